@@ -1,0 +1,306 @@
+package recovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Event is one fact of one run's journal. Facts are appended and never changed.
+type Event struct {
+	Seq  int64     // place in the run's journal, from 1 without gaps
+	Turn int       // turn that the fact belongs to; 0 before the first
+	Time time.Time // UTC, microseconds; given by the writer
+	Body Body
+}
+
+// Kind names what a fact says. The names are stored and never reused for something else.
+type Kind string
+
+// The kinds of facts. The body type of the same name documents each.
+const (
+	KindRunCreated      Kind = "run.created"
+	KindRunClaimed      Kind = "run.claimed"
+	KindRunInterrupted  Kind = "run.interrupted"
+	KindRunNoted        Kind = "run.noted"
+	KindRunStopping     Kind = "run.stopping"
+	KindRunCompleted    Kind = "run.completed"
+	KindRunFailed       Kind = "run.failed"
+	KindRunCancelled    Kind = "run.cancelled"
+	KindModelRequested  Kind = "model.requested"
+	KindModelAnswered   Kind = "model.answered"
+	KindCallJudged      Kind = "call.judged"
+	KindCallStarted     Kind = "call.started"
+	KindCallSettled     Kind = "call.settled"
+	KindCallRuled       Kind = "call.ruled"
+	KindApprovalVoided  Kind = "approval.voided"
+	KindRequestOpened   Kind = "request.opened"
+	KindRequestAnswered Kind = "request.answered"
+	KindRequestClosed   Kind = "request.closed"
+	KindTurnSettled     Kind = "turn.settled"
+)
+
+// Version is the version of every body's encoding. A reader refuses what is newer than itself.
+const Version = 1
+
+// Body is what a fact says.
+type Body interface{ Kind() Kind }
+
+// Limits bound a run. Zero means no limit.
+type Limits struct {
+	MaxTurns int           `json:"max_turns,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"` // time spent running, in nanoseconds; waiting for a person does not count
+}
+
+// RunCreated is the first fact of every run: what was asked, where, and under which rules.
+type RunCreated struct {
+	Run       string        `json:"run"`
+	Thread    string        `json:"thread"`
+	Parent    string        `json:"parent,omitempty"` // the run before it in the thread
+	Prompt    string        `json:"prompt"`
+	Source    string        `json:"source,omitempty"` // file that the prompt was read from
+	Digest    string        `json:"digest,omitempty"` // SHA-256 of the prompt as read from Source
+	Folder    string        `json:"folder"`           // the workspace, absolute
+	Model     string        `json:"model"`
+	ModelWhy  string        `json:"model_why,omitempty"`
+	Mode      Mode          `json:"mode"`
+	Limits    Limits        `json:"limits"`
+	Expire    time.Duration `json:"expire,omitempty"` // how long a question stays open; 0 for ever
+	Authored  bool          `json:"authored,omitempty"`
+	Version   string        `json:"version"`
+	ToolsHash string        `json:"tools"`
+}
+
+// RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on only this epoch may write.
+type RunClaimed struct {
+	Epoch     int64     `json:"epoch"`
+	PID       int       `json:"pid"`
+	Boot      string    `json:"boot,omitempty"`
+	Host      string    `json:"host,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	ToolsHash string    `json:"tools,omitempty"`
+	Unknown   []Unknown `json:"unknown,omitempty"` // what other runs of the thread left unknown, as it stood at the claim
+	Limits    *Limits   `json:"limits,omitempty"`  // tightened by the claimer
+	Mode      Mode      `json:"mode,omitempty"`    // tightened by the claimer
+}
+
+// RunInterrupted says that nobody drives the run and that it can be resumed.
+type RunInterrupted struct {
+	Cause  Cause  `json:"cause"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Cause says why a run was interrupted.
+type Cause string
+
+// The causes of an interruption.
+const (
+	CauseCrash    Cause = "crash"    // the owner's lock is free and it left no word
+	CauseReboot   Cause = "reboot"   // as crash, and the machine was started again since
+	CauseShutdown Cause = "shutdown" // the owner was told to stop (signal)
+	CauseAnswered Cause = "answered" // its question was answered while nobody drove it
+	CauseModel    Cause = "model"    // the model could not be used; the detail holds the remedy
+	CauseTakeover Cause = "takeover" // another process took it over
+	CauseCorrupt  Cause = "corrupt"  // its journal does not match its digests
+	CauseFailing  Cause = "store"    // the state folder could not be written
+)
+
+// RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.
+type RunNoted struct {
+	Text string `json:"text"`
+}
+
+// RunStopping says that the run must end before its work is done. Every call is settled before the terminal fact.
+type RunStopping struct {
+	Why    Stop   `json:"why"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Stop says which kind of early end was asked for.
+type Stop string
+
+// The kinds of early end.
+const (
+	StopCancelled Stop = "cancelled"
+	StopDeadline  Stop = "deadline"
+	StopPanic     Stop = "panic"
+)
+
+// RunCompleted ends a run that did what was asked.
+type RunCompleted struct {
+	Text string `json:"text"`
+}
+
+// RunFailed ends a run with its reason.
+type RunFailed struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text,omitempty"` // the model's own last words
+}
+
+// RunCancelled ends a run on a person's word.
+type RunCancelled struct {
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// ModelRequested says that the model is about to be asked for the turn's answer. Without an answer it was asked in vain.
+type ModelRequested struct{}
+
+// Usage is what an answer cost, in tokens.
+type Usage struct {
+	Input  int64 `json:"input,omitempty"`
+	Output int64 `json:"output,omitempty"`
+	Cached int64 `json:"cached,omitempty"`
+}
+
+// AnswerStop says why the model's answer ended.
+type AnswerStop string
+
+// The ends of an answer.
+const (
+	AnswerEnd    AnswerStop = "end"    // the model is done
+	AnswerCalls  AnswerStop = "calls"  // the model waits for its calls
+	AnswerFailed AnswerStop = "failed" // the model says that what was asked cannot be done
+)
+
+// ModelAnswered is one turn's answer with the calls that it asked for, in the model's order.
+type ModelAnswered struct {
+	Blocks []Block    `json:"blocks,omitempty"` // text, reasoning; calls are in Calls
+	Calls  []Proposal `json:"calls,omitempty"`
+	Stop   AnswerStop `json:"stop"`
+	Usage  *Usage     `json:"usage,omitempty"`
+}
+
+// CallJudged is recovery's decision about one call that was started and has no result.
+type CallJudged struct {
+	Place
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason"`
+}
+
+// CallStarted says that the call may act from now on.
+type CallStarted struct {
+	Place
+	Before  json.RawMessage `json:"before,omitempty"` // what an inspector needs to know from before
+	Binding string          `json:"binding,omitempty"`
+}
+
+// CallSettled is a call's one result.
+type CallSettled struct {
+	Place
+	Fingerprint string `json:"fp"`
+	Result      Result `json:"result"`
+}
+
+// CallRuled is a person's word on a call whose outcome is unknown.
+type CallRuled struct {
+	Place
+	Word Word   `json:"word"`
+	By   string `json:"by,omitempty"`
+}
+
+// Word is what a person may say about a call whose outcome is unknown.
+type Word string
+
+// The words. Yes means run, no means leave.
+const (
+	WordHappened Word = "happened" // it happened: the first call is settled, the second is told so
+	WordRun      Word = "run"      // once more
+	WordLeave    Word = "leave"    // neither
+)
+
+// ApprovalVoided says that a yes no longer holds because what it was bound to changed.
+type ApprovalVoided struct {
+	Place
+	Reason string `json:"reason"`
+}
+
+// RequestOpened is a question to a person.
+type RequestOpened struct {
+	Request Request `json:"request"`
+}
+
+// RequestAnswered is the answer that the run's owner took.
+type RequestAnswered struct {
+	ID     string          `json:"id"`
+	Answer json.RawMessage `json:"answer"`
+	By     string          `json:"by,omitempty"`
+}
+
+// RequestClosed ends a question without an answer.
+type RequestClosed struct {
+	ID     string `json:"id"`
+	Status string `json:"status"` // cancelled or expired
+	Reason string `json:"reason"`
+}
+
+// TurnSettled ends a turn: every call of it is settled. It is the run's checkpoint.
+type TurnSettled struct {
+	Checkpoint string `json:"checkpoint"`
+	TurnsLeft  int    `json:"turns_left,omitempty"`
+}
+
+// Kind names the fact.
+func (RunCreated) Kind() Kind      { return KindRunCreated }
+func (RunClaimed) Kind() Kind      { return KindRunClaimed }
+func (RunInterrupted) Kind() Kind  { return KindRunInterrupted }
+func (RunNoted) Kind() Kind        { return KindRunNoted }
+func (RunStopping) Kind() Kind     { return KindRunStopping }
+func (RunCompleted) Kind() Kind    { return KindRunCompleted }
+func (RunFailed) Kind() Kind       { return KindRunFailed }
+func (RunCancelled) Kind() Kind    { return KindRunCancelled }
+func (ModelRequested) Kind() Kind  { return KindModelRequested }
+func (ModelAnswered) Kind() Kind   { return KindModelAnswered }
+func (CallJudged) Kind() Kind      { return KindCallJudged }
+func (CallStarted) Kind() Kind     { return KindCallStarted }
+func (CallSettled) Kind() Kind     { return KindCallSettled }
+func (CallRuled) Kind() Kind       { return KindCallRuled }
+func (ApprovalVoided) Kind() Kind  { return KindApprovalVoided }
+func (RequestOpened) Kind() Kind   { return KindRequestOpened }
+func (RequestAnswered) Kind() Kind { return KindRequestAnswered }
+func (RequestClosed) Kind() Kind   { return KindRequestClosed }
+func (TurnSettled) Kind() Kind     { return KindTurnSettled }
+
+// Kinds lists every kind, in the order in which the package doc explains them.
+func Kinds() []Kind {
+	return []Kind{
+		KindRunCreated, KindRunClaimed, KindRunInterrupted, KindRunNoted, KindRunStopping,
+		KindRunCompleted, KindRunFailed, KindRunCancelled, KindModelRequested, KindModelAnswered,
+		KindCallJudged, KindCallStarted, KindCallSettled, KindCallRuled, KindApprovalVoided,
+		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled,
+	}
+}
+
+// Decode reads a stored body. A kind or version that this binary does not know is an error that names it.
+func Decode(kind Kind, version int, data []byte) (Body, error) {
+	if version < 1 || version > Version {
+		return nil, fmt.Errorf("decode %s: version %d is newer than this binary knows (%d)", kind, version, Version)
+	}
+	decode, ok := decoders[kind]
+	if !ok {
+		return nil, fmt.Errorf("decode journal fact: kind %q is not known to this binary", kind)
+	}
+	b, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %v", kind, err)
+	}
+	return b, nil
+}
+
+func as[B Body](data []byte) (Body, error) {
+	var b B
+	err := json.Unmarshal(data, &b)
+	return b, err
+}
+
+// decoders is read only.
+var decoders = map[Kind]func([]byte) (Body, error){
+	KindRunCreated: as[RunCreated], KindRunClaimed: as[RunClaimed], KindRunInterrupted: as[RunInterrupted],
+	KindRunNoted: as[RunNoted], KindRunStopping: as[RunStopping], KindRunCompleted: as[RunCompleted],
+	KindRunFailed: as[RunFailed], KindRunCancelled: as[RunCancelled], KindModelRequested: as[ModelRequested],
+	KindModelAnswered: as[ModelAnswered], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
+	KindCallSettled: as[CallSettled], KindCallRuled: as[CallRuled], KindApprovalVoided: as[ApprovalVoided],
+	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
+	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled],
+}

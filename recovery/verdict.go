@@ -1,0 +1,63 @@
+package recovery
+
+// Verdict is what recovery does with a call that was started and has no result.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictReplay Verdict = "replay" // its result is in the journal and is used again
+	VerdictWait   Verdict = "wait"   // a question stands for it
+	VerdictSkip   Verdict = "skip"   // told as not executed, or as outcome unknown
+	VerdictRun    Verdict = "run"    // it never started, or it was seen not to have happened
+	VerdictAgain  Verdict = "again"  // running it twice does no harm
+	VerdictAttach Verdict = "attach" // its process is still running
+	VerdictAdopt  Verdict = "adopt"  // its result was found outside the journal
+)
+
+// ProcessState says what was found of a call's process.
+type ProcessState string
+
+// What can be found of a call's process.
+const (
+	ProcessNone    ProcessState = ""        // there is no evidence
+	ProcessRunning ProcessState = "running" // its lock is held
+	ProcessEnded   ProcessState = "ended"   // it left a record that names this call
+	ProcessNever   ProcessState = "never"   // its files prove that it never started
+	ProcessLost    ProcessState = "lost"    // it began and left no record
+)
+
+// Sighting is what the files of a call's process say.
+type Sighting struct {
+	State  ProcessState
+	Result *Result  // with ProcessEnded
+	Alive  []string // what is left of it, as a person would name it
+	Why    string   // what was seen, in words
+}
+
+// Inspection is what a look at the world says about a call's effect.
+type Inspection struct {
+	Answer InspectionAnswer
+	Result *Result // with InspectionHappened: the result made from what was seen
+	Why    string
+}
+
+// InspectionAnswer says what a look found.
+type InspectionAnswer string
+
+// The answers of a look.
+const (
+	InspectionNone        InspectionAnswer = ""             // the tool cannot look
+	InspectionHappened    InspectionAnswer = "happened"     // it is there
+	InspectionNotHappened InspectionAnswer = "not_happened" // everything is as it was before
+	InspectionUnclear     InspectionAnswer = "unclear"      // something else is there
+)
+
+// Evidence is everything known about an unsettled call beside its journal.
+type Evidence struct {
+	ToolKnown bool   // this binary still has the tool
+	Restored  bool   // its arguments are whole: their fingerprint is the recorded one
+	EffectNow Effect // what this binary says about the same arguments
+	RetryNow  bool
+	Process   Sighting
+	Looked    Inspection
+}

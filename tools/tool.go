@@ -1,0 +1,86 @@
+// Package tools holds the contract of a tool, the registry and the built-in tools.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"agent/recovery"
+)
+
+// Spec describes a tool to a model and to a person.
+type Spec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments
+}
+
+// Tool is what every tool is. A tool is exactly one of Caller and Asker.
+type Tool interface {
+	Spec() Spec
+	// Effect is decided from the arguments; the most dangerous when in doubt.
+	Effect(args json.RawMessage) recovery.Effect
+}
+
+// Caller is a tool that the host carries out.
+type Caller interface {
+	Tool
+	// Call acts. An error means that the call ended badly; Result.Applied says whether a side effect took place, and
+	// an error with an empty Applied counts as unknown for everything but a read.
+	Call(ctx context.Context, c Call) (recovery.Result, error)
+}
+
+// Asker is a tool that a person answers. It runs nothing: its call is a pending request.
+type Asker interface {
+	Tool
+	// Question reads the question out of the arguments, or says why they make none.
+	Question(args json.RawMessage) (recovery.Question, error)
+}
+
+// Call is one call as a tool sees it.
+type Call struct {
+	recovery.Place
+	Run         string
+	ID          string
+	Args        json.RawMessage
+	Fingerprint string
+	Folder      string          // the run's workspace, absolute
+	Before      json.RawMessage // what Prepare recorded
+	Handle      any             // what Prepare made; nil when the call is looked at by recovery
+	Show        func(p []byte)  // live output; never nil, never blocks
+}
+
+// Preparer is a tool that must look or lay something ready before its start is recorded. Nothing may happen yet that a
+// repeated Prepare would not undo. An error settles the call as failed, not started.
+type Preparer interface {
+	Prepare(ctx context.Context, c Call) (before json.RawMessage, handle any, err error)
+}
+
+// Checker is a tool that can refuse arguments that its schema cannot describe.
+type Checker interface {
+	Check(args json.RawMessage) error
+}
+
+// RetrySafe is a tool whose call may be run twice without harm.
+type RetrySafe interface {
+	RetrySafe(args json.RawMessage) bool
+}
+
+// Inspector is a tool that can look whether an unsettled call happened. It changes nothing.
+type Inspector interface {
+	Inspect(ctx context.Context, c Call) recovery.Inspection
+}
+
+// Attacher is a tool whose calls outlive the host.
+type Attacher interface {
+	// Find looks for the call's process and its records. It takes no lock and changes nothing.
+	Find(ctx context.Context, c Call) recovery.Sighting
+	// Attach waits for a running call and returns its result; it shows the output from the beginning.
+	Attach(ctx context.Context, c Call) (recovery.Result, error)
+	// Bury ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
+	Bury(ctx context.Context, c Call) ([]string, error)
+	// Stop asks a running call to end, durably. The result comes from Call or Attach.
+	Stop(c Call, reason string) error
+	// Forget removes the call's files once its result is durable.
+	Forget(c Call) error
+}
