@@ -1,0 +1,59 @@
+// Command imports checks the rules of this repository that the compiler does not know.
+//
+//	go run ./scripts/imports [-root DIR] [imports|budgets]...
+//
+// "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets" is
+// the size of functions and files and the few words and forms that are refused. Without an argument both
+// run. Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
+// could not look.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+func main() {
+	root := flag.String("root", ".", "`folder` that holds go.mod")
+	flag.Parse()
+	os.Exit(run(os.DirFS(*root), flag.Args(), os.Stdout, os.Stderr))
+}
+
+// run checks the tree and returns the exit code.
+func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
+	checks := map[string]func(*source) []finding{"imports": checkImports, "budgets": checkBudgets}
+	if len(names) == 0 {
+		names = []string{"imports", "budgets"}
+	}
+	for _, name := range names {
+		if checks[name] == nil {
+			fmt.Fprintf(stderr, "unknown check %q: there are imports and budgets\n", name)
+			return 2
+		}
+	}
+	sources, err := load(tree)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	code := 0
+	for _, name := range names {
+		violations := 0
+		for _, src := range sources {
+			for _, f := range checks[name](src) {
+				fmt.Fprintln(stdout, f)
+				if !f.note {
+					violations++
+				}
+			}
+		}
+		if violations > 0 {
+			code = 1
+		}
+		fmt.Fprintf(stdout, "%s: %d files, %d violations\n", name, len(sources), violations)
+	}
+	return code
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"path"
+	"strings"
+)
+
+// module is the path in go.mod.
+const module = "agent"
+
+// rule says which packages of this module a folder may import. It binds the folder and those below it
+// that have no rule of their own.
+type rule struct {
+	dir   string
+	allow []string // "x" is that package; "x/..." is it and all below; "..." is everything
+	deny  []string // same forms, and stronger
+	why   string
+}
+
+// layers is who may import whom: the shape in words of import statements. What is not listed is refused, so
+// that a new dependency between two folders is a decision somebody makes here.
+func layers() []rule {
+	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
+	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream"}
+	feature := append([]string{"host"}, below...)
+	return []rule{
+		{dir: ".", allow: []string{"host/command"},
+			why: "main only hands arguments, streams and signals to the command line"},
+		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
+			why: "commands wire everything together, and reach the database through db only"},
+		{dir: "host", allow: below, why: performs},
+		{dir: "host/serve", allow: feature, why: "serve stands on host and what is below it"},
+		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
+		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
+		{dir: "host/model", allow: []string{"recovery", "host/model/..."},
+			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
+		{dir: "host/stream", allow: []string{"recovery"},
+			why: "observers read what is durable or live; they can neither write nor hold up a run"},
+		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact"},
+			why: "the store keeps facts; it knows neither tools nor who drives a run"},
+		{dir: "db/dbsqlc", why: "generated code is a leaf"},
+		{dir: "db/redact", allow: []string{"recovery"},
+			why: "redaction works on values and is used by the store only"},
+		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
+			why: "a tool acts and reports; what is recorded and when is decided above it"},
+		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
+			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
+	}
+}
+
+// unbound are folders that no rule binds.
+func unbound(dir string) bool { return within(dir, "scripts") }
+
+// ruleFor finds the rule of the nearest folder that has one. The root's rule binds the root alone, so a new
+// top-level folder has none.
+func ruleFor(dir string) (rule, bool) {
+	for _, r := range layers() {
+		if r.dir == dir {
+			return r, true
+		}
+	}
+	parent := path.Dir(dir)
+	if parent == "." {
+		return rule{}, false
+	}
+	return ruleFor(parent)
+}
+
+func (r rule) permits(target string) bool {
+	return !matches(r.deny, target) && matches(r.allow, target)
+}
+
+func matches(patterns []string, target string) bool {
+	for _, p := range patterns {
+		if p == "..." || p == target {
+			return true
+		}
+		if base, ok := strings.CutSuffix(p, "/..."); ok && within(target, base) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says whether p is dir or below it.
+func within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, dir+"/")
+}
+
+// mayReachSQL are the folders that may import database/sql and the driver.
+func mayReachSQL(dir string) bool { return dir == "db" || dir == "db/dbsqlc" }
+
+// impureInRecovery are standard packages by which the world, a clock or chance would reach a decision.
+func impureInRecovery(target string) bool {
+	for _, p := range []string{
+		"C", "context", "crypto/rand", "log", "math/rand", "net", "os", "runtime", "syscall", "testing", "unsafe",
+	} {
+		if within(target, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// readsClock says whether the function of package time reads the clock or waits for it.
+func readsClock(name string) bool {
+	switch name {
+	case "Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTimer", "NewTicker":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+)
+
+// source is one file of the tree. For a file that is not Go, syntax is nil.
+type source struct {
+	path      string // slash-separated, relative to go.mod
+	dir       string // its folder; "." for the root
+	text      []byte
+	test      bool
+	generated bool
+	fset      *token.FileSet
+	syntax    *ast.File
+}
+
+// finding is something to say about one line. A note is shown and allowed.
+type finding struct {
+	path string
+	line int
+	text string
+	note bool
+}
+
+func (f finding) String() string {
+	kind := ""
+	if f.note {
+		kind = "note: "
+	}
+	return fmt.Sprintf("%s:%d: %s%s", f.path, f.line, kind, f.text)
+}
+
+// at makes a finding for a position in a Go file.
+func (s *source) at(pos token.Pos, format string, args ...any) finding {
+	return finding{path: s.path, line: s.fset.Position(pos).Line, text: fmt.Sprintf(format, args...)}
+}
+
+func (s *source) lines(n ast.Node) int {
+	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
+}
+
+// load reads every Go and SQL file of the module, whatever its build constraints: a rule that holds on
+// Linux only is none. Nested modules, testdata and hidden folders are not part of the module.
+func load(tree fs.FS) ([]*source, error) {
+	var sources []*source
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && skipDir(tree, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		ext := path.Ext(name)
+		if ext != ".go" && ext != ".sql" {
+			return nil
+		}
+		src, err := read(tree, name)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		sources = append(sources, src)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(sources, func(i, j int) bool { return sources[i].path < sources[j].path })
+	return sources, nil
+}
+
+func skipDir(tree fs.FS, name string) bool {
+	base := path.Base(name)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+		return true
+	}
+	if base == "testdata" || base == "vendor" || base == "node_modules" {
+		return true
+	}
+	_, err := fs.Stat(tree, path.Join(name, "go.mod"))
+	return err == nil
+}
+
+func read(tree fs.FS, name string) (*source, error) {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	src := &source{path: name, dir: path.Dir(name), text: text, fset: token.NewFileSet()}
+	if path.Ext(name) != ".go" {
+		return src, nil
+	}
+	src.test = strings.HasSuffix(name, "_test.go")
+	src.syntax, err = parser.ParseFile(src.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	src.generated = ast.IsGenerated(src.syntax)
+	return src, nil
+}
+
+// lineCount counts a last line without a newline too.
+func (s *source) lineCount() int {
+	n := bytes.Count(s.text, []byte("\n"))
+	if len(s.text) > 0 && s.text[len(s.text)-1] != '\n' {
+		n++
+	}
+	return n
+}
