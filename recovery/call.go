@@ -136,11 +136,12 @@ type Result struct {
 	Applied Applied         `json:"applied"`
 	How     How             `json:"how,omitempty"`
 	Content string          `json:"content"`
-	Data    json.RawMessage `json:"data,omitempty"` // facts of the tool itself: exit status, hash after
-	Full    []byte          `json:"-"`              // the whole output where Content is only a part; the store keeps it as a body of its own
-	Blob    string          `json:"blob,omitempty"` // content hash under which the store keeps Full
-	Size    int64           `json:"size,omitempty"` // bytes of the whole output
-	Took    time.Duration   `json:"took,omitempty"` // nanoseconds
+	Data    json.RawMessage `json:"data,omitempty"`  // facts of the tool itself: exit status, hash after
+	Full    []byte          `json:"-"`               // the whole output where Content is only a part; the store keeps it as a body of its own
+	Blob    string          `json:"blob,omitempty"`  // content hash under which the store keeps Full
+	Size    int64           `json:"size,omitempty"`  // bytes of the whole output
+	Took    time.Duration   `json:"took,omitempty"`  // nanoseconds
+	Alive   []string        `json:"alive,omitempty"` // processes of the call that could not be shown dead
 }
 
 // Phase says how far a call has come.
@@ -161,9 +162,11 @@ type Call struct {
 	StartedAt time.Time
 	Epoch     int64           // epoch under which the present attempt was started
 	Before    json.RawMessage // from call.started
-	Judged    Verdict         // set once recovery decided about the present attempt in the present epoch
-	Approved  string          // binding of the yes that was given; used up by the start
-	Again     bool            // a person said run to the twin guard
+	Judged    Verdict         // what recovery decided about the present attempt in the present epoch
+	Approved  string          // what the yes that was given is bound to
+	Denied    string          // why the call must not run: a person's no, an unanswered question
+	Twin      Word            // the answer to the twin guard
+	Reply     *string         // the answer to the call's own question
 	Result    *Result
 	Ruled     Word // a person's word on an unknown outcome
 }

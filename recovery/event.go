@@ -196,6 +196,7 @@ type CallSettled struct {
 // CallRuled is a person's word on a call whose outcome is unknown.
 type CallRuled struct {
 	Place
+	Run  string `json:"run,omitempty"` // the run that the call belongs to, when it is another one of the thread
 	Word Word   `json:"word"`
 	By   string `json:"by,omitempty"`
 }

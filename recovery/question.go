@@ -1,0 +1,88 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	schemaYesNo = `{"type":"boolean"}`
+	schemaTwin  = `{"type":"string","enum":["happened","run","leave"]}`
+	schemaAlive = `{"type":"string","enum":["happened","leave"]}`
+)
+
+func permission(c *Call) Question {
+	return Question{
+		Kind:    RequestPermission,
+		Message: fmt.Sprintf("%s wants to act (%s):\n%s", c.Tool, c.Why, Describe(c.Args)),
+		Schema:  json.RawMessage(schemaYesNo),
+		Choices: []string{"yes", "no"},
+		Hints:   []string{"runs it once", "does not run it and tells the model so"},
+	}
+}
+
+func twinQuestion(c *Call, first Unknown) Question {
+	q := Question{
+		Kind: RequestTwin,
+		Message: fmt.Sprintf("the outcome of an earlier %s is unknown, and the same call is asked for again.\n"+
+			"first:  call %s of run %s (turn %s), started at %s; it may or may not have happened\n"+
+			"again:  call %s (turn %s), not started\n%s",
+			c.Tool, first.ID, first.Run, first.Place, stamp(first.StartedAt), c.ID, c.Place, Describe(c.Args)),
+		Schema:  json.RawMessage(schemaTwin),
+		Choices: []string{string(WordHappened), string(WordRun), string(WordLeave)},
+		Hints: []string{
+			"settles the first as done and does not run it again",
+			"runs it once more now (yes means this)",
+			"runs nothing; the first stays unknown (no means this)",
+		},
+		About: first.ID,
+	}
+	if first.Alive {
+		q.Message += "\nthe first may still be running, so running it once more is not offered"
+		q.Schema = json.RawMessage(schemaAlive)
+		q.Choices = []string{q.Choices[0], q.Choices[2]}
+		q.Hints = []string{q.Hints[0], q.Hints[2]}
+	}
+	return q
+}
+
+func maxTurns(s *State) Question {
+	n := s.Limits.MaxTurns
+	return Question{
+		Kind:    RequestMaxTurns,
+		Message: fmt.Sprintf("the run used its limit of %d turns and is not done. Go on with %d more?", n, n),
+		Schema:  json.RawMessage(schemaYesNo),
+		Choices: []string{"yes", "no"},
+		Hints:   []string{fmt.Sprintf("goes on with %d more turns", n), "ends the run; its transcript is kept"},
+	}
+}
+
+// Describe writes arguments for a person: one line a value, texts of several lines indented below their name.
+func Describe(args json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return "  " + string(args)
+	}
+	var b strings.Builder
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return "  " + string(args)
+		}
+		var v json.RawMessage
+		if err := dec.Decode(&v); err != nil {
+			return "  " + string(args)
+		}
+		text := Text(v)
+		if strings.Contains(text, "\n") {
+			text = "\n    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+		}
+		fmt.Fprintf(&b, "  %v: %s\n", key, text)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
