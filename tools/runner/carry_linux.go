@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// carryOut begins the call, unless a stop was asked for, and sees it through. An error means that nothing was started and that
+// no record says otherwise. The command is nil if there was none.
+func (k *keeper) carryOut() (*command, Exit, error) {
+	if yes, why := cancelled(k.folder); yes {
+		return nil, k.neverRan(CauseCancelled, why), nil
+	}
+	k.hit("runner.before_began")
+	if err := k.writeBegan(); err != nil {
+		return nil, Exit{}, err
+	}
+	k.hit("runner.after_began")
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	asked := k.watchCancel(ctx)
+	if yes, why := cancelled(k.folder); yes {
+		return nil, k.neverRan(CauseCancelled, why), nil
+	}
+	c, err := launch(k.spec, k.spool)
+	if err != nil {
+		return nil, k.neverRan(CauseStartError, err.Error()), nil
+	}
+	k.hit("runner.after_start")
+	go buryOrphans(k.me.Pid, c.cmd.Process.Pid)
+	cause, message := k.attend(c, asked)
+	c.out.finish()
+	exit := k.conclude(c, cause, message)
+	k.hit("runner.after_command")
+	return c, exit, nil
+}
+
+// neverRan is the record of a command that was not started.
+func (k *keeper) neverRan(cause Cause, message string) Exit {
+	e := Exit{Identity: k.spec.Identity, Status: -1, Cause: cause, Message: clip(message), Ended: time.Now()}
+	e.Digest, _ = digest(k.folder) // of nothing: it cannot tell a thing
+	return e
+}
+
+// attend waits until the command has ended, and ends it when its limits or a person say so.
+func (k *keeper) attend(c *command, asked <-chan string) (Cause, string) {
+	var late <-chan time.Time
+	if k.spec.Timeout > 0 {
+		timer := time.NewTimer(time.Until(c.begun.Add(k.spec.Timeout)))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-c.ended:
+		return "", ""
+	case why := <-asked:
+		return k.stop(c, CauseCancelled, why)
+	case <-late:
+		return k.stop(c, CauseTimeout, fmt.Sprintf("stopped after %s", k.spec.Timeout))
+	case <-c.out.over:
+		return k.stop(c, CauseOutputLimit, fmt.Sprintf("stopped after more than %d bytes of output", k.spec.Stop))
+	}
+}
+
+// stop ends the command and everything that it started: politely, and after the grace time by force. A command that had
+// ended by itself keeps its own end.
+func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
+	select {
+	case <-c.ended:
+		return "", ""
+	default:
+	}
+	t := tree{session: k.me.Pid, mark: MarkName + "=" + k.spec.Mark(), parent: k.me.Pid, self: k.me.Pid}
+	left, err := t.end(k.spec.Grace)
+	if err != nil {
+		// Without a list of processes the group is what can be reached. Its number is ours until the command is buried.
+		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
+		message += fmt.Sprintf("; something that it started may still be running: %v", err)
+	}
+	// Its record must not be written while it runs, however long a kill takes.
+	<-c.ended
+	var alive []string
+	for _, p := range left {
+		if p.Pid != c.cmd.Process.Pid {
+			alive = append(alive, fmt.Sprintf("%d %s", p.Pid, p.Name))
+		}
+	}
+	if len(alive) > 0 {
+		message += "; may still be running: " + strings.Join(alive, ", ")
+	}
+	return cause, message
+}
+
+// end asks every process of the tree to end, waits for the grace time, and kills what is left.
+func (t tree) end(grace time.Duration) ([]Process, error) {
+	members, _, err := t.find()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range members {
+		_ = send(p, unix.SIGTERM) // what this does not reach is killed below, or reported as left
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	pause := newBackoff(2*time.Millisecond, 50*time.Millisecond)
+	for len(members) > 0 && pause.wait(ctx, nil) {
+		if members, _, err = t.find(); err != nil {
+			return nil, err
+		}
+	}
+	return t.kill(context.Background(), deathTime)
+}
+
+// conclude makes the exit record of a command that has ended, and the spool durable.
+func (k *keeper) conclude(c *command, cause Cause, message string) Exit {
+	e := Exit{Identity: k.spec.Identity, Cause: cause, Started: c.begun, Ended: time.Now()}
+	var own Cause
+	e.Status, e.Signal, own = c.status()
+	if cause == "" {
+		e.Cause = own
+	}
+	trouble := k.spool.trouble
+	if err := k.spool.end(); trouble == nil {
+		trouble = err
+	}
+	var err error
+	if e.Digest, err = digest(k.folder); trouble == nil {
+		trouble = err
+	}
+	e.Output, e.Kept = k.spool.total, k.spool.kept
+	e.Truncated = e.Kept < e.Output
+	if trouble != nil {
+		if message != "" {
+			message += "; "
+		}
+		e.Truncated = true
+		message += fmt.Sprintf("the record of the output ends after %d of %d bytes: %v", e.Kept, e.Output, trouble)
+	}
+	e.Message = clip(message)
+	return e
+}
+
+// buryOrphans takes away the zombies of processes that the command left to this one, but never the command itself.
+func buryOrphans(me, command int) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	for range ended {
+		all, err := allProcs()
+		if err != nil {
+			continue // zombies only take up room
+		}
+		for pid, p := range all {
+			if p.parent == me && p.dead && pid != command {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // the same
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// largestArgument is the longest script that is passed as an argument; the kernel takes 128 KiB.
+const largestArgument = 100 << 10
+
+// After the command's end its output is read on until nothing came for quietTime, at most for drainTime: something that it
+// started and left behind may hold the pipe open for ever.
+const (
+	quietTime = 50 * time.Millisecond
+	drainTime = 500 * time.Millisecond
+	drainRoom = 1 << 20 // the most that a pipe holds
+)
+
+// command is the command's first process. Until it is buried its pid, and so the number of its group, stays ours.
+type command struct {
+	cmd     *exec.Cmd
+	out     *output
+	begun   time.Time
+	started chan error
+	ended   chan struct{}
+	bury    chan struct{}
+	buried  chan error
+}
+
+// launch starts the command of s in a group of its own, with empty input and both outputs in one pipe that feeds sp.
+func launch(s Spec, sp *spool) (*command, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &command{
+		cmd: &exec.Cmd{
+			Path: s.Shell[0], Args: append(append([]string{}, s.Shell...), "-c", s.Script), Dir: s.Dir, Env: environment(s),
+			Stdout: write, Stderr: write,
+			// The parent here is the thread that starts it, see hold.
+			SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		},
+		out:     &output{pipe: read, to: sp, stop: s.Stop, over: make(chan struct{}), done: make(chan struct{})},
+		started: make(chan error), ended: make(chan struct{}), bury: make(chan struct{}), buried: make(chan error, 1),
+	}
+	var script *os.File
+	if len(s.Script) > largestArgument {
+		if script, err = memoryFile("script", []byte(s.Script)); err != nil {
+			return nil, errors.Join(err, read.Close(), write.Close())
+		}
+		c.cmd.ExtraFiles = []*os.File{script}
+		c.cmd.Args = append(append([]string{}, s.Shell...), "/proc/self/fd/3")
+	}
+	go c.hold()
+	err = <-c.started
+	_ = write.Close() // the command has its own copy
+	if script != nil {
+		_ = script.Close() // the same
+	}
+	if err != nil {
+		return nil, errors.Join(err, read.Close())
+	}
+	go c.out.copy()
+	return c, nil
+}
+
+// hold starts the command and waits for it. The death signal fires when the *thread* that forked ends, so this goroutine keeps
+// its thread until the command is at its end.
+func (c *command) hold() {
+	runtime.LockOSThread()
+	c.begun = time.Now()
+	err := c.cmd.Start()
+	c.started <- err
+	if err != nil {
+		return
+	}
+	for errors.Is(unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+		continue // only a signal of our own
+	}
+	close(c.ended)
+	<-c.bury
+	c.buried <- c.cmd.Wait()
+}
+
+// status buries the command, which is at its end, and says how that was.
+func (c *command) status() (code int, signal string, cause Cause) {
+	close(c.bury)
+	err := <-c.buried
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return -1, "", CauseLost
+	}
+	w, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && w.Signaled():
+		return 128 + int(w.Signal()), unix.SignalName(w.Signal()), CauseSignalled
+	case ok && w.Exited():
+		return w.ExitStatus(), "", CauseExited
+	}
+	return -1, "", CauseLost
+}
+
+// environment is the specification's and the mark, and never a fault meant for us.
+func environment(s Spec) []string {
+	env := make([]string, 0, len(s.Env)+1)
+	for _, entry := range s.Env {
+		if !strings.HasPrefix(entry, "AGENT_FAULT") && !strings.HasPrefix(entry, MarkName+"=") {
+			env = append(env, entry)
+		}
+	}
+	return append(env, MarkName+"="+s.Mark())
+}
+
+// output moves what the command prints into the spool.
+type output struct {
+	pipe *os.File
+	to   *spool // owned by copy until done
+	stop int64
+	over chan struct{} // closed when more than stop bytes came
+	done chan struct{}
+	last atomic.Pointer[time.Time] // set at the command's end: when reading ends at the latest
+	eof  bool                      // nobody holds the other end any more; read after done
+}
+
+func (o *output) copy() {
+	defer close(o.done)
+	buf := make([]byte, 64<<10)
+	told := false
+	for {
+		n, err := o.pipe.Read(buf)
+		_, _ = o.to.Write(buf[:n]) // never fails: it counts what it cannot record
+		if !told && o.to.total > o.stop {
+			told = true
+			close(o.over)
+		}
+		if err != nil {
+			o.eof = errors.Is(err, io.EOF)
+			return
+		}
+		if last := o.last.Load(); last != nil {
+			o.until(*last)
+		}
+	}
+}
+
+func (o *output) until(last time.Time) {
+	next := time.Now().Add(quietTime)
+	if next.After(last) {
+		next = last
+	}
+	// A pipe that takes no deadline is none of ours.
+	_ = o.pipe.SetReadDeadline(next)
+}
+
+// finish reads what is left after the command's end, and returns when the spool is complete.
+func (o *output) finish() {
+	last := time.Now().Add(drainTime)
+	o.last.Store(&last)
+	o.until(last)
+	<-o.done
+	if !o.eof {
+		o.rest()
+	}
+}
+
+// rest takes what lies in the pipe at this moment: on a busy machine a deadline may pass before the first read.
+func (o *output) rest() {
+	_ = o.pipe.SetReadDeadline(time.Time{}) // as above
+	raw, err := o.pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	buf := make([]byte, 64<<10)
+	for got := 0; got < drainRoom; {
+		n := 0
+		var rerr error
+		err := raw.Read(func(fd uintptr) bool {
+			n, rerr = unix.Read(int(fd), buf)
+			return true // never waits
+		})
+		o.eof = err == nil && rerr == nil && n == 0
+		if n <= 0 || err != nil {
+			return
+		}
+		_, _ = o.to.Write(buf[:n]) // as in copy
+		got += n
+	}
+}
+
+// linger reads and forgets what comes after the call's end, until nobody can write any more: closing the pipe would kill a
+// server that was left running as soon as it prints a line.
+func (o *output) linger() {
+	if !o.eof {
+		_, _ = io.Copy(io.Discard, o.pipe) // there is nobody left to tell
+	}
+	_ = o.pipe.Close() // as above
+}

@@ -1,0 +1,5 @@
+//go:build linux
+
+package runner_test
+
+func host(args []string) {}

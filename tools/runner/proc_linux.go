@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// proc is one process as the kernel shows it.
+type proc struct {
+	Process
+	parent  int
+	session int
+	dead    bool // a zombie: it runs no more and waits to be buried
+}
+
+// readProc reads /proc/<pid>/stat; pid may be "self".
+func readProc(pid string) (proc, error) {
+	b, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return proc{}, err
+	}
+	// The name may hold anything, brackets too; what follows its last bracket is plain.
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < open {
+		return proc{}, fmt.Errorf("read /proc/%s/stat: no name in it", pid)
+	}
+	rest := strings.Fields(string(b[end+1:]))
+	if len(rest) < 20 {
+		return proc{}, fmt.Errorf("read /proc/%s/stat: %d fields after the name", pid, len(rest))
+	}
+	number := func(s string) int { // fields of the kernel's own making
+		n, _ := strconv.Atoi(s)
+		return n
+	}
+	start, err := strconv.ParseUint(rest[19], 10, 64)
+	if err != nil {
+		return proc{}, fmt.Errorf("read /proc/%s/stat: start time: %w", pid, err)
+	}
+	p := proc{parent: number(rest[1]), session: number(rest[3])}
+	p.Process = Process{Pid: number(strings.TrimSpace(string(b[:open]))), Start: start, Name: string(b[open+1 : end])}
+	// A first thread that ended before the others shows as a zombie too, while the process runs on.
+	p.dead = rest[0] == "X" || rest[0] == "Z" && number(rest[17]) <= 1
+	return p, nil
+}
+
+// allProcs reads every process that can be seen. One that ends meanwhile is left out.
+func allProcs() (map[int]proc, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := make(map[int]proc, len(names))
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		p, err := readProc(name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[p.Pid] = p
+	}
+	return all, nil
+}
+
+// tree says which processes are a command's: those of its session, those that carry its mark, and all that descend from
+// them or from parent.
+type tree struct {
+	session int    // 0 if it is not known
+	mark    string // MarkName=…
+	parent  int    // a living runner, to which every orphan of the command falls; else 0
+	self    int    // never part of it
+}
+
+// find lists what is alive of the tree. spared are members which must not be killed, since this process descends from them.
+func (t tree) find() (members, spared []Process, err error) {
+	all, err := allProcs()
+	if err != nil {
+		return nil, nil, err
+	}
+	above := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !above[pid]; pid = all[pid].parent {
+		above[pid] = true
+	}
+	in := map[int]bool{}
+	for pid, p := range all {
+		if !p.dead && (t.session != 0 && p.session == t.session || t.marked(pid)) {
+			in[pid] = true
+		}
+	}
+	for more := true; more; {
+		more = false
+		for pid, p := range all {
+			if !in[pid] && (in[p.parent] || t.parent != 0 && p.parent == t.parent) {
+				in[pid], more = true, true
+			}
+		}
+	}
+	for pid := range in {
+		switch {
+		case pid == t.self || all[pid].dead:
+		case above[pid]:
+			spared = append(spared, all[pid].Process)
+		default:
+			members = append(members, all[pid].Process)
+		}
+	}
+	return members, spared, nil
+}
+
+// marked looks for the mark in a process's environment. What may not be read carries none that we set.
+func (t tree) marked(pid int) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if string(entry) == t.mark {
+			return true
+		}
+	}
+	return false
+}
+
+// errGone says that the process meant is not there any more.
+var errGone = errors.New("the process is gone")
+
+// openPid opens a descriptor for exactly the process meant.
+func openPid(p Process) (int, error) {
+	fd, err := unix.PidfdOpen(p.Pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return -1, errGone
+	}
+	if err != nil {
+		return -1, fmt.Errorf("open process %d: %w", p.Pid, err)
+	}
+	// Looked at after opening: the descriptor names one process for good, so the pid cannot change hands in between.
+	now, err := readProc(strconv.Itoa(p.Pid))
+	if err != nil || now.Start != p.Start {
+		_ = unix.Close(fd) // nothing was done with it
+		return -1, errGone
+	}
+	return fd, nil
+}
+
+// send signals exactly the process meant. One that is gone is fine.
+func send(p Process, sig unix.Signal) error {
+	fd, err := openPid(p)
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	_ = unix.Close(fd) // the signal is sent
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal process %d: %w", p.Pid, err)
+	}
+	return nil
+}
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b)), err
+}
+
+func pidSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }

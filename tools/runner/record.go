@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names inside a call's folder.
+const (
+	lockName   = "lock"
+	beganName  = "began"
+	exitName   = "exit"
+	cancelName = "cancel"
+	spoolName  = "out"
+	reserved   = "exit.reserved"
+)
+
+// recordRoom bounds every record, so that reserving one block is enough.
+const recordRoom = 4096
+
+// errTorn says that a record is there and cannot be read.
+var errTorn = errors.New("the record cannot be read")
+
+// claim is the first line of the lock file; refusal is a second one, written when a runner ended without starting. It needs no
+// new block on a full disk.
+type claim struct {
+	Identity
+	Version int `json:"version"`
+}
+
+type refusal struct {
+	Refused string `json:"refused"`
+}
+
+type cancelRecord struct {
+	Reason string `json:"reason"`
+}
+
+// clip keeps a message short enough for its record, even if every byte of it has to be escaped.
+func clip(s string) string {
+	const room = 400
+	if len(s) > room {
+		s = strings.ToValidUTF8(s[:room], "") + "…"
+	}
+	return s
+}
+
+// readRecord reads one JSON record. An absent one is fs.ErrNotExist, a damaged one errTorn.
+func readRecord(folder, name string, into any) error {
+	b, err := readBounded(filepath.Join(folder, name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("read %s: %w: %v", filepath.Join(folder, name), errTorn, err)
+	}
+	return nil
+}
+
+// readBounded reads a record file and calls one that is longer than any record damaged.
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > recordRoom {
+		return nil, fmt.Errorf("read %s: %w: %s of %d bytes", path, errTorn, info.Mode(), info.Size())
+	}
+	return os.ReadFile(path)
+}
+
+// there reports whether name exists in folder. Only a clear "no" is a no.
+func there(folder, name string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(folder, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// writeNew writes a record that must not exist yet, and syncs the file. The caller syncs the folder.
+func writeNew(path string, record any) error {
+	b, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	if len(b) > recordRoom {
+		return fmt.Errorf("write %s: the record has %d bytes, room is for %d", path, len(b), recordRoom)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,158 @@
+// Package runner carries out a command in a small process of its own that outlives the host, and finds it again.
+//
+// One call has one folder. What lies in it says, to whoever looks and at any moment, what became of the call:
+//
+//	lock      the call's identity; locked from before the start is recorded until its end is. Liveness is this lock, never a pid.
+//	began     written and synced before the command starts. Without it the command never started.
+//	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the first byte
+//	cancel    a request to stop; looked at before the command starts, and watched after
+//	exit      how it ended; its bytes are reserved before the command starts, so that a full disk cannot lose it
+//
+// The order of effects:
+//
+//  1. Prepare makes the folder and the lock file, syncs them and takes the lock. Nothing runs.
+//  2. The host commits the start of the call.
+//  3. Start hands the lock to the runner process and closes the host's copy. The script and its environment travel in memory,
+//     so that no secret in them rests on disk.
+//  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start the command, spool its
+//     output, write exit, let go of the lock.
+//  5. Look and Wait read the folder and change nothing. Discard removes it once the result is in the database.
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Defaults of Spec.
+const (
+	DefaultKeep  = 8 << 20
+	DefaultStop  = 256 << 20
+	DefaultGrace = 2 * time.Second
+)
+
+// MarkName is the environment variable that every process of a command carries, by which strays are found in /proc.
+const MarkName = "AGENT_CALL"
+
+// ErrUnsupported is returned where this system cannot run commands so that they outlive the host.
+var ErrUnsupported = errors.New("running commands that outlive the host needs Linux here")
+
+// Identity names one attempt of one call. Records in a folder count only if they carry the same identity.
+type Identity struct {
+	Run         string `json:"run"`
+	Turn        int    `json:"turn"`
+	Index       int    `json:"index"`
+	Attempt     int    `json:"attempt"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Mark is the value of MarkName in the environment of the call's command.
+func (id Identity) Mark() string {
+	return fmt.Sprintf("%s/%d-%d-%d", id.Run, id.Turn, id.Index, id.Attempt)
+}
+
+// Folder is the call's folder below root, which is the folder of all calls.
+func (id Identity) Folder(root string) string {
+	return filepath.Join(root, filepath.FromSlash(id.Mark()))
+}
+
+// Spec says what to run and within which limits.
+type Spec struct {
+	Identity
+	Script  string        // given to the shell byte for byte
+	Shell   []string      // the shell and its options, such as /bin/sh -e; the first is an absolute path
+	Dir     string        // absolute working folder
+	Env     []string      // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
+	Timeout time.Duration // counted from the command's start; 0 is none
+	Keep    int64         // bytes of output kept on disk, half of them for the head; 0 is DefaultKeep
+	Stop    int64         // bytes of output that stop the command; 0 is DefaultStop
+	Grace   time.Duration // from SIGTERM to SIGKILL; 0 is DefaultGrace
+}
+
+// Process names a process beyond doubt: a pid alone may be used again.
+type Process struct {
+	Pid   int    `json:"pid"`
+	Start uint64 `json:"start"` // clock ticks from boot
+	Name  string `json:"name,omitempty"`
+}
+
+// Began is the record that a command may have started.
+type Began struct {
+	Identity
+	Boot   string    `json:"boot"`   // boot id of the kernel
+	Space  string    `json:"space"`  // pid namespace; a pid of another one means nothing here
+	Runner Process   `json:"runner"` // also the session that the command runs in
+	At     time.Time `json:"at"`
+}
+
+// Cause is why a command is at its end.
+type Cause string
+
+// The causes. Started of an Exit is the zero time when the command never started.
+const (
+	CauseExited      Cause = "exited"
+	CauseSignalled   Cause = "signalled"
+	CauseTimeout     Cause = "timeout"
+	CauseCancelled   Cause = "cancelled"
+	CauseOutputLimit Cause = "output limit"
+	CauseStartError  Cause = "start error"
+	CauseLost        Cause = "lost" // it ended, and the system did not say how
+)
+
+// Exit is the record of how a command ended.
+type Exit struct {
+	Identity
+	Status    int       `json:"status"` // exit code, 128 + number after a signal, -1 when there was none
+	Signal    string    `json:"signal,omitempty"`
+	Cause     Cause     `json:"cause"`
+	Message   string    `json:"message,omitempty"` // for people: the reason of a cancel, a start error, what may still be running
+	Output    int64     `json:"output"`            // bytes produced
+	Kept      int64     `json:"kept"`              // bytes in the spool
+	Truncated bool      `json:"truncated,omitempty"`
+	Digest    string    `json:"digest"`  // sha256 of the spool, in hex
+	Started   time.Time `json:"started"` // zero if it never started
+	Ended     time.Time `json:"ended"`
+}
+
+// State is what a call's folder proves.
+type State string
+
+// The states.
+const (
+	Running      State = "running"       // the lock is held
+	Ended        State = "ended"         // the lock is free and a matching exit record is there
+	NeverStarted State = "never started" // the lock is free, its file is there, and neither began nor exit is
+	NoEvidence   State = "no evidence"   // no folder, no lock file, or it names another call
+	Unknown      State = "unknown"       // it may have started; nothing says how it ended
+)
+
+// Sighting is what Look found.
+type Sighting struct {
+	State     State
+	Exit      *Exit     // of Ended
+	Began     *Began    // of Running and Unknown, where it could be read; in Unknown always there, for Sweep
+	Survivors []Process // of Unknown: what is left of the command
+	Why       string    // one sentence for people
+}
+
+// withDefaults fills in the limits and refuses a specification that no runner could carry out.
+func (s Spec) withDefaults() (Spec, error) {
+	if len(s.Shell) == 0 || !filepath.IsAbs(s.Shell[0]) {
+		return s, fmt.Errorf("prepare call %s: the shell %q is not an absolute path", s.Mark(), s.Shell)
+	}
+	if !filepath.IsAbs(s.Dir) {
+		return s, fmt.Errorf("prepare call %s: the working folder %q is not an absolute path", s.Mark(), s.Dir)
+	}
+	if s.Keep <= 0 {
+		s.Keep = DefaultKeep
+	}
+	if s.Stop <= 0 {
+		s.Stop = DefaultStop
+	}
+	if s.Grace <= 0 {
+		s.Grace = DefaultGrace
+	}
+	return s, nil
+}

@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptors that the runner inherits.
+const (
+	lockFD = 3
+	jobFD  = 4
+)
+
+// wire is a Spec as it travels to the runner. Bytes that may not be UTF-8 stay bytes.
+type wire struct {
+	Identity Identity
+	Script   []byte
+	Shell    [][]byte
+	Dir      []byte
+	Env      [][]byte
+	Timeout  time.Duration
+	Keep     int64
+	Stop     int64
+	Grace    time.Duration
+}
+
+func supported() error { return nil }
+
+// Start starts `exe __runner <folder>` in a session of its own, with env as the runner's own environment and nothing of the host
+// but the call's lock and specification. After it the lock is the runner's alone: the host's end changes nothing for it. The
+// start of the call must be durable before. If Start returns an error nothing runs, and the job is still the caller's to
+// Abandon.
+func (j *Job) Start(exe string, env []string) error {
+	job, err := j.spec.pack()
+	if err != nil {
+		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
+	}
+	if env == nil {
+		env = []string{} // nil would mean the host's
+	}
+	cmd := exec.Command(exe, "__runner", j.folder)
+	cmd.Dir = "/"
+	cmd.Env = env
+	cmd.ExtraFiles = []*os.File{j.lock.File(), job}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	_ = job.Close() // a file in memory: closing it can lose nothing
+	if err != nil {
+		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
+	}
+	// Its end is told by the lock; waiting only buries it, and how it ended says nothing about the command.
+	go func() { _ = cmd.Wait() }()
+	// A close, never an unlock, which would free the runner's lock too. Its error is no news: the text in the file was synced,
+	// the descriptor is gone either way, and the runner is going.
+	_ = j.lock.Close()
+	return nil
+}
+
+// pack puts the specification into a file that exists only in memory.
+func (s Spec) pack() (*os.File, error) {
+	b, err := json.Marshal(wire{
+		Identity: s.Identity, Script: []byte(s.Script), Shell: toBytes(s.Shell), Dir: []byte(s.Dir), Env: toBytes(s.Env),
+		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return memoryFile("agent-call", b)
+}
+
+func memoryFile(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.WriteAt(content, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	// Whoever inherits it can read it and not change it.
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unpack reads what pack wrote.
+func unpack(f *os.File) (Spec, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Spec{}, err
+	}
+	b := make([]byte, info.Size())
+	if _, err := f.ReadAt(b, 0); err != nil {
+		return Spec{}, err
+	}
+	var w wire
+	if err := json.Unmarshal(b, &w); err != nil {
+		return Spec{}, err
+	}
+	return Spec{
+		Identity: w.Identity, Script: string(w.Script), Shell: toStrings(w.Shell), Dir: string(w.Dir), Env: toStrings(w.Env),
+		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace,
+	}, nil
+}
+
+func toBytes(in []string) [][]byte {
+	out := make([][]byte, len(in))
+	for i, s := range in {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+func toStrings(in [][]byte) []string {
+	out := make([]string, len(in))
+	for i, b := range in {
+		out[i] = string(b)
+	}
+	return out
+}
