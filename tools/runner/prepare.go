@@ -109,9 +109,6 @@ func makeLock(folder string, id Identity) (*ofd.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(line) > recordRoom/4 {
-		return nil, fmt.Errorf("the call's identity has %d bytes, room is for %d", len(line), recordRoom/4)
-	}
 	lock, err := ofd.Open(filepath.Join(folder, lockName))
 	if err != nil {
 		return nil, err

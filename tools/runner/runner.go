@@ -145,6 +145,9 @@ func (s Spec) withDefaults() (Spec, error) {
 	if !filepath.IsAbs(s.Dir) {
 		return s, fmt.Errorf("prepare call %s: the working folder %q is not an absolute path", s.Mark(), s.Dir)
 	}
+	if n := len(s.Run) + len(s.Fingerprint); n > 512 {
+		return s, fmt.Errorf("prepare call: run and fingerprint have %d bytes, room is for 512", n)
+	}
 	if s.Keep <= 0 {
 		s.Keep = DefaultKeep
 	}

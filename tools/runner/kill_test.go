@@ -1,0 +1,305 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"agent/tools/runner"
+	"golang.org/x/sys/unix"
+)
+
+// process finds a process by what a command printed of it, so that its end can be seen.
+type process struct {
+	t  *testing.T
+	fd int
+}
+
+func (c *call) process(pid string) process {
+	c.t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(n, 0)
+	if err != nil {
+		c.t.Fatalf("process %d: %v", n, err)
+	}
+	c.t.Cleanup(func() { _ = unix.Close(fd) })
+	return process{c.t, fd}
+}
+
+// gone waits for the end of the process; alive looks without waiting.
+func (p process) gone() {
+	p.t.Helper()
+	if !p.ended(int(patience.Milliseconds())) {
+		p.t.Error("the process is still alive")
+	}
+}
+
+func (p process) alive() bool { return !p.ended(0) }
+
+func (p process) ended(ms int) bool {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, ms)
+		if err != unix.EINTR {
+			return n > 0
+		}
+	}
+}
+
+// awaitFree waits until the call's lock is free, and looks.
+func (c *call) awaitFree() runner.Sighting { c.t.Helper(); return c.wait() }
+
+// A killed runner takes the command with it, and what may have happened is said as unknown. What the command left behind is
+// named and can be swept. Behaviour 2, TOOL-05.
+func TestRunnerKilled(t *testing.T) {
+	c := newCall(t, "sleep 1000 & setsid sleep 1000 & env -i setsid sleep 1000 & echo $$ $! > here; read x < go")
+	here := c.fifo("here")
+	c.fifo("go")
+	c.start()
+	pids := strings.Fields(c.read(here))
+	shell, child := c.process(pids[0]), c.process(pids[1])
+	began := c.look().Began
+	if began == nil {
+		t.Fatal("no record of the start while it runs")
+	}
+	if err := runner.KillRunner(c.folder, *began); err != nil {
+		t.Fatal(err)
+	}
+	shell.gone()
+	s := c.awaitFree()
+	if s.State != runner.Unknown || s.Began == nil || s.Exit != nil {
+		t.Fatalf("after the kill: %+v", s)
+	}
+	if len(s.Survivors) < 2 {
+		t.Errorf("survivors %v, want the two sleeps that kept the mark", s.Survivors)
+	}
+	left, err := runner.Sweep(deadline(t), *s.Began)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left after the sweep: %v, %v", left, err)
+	}
+	if s := c.look(); s.State != runner.Unknown || len(s.Survivors) != 0 {
+		t.Errorf("after the sweep: %+v", s)
+	}
+	// It threw its environment away, left the session and lost its parent: beyond what can be found without the runner.
+	if child.alive() {
+		_ = unix.PidfdSendSignal(child.fd, unix.SIGKILL, nil, 0)
+	}
+	if err := runner.KillRunner(c.folder, *began); err != nil {
+		t.Errorf("killing a runner that is gone: %v", err)
+	}
+}
+
+// KillRunner never trusts a pid: another start time, boot or namespace is another process.
+func TestKillRunnerOfAnotherProcess(t *testing.T) {
+	c := newCall(t, "echo > here; read x < go")
+	here, gate := c.fifo("here"), c.fifo("go")
+	c.start()
+	c.read(here)
+	for name, change := range map[string]func(*runner.Began){
+		"start":     func(b *runner.Began) { b.Runner.Start++ },
+		"boot":      func(b *runner.Began) { b.Boot = "another" },
+		"namespace": func(b *runner.Began) { b.Space = "pid:[1]" },
+		"self":      func(b *runner.Began) { b.Runner.Pid = os.Getpid() },
+	} {
+		b := *c.look().Began
+		change(&b)
+		if err := runner.KillRunner(c.folder, b); err == nil {
+			t.Errorf("%s: killed", name)
+		}
+	}
+	c.let(gate)
+	if e := c.end(); e.Status != 0 {
+		t.Errorf("exit record %+v", e)
+	}
+}
+
+// After another boot nothing can be left; in another pid namespace nothing can be said.
+func TestSweepElsewhere(t *testing.T) {
+	c := newCall(t, "setsid sleep 1000 & echo $! > here; read x < go")
+	here, gate := c.fifo("here"), c.fifo("go")
+	c.start()
+	child := c.process(c.read(here))
+	b := *c.look().Began
+	b.Boot = "another"
+	if left, err := runner.Sweep(deadline(t), b); err != nil || left != nil {
+		t.Errorf("after a boot: %v, %v", left, err)
+	}
+	b = *c.look().Began
+	b.Space = "pid:[1]"
+	if _, err := runner.Sweep(deadline(t), b); err == nil {
+		t.Error("in another namespace: no error")
+	}
+	if !child.alive() {
+		t.Error("a sweep that could not know killed a process")
+	}
+	c.let(gate)
+	c.end()
+}
+
+// Killed at every named point: what the folder proves is what the world shows.
+func TestRunnerKilledAtPoints(t *testing.T) {
+	for point, want := range map[string]struct {
+		state runner.State
+		may   bool // the command may have run
+	}{
+		"runner.before_began":  {runner.NeverStarted, false},
+		"runner.after_began":   {runner.Unknown, false},
+		"runner.after_start":   {runner.Unknown, true},
+		"runner.after_command": {runner.Unknown, true},
+		"runner.after_exit":    {runner.Ended, true},
+	} {
+		t.Run(point, func(t *testing.T) {
+			c := newCall(t, "echo x >> effect")
+			c.env = []string{"DIE_AT=" + point}
+			c.start()
+			s := c.wait()
+			if s.State != want.state || s.State == runner.Unknown && s.Began.Boot == "" {
+				t.Errorf("state %s (%s), want %s", s.State, s.Why, want.state)
+			}
+			_, err := os.Stat(filepath.Join(c.work, "effect"))
+			if err == nil && !want.may {
+				t.Error("the command ran")
+			}
+			if err != nil && (point == "runner.after_command" || point == "runner.after_exit") {
+				t.Error("the command did not run")
+			}
+		})
+	}
+}
+
+// A cancel that comes before the command starts means that it never does. Behaviour 12.
+func TestCancelBeforeStart(t *testing.T) {
+	for _, point := range []string{"", "runner.before_began", "runner.after_began"} {
+		t.Run("at "+point, func(t *testing.T) {
+			c := newCall(t, "echo x >> effect")
+			j := c.prepare()
+			reached, gate := c.fifo("reached"), c.fifo("go")
+			c.env = []string{"PAUSE_AT=" + point, "REACHED=" + reached, "GO=" + gate}
+			cancel := func() {
+				if err := runner.Cancel(c.folder, "a person said so"); err != nil {
+					t.Fatal(err)
+				}
+				if err := runner.Cancel(c.folder, "another word"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if point == "" {
+				cancel()
+			}
+			if err := j.Start(os.Args[0], c.env); err != nil {
+				t.Fatal(err)
+			}
+			if point != "" {
+				c.read(reached)
+				cancel()
+				c.let(gate)
+			}
+			e := c.end()
+			if e.Cause != runner.CauseCancelled || e.Message != "a person said so" || !e.Started.IsZero() || e.Status != -1 {
+				t.Errorf("exit record %+v", e)
+			}
+			if _, err := os.Stat(filepath.Join(c.work, "effect")); err == nil {
+				t.Error("the command ran")
+			}
+		})
+	}
+}
+
+// A cancel stops the whole tree: what ignores SIGTERM, what left the session, what threw away its environment too.
+// Behaviours 12 and 14.
+func TestCancelStopsTheTree(t *testing.T) {
+	c := newCall(t, `trap '' TERM
+sh -c 'trap "" TERM; echo $$ > a; while :; do sleep 1000; done' &
+setsid sh -c 'echo $$ > b; sleep 1000; sleep 1000' &
+env -i setsid /bin/sh -c '(sh -c "echo \$\$ > c; exec sleep 1000" &) ; exit' &
+echo $$ > d
+while :; do sleep 1000; done`)
+	var procs []process
+	for _, name := range []string{"a", "b", "c", "d"} {
+		c.fifo(name)
+	}
+	c.start()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		procs = append(procs, c.process(c.read(filepath.Join(c.work, name))))
+	}
+	if err := runner.Cancel(c.folder, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	e := c.end()
+	if e.Cause != runner.CauseCancelled || e.Message != "enough" || e.Signal != "SIGKILL" || e.Status != 137 {
+		t.Errorf("exit record %+v", e)
+	}
+	for i, p := range procs {
+		if p.alive() {
+			t.Errorf("process %d outlives the cancel's record", i)
+		}
+	}
+}
+
+// A command gets the chance to end well, and its own words are kept.
+func TestCancelIsPolite(t *testing.T) {
+	c := newCall(t, `trap 'echo bye; exit 9' TERM; echo > here; while :; do sleep 1000 & wait; done`)
+	here := c.fifo("here")
+	c.start()
+	c.read(here)
+	if err := runner.Cancel(c.folder, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.end(); e.Cause != runner.CauseCancelled || e.Status != 9 || e.Signal != "" {
+		t.Errorf("exit record %+v", e)
+	}
+	if got := c.output(); got != "bye\n" {
+		t.Errorf("output %q", got)
+	}
+}
+
+// The runner survives what ends a terminal's processes, and the command's own handling of signals is not touched by that.
+func TestRunnerSurvivesHangup(t *testing.T) {
+	c := newCall(t, "grep SigIgn /proc/self/status; echo > here; read x < go")
+	here, gate := c.fifo("here"), c.fifo("go")
+	c.start()
+	c.read(here)
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT} {
+		if err := unix.Kill(c.look().Began.Runner.Pid, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.let(gate)
+	if e := c.end(); e.Status != 0 || e.Cause != runner.CauseExited {
+		t.Errorf("exit record %+v", e)
+	}
+	if got := strings.Fields(c.output()); len(got) != 2 || strings.Trim(got[1], "0") != "" {
+		t.Errorf("ignored signals of the command: %q", got)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	c := newCall(t, "echo begun; sleep 1000")
+	c.spec.Timeout = 1 // any time is later
+	e := c.ended()
+	if e.Cause != runner.CauseTimeout || e.Signal != "SIGTERM" || e.Status != 143 || !strings.Contains(e.Message, "stopped after") {
+		t.Errorf("exit record %+v", e)
+	}
+}
+
+// Who waits for a call can be told to stop waiting, which changes nothing for the call.
+func TestWaitEndsWithItsContext(t *testing.T) {
+	c := newCall(t, "echo > here; read x < go")
+	here, gate := c.fifo("here"), c.fifo("go")
+	c.start()
+	c.read(here)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s, err := runner.Wait(ctx, c.folder, c.spec.Identity); err == nil || s.State != runner.Running {
+		t.Errorf("%+v, %v", s, err)
+	}
+	c.let(gate)
+	c.end()
+}
