@@ -1,0 +1,240 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools/runner"
+)
+
+// shell runs a script under the runner, so that it outlives the host.
+type shell struct {
+	calls string
+	exe   string
+	env   []string
+}
+
+type shellArgs struct {
+	Command string  `json:"command"`
+	Shell   string  `json:"shell"`
+	Timeout float64 `json:"timeout"` // seconds
+}
+
+func newShell(o Options) shell { return shell{calls: o.Calls, exe: o.Exe, env: allowed(o.Environ)} }
+
+// allowed keeps of an environment what a command may see. Keys and tokens are not in it.
+func allowed(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR":
+			kept = append(kept, pair)
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				kept = append(kept, pair)
+			}
+		}
+	}
+	return kept
+}
+
+// Spec describes the tool.
+func (shell) Spec() Spec {
+	return Spec{
+		Name: "shell",
+		Description: "Run a script in the workspace and return what it printed, stdout and stderr together, and its exit status. " +
+			"It stops at the first command that fails (sh -e). Input is empty, so nothing can be typed. " +
+			"Of a long output the beginning and the end come back.",
+		Schema: json.RawMessage(`{
+			"type": "object",
+			"properties": {
+				"command": {"type": "string", "minLength": 1, "description": "the script"},
+				"shell": {"enum": ["sh", "bash"], "description": "sh -e (if left out) or bash -e -o pipefail"},
+				"timeout": {
+					"type": "number", "exclusiveMinimum": 0, "maximum": 31536000,
+					"description": "seconds after which it is stopped; no limit if left out"
+				}
+			},
+			"required": ["command"],
+			"additionalProperties": false
+		}`),
+	}
+}
+
+// Effect is an external write: nothing keeps a command from it.
+func (shell) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteExternal }
+
+// Check refuses what no shell can be given.
+func (shell) Check(args json.RawMessage) error {
+	a, err := decode[shellArgs](args)
+	if err == nil && strings.IndexByte(a.Command, 0) >= 0 {
+		err = errors.New("a script cannot hold a NUL byte")
+	}
+	return err
+}
+
+func identity(c Call) runner.Identity {
+	return runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt, Fingerprint: c.Fingerprint}
+}
+
+func (t shell) folder(c Call) string { return identity(c).Folder(t.calls) }
+
+// Prepare makes the call's folder and takes its lock. Nothing runs.
+func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) {
+	a, err := decode[shellArgs](c.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err := os.Stat(c.Folder); err != nil || !info.IsDir() {
+		return nil, nil, fmt.Errorf("run in %s: there is no such folder", c.Folder)
+	}
+	interpreter, err := interpreterOf(a.Shell)
+	if err != nil {
+		return nil, nil, err
+	}
+	job, err := runner.Prepare(t.folder(c), runner.Spec{
+		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
+		Timeout: time.Duration(a.Timeout * float64(time.Second)),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, job, nil
+}
+
+func interpreterOf(name string) ([]string, error) {
+	if name != "bash" {
+		return []string{"/bin/sh", "-e"}, nil
+	}
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		return nil, fmt.Errorf("find bash: %v", err)
+	}
+	return []string{path, "-e", "-o", "pipefail"}, nil
+}
+
+// Call starts the command and waits for its end. If ctx ends first the command goes on, and the call stays without a result.
+func (t shell) Call(ctx context.Context, c Call) (recovery.Result, error) {
+	job, ok := c.Handle.(*runner.Job)
+	if !ok {
+		return failed(recovery.AppliedNo, errors.New("run the command: nothing was prepared for it"))
+	}
+	if err := job.Start(t.exe, append(fault.Env(), t.env...)); err != nil {
+		return failed(recovery.AppliedNo, errors.Join(err, job.Abandon()))
+	}
+	fault.Hit(fault.RunnerStarted)
+	return t.await(ctx, c, recovery.HowExecuted)
+}
+
+// Attach waits for the end of a command that an earlier host started.
+func (t shell) Attach(ctx context.Context, c Call) (recovery.Result, error) {
+	return t.await(ctx, c, recovery.HowAttached)
+}
+
+// await shows the output from the beginning, waits for the end, and makes the result.
+func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Result, error) {
+	folder := t.folder(c)
+	// What cannot be shown can still be waited for; a spool that cannot be read is said with the result.
+	_, _ = runner.Follow(ctx, folder, 0, c.Show)
+	seen, err := runner.Wait(ctx, folder, identity(c))
+	if err != nil {
+		return failed(recovery.AppliedUnknown, err)
+	}
+	switch seen.State {
+	case runner.Ended:
+		return t.resultOf(c, seen.Exit, how), nil
+	case runner.NeverStarted:
+		return failed(recovery.AppliedNo, fmt.Errorf("run the command: it was not started: %s", seen.Why))
+	case runner.Unknown:
+		left, err := t.Bury(ctx, c)
+		r, _ := failed(recovery.AppliedUnknown, nil)
+		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left
+		r.Content = lostText(seen.Why, left, err)
+		r.Size = int64(len(r.Content))
+		return r, nil
+	}
+	return failed(recovery.AppliedUnknown, fmt.Errorf("wait for the command: its files are gone: %s", seen.Why))
+}
+
+func lostText(why string, left []string, err error) string {
+	text := "outcome unknown: the process that ran the command is gone: " + why
+	if len(left) > 0 {
+		text += "; may still be running: " + strings.Join(left, ", ")
+	}
+	if err != nil {
+		text += "; " + err.Error()
+	}
+	return text + "\nWhat the command did until then stands. It was not repeated."
+}
+
+// Find reads what the call's files say.
+func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
+	seen, err := runner.Look(t.folder(c), identity(c))
+	if err != nil {
+		return recovery.Sighting{Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}}
+	}
+	s := recovery.Sighting{Why: seen.Why, Alive: named(seen.Survivors)}
+	switch seen.State {
+	case runner.Running:
+		s.State = recovery.ProcessRunning
+	case runner.Ended:
+		r := t.resultOf(c, seen.Exit, recovery.HowAdopted)
+		s.State, s.Result = recovery.ProcessEnded, &r
+	case runner.NeverStarted:
+		s.State = recovery.ProcessNever
+	case runner.Unknown:
+		s.State = recovery.ProcessLost
+	}
+	return s
+}
+
+// named lists processes as a person would name them.
+func named(processes []runner.Process) []string {
+	var list []string
+	for _, p := range processes {
+		list = append(list, strings.TrimSpace(fmt.Sprintf("process %d %s", p.Pid, p.Name)))
+	}
+	return list
+}
+
+// Bury kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
+// cannot be shown dead is returned.
+func (t shell) Bury(ctx context.Context, c Call) ([]string, error) {
+	folder := t.folder(c)
+	seen, err := runner.Look(folder, identity(c))
+	if err == nil && seen.State == runner.Running && seen.Began != nil {
+		if err = runner.KillRunner(folder, *seen.Began); err == nil {
+			seen, err = runner.Wait(ctx, folder, identity(c))
+		}
+	}
+	if err != nil {
+		return []string{"the command"}, err
+	}
+	switch seen.State {
+	case runner.Running:
+		return []string{"the command, whose runner has not begun"}, nil
+	case runner.Unknown:
+	default:
+		return nil, nil
+	}
+	left, err := runner.Sweep(ctx, *seen.Began)
+	if err != nil && len(left) == 0 {
+		return []string{"something that the command started"}, err
+	}
+	return named(left), err
+}
+
+// Stop asks the command's runner to end it and everything that it started.
+func (t shell) Stop(c Call, reason string) error { return runner.Cancel(t.folder(c), reason) }
+
+// Forget removes the call's files.
+func (t shell) Forget(c Call) error { return runner.Discard(t.folder(c)) }

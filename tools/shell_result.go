@@ -1,0 +1,132 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"agent/recovery"
+	"agent/tools/runner"
+)
+
+// ran is Result.Data of a command.
+type ran struct {
+	Status    int    `json:"status"` // exit status, 128 + number after a signal, -1 when there was none
+	Signal    string `json:"signal,omitempty"`
+	Cause     string `json:"cause"`
+	Bytes     int64  `json:"bytes"` // printed
+	Kept      int64  `json:"kept"`  // of them kept
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// resultOf makes a command's result from its exit record and its output. A command that ended by itself has a known outcome,
+// whatever its status; of one that was stopped on its way nobody knows how far it came.
+func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Result {
+	r := recovery.Result{
+		How: how, Size: e.Output,
+		Data: data(ran{
+			Status: e.Status, Signal: e.Signal, Cause: string(e.Cause), Bytes: e.Output, Kept: e.Kept, Truncated: e.Truncated,
+		}),
+	}
+	if !e.Started.IsZero() {
+		r.Took = max(e.Ended.Sub(e.Started), 0)
+	}
+	switch {
+	case e.Cause == runner.CauseExited && e.Status == 0:
+		r.Outcome, r.Applied = recovery.OutcomeOK, recovery.AppliedYes
+	case e.Cause == runner.CauseExited:
+		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedYes
+	case e.Started.IsZero():
+		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedNo
+	default:
+		r.Outcome, r.Applied = recovery.OutcomeUnknown, recovery.AppliedUnknown
+	}
+	out := t.outputOf(c)
+	r.Content, r.Full = out.text, out.full
+	if line := endLine(e); line != "" {
+		r.Content = onNewLine(r.Content, line)
+	}
+	if r.Content == "" {
+		r.Content = "[no output]"
+	}
+	return r
+}
+
+func onNewLine(text, line string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + line
+}
+
+// endLine says how a command ended; empty after a plain success.
+func endLine(e *runner.Exit) string {
+	if e.Started.IsZero() {
+		return joined("not started", string(e.Cause), e.Message)
+	}
+	switch e.Cause {
+	case runner.CauseExited:
+		line := ""
+		if e.Status != 0 {
+			line = fmt.Sprintf("exit status %d", e.Status)
+		}
+		return joined(line, e.Message)
+	case runner.CauseSignalled:
+		return joined("killed by signal "+e.Signal, e.Message)
+	case runner.CauseTimeout:
+		return joined("timed out", e.Message)
+	case runner.CauseCancelled:
+		return joined("cancelled", e.Message)
+	}
+	return joined("stopped", string(e.Cause), e.Message)
+}
+
+func joined(parts ...string) string {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return validText(strings.Join(said, ": "))
+}
+
+// output is what a command printed.
+type output struct {
+	text string // for the model: head and tail
+	full []byte // all that is kept, when text is only a part of it
+}
+
+func (t shell) outputOf(c Call) output {
+	head, tail, total, truncated, err := runner.Output(t.folder(c), runner.DefaultKeep)
+	if err != nil && !errors.Is(err, runner.ErrSpoolDamaged) {
+		return output{text: fmt.Sprintf("[the output cannot be read: %v]", err)}
+	}
+	full := head
+	if truncated {
+		gap := total - int64(len(head)) - int64(len(tail))
+		full = append(fmt.Appendf(head, "\n[%d bytes of output are not kept]\n", gap), tail...)
+	}
+	o := output{text: bounded(full, total, c.ID)}
+	if len(full) > outputRoom || truncated {
+		o.full = full
+	}
+	if text := validText(o.text); text != o.text {
+		o.text = onNewLine(text, "[bytes that are not UTF-8 are shown as \uFFFD]")
+		o.full = full
+	}
+	if err != nil {
+		o.text = onNewLine(o.text, "[the kept output is not what the command's record says: it was changed since]")
+	}
+	return o
+}
+
+// bounded is the head and the tail of a long output, with what is between them said.
+func bounded(full []byte, total int64, call string) string {
+	if len(full) <= outputRoom {
+		return string(full)
+	}
+	head, tail := headOf(full, outputRoom/2), tailOf(full, outputRoom/2)
+	left := total - int64(len(head)) - int64(len(tail))
+	return fmt.Sprintf("%s\n[%d of %d bytes are left out here; read_output with call %s reads them]\n%s", head, left, total, call, tail)
+}
