@@ -34,52 +34,43 @@ func Prepare(folder string, s Spec) (*Job, error) {
 	if !filepath.IsAbs(folder) {
 		return nil, fmt.Errorf("prepare call %s: the folder %q is not an absolute path", s.Mark(), folder)
 	}
-	if err := makeFolder(folder); err != nil {
+	fresh, err := makeFolder(folder)
+	if err != nil {
 		return nil, fmt.Errorf("prepare call %s: %w", s.Mark(), err)
 	}
-	lock, err := makeLock(folder, s.Identity)
+	lock, err := makeLock(folder, fresh, s.Identity)
 	if err != nil {
 		return nil, fmt.Errorf("prepare call %s: %w", s.Mark(), err)
 	}
 	return &Job{folder: folder, spec: s, lock: lock}, nil
 }
 
-// makeFolder makes the folder and what is missing above it, and makes the new names durable. Removing what an emptied
-// run left (Discard) may race with it, so it tries a few times.
-func makeFolder(folder string) error {
-	var err error
+// makeFolder makes the folder and what is missing above it, and returns all folders whose names are new. Removing what an
+// emptied run left (Discard) may race with it, so it tries a few times.
+func makeFolder(folder string) (fresh []string, err error) {
 	for range 5 {
-		var fresh []string
-		for up := filepath.Dir(folder); ; up = filepath.Dir(up) {
-			if has, terr := there(up, "."); terr != nil || has || up == filepath.Dir(up) {
-				break
+		fresh = []string{folder}
+		for up := filepath.Dir(folder); up != filepath.Dir(up); up = filepath.Dir(up) {
+			if has, err := there(up, "."); err != nil || has {
+				break // what cannot be looked at cannot be made either, which is told below
 			}
 			fresh = append(fresh, up)
 		}
 		if err = os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
-			return err
+			return nil, err
 		}
 		err = os.Mkdir(folder, 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			if err = clearStale(folder); err != nil {
-				return err
+				return nil, err
 			}
 			err = os.Mkdir(folder, 0o700)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fresh, err
 		}
-		if err != nil {
-			return err
-		}
-		for _, up := range append(fresh, folder) {
-			if err := syncDir(filepath.Dir(up)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return err
+	return nil, err
 }
 
 // clearStale removes a folder in which nothing ever ran: a host ended between preparing it and recording the start.
@@ -103,8 +94,9 @@ func clearStale(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// makeLock takes the lock before it names the call, so that a file which names one was held from then on.
-func makeLock(folder string, id Identity) (*ofd.File, error) {
+// makeLock takes the lock before it names the call, so that a file which names one was held from then on. Then it makes all
+// that is new durable: the file first, since its sync mostly carries the folders along.
+func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 	line, err := json.Marshal(claim{Identity: id, Version: claimVersion})
 	if err != nil {
 		return nil, err
@@ -125,6 +117,11 @@ func makeLock(folder string, id Identity) (*ofd.File, error) {
 	}
 	if err == nil {
 		err = syncDir(folder)
+	}
+	for _, up := range fresh {
+		if err == nil {
+			err = syncDir(filepath.Dir(up))
+		}
 	}
 	if err == nil {
 		return lock, nil

@@ -60,8 +60,9 @@ func (w *watcher) read() {
 	}
 }
 
+// close ends the watch in the background: the kernel takes some ten milliseconds to give one up, and nobody needs to wait.
 func (w *watcher) close() {
 	if w.f != nil {
-		_ = w.f.Close() // nothing was written
+		go func() { _ = w.f.Close() }() // nothing was written
 	}
 }
