@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"context"
+	"testing"
+
+	"agent/recovery"
+)
+
+// What publishing costs the one who publishes. The limit to compare with is no observer at all: one load. The fast
+// observer takes each event at once, and its taking is in the figure; the stalled one is replaced each time it
+// overflows, so that filling its queue is in the figure.
+func BenchmarkPublish(b *testing.B) {
+	for _, kind := range []struct {
+		name  string
+		event Event
+	}{
+		{"text", Event{Run: "r-1", Turn: 1, Text: "token "}},
+		{"fact", Event{Run: "r-1", Fact: &recovery.Event{Seq: 1, Body: recovery.RunNoted{Text: "x"}}}},
+		{"output4k", Event{Run: "r-1", Call: &recovery.Place{Turn: 1}, Output: make([]byte, 4096)}},
+	} {
+		b.Run(kind.name+"/none", func(b *testing.B) {
+			h := NewHub()
+			for b.Loop() {
+				h.Publish(kind.event)
+			}
+		})
+		b.Run(kind.name+"/fast", func(b *testing.B) {
+			h := NewHub()
+			o := h.Observe(0)
+			for b.Loop() {
+				h.Publish(kind.event)
+				if _, err := o.Next(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(kind.name+"/stalled", func(b *testing.B) {
+			h := NewHub()
+			for b.Loop() {
+				if h.list.Load() == nil {
+					h.Observe(0)
+				}
+				h.Publish(kind.event)
+			}
+		})
+	}
+}
+
+// What a piece of text costs the live file: one write into the page cache.
+func BenchmarkLiveText(b *testing.B) {
+	l, err := OpenLive(b.TempDir(), "r-1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	n := 0
+	for b.Loop() {
+		if err := l.Text(1, "token "); err != nil {
+			b.Fatal(err)
+		}
+		if n++; n%1000 == 0 {
+			if err := l.Reset(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+)
+
+// FollowLive calls emit with the text of the answer that the model is giving to run, from its beginning and then as it
+// comes, until ctx is done, whose error it returns. The file need not be there yet, and may go and come again. An empty
+// text says that this turn's answer starts over and that what was emitted of it is void. Any process may follow, and
+// nothing is written. dir is that of OpenLive.
+func FollowLive(ctx context.Context, dir, run string, emit func(turn int, text string)) error {
+	path, err := livePath(dir, run)
+	if err != nil {
+		return err
+	}
+	w, err := NewWaker(path)
+	if err != nil {
+		return fmt.Errorf("follow the live file of %s: %w", run, err)
+	}
+	defer w.Close()
+	f := &follower{path: path, emit: emit}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f.look(); err != nil {
+			return fmt.Errorf("follow the live file of %s: %w", run, err)
+		}
+		select {
+		case <-w.C():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// follower is a position in a live file.
+type follower struct {
+	path   string
+	emit   func(turn int, text string)
+	gen    string // what offset belongs to
+	offset int64  // of the first line not emitted yet
+	turn   int    // of the last text emitted; 0 if there was none
+	fresh  bool   // nothing of gen was emitted yet
+}
+
+// look emits what has been written since the last look.
+func (f *follower) look() error {
+	for {
+		if again, err := f.read(); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// read emits whole lines from the position on. It returns true when the file was emptied meanwhile and has new text.
+func (f *follower) read() (bool, error) {
+	file, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() // only read from: there is nothing to lose
+	gen, err := readGen(file)
+	if err != nil || gen == "" {
+		return false, err
+	}
+	if gen != f.gen {
+		f.gen, f.offset, f.fresh = gen, 0, true
+	}
+	lines := bufio.NewReader(io.NewSectionReader(file, f.offset, math.MaxInt64-f.offset))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return false, nil // a line without its end is still being written
+		}
+		if err != nil {
+			return false, err
+		}
+		var l liveLine
+		if json.Unmarshal(line, &l) != nil || l.Gen != f.gen {
+			// Emptied and written anew since the gen was read, or else damaged, and then passed over: this text is a
+			// courtesy and its answer comes as a fact.
+			if now, err := readGen(file); err != nil || now != f.gen {
+				return now != "", err
+			}
+		} else {
+			f.pass(l)
+		}
+		f.offset += int64(len(line))
+	}
+}
+
+func (f *follower) pass(l liveLine) {
+	if f.fresh && f.turn == l.Turn {
+		f.emit(l.Turn, "")
+	}
+	f.fresh, f.turn = false, l.Turn
+	f.emit(l.Turn, l.Text)
+}
+
+// readGen reads which gen the file's first line belongs to; none if there is not that much of it.
+func readGen(file *os.File) (string, error) {
+	head := make([]byte, len(genPrefix)+genWidth)
+	if _, err := file.ReadAt(head, 0); err == io.EOF {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	gen, ok := strings.CutPrefix(string(head), genPrefix)
+	if !ok {
+		return "", nil
+	}
+	return gen, nil
+}

@@ -1,0 +1,233 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func openLive(t *testing.T, dir, run string) *Live {
+	t.Helper()
+	l, err := OpenLive(dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heard gathers what a follower is told, as "turn:text", with | where a turn starts over.
+type heard struct{ strings.Builder }
+
+func (h *heard) emit(turn int, text string) {
+	if text == "" {
+		text = "|"
+	}
+	fmt.Fprintf(h, "%d:%s ", turn, text)
+}
+
+func (h *heard) want(t *testing.T, want string) {
+	t.Helper()
+	if got := h.String(); got != want {
+		t.Fatalf("heard %q, want %q", got, want)
+	}
+	h.Reset()
+}
+
+func TestLiveFileIsPrivateAndGoesWhenEmpty(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "live")
+	l := openLive(t, dir, "r-1")
+	if runtime.GOOS != "windows" {
+		for path, want := range map[string]fs.FileMode{dir: 0o700 | fs.ModeDir, filepath.Join(dir, "r-1"): 0o600} {
+			info, err := os.Stat(path)
+			ok(t, err)
+			if info.Mode() != want {
+				t.Errorf("%s has mode %v, want %v", path, info.Mode(), want)
+			}
+		}
+	}
+	ok(t, l.Text(1, "some"))
+	ok(t, l.Reset())
+	ok(t, l.Close())
+	ok(t, l.Close())
+	if _, err := os.Stat(filepath.Join(dir, "r-1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the empty file is still there: %v", err)
+	}
+	if err := l.Text(1, "late"); !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("text after Close: %v, want %v", err, os.ErrClosed)
+	}
+	if err := l.Reset(); !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("Reset after Close: %v, want %v", err, os.ErrClosed)
+	}
+}
+
+func TestLiveRefusesWhatIsNoID(t *testing.T) {
+	for _, run := range []string{"", ".", "..", "a/b", "../r-1", "/r-1"} {
+		if l, err := OpenLive(t.TempDir(), run); err == nil {
+			l.Close()
+			t.Errorf("OpenLive took %q", run)
+		}
+		if err := FollowLive(t.Context(), t.TempDir(), run, nil); err == nil {
+			t.Errorf("FollowLive took %q", run)
+		}
+	}
+}
+
+// An unfinished answer stays for observers to see; the next owner starts over, and a former one that wakes up late
+// disturbs neither its text nor its file.
+func TestLiveBelongsToItsLastOwner(t *testing.T) {
+	dir := t.TempDir()
+	former := openLive(t, dir, "r-1")
+	ok(t, former.Text(1, "half an ans"))
+	var h heard
+	f := &follower{path: filepath.Join(dir, "r-1"), emit: h.emit}
+	ok(t, f.look())
+	h.want(t, "1:half an ans ")
+
+	owner := openLive(t, dir, "r-1")
+	ok(t, former.Text(1, "wer"))
+	ok(t, former.Reset())
+	ok(t, owner.Text(1, "The "))
+	ok(t, former.Close())
+	ok(t, owner.Text(1, "answer"))
+	ok(t, f.look())
+	h.want(t, "1:| 1:The  1:answer ")
+
+	ok(t, owner.Close())
+	late := &follower{path: f.path, emit: h.emit}
+	ok(t, late.look())
+	h.want(t, "1:The  1:answer ")
+}
+
+// What was read belongs to the text that was dropped, also when the new text is as long or longer: a position is never
+// taken for one in another text.
+func TestFollowAcrossReset(t *testing.T) {
+	for _, again := range []string{"a", "same", "much longer than before"} {
+		t.Run(again, func(t *testing.T) {
+			dir := t.TempDir()
+			l := openLive(t, dir, "r-1")
+			var h heard
+			f := &follower{path: filepath.Join(dir, "r-1"), emit: h.emit}
+			ok(t, l.Text(1, "text"))
+			ok(t, f.look())
+			h.want(t, "1:text ")
+
+			ok(t, l.Reset())
+			ok(t, l.Text(1, again)) // asked for again: the turn is the same
+			ok(t, f.look())
+			h.want(t, "1:| 1:"+again+" ")
+
+			ok(t, l.Reset())
+			ok(t, f.look())
+			h.want(t, "")
+			ok(t, l.Text(2, again)) // the turn's answer was committed: nothing is void
+			ok(t, f.look())
+			h.want(t, "2:"+again+" ")
+		})
+	}
+}
+
+// STR-08: a character that comes in pieces is written when it is whole, and what never becomes one says so in place.
+func TestLiveKeepsCharactersWhole(t *testing.T) {
+	dir := t.TempDir()
+	l := openLive(t, dir, "r-1")
+	var h heard
+	f := &follower{path: filepath.Join(dir, "r-1"), emit: h.emit}
+	for i := range len("\u20ac\U0001F600") {
+		ok(t, l.Text(1, "\u20ac\U0001F600"[i:i+1]))
+	}
+	ok(t, l.Text(1, "<&>\u2028\xffend\xe2\x82"))
+	ok(t, l.Text(2, "next"))
+	ok(t, f.look())
+	h.want(t, "1:\u20ac 1:\U0001F600 1:<&>\u2028\ufffdend 1:\ufffd\ufffd 2:next ")
+}
+
+// A torn last line waits for its end; a damaged one costs itself only.
+func TestFollowTornLines(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r-1")
+	line := func(text string) string {
+		return `{"gen":"0123456789abcdef","turn":1,"text":"` + text + "\"}\n"
+	}
+	var h heard
+	f := &follower{path: path, emit: h.emit}
+	ok(t, f.look()) // no file yet
+	content := ""
+	for _, step := range []struct{ add, want string }{
+		{line("one")[:20], ""},
+		{line("one")[20:40], ""},
+		{line("one")[40:], "1:one "},
+		{"damaged\n" + line("two") + line("three")[:30], "1:two "},
+		{line("three")[30:], "1:three "},
+	} {
+		content += step.add
+		ok(t, os.WriteFile(path, []byte(content), 0o600))
+		ok(t, f.look())
+		h.want(t, step.want)
+	}
+	// A file that is none of ours is not shown.
+	ok(t, os.WriteFile(path, []byte(strings.Repeat("x", 100)+"\n"), 0o600))
+	ok(t, f.look())
+	h.want(t, "")
+}
+
+// The whole way, waiting for file notification: a follower that was there before the file sees every turn, across
+// resets and another owner.
+func TestFollowLive(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(deadline(t))
+	type piece struct {
+		turn int
+		text string
+	}
+	pieces, ended := make(chan piece), make(chan error)
+	go func() {
+		ended <- FollowLive(ctx, dir, "r-1", func(turn int, text string) {
+			select {
+			case pieces <- piece{turn, text}:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	want := func(turn int, text string) {
+		t.Helper()
+		select {
+		case got := <-pieces:
+			if want := (piece{turn, text}); got != want {
+				t.Fatalf("heard %v, want %v", got, want)
+			}
+		case <-ctx.Done():
+			t.Fatalf("never heard %q of turn %d", text, turn)
+		}
+	}
+	l := openLive(t, dir, "r-1")
+	for turn := 1; turn <= 3; turn++ {
+		ok(t, l.Text(turn, "some "))
+		want(turn, "some ")
+		ok(t, l.Text(turn, "more"))
+		want(turn, "more")
+		ok(t, l.Reset())
+	}
+	ok(t, l.Close())
+	l = openLive(t, dir, "r-1")
+	ok(t, l.Text(3, "again"))
+	want(3, "")
+	want(3, "again")
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Fatalf("ended with %v, want %v", err, context.Canceled)
+	}
+}

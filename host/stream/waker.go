@@ -1,0 +1,153 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	slowPoll = time.Second            // behind notification, which may lose things
+	fastPoll = 250 * time.Millisecond // instead of it
+)
+
+// Waker hints that files may have changed. It watches their folders and never opens, reads or stats the files: closing
+// a database file would drop the locks that this process has on it. A hint says only "look again", it may come for
+// nothing, and several changes may be one. Make the waker first and look next, so that no change falls between.
+type Waker struct {
+	names   map[string]bool // absolute paths that are of interest
+	dirs    []string
+	instead time.Duration // the poll where there is no notification
+	hints   chan struct{}
+	notice  atomic.Pointer[error]
+	stop    chan struct{}
+	done    chan struct{}
+	closed  atomic.Bool
+}
+
+// NewWaker wakes on changes of the files at paths, which need not exist, and once a second without any. Where the
+// system's file notification cannot be had it wakes four times a second instead, and Notice says so.
+func NewWaker(paths ...string) (*Waker, error) { return NewWakerEvery(slowPoll, paths...) }
+
+// NewWakerEvery is NewWaker with another slow poll; at most every 250 ms it is also what replaces notification.
+func NewWakerEvery(poll time.Duration, paths ...string) (*Waker, error) {
+	return newWaker(poll, watchFolders, paths)
+}
+
+func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, error), paths []string) (*Waker, error) {
+	if len(paths) == 0 || poll <= 0 {
+		return nil, fmt.Errorf("watch for changes: %d files every %v", len(paths), poll)
+	}
+	w := &Waker{
+		names: map[string]bool{}, instead: min(poll, fastPoll), hints: make(chan struct{}, 1),
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("watch %s for changes: %w", path, err)
+		}
+		w.names[abs] = true
+		if dir := filepath.Dir(abs); !slices.Contains(w.dirs, dir) {
+			w.dirs = append(w.dirs, dir)
+		}
+	}
+	watcher, err := watch(w.dirs)
+	if err != nil {
+		w.degrade(err)
+	}
+	go w.run(watcher, poll)
+	return w, nil
+}
+
+// C delivers hints. It is never closed.
+func (w *Waker) C() <-chan struct{} { return w.hints }
+
+// Notice says why there is no notification and the poll alone wakes; nil while there is one.
+func (w *Waker) Notice() error {
+	if err := w.notice.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Close stops the waker and waits for it. Closing again does nothing.
+func (w *Waker) Close() {
+	if !w.closed.Swap(true) {
+		close(w.stop)
+	}
+	<-w.done
+}
+
+// run owns watcher, which is nil where there is no notification.
+func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
+	defer close(w.done)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	if watcher != nil {
+		// What closing it can report is of no use: the kernel frees it with its descriptor in any case.
+		defer func() { _ = watcher.Close() }()
+		events, errs = watcher.Events, watcher.Errors
+	} else {
+		tick.Reset(w.instead)
+	}
+	for {
+		var lost error
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+			w.hint()
+		case event, ok := <-events:
+			lost = w.happened(event, ok)
+		case err, ok := <-errs:
+			switch {
+			case !ok:
+				errs = nil // events is closed with it and says so
+			case errors.Is(err, fsnotify.ErrEventOverflow):
+				w.hint() // the kernel dropped some, which may have been ours
+			default:
+				lost = err
+			}
+		}
+		if lost != nil {
+			w.degrade(lost)
+			events, errs = nil, nil
+			_ = watcher.Close() // as above
+			tick.Reset(w.instead)
+			w.hint() // something may have happened since
+		}
+	}
+}
+
+// happened hints if event is of interest. Its error says why no more will come.
+func (w *Waker) happened(event fsnotify.Event, ok bool) error {
+	switch {
+	case !ok:
+		return errors.New("it ended")
+	case w.names[event.Name]:
+		w.hint()
+	case event.Has(fsnotify.Remove|fsnotify.Rename) && slices.Contains(w.dirs, event.Name):
+		return fmt.Errorf("%s was removed or moved", event.Name)
+	}
+	return nil
+}
+
+func (w *Waker) degrade(why error) {
+	err := fmt.Errorf("no file notification, looking every %v instead: %w", w.instead, why)
+	w.notice.Store(&err)
+}
+
+func (w *Waker) hint() {
+	select {
+	case w.hints <- struct{}{}:
+	default: // one is waiting already
+	}
+}
