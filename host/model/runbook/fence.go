@@ -1,0 +1,129 @@
+package runbook
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fence is an opening code fence.
+type fence struct {
+	mark byte
+	len  int
+	info string
+}
+
+func openFence(rest string) (fence, bool) {
+	mark := rest[0]
+	if mark != '`' && mark != '~' {
+		return fence{}, false
+	}
+	n := len(rest) - len(strings.TrimLeft(rest, string(mark)))
+	info := strings.TrimSpace(rest[n:])
+	if n < 3 || mark == '`' && strings.Contains(info, "`") {
+		return fence{}, false
+	}
+	return fence{mark: mark, len: n, info: info}, true
+}
+
+// closedBy says whether a line ends the fence that was opened at column at.
+func (f fence) closedBy(line string, at int) bool {
+	col, rest := indent(line, 0)
+	rest = strings.TrimRight(rest, " \t")
+	return col <= at+3 && len(rest) >= f.len && strings.Trim(rest, string(f.mark)) == ""
+}
+
+// nested says whether a line inside the fence looks like the beginning of another: its end would be taken for the fence's own.
+func (f fence) nested(line string, at int) bool {
+	col, rest := indent(line, 0)
+	if rest == "" || col > at+3 {
+		return false
+	}
+	inner, ok := openFence(rest)
+	return ok && inner.mark == f.mark && inner.len >= f.len && inner.info != ""
+}
+
+// fence reads the block that is opened on the present line, and leaves the parser on its last line. What a fence encloses is
+// its block, whatever its indentation: up to the fence's own is taken off each line.
+func (p *parser) fence(col int, f fence) {
+	p.para = ""
+	open := p.n + 1
+	var body []string
+	for p.n++; p.n < len(p.lines) && !f.closedBy(p.lines[p.n], col); p.n++ {
+		if f.nested(p.lines[p.n], col) {
+			p.wrong(p.n+1, "a fence begins inside the block of line %d: close that first, or give it a longer row of %c", open, f.mark)
+		}
+		body = append(body, outdent(p.lines[p.n], col))
+	}
+	if p.n == len(p.lines) {
+		p.wrong(open, "the fenced block is never closed")
+		p.file = nil
+		return
+	}
+	if p.file != nil {
+		s := *p.file
+		p.file = nil
+		s.args["content"] = whole(body)
+		p.add(s, s.line)
+		return
+	}
+	tag, attributes, _ := strings.Cut(strings.ReplaceAll(f.info, "\t", " "), " ")
+	if tag != "sh" && tag != "bash" {
+		if tag == "" {
+			tag = "no tag"
+		}
+		p.others = append(p.others, fmt.Sprintf("line %d: %s", open, cut(tag, titleLimit)))
+		return
+	}
+	p.shell(open, tag, attributes, strings.Join(body, "\n"))
+}
+
+// shell adds the call of a block tagged sh or bash.
+func (p *parser) shell(line int, tag, attributes, command string) {
+	args := map[string]any{"command": command}
+	if tag == "bash" {
+		args["shell"] = tag
+	}
+	for _, a := range strings.Fields(attributes) {
+		name, value, _ := strings.Cut(a, "=")
+		if name != "timeout" || args[name] != nil {
+			p.wrong(line, "%q after %s is not understood: only one timeout=30m may stand there", a, tag)
+			continue
+		}
+		n, err := readSeconds(value)
+		if err != nil {
+			p.wrong(line, "timeout: %v", err)
+		}
+		args[name] = n
+	}
+	if strings.TrimSpace(command) == "" {
+		p.wrong(line, "the %s block is empty", tag)
+	}
+	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: firstLine(command, titleLimit)}, line)
+}
+
+// whole joins lines that each end in a line break.
+func whole(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// outdent takes up to n columns of blanks off a line.
+func outdent(line string, n int) string {
+	col := 0
+	for i := range len(line) {
+		if col >= n {
+			return strings.Repeat(" ", col-n) + line[i:] // a tab may reach beyond
+		}
+		switch line[i] {
+		case ' ':
+			col++
+		case '\t':
+			col += 4 - col%4
+		default:
+			return line[i:]
+		}
+	}
+	return strings.Repeat(" ", max(0, col-n))
+}

@@ -1,0 +1,291 @@
+package runbook
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// parser reads Markdown line by line. It knows the blocks that decide what is a step, and takes all else for prose.
+type parser struct {
+	lines   []string
+	n       int // index of the line being read
+	steps   []step
+	errs    []error
+	path    []heading // never changed in place: the steps share it
+	offsets []int     // columns at which the contents of the open list items begin
+	para    string    // the paragraph so far: an underline makes it a heading
+	file    *step     // the write_file item that waits for its block
+	others  []string  // fences that are not carried out, for the refusal
+	misread bool      // an item was refused: it may have been meant as prose
+}
+
+// errorLimit bounds how many mistakes one refusal names.
+const errorLimit = 10
+
+// paraLimit is how much of a paragraph is kept in case that it is a heading, in bytes.
+const paraLimit = 1000
+
+// parse reads the steps of a runbook. The error names every mistake by its line. others names the fences that are prose.
+func parse(text string) (steps []step, others []string, err error) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	p := &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+	if err := p.legible(); err != nil {
+		return nil, nil, err
+	}
+	for p.n = p.frontMatter(); p.n < len(p.lines); p.n++ {
+		p.line(p.lines[p.n])
+	}
+	p.unmet()
+	if len(p.errs) > errorLimit {
+		more := len(p.errs) - errorLimit
+		p.errs = append(p.errs[:errorLimit], fmt.Errorf("and %d more", more))
+	}
+	if p.misread {
+		p.errs = append(p.errs, errors.New("hint: a list item that is meant as prose begins with another word than a tool's name"))
+	}
+	return p.steps, p.others, errors.Join(p.errs...)
+}
+
+// legible refuses text that cannot become arguments without being changed.
+func (p *parser) legible() error {
+	for i, line := range p.lines {
+		if !utf8.ValidString(line) {
+			return fmt.Errorf("line %d: not valid UTF-8: a runbook is text", i+1)
+		}
+		if strings.IndexByte(line, 0) >= 0 {
+			return fmt.Errorf("line %d: holds a NUL byte: a runbook is text", i+1)
+		}
+	}
+	return nil
+}
+
+// frontMatter returns how many lines the front matter takes. A first line of dashes with a blank line or a fence below it
+// is a rule across the page, so that no step hides between two of them.
+func (p *parser) frontMatter() int {
+	if strings.TrimRight(p.lines[0], " \t") != "---" {
+		return 0
+	}
+	for i, line := range p.lines[1:] {
+		switch trimmed := strings.TrimRight(line, " \t"); {
+		case trimmed == "---" || trimmed == "...":
+			return i + 2
+		case i == 0 && trimmed == "", strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+			return 0
+		}
+	}
+	return 0
+}
+
+func (p *parser) wrong(line int, format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, args...)))
+}
+
+// add appends a step that begins at the given line.
+func (p *parser) add(s step, line int) {
+	s.line, s.path = line, p.path
+	p.steps = append(p.steps, s)
+}
+
+// unmet refuses a write_file item that got no block.
+func (p *parser) unmet() {
+	if p.file != nil {
+		p.wrong(p.file.line, "write_file: no fenced block follows the item: it is what the file will hold")
+		p.file = nil
+	}
+}
+
+// The blocks of one line.
+var (
+	headingLine = regexp.MustCompile(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	ruleLine    = regexp.MustCompile(`^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
+	underline   = regexp.MustCompile(`^(=+|-+)[ \t]*$`)
+	marker      = regexp.MustCompile(`^(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)`)
+)
+
+func (p *parser) line(raw string) {
+	col, rest := indent(raw, 0)
+	if rest == "" {
+		p.para = ""
+		return
+	}
+	for len(p.offsets) > 0 && col < p.offsets[len(p.offsets)-1] {
+		p.offsets = p.offsets[:len(p.offsets)-1]
+		p.para = ""
+	}
+	p.content(col, rest)
+}
+
+// itemLimit is how many list items may begin on one line; what follows is prose.
+const itemLimit = 20
+
+// content reads what stands on a line at column col. A list item's text is content again, so it loops.
+func (p *parser) content(col int, rest string) {
+	inItem := false
+	for range itemLimit {
+		if col-p.base() >= 4 {
+			if p.para != "" { // no code: the paragraph goes on
+				p.prose(rest)
+			}
+			p.unmet()
+			return
+		}
+		if f, ok := openFence(rest); ok {
+			p.fence(col, f)
+			return
+		}
+		p.unmet()
+		if m := underline.FindStringSubmatch(rest); m != nil && p.para != "" && !inItem {
+			p.heading(1+strings.Count(m[1][:1], "-"), p.para)
+			return
+		}
+		if m := headingLine.FindStringSubmatch(rest); m != nil {
+			p.heading(len(m[1]), p.uncomment(m[2]))
+			return
+		}
+		if ruleLine.MatchString(rest) || rest[0] == '>' {
+			p.para = ""
+			return
+		}
+		width := len(strings.TrimRight(marker.FindString(rest), " \t"))
+		if width == 0 {
+			break
+		}
+		inItem = true
+		if col, rest = p.open(col, width, rest); rest == "" {
+			return
+		}
+	}
+	if inItem && p.item(rest) {
+		return
+	}
+	p.prose(rest)
+}
+
+// base is the column at which the contents of the innermost open list item begin.
+func (p *parser) base() int {
+	if len(p.offsets) == 0 {
+		return 0
+	}
+	return p.offsets[len(p.offsets)-1]
+}
+
+// open begins a list item and returns its text and the text's column.
+func (p *parser) open(col, width int, rest string) (int, string) {
+	p.para = ""
+	at, content := indent(rest[width:], col+width)
+	if content == "" || at-(col+width) > 4 {
+		p.offsets = append(p.offsets, col+width+1)
+		return at, content
+	}
+	p.offsets = append(p.offsets, at)
+	return at, content
+}
+
+// item takes a list item's text if it begins with a tool's name.
+func (p *parser) item(content string) bool {
+	s, ok, err := item(content)
+	if !ok {
+		return false
+	}
+	p.para = ""
+	switch line := p.n + 1; {
+	case err != nil:
+		p.wrong(line, "%v", err)
+		p.misread = true
+	case s.tool == toolWrite:
+		s.line = line
+		p.file = &s
+	default:
+		p.add(s, line)
+	}
+	return true
+}
+
+func (p *parser) prose(rest string) {
+	p.unmet()
+	rest = p.uncomment(rest)
+	if len(p.para) < paraLimit {
+		p.para = strings.TrimSpace(p.para + " " + rest)
+	}
+}
+
+func (p *parser) heading(level int, text string) {
+	p.para = ""
+	var path []heading
+	for _, h := range p.path {
+		if h.level < level {
+			path = append(path, h)
+		}
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		path = append(path, heading{level: level, line: p.n + 1, text: text})
+	}
+	p.path = path
+}
+
+// uncomment takes the HTML comments out of a line of prose. One that stays open swallows the lines up to its end.
+func (p *parser) uncomment(line string) string {
+	var b strings.Builder
+	for {
+		at := comment(line)
+		if at < 0 {
+			b.WriteString(line)
+			return b.String()
+		}
+		b.WriteString(line[:at])
+		_, after, closed := strings.Cut(line[at+2:], "-->") // <!--> is a whole comment
+		if !closed {
+			p.skipComment()
+			return b.String()
+		}
+		line = after
+	}
+}
+
+func (p *parser) skipComment() {
+	for i := p.n + 1; i < len(p.lines); i++ {
+		if strings.Contains(p.lines[i], "-->") {
+			p.n = i
+			return
+		}
+	}
+	p.wrong(p.n+1, "a comment begins with <!-- and is never closed")
+	p.n = len(p.lines)
+}
+
+// comment finds where a comment begins, code spans left out.
+func comment(line string) int {
+	for i := 0; i < len(line); {
+		switch {
+		case strings.HasPrefix(line[i:], "<!--"):
+			return i
+		case line[i] == '`':
+			run := line[i : i+len(line[i:])-len(strings.TrimLeft(line[i:], "`"))]
+			i += len(run)
+			if end := strings.Index(line[i:], run); end >= 0 {
+				i += end + len(run)
+			}
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// indent skips blanks from column col on. A tab reaches to the next multiple of four.
+func indent(s string, col int) (int, string) {
+	for i := range len(s) {
+		switch s[i] {
+		case ' ':
+			col++
+		case '\t':
+			col += 4 - col%4
+		default:
+			return col, s[i:]
+		}
+	}
+	return col, ""
+}

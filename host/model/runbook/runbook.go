@@ -1,0 +1,128 @@
+package runbook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"agent/host/model"
+	"agent/recovery"
+)
+
+// Name is what --model and a run's record call the model.
+const Name = "runbook"
+
+// Model carries out Markdown runbooks. Its answers follow from the transcript alone. Any number of runs may share it.
+type Model struct {
+	reader reader
+}
+
+var (
+	_ model.Model    = (*Model)(nil)
+	_ model.Authored = (*Model)(nil)
+	_ model.Planner  = (*Model)(nil)
+)
+
+// New returns the model.
+func New() *Model { return &Model{} }
+
+// Authored says that every call stands in the prompt.
+func (*Model) Authored() bool { return true }
+
+// Plan refuses a prompt that holds nothing to carry out or is not written as a runbook, and counts its steps and the last
+// answer. The questions that unknown outcomes make come on top.
+func (m *Model) Plan(earlier []recovery.Message, prompt string) (int, error) {
+	asked := recovery.Message{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: prompt}}}
+	p, err := m.reader.replay(append(earlier[:len(earlier):len(earlier)], asked))
+	switch {
+	case err != nil:
+		return 0, err
+	case len(p.steps) == 0:
+		return 0, nothingRunnable(p.others)
+	case p.start == len(p.steps):
+		return 0, nothingLeft(p)
+	}
+	return len(p.steps) - p.start + 1, nil
+}
+
+// Stream gives the next answer: one step's call, a question about one whose outcome is unknown, or the last word. It is done
+// at once, so the context is not looked at.
+func (m *Model) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		answer, err := m.answer(req.Messages)
+		if err != nil {
+			yield(model.Delta{}, err)
+			return
+		}
+		for _, b := range answer.Blocks {
+			if b.Kind == recovery.BlockText && !yield(model.Delta{Text: b.Text}, nil) {
+				return
+			}
+		}
+		yield(model.Delta{Answer: answer}, nil)
+	}
+}
+
+// answer decides what comes next in the thread's last run.
+func (m *Model) answer(messages []recovery.Message) (*model.Answer, error) {
+	p, err := m.reader.replay(messages)
+	switch {
+	case errors.Is(err, errForeign):
+		return last(recovery.AnswerFailed, fmt.Sprintf("stopped: the record of this run does not fit its runbook, nothing more "+
+			"was carried out: %v", err)), nil
+	case err != nil:
+		return nil, err
+	case len(p.steps) == 0:
+		return nil, nothingRunnable(p.others)
+	case p.at < p.start:
+		return p.ask(p.start)
+	}
+	at := p.marks[p.at]
+	switch e := at.judge(p.steps[p.at]); {
+	case e == endOpen:
+		return nil, fmt.Errorf("answer the transcript: call %s of %s has no result", at.id, p.steps[p.at].where())
+	case e == endUnknown:
+		return p.askWhether(at.id)
+	case e.over():
+		return p.ask(p.at + 1)
+	default:
+		return last(recovery.AnswerFailed, p.stopped(e)), nil
+	}
+}
+
+// ask is the answer that asks for the step at index; the summary after the last one.
+func (p *progress) ask(index int) (*model.Answer, error) {
+	if index == len(p.steps) {
+		return last(recovery.AnswerEnd, p.summary()), nil
+	}
+	var before *step
+	if index > p.start {
+		before = &p.steps[index-1]
+	}
+	call, err := p.steps[index].call(index)
+	if err != nil {
+		return nil, err
+	}
+	blocks := []recovery.Block{call}
+	if news := p.steps[index].news(before); news != "" {
+		blocks = []recovery.Block{{Kind: recovery.BlockText, Text: news}, call}
+	}
+	return &model.Answer{Blocks: blocks, Stop: recovery.AnswerCalls}, nil
+}
+
+// askWhether is the answer that asks a person whether to go on although the outcome of the call id is unknown.
+func (p *progress) askWhether(id string) (*model.Answer, error) {
+	args, err := encode(map[string]any{"question": p.question(), "about": id})
+	if err != nil {
+		return nil, fmt.Errorf("encode the question about call %s: %v", id, err)
+	}
+	return &model.Answer{Stop: recovery.AnswerCalls, Blocks: []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+		Provider: provider(p.at) + "-whether", Tool: toolConfirm, Args: args,
+	}}}}, nil
+}
+
+// last is an answer that ends the run.
+func last(stop recovery.AnswerStop, text string) *model.Answer {
+	return &model.Answer{Stop: stop, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}
+}
