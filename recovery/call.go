@@ -169,6 +169,11 @@ type Call struct {
 	Reply     *string         // the answer to the call's own question
 	Result    *Result
 	Ruled     Word // a person's word on an unknown outcome
+
+	mode   Mode    // mode under which the decision was made
+	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
+	twin   Unknown // the call that the answer to the twin guard is about
+	twinBy string  // who gave that answer
 }
 
 // Unknown is a call whose outcome is unknown, seen from another place of its thread.

@@ -3,26 +3,66 @@ package recovery
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// judged keeps what recovery decided about a started call. A verdict to run puts the call back before its start: it takes
-// the ordinary path again, and only a new call.started lets it act.
+// judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
+// ordinary path again, and only a new call.started lets it act.
 func (s *State) judged(b CallJudged) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
 	}
-	if c.Phase != PhaseStarted {
-		return fmt.Errorf("call %s is %s", c.Place, c.Phase)
+	if err := c.judgeable(b); err != nil {
+		return fmt.Errorf("call %s is %s: %w", c.Place, c.Phase, err)
 	}
 	c.Judged = b.Verdict
+	if c.Phase == PhaseProposed {
+		return nil
+	}
 	switch b.Verdict {
-	case VerdictRun, VerdictAgain:
+	case VerdictRun:
 		c.Phase = PhaseProposed
+	case VerdictAgain:
+		c.Phase = PhaseProposed
+		if c.Effect != EffectRead {
+			c.again = s.Epoch
+		}
 	case VerdictAttach:
 		s.progress, s.Fruitless = true, 0
 	}
 	return nil
+}
+
+// judgeable refuses a verdict that cannot be one about the call as it is.
+func (c *Call) judgeable(b CallJudged) error {
+	switch {
+	case c.Phase == PhaseSettled:
+		return errors.New("it needs no verdict")
+	case b.Attempt != c.Attempt:
+		return fmt.Errorf("the verdict is about attempt %d, not %d", b.Attempt, c.Attempt)
+	}
+	switch b.Verdict {
+	case VerdictRun, VerdictSkip:
+		return nil
+	case VerdictWait:
+		if c.Phase == PhaseProposed {
+			return nil
+		}
+	case VerdictAgain, VerdictAttach, VerdictAdopt:
+		if c.Phase == PhaseStarted {
+			return nil
+		}
+	}
+	return fmt.Errorf("verdict %q does not fit", b.Verdict)
+}
+
+// doubt makes the call a started one again when an earlier owner meant to run it once more and did not come to it: the
+// first attempt may have happened, so what may be done now is judged afresh.
+func (c *Call) doubt(epoch int64) {
+	if c.Phase == PhaseProposed && c.again != 0 && c.again != epoch {
+		c.Phase, c.Judged, c.again = PhaseStarted, "", 0
+	}
 }
 
 func (s *State) started(e Event, b CallStarted) error {
@@ -36,22 +76,34 @@ func (s *State) started(e Event, b CallStarted) error {
 	if b.Attempt != c.Attempt+1 {
 		return fmt.Errorf("call %s: attempt %d after %d", c.Place, b.Attempt, c.Attempt)
 	}
-	if s.Open != nil {
-		return fmt.Errorf("call %s: request %s is open", c.Place, s.Open.ID)
-	}
-	if err := s.inOrder(c); err != nil {
-		return err
+	if err := s.mayStart(c, b.Binding); err != nil {
+		return fmt.Errorf("call %s: %w", c.Place, err)
 	}
 	c.Phase, c.Attempt, c.StartedAt, c.Before = PhaseStarted, b.Attempt, e.Time, b.Before
-	c.Epoch, c.Judged = s.Epoch, ""
+	c.Epoch, c.Judged, c.again = s.Epoch, "", 0
 	return nil
+}
+
+// mayStart refuses what stands between a call and its start: a question, the end of the run, a missing or void yes.
+func (s *State) mayStart(c *Call, binding string) error {
+	switch {
+	case s.Open != nil:
+		return fmt.Errorf("request %s is open", s.Open.ID)
+	case s.Stopping != nil:
+		return errors.New("the run is to end")
+	case c.Approved != "" && c.Approved != binding:
+		return errors.New("the yes was given for something else")
+	case s.beforeStart(c) != nil:
+		return errors.New("it may not act: it is refused, or a person must be asked")
+	}
+	return s.inOrder(c)
 }
 
 // inOrder refuses a start while an earlier call is open, unless both only read.
 func (s *State) inOrder(c *Call) error {
 	for _, d := range s.current().calls()[:c.Index] {
 		if d.Phase != PhaseSettled && (d.Effect != EffectRead || c.Effect != EffectRead) {
-			return fmt.Errorf("call %s: call %s before it is not settled", c.Place, d.Place)
+			return fmt.Errorf("call %s before it is not settled", d.Place)
 		}
 	}
 	return nil
@@ -68,19 +120,53 @@ func (s *State) settled(b CallSettled) error {
 	if b.Fingerprint != c.Fingerprint {
 		return fmt.Errorf("call %s: the result is of other arguments than the call", c.Place)
 	}
-	ran := b.Result.How != HowTold
-	if c.Phase == PhaseProposed && ran {
-		return fmt.Errorf("call %s: a result of a call that was never started", c.Place)
+	if err := c.fits(b); err != nil {
+		return fmt.Errorf("call %s: %w", c.Place, err)
 	}
 	r := b.Result
+	r.Full = nil // the store keeps it; a fold does not need it
 	c.Phase, c.Result = PhaseSettled, &r
+	if c.Unknown() {
+		s.unknown = append(s.unknown, c)
+	}
 	s.progress, s.Fruitless = true, 0
 	return nil
 }
 
+// fits refuses a result that the call cannot have.
+func (c *Call) fits(b CallSettled) error {
+	r := &b.Result
+	switch r.Outcome {
+	case OutcomeOK, OutcomeError, OutcomeUnknown, OutcomeSkipped, OutcomeDenied:
+	default:
+		return fmt.Errorf("outcome %q is not known", r.Outcome)
+	}
+	if c.Phase == PhaseProposed {
+		if r.How != HowTold || r.Outcome == OutcomeUnknown && c.again == 0 {
+			return errors.New("a result of a call that was never started")
+		}
+		return nil
+	}
+	if b.Attempt != c.Attempt {
+		return fmt.Errorf("a result of attempt %d, not %d", b.Attempt, c.Attempt)
+	}
+	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
+		return errors.New("an error that leaves open whether it happened, not recorded as unknown")
+	}
+	return nil
+}
+
+// doubtful says whether the result leaves open if a side effect took place.
+func (r *Result) doubtful(e Effect) bool {
+	return e != EffectRead && r.Applied != AppliedNo && r.Applied != AppliedYes
+}
+
 func (s *State) ruled(b CallRuled) error {
 	if b.Run != "" && b.Run != s.Created.Run {
-		s.Inherited = without(s.Inherited, b)
+		if b.Word == WordHappened {
+			s.elsewhere = append(s.elsewhere, Unknown{Run: b.Run, Place: b.Place})
+			s.Inherited = slices.DeleteFunc(s.Inherited, s.settledFromHere)
+		}
 		return nil
 	}
 	c, err := s.Call(b.Place)
@@ -91,19 +177,18 @@ func (s *State) ruled(b CallRuled) error {
 		return fmt.Errorf("call %s: its outcome is not unknown", c.Place)
 	}
 	c.Ruled = b.Word
+	if b.Word == WordHappened {
+		s.unknown = slices.DeleteFunc(s.unknown, func(d *Call) bool { return d == c })
+	}
 	return nil
 }
 
-// without drops the unknown call that a person said has happened. Any other word leaves it unknown.
-func without(list []Unknown, b CallRuled) []Unknown {
-	var out []Unknown
-	for _, u := range list {
-		same := u.Run == b.Run && u.Place.Turn == b.Turn && u.Place.Index == b.Index
-		if !same || b.Word != WordHappened {
-			out = append(out, u)
-		}
-	}
-	return out
+// settledFromHere says whether a person, asked by this run, said that the call of another run happened. That run may not
+// have heard of it yet.
+func (s *State) settledFromHere(u Unknown) bool {
+	return slices.ContainsFunc(s.elsewhere, func(v Unknown) bool {
+		return u.Run == v.Run && u.Place.Turn == v.Place.Turn && u.Place.Index == v.Place.Index
+	})
 }
 
 func (s *State) voided(b ApprovalVoided) error {
@@ -114,110 +199,6 @@ func (s *State) voided(b ApprovalVoided) error {
 	if c.Phase != PhaseProposed || c.Approved == "" {
 		return fmt.Errorf("call %s has no yes that could be void", c.Place)
 	}
-	c.Approved, c.Twin = "", ""
-	return nil
-}
-
-func (s *State) opened(b RequestOpened) error {
-	if s.Open != nil {
-		return fmt.Errorf("request %s is open already", s.Open.ID)
-	}
-	if n := len(s.InFlight()) + len(s.Lost()); n > 0 {
-		return fmt.Errorf("%d calls have no result", n)
-	}
-	if b.Request.Call != nil {
-		if c, err := s.Call(*b.Request.Call); err != nil {
-			return err
-		} else if c.Phase != PhaseProposed {
-			return fmt.Errorf("call %s is %s", c.Place, c.Phase)
-		}
-	}
-	r := b.Request
-	s.Open = &r
-	return nil
-}
-
-func (s *State) replied(b RequestAnswered) error {
-	r := s.Open
-	if r == nil || r.ID != b.ID {
-		return fmt.Errorf("request %s is not open", b.ID)
-	}
-	s.Open, s.progress, s.Fruitless = nil, true, 0
-	text := Text(b.Answer)
-	if r.Kind == RequestMaxTurns {
-		if text == "yes" {
-			s.grantedAt = len(s.Turns)
-		} else {
-			s.limitNo = by(b.By)
-		}
-		return nil
-	}
-	if r.Call == nil {
-		return errors.New("the request belongs to no call")
-	}
-	c, err := s.Call(*r.Call)
-	if err != nil {
-		return err
-	}
-	return c.reply(r, text, b.By)
-}
-
-func (c *Call) reply(r *Request, text, who string) error {
-	switch r.Kind {
-	case RequestAskUser, RequestConfirm:
-		c.Reply = &text
-	case RequestPermission:
-		if text == "yes" {
-			c.Approved = r.Binding
-		} else {
-			c.Denied = by(who) + " said no"
-		}
-	case RequestTwin:
-		c.Twin = word(text)
-		if c.Twin == WordRun {
-			c.Approved = r.Binding
-		}
-	default:
-		return fmt.Errorf("request kind %q is not known", r.Kind)
-	}
-	return nil
-}
-
-// word reads an answer to the twin guard: yes means run, no and anything else means leave.
-func word(text string) Word {
-	switch text {
-	case "yes", string(WordRun):
-		return WordRun
-	case string(WordHappened):
-		return WordHappened
-	}
-	return WordLeave
-}
-
-func by(who string) string {
-	if who == "" {
-		return "a person"
-	}
-	return who
-}
-
-func (s *State) closed(b RequestClosed) error {
-	r := s.Open
-	if r == nil || r.ID != b.ID {
-		return fmt.Errorf("request %s is not open", b.ID)
-	}
-	s.Open = nil
-	if r.Kind == RequestMaxTurns {
-		s.limitNo = b.Reason
-		return nil
-	}
-	if r.Call == nil {
-		return errors.New("the request belongs to no call")
-	}
-	c, err := s.Call(*r.Call)
-	if err != nil {
-		return err
-	}
-	c.Denied = b.Reason
+	c.Approved, c.Twin, c.twin = "", "", Unknown{}
 	return nil
 }

@@ -275,12 +275,14 @@ func Kinds() []Kind {
 
 // Decode reads a stored body. A kind or version that this binary does not know is an error that names it.
 func Decode(kind Kind, version int, data []byte) (Body, error) {
-	if version < 1 || version > Version {
-		return nil, fmt.Errorf("decode %s: version %d is newer than this binary knows (%d)", kind, version, Version)
-	}
 	decode, ok := decoders[kind]
-	if !ok {
+	switch {
+	case !ok:
 		return nil, fmt.Errorf("decode journal fact: kind %q is not known to this binary", kind)
+	case version > Version:
+		return nil, fmt.Errorf("decode %s: version %d is newer than this binary knows (%d)", kind, version, Version)
+	case version < 1:
+		return nil, fmt.Errorf("decode %s: there is no version %d", kind, version)
 	}
 	b, err := decode(data)
 	if err != nil {

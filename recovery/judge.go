@@ -18,30 +18,29 @@ func Judge(c *Call, open *Request, e Evidence) Judgement {
 	switch {
 	case c.Result != nil:
 		return Judgement{VerdictReplay, "its result is on record", c.Result}
-	case open != nil && open.Call != nil && open.Call.Turn == c.Turn && open.Call.Index == c.Index:
+	case open != nil && open.about(c):
 		return Judgement{VerdictWait, "request " + open.ID + " stands for it", nil}
-	case c.Phase == PhaseProposed && !e.Restored:
-		return skipped("it never started, and its arguments cannot be restored")
 	case c.Phase == PhaseProposed:
-		return Judgement{VerdictRun, "it never started", nil}
+		return neverStarted(c, e, "it never started")
 	}
 	return judgeStarted(c, e)
 }
 
 func judgeStarted(c *Call, e Evidence) Judgement {
-	switch e.Process.State {
-	case ProcessNever:
-		if !e.Restored {
-			return skipped(e.Process.Why + ", and its arguments cannot be restored")
+	switch {
+	case e.Process.State == ProcessNever:
+		return neverStarted(c, e, or(e.Process.Why, "its process never started"))
+	case e.Process.State == ProcessRunning:
+		return Judgement{VerdictAttach, or(e.Process.Why, "its process is still running"), nil}
+	case e.Process.State == ProcessEnded && e.Process.Result != nil:
+		return adopted(c, or(e.Process.Why, "its process left a record of its end"), HowAdopted, *e.Process.Result)
+	case e.Looked.Answer == InspectionHappened:
+		why := or(e.Looked.Why, "its effect is there")
+		r := Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: why}
+		if e.Looked.Result != nil {
+			r = *e.Looked.Result
 		}
-		return Judgement{VerdictRun, e.Process.Why, nil}
-	case ProcessRunning:
-		return Judgement{VerdictAttach, e.Process.Why, nil}
-	case ProcessEnded:
-		return Judgement{VerdictAdopt, e.Process.Why, e.Process.Result}
-	}
-	if e.Looked.Answer == InspectionHappened {
-		return Judgement{VerdictAdopt, e.Looked.Why, e.Looked.Result}
+		return adopted(c, why, HowVerified, r)
 	}
 	if e.Restored && e.ToolKnown {
 		switch {
@@ -50,10 +49,37 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 		case c.RetrySafe && e.RetryNow:
 			return Judgement{VerdictAgain, "running it twice does no harm", nil}
 		case e.Looked.Answer == InspectionNotHappened:
-			return Judgement{VerdictRun, e.Looked.Why, nil}
+			return Judgement{VerdictRun, or(e.Looked.Why, "it did not happen"), nil}
 		}
 	}
 	return unknown(c, e)
+}
+
+// neverStarted is what may be done with a call that provably did nothing: it runs, unless it cannot.
+func neverStarted(c *Call, e Evidence, why string) Judgement {
+	switch {
+	case !e.ToolKnown:
+		return skipped(why + ", and this binary has no tool " + c.Tool)
+	case !e.Restored:
+		return skipped(why + ", and its arguments cannot be restored")
+	}
+	return Judgement{VerdictRun, why, nil}
+}
+
+// adopted marks a result with where it was found. An error that leaves open whether it happened is unknown.
+func adopted(c *Call, why string, how How, r Result) Judgement {
+	r.How = how
+	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
+		r.Outcome, r.Applied = OutcomeUnknown, AppliedUnknown
+	}
+	return Judgement{VerdictAdopt, why, &r}
+}
+
+func or(why, otherwise string) string {
+	if why == "" {
+		return otherwise
+	}
+	return why
 }
 
 func skipped(reason string) Judgement {
@@ -84,15 +110,18 @@ func unknown(c *Call, e Evidence) Judgement {
 	}
 	return Judgement{VerdictSkip, "outcome unknown: " + reason, &Result{
 		Outcome: OutcomeUnknown, Applied: AppliedUnknown, How: HowTold,
-		Content: text + "\nasked for:\n" + Describe(c.Args), Alive: e.Process.Alive,
+		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
 	}}
 }
 
-// Facts are what a judgement adds to the journal.
+// Facts are what a judgement adds to the journal. What is replayed needs no fact: its result is there.
 func (j Judgement) Facts(c *Call) []Body {
-	facts := []Body{CallJudged{Place: c.at(), Verdict: j.Verdict, Reason: j.Reason}}
-	if j.Result != nil && j.Verdict != VerdictReplay {
-		facts = append(facts, CallSettled{Place: c.at(), Fingerprint: c.Fingerprint, Result: *j.Result})
+	if j.Verdict == VerdictReplay {
+		return nil
+	}
+	facts := []Body{CallJudged{Place: c.Place, Verdict: j.Verdict, Reason: j.Reason}}
+	if j.Result != nil {
+		facts = append(facts, CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: *j.Result})
 	}
 	return facts
 }

@@ -20,7 +20,9 @@ func (s *State) own() []Message {
 				results = append(results, Block{Kind: BlockResult, Result: c.block()})
 			}
 		}
-		out = append(out, Message{Role: RoleAssistant, Blocks: blocks})
+		if len(blocks) > 0 {
+			out = append(out, Message{Role: RoleAssistant, Blocks: blocks})
+		}
 		if len(results) > 0 {
 			out = append(out, Message{Role: RoleTool, Blocks: results})
 		}

@@ -85,7 +85,11 @@ func (s *State) turn(t *Turn) Action {
 		}
 		return Start{s.together(t.Calls[i:])}
 	}
-	return Record{[]Body{TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}}}
+	return Record{[]Body{s.checkpoint(t)}}
+}
+
+func (s *State) checkpoint(t *Turn) TurnSettled {
+	return TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}
 }
 
 // together takes the first call and, if it only reads, the reads right behind it that need no word of a person.
@@ -95,73 +99,15 @@ func (s *State) together(calls []*Call) []*Call {
 		return group
 	}
 	for _, c := range calls[1:] {
-		if c.Effect != EffectRead || c.Phase != PhaseProposed || s.beforeStart(c) != nil {
+		if c.Phase == PhaseSettled {
+			continue
+		}
+		if c.Effect != EffectRead || s.beforeStart(c) != nil {
 			break
 		}
 		group = append(group, c)
 	}
 	return group
-}
-
-// beforeStart is what stands between a call and its start; nil when it may start.
-func (s *State) beforeStart(c *Call) Action {
-	switch {
-	case c.Invalid != "":
-		return told(c, OutcomeError, "not executed: "+c.Invalid)
-	case c.Denied != "":
-		return told(c, OutcomeDenied, "not executed: "+c.Denied)
-	case c.Question != nil && c.Reply != nil:
-		return settle(c, Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowTold, Content: *c.Reply})
-	case c.Question != nil:
-		return open(*c.Question, c)
-	case c.Decision == DecisionDeny:
-		return told(c, OutcomeDenied, "not executed: "+c.Why)
-	}
-	if first := s.twin(c); first != nil && c.Twin != WordRun {
-		return s.guard(c, *first)
-	}
-	if c.Decision == DecisionAsk && c.Approved == "" {
-		return open(permission(c), c)
-	}
-	return nil
-}
-
-// twin finds a call of the thread with the same tool and fingerprint whose outcome is unknown.
-func (s *State) twin(c *Call) *Unknown {
-	for _, d := range s.UnknownCalls() {
-		if d != c && d.Tool == c.Tool && d.Fingerprint == c.Fingerprint {
-			return &Unknown{
-				Run: s.Created.Run, ID: d.ID, Place: d.Place, Tool: d.Tool, Args: d.Args, Fingerprint: d.Fingerprint,
-				StartedAt: d.StartedAt, Alive: len(d.Result.Alive) > 0,
-			}
-		}
-	}
-	for i, u := range s.Inherited {
-		if u.Tool == c.Tool && u.Fingerprint == c.Fingerprint {
-			return &s.Inherited[i]
-		}
-	}
-	return nil
-}
-
-// guard keeps a call from starting while its twin's outcome is unknown, and carries out the answer about it.
-func (s *State) guard(c *Call, first Unknown) Action {
-	switch c.Twin {
-	case WordHappened:
-		ruled := CallRuled{Place: first.Place, Word: WordHappened, By: "answer"}
-		if first.Run != s.Created.Run {
-			ruled.Run = first.Run
-		}
-		text := fmt.Sprintf("not executed: the same call was started at %s and a person says that it happened", stamp(first.StartedAt))
-		return Record{[]Body{ruled, CallSettled{
-			Place: c.at(), Fingerprint: c.Fingerprint,
-			Result: Result{Outcome: OutcomeOK, Applied: AppliedNo, How: HowTold, Content: text},
-		}}}
-	case WordLeave:
-		text := fmt.Sprintf("not executed: the same call was started at %s, its outcome is unknown, and a person says to leave it", stamp(first.StartedAt))
-		return told(c, OutcomeDenied, text)
-	}
-	return open(twinQuestion(c, first), c)
 }
 
 // afterTurn is what follows a settled turn, and what a run begins with.
@@ -170,14 +116,13 @@ func (s *State) afterTurn() Action {
 	if t := s.current(); t != nil {
 		switch {
 		case t.Stop == AnswerFailed:
-			reason, _, _ := strings.Cut(t.text(), "\n")
-			return Record{[]Body{RunFailed{Reason: reason, Text: t.text()}}}
+			return Record{[]Body{t.failure()}}
 		case len(t.Calls) == 0:
 			return Record{[]Body{RunCompleted{Text: t.text()}}}
 		}
 	}
-	if s.limitNo != "" {
-		return Record{[]Body{RunCancelled{By: s.limitNo, Reason: "stopped at the turn limit: " + s.limitNo}}}
+	if s.limited != nil {
+		return Record{[]Body{s.limited}}
 	}
 	if s.Requested < next && s.TurnsLeft() == 0 {
 		return open(maxTurns(s), nil)
@@ -199,37 +144,16 @@ func (s *State) stop() Action {
 		facts = append(facts, RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason})
 	}
 	for _, c := range s.Unsettled() {
-		facts = append(facts, CallSettled{Place: c.at(), Fingerprint: c.Fingerprint, Result: Result{
-			Outcome: OutcomeSkipped, Applied: AppliedNo, How: HowTold, Content: "not executed: " + why.Reason,
-		}})
+		facts = append(facts, told(c, OutcomeSkipped, why.Reason).Facts...)
 	}
 	if t := s.current(); !t.done() {
-		facts = append(facts, TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())})
+		facts = append(facts, s.checkpoint(t))
 	}
 	if why.Why == StopCancelled {
 		return Record{append(facts, RunCancelled{By: why.By, Reason: why.Reason})}
 	}
 	return Record{append(facts, RunFailed{Reason: why.Reason})}
 }
-
-func open(q Question, c *Call) Action {
-	r := Request{Question: q}
-	if c != nil {
-		at := c.at()
-		r.Call = &at
-	}
-	return Record{[]Body{RequestOpened{r}}}
-}
-
-func settle(c *Call, r Result) Action {
-	return Record{[]Body{CallSettled{Place: c.at(), Fingerprint: c.Fingerprint, Result: r}}}
-}
-
-func told(c *Call, o Outcome, text string) Action {
-	return settle(c, Result{Outcome: o, Applied: AppliedNo, How: HowTold, Content: text})
-}
-
-func (c *Call) at() Place { return c.Place }
 
 // text is what the model said in the turn.
 func (t *Turn) text() string {
@@ -240,4 +164,14 @@ func (t *Turn) text() string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// failure is the end of a run whose model says that what was asked cannot be done: its first line is the reason.
+func (t *Turn) failure() RunFailed {
+	text := strings.TrimSpace(t.text())
+	reason, _, _ := strings.Cut(text, "\n")
+	if reason == "" {
+		reason = "the model gave up and said no reason"
+	}
+	return RunFailed{Reason: reason, Text: text}
 }

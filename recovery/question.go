@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -14,10 +15,13 @@ const (
 	schemaAlive = `{"type":"string","enum":["happened","leave"]}`
 )
 
-func permission(c *Call) Question {
+func permission(c *Call, why string) Question {
+	if why != "" {
+		why = " (" + why + ")"
+	}
 	return Question{
 		Kind:    RequestPermission,
-		Message: fmt.Sprintf("%s wants to act (%s):\n%s", c.Tool, c.Why, Describe(c.Args)),
+		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)),
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{"yes", "no"},
 		Hints:   []string{"runs it once", "does not run it and tells the model so"},
@@ -83,6 +87,21 @@ func Describe(args json.RawMessage) string {
 		fmt.Fprintf(&b, "  %v: %s\n", key, text)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// briefBytes bounds what a result repeats of the arguments: the model has them whole in its own call.
+const briefBytes = 2 << 10
+
+// brief is the beginning of a long text, with what it left out.
+func brief(text string) string {
+	if len(text) <= briefBytes {
+		return text
+	}
+	cut := briefBytes
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s\n  ... and %d bytes more", text[:cut], len(text)-cut)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,8 +1,10 @@
 package recovery
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -29,10 +31,12 @@ type State struct {
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []Message
 
-	grantedAt int    // turns used when the turn limit was last lifted
-	limitNo   string // who said no to more turns
-	progress  bool
-	last      time.Time
+	grantedAt int       // turns used when the turn limit was last lifted
+	limited   Body      // what ends the run at the turn limit: a person's no, or nobody's word
+	unknown   []*Call   // calls of this run whose outcome is unknown, in their order
+	elsewhere []Unknown // calls of other runs that a person settled from here
+	progress  bool      // something came forward since the last claim
+	last      time.Time // of the last fact
 }
 
 // Turn is one answer of the model and the calls that it asked for.
@@ -61,7 +65,7 @@ func (s *State) Apply(e Event) error {
 	if e.Seq != s.Seq+1 {
 		return fmt.Errorf("apply %s: sequence number %d after %d", k, e.Seq, s.Seq)
 	}
-	to := transition(s.Status, k)
+	to := transition(s.Status, k, s.Open != nil)
 	if to == refused {
 		return fmt.Errorf("apply %s (fact %d): not possible in a run that is %q", k, e.Seq, s.Status)
 	}
@@ -73,10 +77,14 @@ func (s *State) Apply(e Event) error {
 	return nil
 }
 
-// spend counts the time in which the run was going: not while it waits, and not from a crash to the word about it.
+// spend counts the time in which the run was going: not while it waits, and not from a crash to the word about it, since
+// nobody knows when it was. An owner that leaves of itself writes down when it does.
 func (s *State) spend(e Event, k Kind) {
-	ended := k == KindRunClaimed || k == KindRunInterrupted
-	if s.Status == StatusRunning && !ended && e.Time.After(s.last) {
+	going := k != KindRunClaimed
+	if b, ok := e.Body.(RunInterrupted); ok {
+		going = b.Cause == CauseShutdown || b.Cause == CauseModel
+	}
+	if s.Status == StatusRunning && going && e.Time.After(s.last) {
 		s.Active += e.Time.Sub(s.last)
 	}
 	s.last = e.Time
@@ -142,26 +150,59 @@ func (s *State) claimed(b RunClaimed) error {
 	if b.Epoch != s.Epoch+1 {
 		return fmt.Errorf("epoch %d after %d", b.Epoch, s.Epoch)
 	}
-	if s.Epoch > 0 && !s.progress {
-		s.Fruitless++
-	} else {
+	if err := s.tighten(b); err != nil {
+		return err
+	}
+	// A run that waits for a person loses nothing when its owner goes: to look after it again is not fruitless.
+	waits := s.Status == StatusWaiting
+	switch {
+	case s.progress:
 		s.Fruitless = 0
+	case s.Epoch > 0 && !waits:
+		s.Fruitless++
 	}
-	s.Epoch, s.progress = b.Epoch, false
-	s.Inherited = b.Unknown
-	if b.Limits != nil {
-		s.Limits = *b.Limits
-	}
-	if b.Mode != "" {
-		s.Mode = b.Mode
-	}
+	s.Epoch, s.progress = b.Epoch, waits
+	s.Inherited = slices.DeleteFunc(slices.Clone(b.Unknown), s.settledFromHere)
 	for _, c := range s.current().calls() {
 		if c.Phase == PhaseStarted {
 			c.Judged = ""
 		}
+		if s.Open == nil || !s.Open.about(c) {
+			c.doubt(s.Epoch)
+		}
 	}
 	s.Cause, s.Detail = "", ""
 	return nil
+}
+
+// tighten takes over what the claimer changed about the run. Looser is impossible.
+func (s *State) tighten(b RunClaimed) error {
+	if l := b.Limits; l != nil {
+		if looser(l.MaxTurns, s.Limits.MaxTurns) || looser(l.Timeout, s.Limits.Timeout) {
+			return fmt.Errorf("limits %+v are looser than %+v", *l, s.Limits)
+		}
+		s.Limits = *l
+	}
+	if b.Mode != "" {
+		if strictness(b.Mode) > strictness(s.Mode) {
+			return fmt.Errorf("mode %q is looser than %q", b.Mode, s.Mode)
+		}
+		s.Mode = b.Mode
+	}
+	return nil
+}
+
+// looser compares limits, of which zero is none at all.
+func looser[N int | time.Duration](limit, than N) bool {
+	return than > 0 && (limit <= 0 || limit > than)
+}
+
+// strictness is the mode's place from the tightest; a mode that is not known comes last.
+func strictness(m Mode) int {
+	if i := slices.Index(Modes(), m); i >= 0 {
+		return i
+	}
+	return len(Modes())
 }
 
 // mayEnd refuses a terminal fact while a call or a question is open.
@@ -189,9 +230,15 @@ func (s *State) answered(turn int, b ModelAnswered) error {
 	if turn != len(s.Turns)+1 || s.Requested != turn {
 		return fmt.Errorf("turn %d was not asked for", turn)
 	}
-	t := &Turn{N: turn, Blocks: b.Blocks, Stop: b.Stop}
+	t := &Turn{N: turn, Blocks: slices.Clone(b.Blocks), Stop: b.Stop}
+	for i := range t.Blocks {
+		t.Blocks[i].Opaque = compact(t.Blocks[i].Opaque)
+	}
 	for i, p := range b.Calls {
-		t.Calls = append(t.Calls, &Call{Place: Place{Turn: turn, Index: i}, Proposal: p, Phase: PhaseProposed})
+		p.Args = compact(p.Args)
+		t.Calls = append(t.Calls, &Call{
+			Place: Place{Turn: turn, Index: i}, Proposal: p, Phase: PhaseProposed, mode: s.Mode,
+		})
 	}
 	s.Turns, s.progress = append(s.Turns, t), true
 	if b.Usage != nil {
@@ -216,120 +263,31 @@ func (s *State) turnSettled(e Event, b TurnSettled) error {
 	return nil
 }
 
-// current is the last turn that the model answered; nil before the first.
-func (s *State) current() *Turn {
-	if len(s.Turns) == 0 {
-		return nil
+// compact takes the white space out of raw JSON, as storing does, so that the request to a model is the same to the byte
+// before and after a crash.
+func compact(raw json.RawMessage) json.RawMessage {
+	if !spaced(raw) {
+		return raw
 	}
-	return s.Turns[len(s.Turns)-1]
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return raw // not JSON: it will be refused where it is stored
+	}
+	return b.Bytes()
 }
 
-func (t *Turn) calls() []*Call {
-	if t == nil {
-		return nil
-	}
-	return t.Calls
-}
-
-func (t *Turn) done() bool { return t == nil || t.Settled }
-
-// Call finds a call by its place; the attempt does not count.
-func (s *State) Call(p Place) (*Call, error) {
-	if p.Turn < 1 || p.Turn > len(s.Turns) {
-		return nil, fmt.Errorf("call %s: there is no such turn", p)
-	}
-	t := s.Turns[p.Turn-1]
-	if p.Index < 0 || p.Index >= len(t.Calls) {
-		return nil, fmt.Errorf("call %s: there is no such call in the turn", p)
-	}
-	return t.Calls[p.Index], nil
-}
-
-// CallByID finds a call by its id; nil when the run has none.
-func (s *State) CallByID(id string) *Call {
-	for _, t := range s.Turns {
-		for _, c := range t.Calls {
-			if c.ID == id {
-				return c
-			}
+// spaced says whether there is white space outside of strings.
+func spaced(raw []byte) bool {
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			return true
 		}
 	}
-	return nil
-}
-
-// TurnsLeft is what is left of the turn budget; -1 without a limit.
-func (s *State) TurnsLeft() int {
-	if s.Limits.MaxTurns == 0 {
-		return -1
-	}
-	return max(0, s.Limits.MaxTurns-(len(s.Turns)-s.grantedAt))
-}
-
-// Unsettled lists the calls of the last turn that have no result, in the model's order.
-func (s *State) Unsettled() []*Call {
-	var out []*Call
-	for _, c := range s.current().calls() {
-		if c.Phase != PhaseSettled {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// InFlight lists the calls that were started or picked up again under the present owner.
-func (s *State) InFlight() []*Call {
-	var out []*Call
-	for _, c := range s.current().calls() {
-		if c.Phase == PhaseStarted && (c.Epoch == s.Epoch || c.Judged == VerdictAttach) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// Lost lists the calls that an earlier owner started and left without a result, and about which nothing was decided yet.
-func (s *State) Lost() []*Call {
-	var out []*Call
-	for _, c := range s.current().calls() {
-		if c.Phase == PhaseStarted && c.Epoch != s.Epoch && c.Judged == "" {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// UnknownCalls lists the run's calls whose outcome is unknown and about which nobody has said a word.
-func (s *State) UnknownCalls() []*Call {
-	var out []*Call
-	for _, t := range s.Turns {
-		for _, c := range t.Calls {
-			if c.Unknown() {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
-// Unknown says whether the call's outcome is unknown and nobody has settled it since.
-func (c *Call) Unknown() bool {
-	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && c.Ruled != WordHappened
-}
-
-// Text reads an answer as a person would say it: yes, no, or the text.
-func Text(answer json.RawMessage) string {
-	var v any
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return string(answer)
-	}
-	switch v := v.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case string:
-		return v
-	}
-	return string(answer)
+	return false
 }

@@ -36,53 +36,65 @@ func (s Status) Terminal() bool {
 // refused marks a pair that no valid journal contains.
 const refused Status = "refused"
 
-// transition answers every pair of status and fact: the status after it, or refused.
-func transition(from Status, k Kind) Status {
-	if k == KindCallRuled && from != StatusNone && from != StatusQueued {
-		return from // a person's word on an unknown call counts at any time
-	}
-	switch from {
-	case StatusNone:
-		return pick(k, map[Kind]Status{KindRunCreated: StatusQueued})
-	case StatusQueued:
-		return pick(k, map[Kind]Status{KindRunClaimed: StatusRunning, KindRunInterrupted: StatusInterrupted})
-	case StatusRunning:
-		return fromRunning(k)
-	case StatusWaiting:
-		return pick(k, map[Kind]Status{
-			KindRunClaimed: StatusWaiting, KindRunNoted: StatusWaiting,
-			KindRunInterrupted: StatusInterrupted,
-			KindRunStopping:    StatusRunning, KindRequestAnswered: StatusRunning, KindRequestClosed: StatusRunning,
-		})
-	case StatusInterrupted:
-		return pick(k, map[Kind]Status{KindRunClaimed: StatusRunning})
-	}
-	return refused
+// table answers every pair of status and fact with the status after it; what is not named is refused. It is read only.
+//
+// A claim leads to waiting, and not to running, while a request stands: see transition.
+var table = map[Status]map[Kind]Status{
+	StatusNone: {
+		KindRunCreated: StatusQueued,
+	},
+	StatusQueued: {
+		KindRunClaimed:     StatusRunning,
+		KindRunInterrupted: StatusInterrupted,
+	},
+	StatusRunning: {
+		KindRunClaimed:      StatusRunning, // the owner before went without a word
+		KindRunInterrupted:  StatusInterrupted,
+		KindRunNoted:        StatusRunning,
+		KindRunStopping:     StatusRunning,
+		KindRunCompleted:    StatusCompleted,
+		KindRunFailed:       StatusFailed,
+		KindRunCancelled:    StatusCancelled,
+		KindModelRequested:  StatusRunning,
+		KindModelAnswered:   StatusRunning,
+		KindCallJudged:      StatusRunning,
+		KindCallStarted:     StatusRunning,
+		KindCallSettled:     StatusRunning,
+		KindCallRuled:       StatusRunning,
+		KindApprovalVoided:  StatusRunning,
+		KindRequestOpened:   StatusWaiting,
+		KindRequestAnswered: StatusRunning, // after a stop, which is no longer waiting
+		KindRequestClosed:   StatusRunning, // likewise
+		KindTurnSettled:     StatusRunning,
+	},
+	StatusWaiting: {
+		KindRunClaimed:      StatusWaiting,
+		KindRunInterrupted:  StatusInterrupted,
+		KindRunNoted:        StatusWaiting,
+		KindRunStopping:     StatusRunning,
+		KindCallRuled:       StatusWaiting,
+		KindRequestAnswered: StatusRunning,
+		KindRequestClosed:   StatusRunning,
+	},
+	StatusInterrupted: {
+		KindRunClaimed: StatusRunning,
+		KindCallRuled:  StatusInterrupted, // a person's word on an unknown call needs no owner
+	},
+	StatusCompleted: {KindCallRuled: StatusCompleted},
+	StatusFailed:    {KindCallRuled: StatusFailed},
+	StatusCancelled: {KindCallRuled: StatusCancelled},
 }
 
-func fromRunning(k Kind) Status {
-	switch k {
-	case KindRunCreated:
+// transition answers a pair of status and fact, given whether a request stands.
+func transition(from Status, k Kind, asked bool) Status {
+	to, ok := table[from][k]
+	switch {
+	case !ok:
 		return refused
-	case KindRunInterrupted:
-		return StatusInterrupted
-	case KindRequestOpened:
+	case asked && k == KindRunClaimed && from != StatusQueued:
 		return StatusWaiting
-	case KindRunCompleted:
-		return StatusCompleted
-	case KindRunFailed:
-		return StatusFailed
-	case KindRunCancelled:
-		return StatusCancelled
 	}
-	return StatusRunning
-}
-
-func pick(k Kind, m map[Kind]Status) Status {
-	if to, ok := m[k]; ok {
-		return to
-	}
-	return refused
+	return to
 }
 
 // Diagram draws the table: one line for each status and each status that a fact can lead to.
@@ -90,39 +102,46 @@ func Diagram() string {
 	var b strings.Builder
 	for _, from := range append([]Status{StatusNone}, Statuses()...) {
 		for _, to := range Statuses() {
-			var kinds []string
-			for _, k := range Kinds() {
-				if transition(from, k) == to {
-					kinds = append(kinds, string(k))
-				}
+			if kinds := leading(from, to); len(kinds) > 0 {
+				fmt.Fprintf(&b, "%-11s -> %-11s on %s\n", or(string(from), "(none)"), to, wrap(kinds))
 			}
-			if len(kinds) == 0 {
-				continue
-			}
-			name := string(from)
-			if from == StatusNone {
-				name = "(none)"
-			}
-			fmt.Fprintf(&b, "%-11s -> %-11s on %s\n", name, to, wrap(kinds))
 		}
 	}
 	return b.String()
 }
 
+// leading lists the facts that lead from one status to the other.
+func leading(from, to Status) []string {
+	var kinds []string
+	for _, k := range Kinds() {
+		plain, asked := transition(from, k, false), transition(from, k, true)
+		switch {
+		case plain == to && asked == to:
+			kinds = append(kinds, string(k))
+		case plain == to:
+			kinds = append(kinds, string(k)+" (nothing asked)")
+		case asked == to:
+			kinds = append(kinds, string(k)+" (a request stands)")
+		}
+	}
+	return kinds
+}
+
+// wrap joins the words and breaks lines that grow too long, indented below the first.
 func wrap(words []string) string {
 	var b strings.Builder
 	width := 0
 	for i, w := range words {
-		if i > 0 {
-			b.WriteString(", ")
-			width += 2
-		}
-		if width+len(w) > 80 {
-			b.WriteString("\n" + strings.Repeat(" ", 30))
+		switch {
+		case i == 0:
+		case width+len(w) > 80:
+			b.WriteString(",\n" + strings.Repeat(" ", 30))
 			width = 0
+		default:
+			b.WriteString(", ")
 		}
 		b.WriteString(w)
-		width += len(w)
+		width += len(w) + 2
 	}
 	return b.String()
 }

@@ -1,0 +1,65 @@
+// Package recovery decides what a run does next, from its journal alone.
+//
+// A run is one prompt carried to its end. Its journal is an ordered list of facts (type [Event]); nothing else is true about
+// it. Fold reads the facts to a [State], [Next] says what the state needs, and [Judge] says what to do with a call that an
+// earlier owner left without a result. All three are pure: time, identity and evidence are arguments, so the same facts
+// give the same decisions in a process that never ended, in one that was started after a crash, and in a test.
+//
+//	journal --Fold--> State --Next--> Action --the host performs it--> facts --Apply--> State ...
+//
+// There is no other path: a new run is a journal of one fact, and a crashed run is a journal that stops somewhere.
+//
+// # Words
+//
+// A turn is one answer of the model with the calls that it asked for. A call is recorded (proposed) before it may act,
+// marked started in a commit of its own right before it acts, and settled once, with one result. Its effect says what it
+// may change, and so what recovery may do; its decision says whether a person must be asked. The owner is the one process
+// that drives a run; each claim raises the epoch, and a call that was started under an earlier epoch and has no result is
+// lost: Judge gives a verdict on it, the first that fits of
+//
+//	replay   its result is on record: it is used again
+//	wait     a request stands for it
+//	skip     it provably never started and cannot be made: told as not executed
+//	run      it provably never started, or was seen not to have happened: it takes the ordinary path
+//	attach   its process is still running: wait for it
+//	adopt    its result was found outside the journal, or its effect was seen
+//	again    it only reads, or running it twice does no harm, then and now
+//	skip     anything else: outcome unknown, told to the model and to the person, never repeated
+//
+// A verdict is no permission to act. The twin guard keeps a call from starting while its thread holds a call of the same
+// tool and fingerprint whose outcome is unknown: a person says what to do.
+//
+// # Statuses
+//
+//	queued       created, and nobody drove it yet
+//	running      an owner drives it, or was driving it and left no word
+//	waiting      a request stands: nothing goes on before a person answers
+//	interrupted  it was going, its owner is gone or was told to stop, and it can be resumed
+//	completed    the model gave its last answer
+//	failed       it ended for a reason that is no person's word
+//	cancelled    a person ended it
+//
+// The last three are final; after them only a person's word on an unknown call is recorded. Every status and every fact:
+// what is not listed is refused by [State.Apply], with an error that names both.
+//
+//	(none)      -> queued      on run.created
+//	queued      -> running     on run.claimed
+//	queued      -> interrupted on run.interrupted
+//	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping, model.requested,
+//	                              model.answered, call.judged, call.started, call.settled, call.ruled,
+//	                              approval.voided, request.answered, request.closed, turn.settled
+//	running     -> waiting     on run.claimed (a request stands), request.opened
+//	running     -> interrupted on run.interrupted
+//	running     -> completed   on run.completed
+//	running     -> failed      on run.failed
+//	running     -> cancelled   on run.cancelled
+//	waiting     -> running     on run.stopping, request.answered, request.closed
+//	waiting     -> waiting     on run.claimed, run.noted, call.ruled
+//	waiting     -> interrupted on run.interrupted
+//	interrupted -> running     on run.claimed (nothing asked)
+//	interrupted -> waiting     on run.claimed (a request stands)
+//	interrupted -> interrupted on call.ruled
+//	completed   -> completed   on call.ruled
+//	failed      -> failed      on call.ruled
+//	cancelled   -> cancelled   on call.ruled
+package recovery

@@ -1,0 +1,110 @@
+package recovery
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// update rewrites golden files and the diagram in doc.go: go test ./recovery -update
+func update() bool { return flag.Lookup("update").Value.String() == "true" }
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite golden files and the diagram in the package comment")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// The diagram in the package comment is the table's.
+func TestDiagramIsCurrent(t *testing.T) {
+	const from, to = "// what is not listed is refused by [State.Apply], with an error that names both.\n//\n", "package recovery\n"
+	b, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for line := range strings.Lines(Diagram()) {
+		want.WriteString("//\t" + line)
+	}
+	head, rest, ok := strings.Cut(string(b), from)
+	i := strings.LastIndex(rest, to)
+	if !ok || i < 0 {
+		t.Fatal("doc.go has no place for the diagram")
+	}
+	if rest[:i] == want.String() {
+		return
+	}
+	if !update() {
+		t.Fatalf("the diagram in doc.go is not the table's; go test ./recovery -update writes:\n%s", want.String())
+	}
+	if err := os.WriteFile("doc.go", []byte(head+from+want.String()+to), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RUN-05: every pair of status and fact is answered; what is refused is refused with both named; final is final.
+func TestEveryPairIsAnswered(t *testing.T) {
+	known := map[Status]bool{}
+	for _, s := range Statuses() {
+		known[s] = true
+	}
+	for _, from := range append([]Status{StatusNone}, Statuses()...) {
+		for _, k := range Kinds() {
+			for _, asked := range []bool{false, true} {
+				to := transition(from, k, asked)
+				if to != refused && !known[to] {
+					t.Errorf("%q on %s leads to %q, which is no status", from, k, to)
+				}
+				if from.Terminal() && to != refused && (k != KindCallRuled || to != from) {
+					t.Errorf("%q is final, and %s leads to %q", from, k, to)
+				}
+			}
+			if transition(from, k, false) == refused {
+				refusedByName(t, from, k)
+			}
+		}
+	}
+	for from := range table {
+		if from != StatusNone && !known[from] {
+			t.Errorf("the table has a row for %q, which is no status", from)
+		}
+		for k := range table[from] {
+			if _, ok := decoders[k]; !ok {
+				t.Errorf("the table answers %s, which is no kind of fact", k)
+			}
+		}
+	}
+}
+
+func refusedByName(t *testing.T, from Status, k Kind) {
+	t.Helper()
+	body, err := Decode(k, Version, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &State{Status: from}
+	err = s.Apply(Event{Seq: 1, Body: body})
+	if err == nil || !strings.Contains(err.Error(), string(k)) || !strings.Contains(err.Error(), fmt.Sprintf("%q", from)) {
+		t.Errorf("%s in a run that is %q: %v; want an error that names both", k, from, err)
+	}
+	if s.Status != from {
+		t.Errorf("%s was refused and still led from %q to %q", k, from, s.Status)
+	}
+}
+
+// Kinds, decoders and bodies are one list.
+func TestKindsAreComplete(t *testing.T) {
+	if len(Kinds()) != len(decoders) {
+		t.Errorf("%d kinds, %d decoders", len(Kinds()), len(decoders))
+	}
+	for _, k := range Kinds() {
+		b, err := Decode(k, Version, []byte("{}"))
+		if err != nil {
+			t.Errorf("decode %s: %v", k, err)
+		} else if b.Kind() != k {
+			t.Errorf("a body of %s says that it is %s", k, b.Kind())
+		}
+	}
+}
