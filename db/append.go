@@ -1,0 +1,291 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// Head is what a writer last saw of a run. It is what the next write is conditional on.
+type Head struct {
+	No     int64 // the run's number, half of its facts' keys
+	Run    string
+	Thread string
+	Epoch  int64
+	Seq    int64  // of the last fact
+	Turns  int    // answers of the model so far
+	Digest []byte // of the last fact
+	Status recovery.Status
+}
+
+// ThreadRef names the thread of a new run.
+type ThreadRef struct {
+	ID     string
+	Folder string // of a new thread: where it works
+	New    bool   // the thread is created with the run
+}
+
+// AppendOptions is what is written in the same transaction as the facts.
+type AppendOptions struct {
+	Consume []int64         // messages of the run's inbox that the facts take up
+	Status  recovery.Status // where the run stands after them; worked out from the facts when empty
+}
+
+// Create writes a new run: its row, its first facts (the first is recovery.RunCreated) and, when asked, its thread, in one
+// transaction. A thread whose latest run has not ended gives *ThreadBusyError, an id that exists ErrIDTaken.
+// Like Append it fills in events.
+func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.Event) (Head, error) {
+	if s.w == nil {
+		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
+	}
+	if len(events) == 0 || events[0].Body.Kind() != recovery.KindRunCreated {
+		return Head{}, errors.New("create run: its first fact is not run.created")
+	}
+	facts, err := s.prepare(Head{}, events)
+	if err != nil {
+		return Head{}, fmt.Errorf("create run: %w", err)
+	}
+	blobs, err := s.stage(facts)
+	if err != nil {
+		return Head{}, fmt.Errorf("create run: %w", err)
+	}
+	s.ballasts.Do(s.keepBallast)
+	created := facts[0].body.(recovery.RunCreated)
+	var h Head
+	err = s.w.write(ctx, func(t *tx) error {
+		var err error
+		if h, err = s.createRun(t, thread, created, facts, blobs); isTaken(err) {
+			return ErrIDTaken
+		}
+		return err
+	})
+	if err != nil {
+		return Head{}, fmt.Errorf("create run %s: %w", created.Run, err)
+	}
+	return h, nil
+}
+
+// keepBallast sees to the ballast beside the first run: nobody waits for it but Close.
+func (s *Store) keepBallast() {
+	if s.o.NoBallast {
+		return
+	}
+	s.side.Add(1)
+	go func() {
+		defer s.side.Done()
+		s.makeBallast()
+	}()
+}
+
+func (s *Store) createRun(t *tx, ref ThreadRef, c recovery.RunCreated, facts []fact, blobs []blobRow) (Head, error) {
+	ctx := context.Background()
+	if t.again {
+		if r, err := t.q.GetRun(ctx, c.Run); err == nil {
+			h := Head{No: r.No, Run: r.ID, Thread: r.Thread, Status: recovery.StatusQueued}
+			return s.replayed(t, r, h, facts)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return Head{}, err
+		}
+	}
+	if err := s.openThread(t, ref, facts[0].row.Time); err != nil {
+		return Head{}, err
+	}
+	no, err := t.q.CreateRun(ctx, dbsqlc.CreateRunParams{
+		ID: c.Run, Thread: c.Thread, Parent: c.Parent, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
+		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
+		CreatedAt: facts[0].row.Time,
+	})
+	if err != nil {
+		return Head{}, err
+	}
+	h := Head{No: no, Run: c.Run, Thread: c.Thread, Status: recovery.StatusQueued}
+	prev := h.Digest
+	for i := range facts {
+		prev = facts[i].chain(no, prev)
+	}
+	return s.appendFacts(t, h, facts, blobs, AppendOptions{})
+}
+
+// openThread creates the thread, or refuses one in which a run has not ended.
+func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
+	ctx := context.Background()
+	if ref.New {
+		return t.q.CreateThread(ctx, ref.ID, ref.Folder, now)
+	}
+	r, err := t.q.UnfinishedOfThread(ctx, ref.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		if _, err := t.q.GetThread(ctx, ref.ID); errors.Is(err, sql.ErrNoRows) {
+			return &UnknownIDError{Kind: 't', Text: ref.ID}
+		} else if err != nil {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	busy := &ThreadBusyError{Thread: ref.ID, Run: r.ID, Status: recovery.Status(r.Status)}
+	open, err := openRequests(ctx, t.q, []int64{r.No})
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		busy.Pending = open[0].ID
+	}
+	return busy
+}
+
+// Append writes facts at the end of a run's journal, with their projections, in one transaction. It is conditional on h: when
+// status, epoch or last sequence number are others by now, nothing is written and the error is ErrLostRace. A
+// recovery.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
+// it was answered otherwise.
+//
+// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, so fold
+// events after Append and not before. Once it returns without an error the facts survive SIGKILL and power loss. Any
+// error but ErrLostRace, *ConflictError, ErrBusy and those of ctx means that nothing more can be written (see CommitError).
+func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o AppendOptions) (Head, error) {
+	if s.w == nil {
+		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)
+	}
+	if len(events) == 0 {
+		return h, nil
+	}
+	facts, err := s.prepare(h, events)
+	if err != nil {
+		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
+	}
+	blobs, err := s.stage(facts)
+	if err != nil {
+		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
+	}
+	next := h
+	err = s.w.write(ctx, func(t *tx) error {
+		if t.again {
+			if r, err := t.q.GetRunByNo(context.Background(), h.No); err != nil {
+				return err
+			} else if r.LastSeq >= facts[len(facts)-1].seq {
+				next, err = s.replayed(t, r, h, facts)
+				return err
+			}
+		}
+		var err error
+		next, err = s.appendFacts(t, h, facts, blobs, o)
+		return err
+	})
+	if err != nil {
+		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
+	}
+	return next, nil
+}
+
+// replayed is for facts that a commit has kept although it reported an error. That they are ours, the digest says.
+func (s *Store) replayed(t *tx, r dbsqlc.Run, h Head, facts []fact) (Head, error) {
+	last := &facts[len(facts)-1]
+	prev := h.Digest
+	for i := range facts {
+		prev = facts[i].chain(r.No, prev)
+	}
+	have, err := t.q.GetDigest(context.Background(), last.row.ID)
+	if err != nil {
+		return h, err
+	}
+	if !bytes.Equal(have, last.row.Digest) || r.LastSeq != last.seq {
+		return h, ErrLostRace
+	}
+	h.No, h.Epoch, h.Seq, h.Digest, h.Turns = r.No, r.Epoch, r.LastSeq, have, int(r.Turns)
+	h.Status = recovery.Status(r.Status)
+	return h, nil
+}
+
+// appendFacts is the transaction of Append: fence, rows, projections.
+func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o AppendOptions) (Head, error) {
+	ctx := context.Background()
+	p, err := newProjection(h, facts)
+	if err != nil {
+		return h, err
+	}
+	last := &facts[len(facts)-1]
+	n, err := t.q.AdvanceRun(ctx, dbsqlc.AdvanceRunParams{
+		Seq: last.seq, Epoch: p.epoch, Now: last.row.Time, Turns: p.turns, Calls: p.calls, Unknown: p.unknown,
+		KeepClaims: p.keepClaims, Claims: p.claims,
+		No: h.No, OldSeq: h.Seq, OldEpoch: h.Epoch, OldStatus: string(h.Status),
+	})
+	if err != nil {
+		return h, err
+	}
+	if n == 0 {
+		return h, ErrLostRace
+	}
+	if err := addBlobs(t, blobs); err != nil {
+		return h, err
+	}
+	for i := range facts {
+		f := &facts[i]
+		if err := t.q.AddFact(ctx, f.row); err != nil {
+			return h, err
+		}
+		if err := s.project(t, h, f); err != nil {
+			return h, err
+		}
+	}
+	for _, id := range o.Consume {
+		if err := consumeMessage(t, id, h.No, last.seq); err != nil {
+			return h, err
+		}
+	}
+	status := o.Status
+	if status == "" {
+		status = p.status
+	}
+	if err := setStatus(t, h, status, last); err != nil {
+		return h, err
+	}
+	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, status, h.Turns+int(p.turns)
+	return h, nil
+}
+
+// setStatus moves the run's status. A run that ends takes its open request with it.
+func setStatus(t *tx, h Head, to recovery.Status, last *fact) error {
+	if to == h.Status {
+		return nil
+	}
+	var ended *int64
+	if to.Terminal() {
+		ended = &last.row.Time
+		if err := t.q.CancelRequestsOfRun(context.Background(), ended, &last.seq, h.No); err != nil {
+			return err
+		}
+	}
+	return t.q.SetRunStatus(context.Background(), string(to), ended, h.No)
+}
+
+func consumeMessage(t *tx, id, no, seq int64) error {
+	n, err := t.q.ConsumeMessage(context.Background(), &seq, id, no)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("take message %d: %w", id, ErrLostRace)
+	}
+	return nil
+}
+
+// MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is gone. The caller has seen
+// that the run's lock is free. It says false when the run has moved on since h.
+func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Cause, detail string, t time.Time) (bool, error) {
+	events := []recovery.Event{{Turn: h.Turns, Time: t, Body: recovery.RunInterrupted{Cause: cause, Detail: detail}}}
+	_, err := s.Append(ctx, h, events, AppendOptions{})
+	if errors.Is(err, ErrLostRace) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("mark run as interrupted: %w", err)
+	}
+	return true, nil
+}

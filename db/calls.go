@@ -1,0 +1,209 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// CallRow is a call of a run.
+type CallRow struct {
+	Run    string
+	Thread string
+	recovery.Place
+	ID          string
+	Tool        string
+	Effect      recovery.Effect
+	Fingerprint string
+	Phase       recovery.Phase
+	Outcome     recovery.Outcome // empty until it is settled, as are Applied and How
+	Applied     recovery.Applied
+	How         recovery.How
+	Ruled       recovery.Word
+	ProposedSeq int64
+	StartedSeq  int64 // 0: never started
+	SettledSeq  int64 // 0: not yet
+	Started     time.Time
+	Settled     time.Time
+	Proposal    recovery.Proposal // as the model asked for it
+	Result      *recovery.Result  // nil until it is settled
+}
+
+// Calls lists a run's calls in their order, with arguments and results.
+func (s *Store) Calls(ctx context.Context, run string) ([]CallRow, error) {
+	var out []CallRow
+	err := s.read(ctx, "list the calls of run "+run, func(q *dbsqlc.Queries) error {
+		rows, err := q.CallsOfRun(ctx, run)
+		if err != nil {
+			return err
+		}
+		out, err = s.callRows(ctx, q, rows)
+		return err
+	})
+	return out, err
+}
+
+// Call reads one call. The id is whole; *UnknownIDError when there is none, *AmbiguousError when two runs made the same
+// one.
+func (s *Store) Call(ctx context.Context, id string) (CallRow, error) {
+	var out CallRow
+	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
+		rows, err := q.CallsBetween(ctx, id, id+"\x00", 10)
+		if err != nil {
+			return err
+		}
+		switch len(rows) {
+		case 0:
+			return &UnknownIDError{Kind: 'c', Text: id}
+		case 1:
+		default:
+			return &AmbiguousError{Text: id, Candidates: describeAll(rows, describeCall)}
+		}
+		list, err := s.callRows(ctx, q, rows)
+		if err != nil {
+			return err
+		}
+		out = list[0]
+		return nil
+	})
+	return out, err
+}
+
+// UnknownCalls lists the calls of a thread whose outcome is unknown and of which nobody has said that they happened,
+// except those of one run.
+func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
+	var out []recovery.Unknown
+	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
+		rows, err := q.UnknownCallsOfThread(ctx, thread, exceptRun)
+		if err != nil {
+			return err
+		}
+		calls, err := s.callRows(ctx, q, rows)
+		if err != nil {
+			return err
+		}
+		out = make([]recovery.Unknown, 0, len(calls))
+		for _, c := range calls {
+			u := recovery.Unknown{
+				Run: c.Run, ID: c.ID, Place: c.Place, Tool: c.Tool, Args: c.Proposal.Args, Fingerprint: c.Fingerprint, StartedAt: c.Started,
+			}
+			if c.Result != nil {
+				u.Alive = len(c.Result.Alive) > 0
+			}
+			out = append(out, u)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Output is the whole output of a settled call and its size, also where the model saw only a part of it.
+func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
+	c, err := s.Call(ctx, callID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.Result == nil {
+		return nil, 0, fmt.Errorf("read the output of call %s: it has no result", callID)
+	}
+	data := []byte(c.Result.Content)
+	if c.Result.Blob != "" {
+		err := s.read(ctx, "read the output of call "+callID, func(q *dbsqlc.Queries) error {
+			var err error
+			if data, err = s.blobOf(ctx, q, c.Result.Blob); err != nil {
+				return s.corrupt(c.Run, c.SettledSeq, "its output", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	return bytes.NewReader(data), int64(len(data)), nil
+}
+
+// callRows reads arguments and results from the journal, an answer with several calls once.
+func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Call) ([]CallRow, error) {
+	out := make([]CallRow, 0, len(rows))
+	var answer recovery.ModelAnswered
+	var answerID int64
+	for _, r := range rows {
+		c := callRow(r)
+		if id := packID(r.RunNo, r.ProposedSeq); id != answerID {
+			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.ProposedSeq)
+			if err != nil {
+				return nil, err
+			}
+			answer, _ = b.(recovery.ModelAnswered)
+			answerID = id
+		}
+		if c.Index >= len(answer.Calls) {
+			return nil, s.corrupt(r.Run, r.ProposedSeq, "it does not hold call "+c.ID, nil)
+		}
+		c.Proposal = answer.Calls[c.Index]
+		if r.SettledSeq > 0 {
+			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.SettledSeq)
+			if err != nil {
+				return nil, err
+			}
+			settled, ok := b.(recovery.CallSettled)
+			if !ok {
+				return nil, s.corrupt(r.Run, r.SettledSeq, "it is not the result of call "+c.ID, nil)
+			}
+			c.Result = &settled.Result
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func callRow(r dbsqlc.Call) CallRow {
+	c := CallRow{
+		Run: r.Run, Thread: r.Thread, Place: recovery.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
+		ID: r.ID, Tool: r.Tool, Effect: recovery.Effect(r.Effect), Fingerprint: unpackFingerprint(r.Fingerprint),
+		Phase: recovery.Phase(r.Phase), Outcome: recovery.Outcome(r.Outcome), Applied: recovery.Applied(r.Applied),
+		How: recovery.How(r.How), Ruled: recovery.Word(r.Ruled),
+		ProposedSeq: r.ProposedSeq, StartedSeq: r.StartedSeq, SettledSeq: r.SettledSeq,
+	}
+	if r.StartedAt > 0 {
+		c.Started = timeOf(r.StartedAt)
+	}
+	if r.SettledAt > 0 {
+		c.Settled = timeOf(r.SettledAt)
+	}
+	return c
+}
+
+// CheckpointRow is the end of a settled turn.
+type CheckpointRow struct {
+	Seq       int64 // of the fact that holds it
+	ID        string
+	Turn      int
+	TurnsLeft int
+	Time      time.Time
+	Digest    []byte // of the journal up to here
+}
+
+// Checkpoints lists a run's checkpoints from the oldest to the newest.
+func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, error) {
+	var out []CheckpointRow
+	err := s.read(ctx, "list the checkpoints of run "+run, func(q *dbsqlc.Queries) error {
+		rows, err := q.Checkpoints(ctx, run)
+		if err != nil {
+			return err
+		}
+		out = make([]CheckpointRow, 0, len(rows))
+		for _, r := range rows {
+			out = append(out, CheckpointRow{
+				Seq: r.Seq, ID: r.ID, Turn: int(r.Turn), TurnsLeft: int(r.TurnsLeft), Time: timeOf(r.Time), Digest: r.Digest,
+			})
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,247 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// Result codes of SQLite that are told apart. The low byte is the class.
+const (
+	codeBusy     = 5
+	codeReadOnly = 8
+	codeIOErr    = 10
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeNotADB   = 26
+	codeShmSize  = 4874 // no room for the wal-index
+
+	codeUnique     = 2067
+	codePrimaryKey = 1555
+	codeConstraint = 19
+)
+
+const (
+	maxReaders   = 4
+	walSizeLimit = 8 << 20 // what a reset log is cut down to, bytes
+)
+
+// useOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the database files
+// inside this process would drop its locks, and commits after that could be lost. It has to come before the first open.
+func useOFDLocks() error {
+	if runtime.GOOS != "linux" {
+		return nil // there are none; doctor names what this costs
+	}
+	_, err := sqlite.OFDLocking(true)
+	if err != nil && !sqlite.OFDLockingEnabled() {
+		return fmt.Errorf("lock the database by open file description: %w", err)
+	}
+	return nil
+}
+
+// setting is one property of every connection: what the DSN asks for and what must be read back.
+type setting struct{ pragma, want string }
+
+func settings(readOnly bool) []setting {
+	list := []setting{
+		{"journal_mode", "wal"},
+		{"synchronous", "2"},
+		{"foreign_keys", "1"},
+		{"busy_timeout", "10"},
+		{"journal_size_limit", fmt.Sprint(walSizeLimit)},
+		{"trusted_schema", "0"},
+	}
+	if runtime.GOOS == "darwin" {
+		list = append(list, setting{"fullfsync", "1"}, setting{"checkpoint_fullfsync", "1"})
+	}
+	if readOnly {
+		list = append(list, setting{"query_only", "1"})
+	}
+	return list
+}
+
+// dsn is the whole description of a connection: nothing is set on a connection later.
+func dsn(path string, write bool) string {
+	v := url.Values{}
+	v.Set("_txlock", "immediate")
+	v.Set("_defensive", "1")
+	v.Set("_dqs", "0")
+	v.Set("mode", "rw")
+	for _, p := range settings(!write) {
+		switch p.pragma {
+		case "journal_mode", "synchronous", "foreign_keys", "busy_timeout", "query_only":
+			v.Set("_"+p.pragma, p.want)
+		default:
+			v.Add("_pragma", p.pragma+"("+p.want+")")
+		}
+	}
+	v.Set("_synchronous", "FULL")
+	return fileURI(path) + "?" + v.Encode()
+}
+
+// readDSN is for a state folder that must not be changed, not even by the files that SQLite makes beside a database.
+// A file that nobody can write and that has no log is read as it is.
+func readDSN(path string, immutable bool) string {
+	v := url.Values{}
+	v.Set("_defensive", "1")
+	v.Set("_dqs", "0")
+	v.Set("_busy_timeout", "10")
+	v.Set("_query_only", "1")
+	v.Set("mode", "ro")
+	if immutable {
+		v.Set("immutable", "1")
+	}
+	return fileURI(path) + "?" + v.Encode()
+}
+
+func fileURI(path string) string {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // a drive letter
+	}
+	return (&url.URL{Scheme: "file", Path: p, OmitHost: true}).String()
+}
+
+// connectReaders opens the pool of readers and looks through it at the file for the first time.
+func (s *Store) connectReaders(ctx context.Context, dsn string) error {
+	if s.readers != nil {
+		if err := s.readers.Close(); err != nil {
+			return fmt.Errorf("close %s: %w", s.path, err)
+		}
+	}
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", s.path, err)
+	}
+	s.readers = sql.OpenDB(c)
+	s.readers.SetMaxOpenConns(maxReaders)
+	s.readers.SetMaxIdleConns(maxReaders)
+	conn, err := s.dial(ctx, s.readers)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", s.path, s.explain(err))
+	}
+	err = s.verify(ctx, conn)
+	if closing := conn.Close(); err == nil && closing != nil {
+		err = fmt.Errorf("open %s: %w", s.path, closing)
+	}
+	return err
+}
+
+// dial takes a connection from a pool. A log that has to be recovered makes the first of several processes lock out the
+// others for a moment.
+func (s *Store) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
+	for wait := newBackoff(s.o.BusyWait); ; {
+		conn, err := pool.Conn(ctx)
+		if err == nil || !isBusy(err) || !wait.next(ctx) {
+			return conn, err
+		}
+	}
+}
+
+// verify reads back what the DSN asked for. A connection that is not as asked for is not used.
+func (s *Store) verify(ctx context.Context, conn *sql.Conn) error {
+	var app, version int
+	if err := s.pragma(ctx, conn, "application_id", &app); err != nil {
+		return err
+	}
+	if err := s.pragma(ctx, conn, "user_version", &version); err != nil {
+		return err
+	}
+	if err := s.checkIdentity(app, version); err != nil {
+		return err
+	}
+	if s.o.ReadOnly {
+		return nil
+	}
+	for _, p := range settings(true) {
+		if p.pragma == "query_only" {
+			continue
+		}
+		var have string
+		if err := s.pragma(ctx, conn, p.pragma, &have); err != nil {
+			return err
+		}
+		if have != p.want {
+			return fmt.Errorf("open %s: %s is %s and not %s, so a commit would not be safe here", s.path, p.pragma, have, p.want)
+		}
+	}
+	return nil
+}
+
+func (s *Store) pragma(ctx context.Context, conn *sql.Conn, name string, value any) error {
+	for wait := newBackoff(s.o.BusyWait); ; {
+		err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(value)
+		if err == nil {
+			return nil
+		}
+		if !isBusy(err) || !wait.next(ctx) {
+			return fmt.Errorf("open %s: read %s: %w", s.path, name, s.explain(err))
+		}
+	}
+}
+
+// code is SQLite's extended result code; 0 for any other error.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+func isBusy(err error) bool     { return code(err)&0xff == codeBusy }
+func isDiskFull(err error) bool { return code(err)&0xff == codeFull || code(err) == codeShmSize }
+
+// isTaken says that a random id exists already.
+func isTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
+
+// explain turns SQLite's classes of errors into ours, where a person or a caller can do something about them.
+func (s *Store) explain(err error) error {
+	switch c := code(err); {
+	case c == 0:
+		return err
+	case c&0xff == codeCorrupt || c&0xff == codeNotADB:
+		return &CorruptError{Path: s.path, What: "the database file is damaged", Err: err}
+	case c&0xff == codeReadOnly || c&0xff == codeCantOpen:
+		return fmt.Errorf("%w (%s): %w", ErrReadOnly, s.dir, err)
+	case isDiskFull(err):
+		return fmt.Errorf("%w (%s): %w", ErrDiskFull, s.dir, err)
+	case isBusy(err):
+		return fmt.Errorf("%w (%s): %w", ErrBusy, s.path, err)
+	}
+	return err
+}
+
+// backoff waits between two tries, always about as long, so that nobody who came later is served first for long.
+type backoff struct {
+	until time.Time
+	tries int
+}
+
+func newBackoff(limit time.Duration) *backoff { return &backoff{until: time.Now().Add(limit)} }
+
+// next waits a little and says whether there is time for another try.
+func (b *backoff) next(ctx context.Context) bool {
+	if !time.Now().Before(b.until) {
+		return false
+	}
+	b.tries++
+	t := time.NewTimer(500*time.Microsecond + rand.N(time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,160 @@
+package db
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+const (
+	inlineLimit = 32 << 10  // a longer body leaves its row, bytes
+	fileLimit   = 256 << 10 // a longer one leaves the database
+)
+
+// encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
+// What must not lie on the disk in the clear is taken out here.
+func (s *Store) encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// encodeOutput is the same gate for a tool's whole output.
+func (s *Store) encodeOutput(output []byte) []byte { return output }
+
+// fact is an event as it is stored.
+type fact struct {
+	seq      int64
+	row      dbsqlc.AddFactParams
+	body     recovery.Body // as a reader will see it
+	external *blob
+	output   *blob // a call's whole output
+}
+
+// prepare encodes a batch and chains its digests. It fills in what the caller left open, and replaces each body by what
+// was stored of it, so that a fold of the batch and a fold of the journal cannot differ.
+func (s *Store) prepare(h Head, events []recovery.Event) ([]fact, error) {
+	facts := make([]fact, len(events))
+	prev := h.Digest
+	now := s.now()
+	for i := range events {
+		e := &events[i]
+		if e.Seq == 0 {
+			e.Seq = h.Seq + int64(i) + 1
+		}
+		if e.Seq != h.Seq+int64(i)+1 {
+			return nil, fmt.Errorf("fact %d cannot follow fact %d", e.Seq, h.Seq+int64(i))
+		}
+		if e.Seq > maxSeq {
+			return nil, fmt.Errorf("run %s has as many facts as a run can have (%d)", h.Run, maxSeq)
+		}
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		e.Time = e.Time.UTC().Truncate(time.Microsecond)
+		f, err := s.encodeFact(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s (fact %d): %w", e.Body.Kind(), e.Seq, err)
+		}
+		facts[i] = f
+		if h.No > 0 {
+			prev = facts[i].chain(h.No, prev)
+		}
+	}
+	return facts, nil
+}
+
+func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
+	f := fact{seq: e.Seq}
+	number, err := numberOf(e.Body.Kind())
+	if err != nil {
+		return f, err
+	}
+	if c, ok := e.Body.(recovery.CallSettled); ok && len(c.Result.Full) > 0 {
+		f.output = newBlob(s.encodeOutput(c.Result.Full))
+		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.hash), int64(len(c.Result.Full))
+		c.Result.Full = nil
+		e.Body = c
+	}
+	data, err := s.encode(e.Body)
+	if err != nil {
+		return f, err
+	}
+	if e.Body, err = recovery.Decode(e.Body.Kind(), recovery.Version, data); err != nil {
+		return f, err
+	}
+	f.body = e.Body
+	f.row = dbsqlc.AddFactParams{Turn: int64(e.Turn), Kind: number, V: recovery.Version, Time: e.Time.UnixMicro()}
+	if len(data) > inlineLimit {
+		f.external = newBlob(data)
+		f.row.BodyHash = f.external.hash
+	} else {
+		f.row.Body = data
+	}
+	return f, nil
+}
+
+// chain gives the fact its key and its digest, which covers everything in the row and the digest of the row before.
+func (f *fact) chain(no int64, prev []byte) []byte {
+	f.row.ID = packID(no, f.seq)
+	hash := f.row.BodyHash
+	if hash == nil {
+		sum := sha256.Sum256(f.row.Body)
+		hash = sum[:]
+	}
+	f.row.Digest = digest(prev, f.row.ID, f.row.Kind, f.row.V, f.row.Turn, f.row.Time, hash)
+	return f.row.Digest
+}
+
+func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) []byte {
+	var b [sha256.Size + 5*8 + sha256.Size]byte
+	copy(b[:], prev) // 32 zero bytes before a run's first fact
+	for i, n := range []int64{id, kind, v, turn, at} {
+		binary.BigEndian.PutUint64(b[sha256.Size+8*i:], uint64(n))
+	}
+	copy(b[sha256.Size+5*8:], bodyHash)
+	sum := sha256.Sum256(b[:])
+	return sum[:]
+}
+
+const (
+	seqBits = 24
+	maxSeq  = 1<<seqBits - 1
+)
+
+// packID is a fact's key in the journal.
+func packID(no, seq int64) int64 { return no<<seqBits | seq }
+
+// deflate compresses data when that makes it smaller.
+func deflate(data []byte) ([]byte, bool) {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		return nil, false // the level is a constant that exists
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, false // a buffer takes everything; stored as it is in any case
+	}
+	if err := w.Close(); err != nil {
+		return nil, false // as above
+	}
+	return b.Bytes(), b.Len() < len(data)
+}
+
+// marshalNumbers is a list for json_each.
+func marshalNumbers(numbers []int64) (string, error) {
+	b, err := json.Marshal(numbers)
+	return string(b), err
+}

@@ -1,0 +1,220 @@
+package db
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	keySize     = 32
+	ballastSize = 16 << 20
+	ballastRoom = 2 * ballastSize // free space without which no ballast is made
+)
+
+// onlyTemporary keeps tests away from a person's real state.
+func onlyTemporary(dir string) error {
+	if flag.Lookup("test.v") == nil {
+		return nil
+	}
+	temp := resolved(os.TempDir())
+	if filepath.Base(temp) == ".tmp" {
+		temp = filepath.Dir(temp) // a script under test has its temporary folder inside its work folder
+	}
+	rel, err := filepath.Rel(temp, resolved(dir))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return &FolderError{Dir: dir, What: "a test runs, and this is outside " + temp, Remedy: "use a folder of the test"}
+	}
+	return nil
+}
+
+// resolved follows the symlinks of the part of a path that exists.
+func resolved(p string) string {
+	if r, err := filepath.EvalSymlinks(p); err == nil {
+		return r
+	}
+	parent := filepath.Dir(p)
+	if parent == p {
+		return p
+	}
+	return filepath.Join(resolved(parent), filepath.Base(p))
+}
+
+// makeFolder creates the state folder, or checks that nobody else can write in it.
+func (s *Store) makeFolder() error {
+	if !s.o.AllowUnsafeFS {
+		if err := checkFileSystem(s.dir); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return &FolderError{Dir: s.dir, What: "it cannot be created: " + err.Error(), Remedy: "choose another one with AGENT_HOME"}
+	}
+	info, err := os.Stat(s.dir)
+	if err != nil {
+		return fmt.Errorf("look at state folder: %w", err)
+	}
+	if err := checkOwner(s.dir, info); err != nil {
+		return err
+	}
+	if !writable(s.dir) {
+		return fmt.Errorf("open state folder %s: %w: make it writable, or choose another one with AGENT_HOME", s.dir, ErrReadOnly)
+	}
+	return s.tighten(info)
+}
+
+// tighten closes a folder of ours to others. A folder that holds something else keeps its mode; our files are 0600.
+func (s *Store) tighten(info fs.FileInfo) error {
+	if info.Mode().Perm() == 0o700 || !keepsModes {
+		return nil
+	}
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("look into state folder: %w", err)
+	}
+	ours := len(names) == 0
+	for _, n := range names {
+		ours = ours || n.Name() == fileName
+	}
+	if !ours {
+		s.notice("the state folder %s holds other files and can be listed by others; what agent writes there cannot be read by them", s.dir)
+		return nil
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		return fmt.Errorf("close state folder to others: %w", err)
+	}
+	return nil
+}
+
+// openKey reads the key of the fingerprints, or makes it for a database that is about to be made. A key that is gone
+// cannot be made again: no recorded call could be recognised with another one.
+func (s *Store) openKey(fresh bool) error {
+	path := filepath.Join(s.dir, keyName)
+	key, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && fresh {
+		if err := makeKey(s.dir, path); err != nil {
+			return err
+		}
+		key, err = os.ReadFile(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &CorruptError{Path: path, What: "the key that belongs to the database is missing"}
+	case err != nil:
+		return fmt.Errorf("read key: %w", err)
+	case len(key) != keySize:
+		return &CorruptError{Path: path, What: fmt.Sprintf("the key has %d bytes and not %d", len(key), keySize)}
+	}
+	if err := ownerOnly(path); err != nil {
+		return err
+	}
+	s.key = key
+	return nil
+}
+
+// makeKey writes a new key under another name first, so that half a key is never found. Of several makers one wins.
+func makeKey(dir, path string) error {
+	key := make([]byte, keySize)
+	if _, err := io.ReadFull(rand.Reader, key); err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	temp, err := writeTemp(dir, ".key-*", bytes.NewReader(key))
+	if err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	err = os.Link(temp, path)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err := errors.Join(err, os.Remove(temp)); err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// ownerOnly takes away a file's modes for others.
+func ownerOnly(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if !keepsModes || info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("close %s to others: %w", path, err)
+	}
+	return nil
+}
+
+// makeBallast writes the file that is given up when the disk is full. It is filled with noise, so that no file system
+// can store it in less.
+func (s *Store) makeBallast() {
+	path := filepath.Join(s.dir, ballastName)
+	if info, err := os.Stat(path); err == nil && info.Size() >= ballastSize {
+		return
+	}
+	if free, err := freeBytes(s.dir); err == nil && free < ballastRoom {
+		s.notice("the disk of %s has %d MiB left, too little for the ballast of %d MiB: a full disk would stop agent at once", s.dir, free>>20, ballastSize>>20)
+		return
+	}
+	temp, err := writeTemp(s.dir, ".ballast-*", io.LimitReader(mathrand.NewChaCha8([32]byte{}), ballastSize))
+	if err == nil {
+		err = errors.Join(os.Rename(temp, path), syncDir(s.dir))
+	}
+	if err != nil {
+		s.notice("the ballast %s could not be written (%v): a full disk would stop agent at once", path, err)
+	}
+}
+
+// giveUpBallast frees the room that was kept for records, and says whether there was any.
+func (s *Store) giveUpBallast() bool {
+	s.full.Store(true)
+	if s.o.ReadOnly {
+		return false
+	}
+	err := os.Remove(filepath.Join(s.dir, ballastName))
+	if err != nil {
+		return false // there is none, so nothing is gained; the caller reports the full disk
+	}
+	s.notice("the disk of %s is full: the ballast was given up, so that what runs can be recorded; free some space before anything new is started", s.dir)
+	return true
+}
+
+// writeTemp writes a durable file of mode 0600 under a name of its own, and removes it when that fails.
+func writeTemp(dir, pattern string, from io.Reader) (string, error) {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return "", err
+	}
+	err = f.Chmod(0o600)
+	if err == nil {
+		_, err = io.Copy(f, from)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("make %s durable: %w", path, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("make %s durable: %w", path, err)
+	}
+	return nil
+}

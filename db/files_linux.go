@@ -1,0 +1,94 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepsModes says whether the file system knows of modes for others.
+const keepsModes = true
+
+// unsafeFileSystems are those on which another machine, or a program, answers for locks and fsync. It is read only.
+var unsafeFileSystems = map[int64]string{
+	0x6969:     "NFS",
+	0x517b:     "SMB",
+	0xff534d42: "CIFS",
+	0xfe534d42: "SMB2",
+	0x5346414f: "AFS",
+	0x6b414653: "AFS",
+	0x01021997: "9p",
+	0x65735546: "FUSE",
+	0x00c36400: "Ceph",
+	0x0bd00bd0: "Lustre",
+	0x73757245: "Coda",
+	0x564c:     "NCP",
+	0x01161970: "GFS2",
+	0x7461636f: "OCFS2",
+	0x19830326: "BeeGFS",
+}
+
+// checkFileSystem refuses a folder, or the parent that it will get, on such a file system.
+func checkFileSystem(dir string) error {
+	for at := dir; ; at = filepath.Dir(at) {
+		var st unix.Statfs_t
+		err := unix.Statfs(at, &st)
+		if errors.Is(err, unix.ENOENT) && at != filepath.Dir(at) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("find the file system of %s: %w", dir, err)
+		}
+		if name, bad := unsafeFileSystems[int64(st.Type)&0xffffffff]; bad {
+			return &FolderError{
+				Dir:    dir,
+				What:   "it is on " + name + ", where neither locks nor fsync can be relied on",
+				Remedy: "choose a local one with AGENT_HOME, or set AGENT_ALLOW_UNSAFE_FS=1 and accept that a crash may lose or repeat work",
+			}
+		}
+		return nil
+	}
+}
+
+// checkOwner refuses a folder in which someone else could put or replace files.
+func checkOwner(dir string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(st.Uid) != os.Geteuid() {
+		return &FolderError{Dir: dir, What: fmt.Sprintf("it belongs to user %d and you are user %d", st.Uid, os.Geteuid()),
+			Remedy: "choose one of your own with AGENT_HOME"}
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return &FolderError{Dir: dir, What: fmt.Sprintf("others may write in it (mode %#o)", info.Mode().Perm()),
+			Remedy: "run chmod 700 " + dir}
+	}
+	return nil
+}
+
+// writable says whether files can be made in the folder.
+func writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
+
+// freeBytes is what an ordinary user may still write.
+func freeBytes(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("find free space of %s: %w", dir, err)
+	}
+	return int64(st.Bavail) * st.Bsize, nil
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("make folder %s durable: %w", dir, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("make folder %s durable: %w", dir, err)
+	}
+	return nil
+}

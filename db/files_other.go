@@ -1,0 +1,54 @@
+//go:build !linux
+
+package db
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+// keepsModes says whether the file system knows of modes for others.
+const keepsModes = runtime.GOOS != "windows"
+
+// checkFileSystem cannot tell file systems apart here; doctor says so.
+func checkFileSystem(string) error { return nil }
+
+// checkOwner refuses a folder in which others may write. Who owns it is not looked at here.
+func checkOwner(dir string, info fs.FileInfo) error {
+	if keepsModes && info.Mode().Perm()&0o022 != 0 {
+		return &FolderError{Dir: dir, What: fmt.Sprintf("others may write in it (mode %#o)", info.Mode().Perm()),
+			Remedy: "run chmod 700 " + dir}
+	}
+	return nil
+}
+
+// writable tries: there is no question that answers it here.
+func writable(dir string) bool {
+	f, err := os.CreateTemp(dir, ".agent-try-*")
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
+}
+
+func freeBytes(dir string) (int64, error) {
+	return 0, fmt.Errorf("find free space of %s: not known on %s", dir, runtime.GOOS)
+}
+
+// syncDir makes the names in a folder durable where the system lets us open one.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // a rename there is made durable by the file system's own journal
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("make folder %s durable: %w", dir, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("make folder %s durable: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+const (
+	candidates = 10  // the most that a message lists
+	nearAmong  = 200 // the newest of a kind among which a mistyped id is looked for
+)
+
+// hit is something that an id may name.
+type hit struct{ id, words string }
+
+func (h hit) String() string { return h.id + "  " + h.words }
+
+// Find completes what a person typed to a whole id: an id, the beginning of one with or without its type, or "last", the
+// newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread) or 0 for any. *UnknownIDError lists what is
+// near, *AmbiguousError what fits.
+func (s *Store) Find(ctx context.Context, kind byte, prefix string) (string, error) {
+	text := strings.ToLower(strings.TrimSpace(prefix))
+	var id string
+	err := s.read(ctx, "find "+prefix, func(q *dbsqlc.Queries) error {
+		if text == "last" {
+			hits, err := newest(ctx, q, cmp.Or(kind, 'r'), 1)
+			if err == nil && len(hits) == 0 {
+				err = &UnknownIDError{Kind: cmp.Or(kind, 'r'), Text: prefix}
+			}
+			if err == nil {
+				id = hits[0].id
+			}
+			return err
+		}
+		hits, err := beginning(ctx, q, kind, text)
+		if err != nil {
+			return err
+		}
+		for _, h := range hits {
+			if h.id == text {
+				hits = []hit{h}
+				break
+			}
+		}
+		switch len(hits) {
+		case 0:
+			list, err := near(ctx, q, kind, text)
+			if err != nil {
+				return err
+			}
+			return &UnknownIDError{Kind: kind, Text: prefix, Near: list}
+		case 1:
+			id = hits[0].id
+			return nil
+		}
+		return &AmbiguousError{Text: prefix, Candidates: describeAll(hits, hit.String)}
+	})
+	return id, err
+}
+
+// kindsOf lists the types that an id may have.
+func kindsOf(kind byte) []byte {
+	if kind == 0 {
+		return []byte("rpct")
+	}
+	return []byte{kind}
+}
+
+// beginning lists what begins with the text.
+func beginning(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]hit, error) {
+	var out []hit
+	for _, k := range kindsOf(kind) {
+		typed := string(k) + "-"
+		rest, named := strings.CutPrefix(text, typed)
+		if rest == "" || !named && len(text) > 1 && text[1] == '-' {
+			continue // it names nothing, or another type
+		}
+		low := typed + rest
+		hits, err := between(ctx, q, k, low, low+"\x7f")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, hits...)
+	}
+	return out, nil
+}
+
+func between(ctx context.Context, q *dbsqlc.Queries, kind byte, low, high string) ([]hit, error) {
+	switch kind {
+	case 'r':
+		rows, err := q.RunsBetween(ctx, low, high, candidates)
+		return hits(rows, describeRun), err
+	case 'p':
+		rows, err := q.RequestsBetween(ctx, low, high, candidates)
+		return hits(rows, describeRequest), err
+	case 'c':
+		rows, err := q.CallsBetween(ctx, low, high, candidates)
+		return hits(rows, callHit), err
+	}
+	rows, err := q.ThreadsBetween(ctx, low, high, candidates)
+	return hits(rows, describeThread), err
+}
+
+func newest(ctx context.Context, q *dbsqlc.Queries, kind byte, limit int64) ([]hit, error) {
+	switch kind {
+	case 'r':
+		rows, err := q.NewestRuns(ctx, limit)
+		return hits(rows, describeRun), err
+	case 'p':
+		rows, err := q.NewestRequests(ctx, limit)
+		return hits(rows, describeRequest), err
+	case 'c':
+		rows, err := q.NewestCalls(ctx, limit)
+		return hits(rows, callHit), err
+	}
+	rows, err := q.NewestThreads(ctx, limit)
+	return hits(rows, describeThread), err
+}
+
+// near lists the ids that differ least from what was typed, and otherwise the newest ones.
+func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]string, error) {
+	if kind == 0 {
+		kind = 'r'
+		if len(text) > 1 && text[1] == '-' && strings.IndexByte("rpct", text[0]) >= 0 {
+			kind = text[0]
+		}
+	}
+	all, err := newest(ctx, q, kind, nearAmong)
+	if err != nil {
+		return nil, err
+	}
+	bare := strings.TrimPrefix(text, string(kind)+"-")
+	distance := func(h hit) int {
+		id := h.id[2:]
+		return edits(bare, id[:min(len(id), max(len(bare), 1))])
+	}
+	if slices.ContainsFunc(all, func(h hit) bool { return distance(h) <= 2 }) {
+		slices.SortStableFunc(all, func(a, b hit) int { return distance(a) - distance(b) })
+	}
+	return describeAll(all[:min(3, len(all))], hit.String), nil
+}
+
+// edits is how many letters have to be changed, added or left out to come from a to b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := before
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(before, row[j], row[j-1])
+			}
+			before, row[j] = row[j], cost
+		}
+	}
+	return row[len(b)]
+}
+
+func hits[T any](rows []T, f func(T) hit) []hit {
+	out := make([]hit, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, f(r))
+	}
+	return out
+}
+
+func describeAll[T any](rows []T, f func(T) string) []string {
+	out := make([]string, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, f(r))
+	}
+	return out
+}
+
+func describeRun(r dbsqlc.Run) hit {
+	return hit{r.ID, fmt.Sprintf("%s, %q", r.Status, firstWords(r.Words, 40))}
+}
+
+func describeRequest(r dbsqlc.Request) hit {
+	return hit{r.ID, fmt.Sprintf("%s, %s of run %s", r.Status, r.Kind, r.Run)}
+}
+
+func describeThread(t dbsqlc.Thread) hit { return hit{t.ID, "in " + t.Folder} }
+
+func callHit(c dbsqlc.Call) hit { return hit{c.ID, describeCall(c)} }
+
+func describeCall(c dbsqlc.Call) string {
+	word := c.Outcome
+	if word == "" {
+		word = c.Phase
+	}
+	place := recovery.Place{Turn: int(c.Turn), Index: int(c.Idx)}
+	return fmt.Sprintf("%s, %s, call %s of run %s", c.Tool, word, place, c.Run)
+}

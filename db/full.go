@@ -1,0 +1,83 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// bringIn copies the log into the database and cuts it down, when something was written since. That somebody reads at
+// this moment only puts it off.
+func (w *writer) bringIn() {
+	if !w.dirty || w.dead != nil || w.conn == nil {
+		return
+	}
+	busy, _, _, err := w.checkpoint()
+	if err != nil {
+		w.s.notice("the log of %s could not be brought into the database: %v", w.s.path, w.s.explain(err))
+		return // every fact is in the log, which stays
+	}
+	w.dirty = busy
+}
+
+// checkpoint returns what SQLite says about the copying: an error alone would not tell that some of it was left.
+func (w *writer) checkpoint() (busy bool, frames, copied int, err error) {
+	err = w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
+	return busy, frames, copied, err
+}
+
+// settle is for the first start after an unclean end, when the page cache may show what the disk does not hold: the log
+// is copied into the database, with an fsync of both, and a commit is tried, before anything is shown or done.
+func (w *writer) settle() error {
+	return w.hand(&job{between: w.settleNow})
+}
+
+func (w *writer) settleNow() error {
+	for wait := newBackoff(min(w.s.o.BusyWait, 5*time.Second)); ; {
+		busy, frames, copied, err := w.checkpoint()
+		if err != nil {
+			return fmt.Errorf("bring the log of %s into the database: %w", w.s.path, w.s.explain(err))
+		}
+		if !busy || frames == copied {
+			break // a reader may keep the log from being cut down, not from being copied
+		}
+		if !wait.next(context.Background()) {
+			return fmt.Errorf("bring the log of %s into the database: %d of %d pages: %w", w.s.path, copied, frames, ErrBusy)
+		}
+	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	// Writing the number that is there writes the first page all the same: a commit like any other.
+	err := w.exec(fmt.Sprintf("PRAGMA user_version = %d", schemaVersion()))
+	if err == nil {
+		err = w.exec("COMMIT")
+	}
+	if err != nil {
+		return w.abort(fmt.Errorf("try a commit in %s: %w", w.s.path, err))
+	}
+	w.dirty = true
+	return nil
+}
+
+// afterFullDisk gives up the ballast and writes the batch once more, through a new connection: what the failed one shows
+// is not what the disk holds. What the first try has written after all is not written again.
+func (w *writer) afterFullDisk(batch []*job, cause error) error {
+	if !w.s.giveUpBallast() {
+		w.dead = &CommitError{Err: w.s.explain(cause)}
+		return w.dead
+	}
+	if err := w.disconnect(); err != nil {
+		w.dead = &CommitError{Err: err}
+		return w.dead
+	}
+	for _, j := range batch {
+		j.err = nil
+	}
+	err := w.attempt(batch, true)
+	if isDiskFull(err) {
+		w.dead = &CommitError{Err: w.s.explain(err)}
+		return w.dead
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"agent/recovery"
+)
+
+func openStore(t testing.TB, dir string, change ...func(*Options)) *Store {
+	t.Helper()
+	o := Options{NoBallast: true}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := Open(context.Background(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func stateDir(t testing.TB) string { return filepath.Join(t.TempDir(), "state") }
+
+func createdFact(run, thread string) recovery.RunCreated {
+	return recovery.RunCreated{
+		Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: "/work/" + thread, Model: "runbook", Mode: recovery.ModeAsk,
+		Limits: recovery.Limits{MaxTurns: 100}, Version: "test", ToolsHash: "tools",
+	}
+}
+
+func events(bodies ...recovery.Body) []recovery.Event {
+	return inTurn(0, bodies...)
+}
+
+func inTurn(turn int, bodies ...recovery.Body) []recovery.Event {
+	var out []recovery.Event
+	for _, b := range bodies {
+		out = append(out, recovery.Event{Turn: turn, Body: b})
+	}
+	return out
+}
+
+// startRun creates a run in a thread of its own and claims it.
+func startRun(t testing.TB, s *Store, run string) Head {
+	t.Helper()
+	thread := "t-" + run[2:]
+	first := append(events(createdFact(run, thread), recovery.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}),
+		inTurn(1, recovery.ModelRequested{})...)
+	h, err := s.Create(context.Background(), ThreadRef{ID: thread, Folder: "/work/" + thread, New: true}, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func appendAll(t testing.TB, s *Store, h Head, e []recovery.Event, o AppendOptions) Head {
+	t.Helper()
+	next, err := s.Append(context.Background(), h, e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func call(id string, args string) recovery.Proposal {
+	return recovery.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: fingerprintPrefix + fmt.Sprintf("%064x", len(args)),
+		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow}
+}
+
+// turn is what one turn with one call writes, in its two commits.
+func turnFacts(n int, id, content string) (a, b []recovery.Event) {
+	c := call(id, `{"command":"make test"}`)
+	at := recovery.Place{Turn: n, Attempt: 1}
+	a = inTurn(n, recovery.ModelAnswered{Calls: []recovery.Proposal{c}, Stop: recovery.AnswerCalls}, recovery.CallStarted{Place: at})
+	b = inTurn(n, recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{
+		Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: content}},
+		recovery.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", n), TurnsLeft: 100 - n})
+	b = append(b, recovery.Event{Turn: n + 1, Body: recovery.ModelRequested{}})
+	return a, b
+}
+
+func loadAll(t testing.TB, s *Store, run string) []recovery.Event {
+	t.Helper()
+	var out []recovery.Event
+	for e, err := range s.Load(context.Background(), run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db/dbsqlc"
+)
+
+// Kinds of messages to a run's owner.
+const (
+	MessageCancel = "cancel" // end the run
+	MessageRuling = "ruling" // a person's word on a call whose outcome is unknown
+)
+
+// MessageKinds lists the kinds of messages.
+func MessageKinds() []string { return []string{MessageCancel, MessageRuling} }
+
+// InboxRow is a message that a run's owner has not taken up yet.
+type InboxRow struct {
+	ID     int64
+	Kind   string
+	Body   json.RawMessage
+	By     string
+	Posted time.Time
+}
+
+// Inbox lists what waits for the run's owner, in the order in which it came. The owner takes a message up by naming it
+// in AppendOptions.Consume.
+func (s *Store) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
+	var out []InboxRow
+	err := s.read(ctx, "read the inbox of run "+run, func(q *dbsqlc.Queries) error {
+		rows, err := q.Messages(ctx, run)
+		if err != nil {
+			return err
+		}
+		out = make([]InboxRow, 0, len(rows))
+		for _, r := range rows {
+			out = append(out, InboxRow{ID: r.ID, Kind: r.Kind, Body: json.RawMessage(r.Body), By: r.Sender, Posted: timeOf(r.CreatedAt)})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// PutInbox leaves a message for the run's owner and returns its number. A message that waits already is not left twice:
+// a second cancel, or the same word on the same call, returns the first one's number.
+func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMessage, by string) (int64, error) {
+	if s.w == nil {
+		return 0, fmt.Errorf("leave a message for run %s: %w", run, ErrReadOnly)
+	}
+	if len(body) == 0 {
+		body = json.RawMessage("{}")
+	}
+	data, err := s.encode(body)
+	if err != nil {
+		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
+	}
+	var id int64
+	err = s.w.write(ctx, func(t *tx) error {
+		r, err := t.q.GetRun(context.Background(), run)
+		if errors.Is(err, sql.ErrNoRows) {
+			return &UnknownIDError{Kind: 'r', Text: run}
+		}
+		if err != nil {
+			return err
+		}
+		if kind == MessageCancel {
+			id, err = t.q.FindCancel(context.Background(), r.No)
+		} else {
+			id, err = t.q.FindMessage(context.Background(), r.No, kind, string(data))
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		id, err = t.q.AddMessage(context.Background(), dbsqlc.AddMessageParams{
+			RunNo: r.No, Kind: kind, Body: string(data), Sender: by, CreatedAt: s.now().UnixMicro(),
+		})
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
+	}
+	return id, nil
+}

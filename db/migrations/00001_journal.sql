@@ -1,0 +1,186 @@
+-- +goose Up
+
+-- A conversation and its workspace.
+CREATE TABLE threads (
+    id         TEXT    NOT NULL PRIMARY KEY,
+    folder     TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    CONSTRAINT threads_id CHECK (id LIKE 't-_%')
+) STRICT;
+
+-- A run and what its journal says about it. Numbers are never used again: they are half of every journal key.
+-- Times are microseconds since 1970, UTC.
+CREATE TABLE runs (
+    no          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id          TEXT    NOT NULL,
+    thread      TEXT    NOT NULL REFERENCES threads (id),
+    parent      TEXT    NOT NULL DEFAULT '',
+    folder      TEXT    NOT NULL,
+    words       TEXT    NOT NULL,            -- the prompt's beginning
+    model       TEXT    NOT NULL,
+    mode        TEXT    NOT NULL,
+    status      TEXT    NOT NULL,
+    cause       TEXT    NOT NULL DEFAULT '',
+    detail      TEXT    NOT NULL DEFAULT '',
+    stop_reason TEXT    NOT NULL DEFAULT '',
+    epoch       INTEGER NOT NULL DEFAULT 0,
+    last_seq    INTEGER NOT NULL DEFAULT 0,
+    turns       INTEGER NOT NULL DEFAULT 0,
+    max_turns   INTEGER NOT NULL DEFAULT 0,
+    calls       INTEGER NOT NULL DEFAULT 0,
+    unknown     INTEGER NOT NULL DEFAULT 0,  -- calls whose outcome is unknown
+    claims      INTEGER NOT NULL DEFAULT 0,  -- since something was last brought forward
+    pid         INTEGER NOT NULL DEFAULT 0,
+    boot        TEXT    NOT NULL DEFAULT '',
+    host        TEXT    NOT NULL DEFAULT '',
+    version     TEXT    NOT NULL,
+    tools       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    ended_at    INTEGER,
+    CONSTRAINT runs_id CHECK (id LIKE 'r-_%'),
+    CONSTRAINT runs_no CHECK (no BETWEEN 1 AND 549755813887),
+    CONSTRAINT runs_last_seq CHECK (last_seq BETWEEN 0 AND 16777215),
+    CONSTRAINT runs_status CHECK (status IN ('queued', 'running', 'waiting', 'interrupted', 'completed', 'failed', 'cancelled')),
+    CONSTRAINT runs_ended CHECK ((ended_at IS NOT NULL) = (status IN ('completed', 'failed', 'cancelled')))
+) STRICT;
+
+CREATE UNIQUE INDEX runs_by_id ON runs (id);
+CREATE INDEX runs_by_thread ON runs (thread);
+CREATE INDEX runs_by_folder ON runs (folder);
+CREATE INDEX runs_unfinished ON runs (status) WHERE status IN ('queued', 'running', 'waiting', 'interrupted');
+CREATE UNIQUE INDEX runs_one_unfinished ON runs (thread) WHERE status IN ('queued', 'running', 'waiting', 'interrupted');
+
+-- One fact of one run: id is the run's number shifted left by 24 bits, plus the fact's place in the run.
+-- kind is a number that db/kinds.go names. The digest is chained to the row before.
+CREATE TABLE journal (
+    id        INTEGER PRIMARY KEY,
+    turn      INTEGER NOT NULL,
+    kind      INTEGER NOT NULL,
+    v         INTEGER NOT NULL,
+    time      INTEGER NOT NULL,
+    body      BLOB,
+    body_hash BLOB,
+    digest    BLOB    NOT NULL,
+    CONSTRAINT journal_id CHECK (id > 16777216 AND (id & 16777215) > 0),
+    CONSTRAINT journal_one_body CHECK ((body IS NULL) <> (body_hash IS NULL)),
+    CONSTRAINT journal_body_hash CHECK (body_hash IS NULL OR length(body_hash) = 32),
+    CONSTRAINT journal_digest CHECK (length(digest) = 32)
+) STRICT;
+
+-- A body that is too large for its row, once, by the SHA-256 of its bytes. With encoding 'file' it lies in the folder blobs.
+CREATE TABLE blobs (
+    hash     BLOB    NOT NULL PRIMARY KEY,
+    size     INTEGER NOT NULL,
+    encoding TEXT    NOT NULL,
+    data     BLOB,
+    CONSTRAINT blobs_hash CHECK (length(hash) = 32),
+    CONSTRAINT blobs_encoding CHECK (encoding IN ('plain', 'deflate', 'file')),
+    CONSTRAINT blobs_data CHECK ((data IS NULL) = (encoding = 'file'))
+) STRICT;
+
+-- One call of a run. Arguments and result stay in the journal, where the sequence numbers point.
+CREATE TABLE tool_executions (
+    run_no       INTEGER NOT NULL REFERENCES runs (no),
+    turn         INTEGER NOT NULL,
+    idx          INTEGER NOT NULL,
+    attempt      INTEGER NOT NULL DEFAULT 0,
+    id           TEXT    NOT NULL,
+    tool         TEXT    NOT NULL,
+    effect       TEXT    NOT NULL,
+    fingerprint  BLOB    NOT NULL,           -- packed, see db/fingerprint.go
+    phase        TEXT    NOT NULL,
+    outcome      TEXT    NOT NULL DEFAULT '',
+    applied      TEXT    NOT NULL DEFAULT '',
+    how          TEXT    NOT NULL DEFAULT '',
+    ruled        TEXT    NOT NULL DEFAULT '',
+    proposed_seq INTEGER NOT NULL,
+    started_seq  INTEGER NOT NULL DEFAULT 0,
+    settled_seq  INTEGER NOT NULL DEFAULT 0,
+    started_at   INTEGER NOT NULL DEFAULT 0,
+    settled_at   INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run_no, turn, idx),
+    CONSTRAINT calls_effect CHECK (effect IN ('read', 'write_local', 'write_external')),
+    CONSTRAINT calls_phase CHECK (phase IN ('proposed', 'started', 'settled')),
+    CONSTRAINT calls_outcome CHECK (outcome IN ('', 'ok', 'error', 'unknown', 'skipped', 'denied')),
+    CONSTRAINT calls_applied CHECK (applied IN ('', 'no', 'yes', 'unknown')),
+    CONSTRAINT calls_how CHECK (how IN ('', 'executed', 'attached', 'adopted', 'verified', 'told')),
+    CONSTRAINT calls_ruled CHECK (ruled IN ('', 'happened', 'run', 'leave')),
+    CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> ''))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX calls_by_id ON tool_executions (id);
+CREATE INDEX calls_unknown ON tool_executions (run_no) WHERE outcome = 'unknown' AND ruled <> 'happened';
+
+CREATE VIEW calls AS
+SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.fingerprint, c.phase, c.outcome, c.applied, c.how, c.ruled,
+    c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, r.id AS run, r.thread AS thread
+FROM tool_executions c JOIN runs r ON r.no = c.run_no;
+
+-- A question to a person. What is asked stands in the journal, at opened_seq. Until the run's owner took the answer,
+-- consumed_seq is NULL.
+CREATE TABLE pending_requests (
+    no           INTEGER PRIMARY KEY,
+    id           TEXT    NOT NULL,
+    run_no       INTEGER NOT NULL REFERENCES runs (no),
+    kind         TEXT    NOT NULL,
+    status       TEXT    NOT NULL,
+    answer       TEXT,
+    answered_by  TEXT    NOT NULL DEFAULT '',
+    opened_at    INTEGER NOT NULL,
+    expires_at   INTEGER,
+    closed_at    INTEGER,
+    opened_seq   INTEGER NOT NULL,
+    consumed_seq INTEGER,
+    CONSTRAINT requests_id CHECK (id LIKE 'p-_%'),
+    CONSTRAINT requests_kind CHECK (kind IN ('ask_user', 'confirm_action', 'permission', 'twin', 'max_turns')),
+    CONSTRAINT requests_status CHECK (status IN ('open', 'resolved', 'cancelled', 'expired')),
+    CONSTRAINT requests_answer CHECK ((answer IS NOT NULL) = (status = 'resolved')),
+    CONSTRAINT requests_closed CHECK ((closed_at IS NULL) = (status = 'open')),
+    CONSTRAINT requests_consumed CHECK (consumed_seq IS NULL OR status <> 'open')
+) STRICT;
+
+CREATE UNIQUE INDEX requests_by_id ON pending_requests (id);
+CREATE INDEX requests_by_run ON pending_requests (run_no);
+CREATE UNIQUE INDEX requests_one_open ON pending_requests (run_no) WHERE status = 'open';
+
+CREATE VIEW requests AS
+SELECT p.no, p.id, p.run_no, p.kind, p.status, p.answer, p.answered_by, p.opened_at, p.expires_at, p.closed_at,
+    p.opened_seq, p.consumed_seq, r.id AS run, r.thread AS thread
+FROM pending_requests p JOIN runs r ON r.no = p.run_no;
+
+-- The end of a settled turn: from here a run can go on.
+CREATE TABLE checkpoints (
+    run_no     INTEGER NOT NULL REFERENCES runs (no),
+    seq        INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    turn       INTEGER NOT NULL,
+    turns_left INTEGER NOT NULL,
+    PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+-- What others want the owner of a run to do: cancel it, or take a person's word on a call whose outcome is unknown.
+CREATE TABLE inbox (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_no       INTEGER NOT NULL REFERENCES runs (no),
+    kind         TEXT    NOT NULL,
+    body         TEXT    NOT NULL,
+    sender       TEXT    NOT NULL DEFAULT '',
+    created_at   INTEGER NOT NULL,
+    consumed_seq INTEGER,
+    CONSTRAINT inbox_kind CHECK (kind IN ('cancel', 'ruling'))
+) STRICT;
+
+CREATE INDEX inbox_unconsumed ON inbox (run_no) WHERE consumed_seq IS NULL;
+
+-- +goose Down
+DROP TABLE inbox;
+DROP TABLE checkpoints;
+DROP VIEW requests;
+DROP TABLE pending_requests;
+DROP VIEW calls;
+DROP TABLE tool_executions;
+DROP TABLE blobs;
+DROP TABLE journal;
+DROP TABLE runs;
+DROP TABLE threads;

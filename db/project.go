@@ -1,0 +1,231 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// projection is what a batch changes in the run's own row.
+type projection struct {
+	epoch      int64
+	turns      int64
+	calls      int64
+	unknown    int64
+	keepClaims int64 // 0 when something was brought forward
+	claims     int64 // claims after that
+	status     recovery.Status
+}
+
+// newProjection reads a batch before it is written.
+func newProjection(h Head, facts []fact) (projection, error) {
+	p := projection{epoch: h.Epoch, keepClaims: 1, status: h.Status}
+	for _, f := range facts {
+		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallRuled {
+			return p, fmt.Errorf("write %s: the run is %s", f.body.Kind(), h.Status)
+		}
+		switch b := f.body.(type) {
+		case recovery.RunClaimed:
+			if b.Epoch != p.epoch+1 {
+				return p, fmt.Errorf("claim with epoch %d after %d: %w", b.Epoch, p.epoch, ErrLostRace)
+			}
+			p.epoch = b.Epoch
+			p.claims++
+		case recovery.ModelAnswered:
+			p.turns++
+			p.calls += int64(len(b.Calls))
+			p.progress()
+		case recovery.CallSettled:
+			if b.Result.Outcome == recovery.OutcomeUnknown {
+				p.unknown++
+			}
+			p.progress()
+		case recovery.RequestAnswered:
+			p.progress()
+		case recovery.CallJudged:
+			if b.Verdict == recovery.VerdictAttach {
+				p.progress()
+			}
+		}
+		p.status = statusAfter(p.status, f.body.Kind())
+	}
+	return p, nil
+}
+
+func (p *projection) progress() { p.keepClaims, p.claims = 0, 0 }
+
+// statusAfter is where a run stands after a fact that may follow; which facts may, recovery.Apply decides.
+func statusAfter(from recovery.Status, k recovery.Kind) recovery.Status {
+	switch k {
+	case recovery.KindRunClaimed:
+		if from == recovery.StatusWaiting {
+			return from
+		}
+		return recovery.StatusRunning
+	case recovery.KindRunStopping, recovery.KindRequestAnswered, recovery.KindRequestClosed:
+		return recovery.StatusRunning
+	case recovery.KindRequestOpened:
+		return recovery.StatusWaiting
+	case recovery.KindRunInterrupted:
+		return recovery.StatusInterrupted
+	case recovery.KindRunCompleted:
+		return recovery.StatusCompleted
+	case recovery.KindRunFailed:
+		return recovery.StatusFailed
+	case recovery.KindRunCancelled:
+		return recovery.StatusCancelled
+	}
+	return from
+}
+
+// project writes what a fact says into the tables that are read without a journal.
+func (s *Store) project(t *tx, h Head, f *fact) error {
+	ctx := context.Background()
+	switch b := f.body.(type) {
+	case recovery.RunClaimed:
+		return claimed(t, h, b)
+	case recovery.RunInterrupted:
+		return t.q.SetRunInterrupted(ctx, string(b.Cause), firstWords(b.Detail, detailLimit), h.No)
+	case recovery.RunStopping:
+		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+	case recovery.RunFailed:
+		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+	case recovery.RunCancelled:
+		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+	case recovery.ModelAnswered:
+		return proposed(t, h, f, b)
+	case recovery.CallJudged:
+		return judged(t, h, b)
+	case recovery.CallStarted:
+		return changedOne(b.Place)(t.q.StartCall(ctx, dbsqlc.StartCallParams{
+			Attempt: int64(b.Attempt), Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
+		}))
+	case recovery.CallSettled:
+		return changedOne(b.Place)(t.q.SettleCall(ctx, dbsqlc.SettleCallParams{
+			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), How: string(b.Result.How),
+			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
+		}))
+	case recovery.CallRuled:
+		return ruled(t, h, b)
+	case recovery.RequestOpened:
+		return opened(t, h, f, b.Request)
+	case recovery.RequestAnswered:
+		return s.answered(t, h, f, b)
+	case recovery.RequestClosed:
+		return s.closedRequest(t, h, f, b)
+	case recovery.TurnSettled:
+		return t.q.AddCheckpoint(ctx, dbsqlc.AddCheckpointParams{
+			RunNo: h.No, Seq: f.seq, ID: b.Checkpoint, Turn: f.row.Turn, TurnsLeft: int64(b.TurnsLeft),
+		})
+	}
+	return nil
+}
+
+func claimed(t *tx, h Head, b recovery.RunClaimed) error {
+	ctx := context.Background()
+	err := t.q.SetRunClaimed(ctx, dbsqlc.SetRunClaimedParams{
+		Pid: int64(b.PID), Boot: b.Boot, Host: b.Host, Version: b.Version, Tools: b.ToolsHash, Mode: string(b.Mode), No: h.No,
+	})
+	if err != nil || b.Limits == nil {
+		return err
+	}
+	return t.q.SetRunMaxTurns(ctx, int64(b.Limits.MaxTurns), h.No)
+}
+
+func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered) error {
+	for i, c := range b.Calls {
+		err := t.q.AddCall(context.Background(), dbsqlc.AddCallParams{
+			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Effect: string(c.Effect),
+			Fingerprint: packFingerprint(c.Fingerprint), ProposedSeq: f.seq,
+		})
+		if err != nil {
+			return fmt.Errorf("record call %d.%d (%s): %w", f.row.Turn, i, c.Tool, err)
+		}
+	}
+	return nil
+}
+
+// changedOne turns the count of changed rows into an error about a call.
+func changedOne(p recovery.Place) func(int64, error) error {
+	return func(n int64, err error) error {
+		if err == nil && n != 1 {
+			err = errors.New("there is no such call without a result")
+		}
+		if err != nil {
+			return fmt.Errorf("call %s: %w", p, err)
+		}
+		return nil
+	}
+}
+
+// judged puts a call that is to run once more back before its start.
+func judged(t *tx, h Head, b recovery.CallJudged) error {
+	if b.Verdict != recovery.VerdictRun && b.Verdict != recovery.VerdictAgain {
+		return nil
+	}
+	return changedOne(b.Place)(t.q.ProposeCallAgain(context.Background(), h.No, int64(b.Turn), int64(b.Index)))
+}
+
+// ruled keeps a person's word beside the call, which may belong to another run of the thread.
+func ruled(t *tx, h Head, b recovery.CallRuled) error {
+	ctx := context.Background()
+	no := h.No
+	if b.Run != "" && b.Run != h.Run {
+		r, err := t.q.GetRun(ctx, b.Run)
+		if err != nil {
+			return fmt.Errorf("call %s of run %s: %w", b.Place, b.Run, err)
+		}
+		if r.Thread != h.Thread {
+			return fmt.Errorf("call %s of run %s: it belongs to another thread", b.Place, b.Run)
+		}
+		no = r.No
+	}
+	n, err := t.q.RuleCall(ctx, string(b.Word), no, int64(b.Turn), int64(b.Index))
+	if err != nil {
+		return fmt.Errorf("call %s: %w", b.Place, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("call %s: its outcome is not unknown any more: %w", b.Place, ErrLostRace)
+	}
+	if b.Word != recovery.WordHappened {
+		return nil
+	}
+	return t.q.AddRunUnknown(ctx, -1, no)
+}
+
+func opened(t *tx, h Head, f *fact, r recovery.Request) error {
+	p := dbsqlc.AddRequestParams{
+		ID: r.ID, RunNo: h.No, Kind: string(r.Kind), OpenedAt: f.row.Time, OpenedSeq: f.seq,
+	}
+	if r.Expires != nil {
+		at := r.Expires.UnixMicro()
+		p.ExpiresAt = &at
+	}
+	if err := t.q.AddRequest(context.Background(), p); err != nil {
+		if isTaken(err) {
+			return fmt.Errorf("open request %s: %w", r.ID, ErrIDTaken)
+		}
+		return fmt.Errorf("open request %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+const (
+	wordsLimit  = 200  // of a prompt in its run's row, characters
+	detailLimit = 1000 // of a reason in its run's row, characters
+)
+
+// firstWords is the beginning of a text.
+func firstWords(s string, limit int) string {
+	n := 0
+	for i := range s {
+		if n == limit {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}

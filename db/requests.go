@@ -1,0 +1,291 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// Statuses of a pending request.
+const (
+	RequestOpen      = "open"
+	RequestResolved  = "resolved"
+	RequestCancelled = "cancelled"
+	RequestExpired   = "expired"
+)
+
+// RequestStatuses lists the statuses of a pending request.
+func RequestStatuses() []string {
+	return []string{RequestOpen, RequestResolved, RequestCancelled, RequestExpired}
+}
+
+// PendingRow is a question to a person.
+type PendingRow struct {
+	ID      string
+	Run     string
+	Thread  string
+	Kind    recovery.RequestKind
+	Status  string
+	Request recovery.Request // what is asked
+	Answer  json.RawMessage
+	By      string
+	Opened  time.Time
+	Expires time.Time // zero: never
+	Closed  time.Time // zero while it is open
+
+	OpenedSeq   int64
+	ConsumedSeq int64 // the fact by which the run's owner took the end; 0 until then
+}
+
+// Pending lists the open requests, or every one, from the oldest to the newest.
+func (s *Store) Pending(ctx context.Context, all bool) ([]PendingRow, error) {
+	var out []PendingRow
+	err := s.read(ctx, "list pending requests", func(q *dbsqlc.Queries) error {
+		list := q.OpenRequests
+		if all {
+			list = q.AllRequests
+		}
+		rows, err := list(ctx)
+		if err != nil {
+			return err
+		}
+		out, err = s.pendingRows(ctx, q, rows)
+		return err
+	})
+	return out, err
+}
+
+// PendingByID reads one request. The id is whole.
+func (s *Store) PendingByID(ctx context.Context, id string) (PendingRow, error) {
+	var out PendingRow
+	err := s.read(ctx, "read request "+id, func(q *dbsqlc.Queries) error {
+		var err error
+		out, err = s.requestByID(ctx, q, id)
+		return err
+	})
+	return out, err
+}
+
+// Answered is the run's request that has its end (answered, cancelled, expired) and whose owner has not taken it up yet;
+// nil when there is none.
+func (s *Store) Answered(ctx context.Context, run string) (*PendingRow, error) {
+	var out *PendingRow
+	err := s.read(ctx, "look for an answer for run "+run, func(q *dbsqlc.Queries) error {
+		r, err := q.UnconsumedRequestOfRun(ctx, run)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p, err := s.pendingRow(ctx, q, r)
+		out = &p
+		return err
+	})
+	return out, err
+}
+
+// Answer gives a request its answer, exactly once, whatever the run's status: whoever comes second gets *ConflictError with
+// the first answer. One that was open for too long becomes expired and gives *ExpiredError. The run's owner takes the
+// answer up (RequestAnswered) when it sees it.
+func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
+	data, err := s.encode(answer)
+	if err != nil {
+		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
+	}
+	text := string(data)
+	return s.end(ctx, "answer "+id, id, func(t *tx, now int64) (int64, error) {
+		return t.q.ResolveRequest(context.Background(), &text, by, &now, id)
+	})
+}
+
+// CancelRequest ends a request without an answer, exactly once, like Answer.
+func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
+	return s.end(ctx, "cancel "+id, id, func(t *tx, now int64) (int64, error) {
+		return t.q.CloseRequest(context.Background(), RequestCancelled, by, &now, id)
+	})
+}
+
+// Expire ends the requests whose time is over and says how many there were.
+func (s *Store) Expire(ctx context.Context) (int, error) {
+	if s.w == nil {
+		return 0, fmt.Errorf("expire requests: %w", ErrReadOnly)
+	}
+	now := s.now().UnixMicro()
+	var n int64
+	err := s.w.write(ctx, func(t *tx) error {
+		var err error
+		n, err = t.q.ExpireRequests(context.Background(), &now)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("expire requests: %w", err)
+	}
+	return int(n), nil
+}
+
+// end is the one way out of open: a compare-and-set on the request's row.
+func (s *Store) end(ctx context.Context, what, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
+	if s.w == nil {
+		return PendingRow{}, fmt.Errorf("%s: %w", what, ErrReadOnly)
+	}
+	now := s.now()
+	var out PendingRow
+	var refused error // is reported although the transaction stands
+	err := s.w.write(ctx, func(t *tx) error {
+		out, refused = PendingRow{}, nil
+		p, err := s.requestByID(context.Background(), t.q, id)
+		if err != nil {
+			return err
+		}
+		ours := t.again && p.Closed.Equal(now)
+		switch {
+		case ours: // a commit that reported an error has kept it
+		case p.Status != RequestOpen:
+			refused = &ConflictError{First: p}
+			return nil
+		case !p.Expires.IsZero() && !p.Expires.After(now):
+			refused = &ExpiredError{Request: p}
+			at := now.UnixMicro()
+			_, err := t.q.CloseRequest(context.Background(), RequestExpired, "", &at, id)
+			return err
+		default:
+			if n, err := set(t, now.UnixMicro()); err != nil || n != 1 {
+				return errors.Join(err, wrongCount(n))
+			}
+		}
+		out, err = s.requestByID(context.Background(), t.q, id)
+		return err
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}
+
+func wrongCount(n int64) error {
+	if n == 1 {
+		return nil
+	}
+	return fmt.Errorf("%d rows were changed instead of one", n)
+}
+
+// answered takes up the answer of a request: the one in its row, or the owner's own, which must then be the first.
+func (s *Store) answered(t *tx, h Head, f *fact, b recovery.RequestAnswered) error {
+	ctx := context.Background()
+	p, err := s.requestByID(ctx, t.q, b.ID)
+	if err != nil {
+		return err
+	}
+	if p.Status == RequestOpen {
+		text := string(b.Answer)
+		if _, err := t.q.ResolveRequest(ctx, &text, b.By, &f.row.Time, b.ID); err != nil {
+			return err
+		}
+	} else if p.Status != RequestResolved || string(p.Answer) != string(b.Answer) {
+		return &ConflictError{First: p}
+	}
+	return consume(t, h, f, p)
+}
+
+// closedRequest takes up the end of a request that nobody answered.
+func (s *Store) closedRequest(t *tx, h Head, f *fact, b recovery.RequestClosed) error {
+	ctx := context.Background()
+	p, err := s.requestByID(ctx, t.q, b.ID)
+	if err != nil {
+		return err
+	}
+	if p.Status == RequestOpen {
+		if _, err := t.q.CloseRequest(ctx, b.Status, "", &f.row.Time, b.ID); err != nil {
+			return err
+		}
+	} else if p.Status == RequestResolved {
+		return &ConflictError{First: p}
+	}
+	return consume(t, h, f, p)
+}
+
+func consume(t *tx, h Head, f *fact, p PendingRow) error {
+	n, err := t.q.ConsumeRequest(context.Background(), &f.seq, p.ID, h.No)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return fmt.Errorf("take up the end of request %s: %w", p.ID, ErrLostRace)
+	}
+	return nil
+}
+
+func (s *Store) requestByID(ctx context.Context, q *dbsqlc.Queries, id string) (PendingRow, error) {
+	r, err := q.GetRequest(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return PendingRow{}, &UnknownIDError{Kind: 'p', Text: id}
+	}
+	if err != nil {
+		return PendingRow{}, err
+	}
+	return s.pendingRow(ctx, q, r)
+}
+
+// openRequests lists the open requests of runs.
+func openRequests(ctx context.Context, q *dbsqlc.Queries, runs []int64) ([]dbsqlc.Request, error) {
+	list, err := marshalNumbers(runs)
+	if err != nil {
+		return nil, err
+	}
+	return q.OpenRequestsOfRuns(ctx, list)
+}
+
+func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Request) ([]PendingRow, error) {
+	out := make([]PendingRow, 0, len(rows))
+	for _, r := range rows {
+		p, err := s.pendingRow(ctx, q, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// pendingRow reads what is asked from the journal, where it stands once.
+func (s *Store) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Request) (PendingRow, error) {
+	p := PendingRow{
+		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: recovery.RequestKind(r.Kind), Status: r.Status, By: r.AnsweredBy,
+		Opened: timeOf(r.OpenedAt), Expires: timeOrZero(r.ExpiresAt), Closed: timeOrZero(r.ClosedAt), OpenedSeq: r.OpenedSeq,
+	}
+	if r.Answer != nil {
+		p.Answer = json.RawMessage(*r.Answer)
+	}
+	if r.ConsumedSeq != nil {
+		p.ConsumedSeq = *r.ConsumedSeq
+	}
+	body, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.OpenedSeq)
+	if err != nil {
+		return p, err
+	}
+	asked, ok := body.(recovery.RequestOpened)
+	if !ok {
+		return p, s.corrupt(r.Run, r.OpenedSeq, "it is not the question of "+r.ID, nil)
+	}
+	p.Request = asked.Request
+	return p, nil
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+func timeOrZero(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return timeOf(*micros)
+}

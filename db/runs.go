@@ -1,0 +1,273 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// newestShown is how many runs a plain list shows beside those that need someone.
+const newestShown = 20
+
+// RunRow is a run and where it stands.
+type RunRow struct {
+	No         int64
+	ID         string
+	Thread     string
+	Parent     string
+	Folder     string
+	Prompt     string // its first 200 characters
+	Model      string
+	Mode       recovery.Mode
+	Status     recovery.Status
+	Cause      recovery.Cause // of an interruption
+	Detail     string
+	StopReason string // why it ended, or shall end, before its work was done
+	Epoch      int64
+	LastSeq    int64
+	Turns      int // answers of the model
+	MaxTurns   int // 0: no limit
+	Calls      int
+	Unknown    int // calls whose outcome is unknown
+	Fruitless  int // claims in a row that brought nothing forward
+	PID        int // of its last owner, as are Boot and OwnerHost
+	Boot       string
+	OwnerHost  string
+	Version    string
+	ToolsHash  string
+	Created    time.Time
+	Updated    time.Time
+	Ended      time.Time // zero: not yet
+	Open       *CallPlace
+	Pending    *PendingRow // its open request
+}
+
+// CallPlace names the first call of a run's last turn that has no result.
+type CallPlace struct {
+	recovery.Place
+	ID    string
+	Tool  string
+	Phase recovery.Phase
+}
+
+// Filter says which runs are listed. The zero value lists the 20 newest and everything interrupted or waiting.
+type Filter struct {
+	Interrupted bool
+	Waiting     bool
+	All         bool
+	Thread      string
+	Folder      string
+	Limit       int // 0: the 20 newest in a plain list, no limit otherwise
+}
+
+// Runs lists runs from the newest to the oldest.
+func (s *Store) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
+	var out []RunRow
+	err := s.read(ctx, "list runs", func(q *dbsqlc.Queries) error {
+		rows, err := selectRuns(ctx, q, f)
+		if err != nil {
+			return err
+		}
+		out, err = s.runRows(ctx, q, rows)
+		return err
+	})
+	return out, err
+}
+
+func selectRuns(ctx context.Context, q *dbsqlc.Queries, f Filter) ([]dbsqlc.Run, error) {
+	limit := int64(math.MaxInt64)
+	if f.Limit > 0 {
+		limit = int64(f.Limit)
+	}
+	switch {
+	case f.Thread != "":
+		rows, err := q.RunsOfThread(ctx, f.Thread)
+		slices.Reverse(rows)
+		return rows[:min(int64(len(rows)), limit)], err
+	case f.Folder != "":
+		return q.RunsOfFolder(ctx, f.Folder, limit)
+	case f.Interrupted || f.Waiting:
+		return withStatus(ctx, q, f.Interrupted, f.Waiting, limit)
+	case f.All:
+		return q.NewestRuns(ctx, limit)
+	}
+	if f.Limit == 0 {
+		limit = newestShown
+	}
+	newest, err := q.NewestRuns(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	needing, err := withStatus(ctx, q, true, true, math.MaxInt64)
+	return newestFirst(append(newest, needing...)), err
+}
+
+func withStatus(ctx context.Context, q *dbsqlc.Queries, interrupted, waiting bool, limit int64) ([]dbsqlc.Run, error) {
+	var out []dbsqlc.Run
+	if interrupted {
+		rows, err := q.RunsWithStatus(ctx, string(recovery.StatusInterrupted), limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	if waiting {
+		rows, err := q.RunsWithStatus(ctx, string(recovery.StatusWaiting), limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return newestFirst(out), nil
+}
+
+func newestFirst(rows []dbsqlc.Run) []dbsqlc.Run {
+	slices.SortFunc(rows, func(a, b dbsqlc.Run) int { return int(b.No - a.No) })
+	return slices.CompactFunc(rows, func(a, b dbsqlc.Run) bool { return a.No == b.No })
+}
+
+// Run reads one run. The id is whole; *UnknownIDError when there is none.
+func (s *Store) Run(ctx context.Context, id string) (RunRow, error) {
+	var out RunRow
+	err := s.read(ctx, "read run "+id, func(q *dbsqlc.Queries) error {
+		r, err := q.GetRun(ctx, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return &UnknownIDError{Kind: 'r', Text: id}
+		}
+		if err != nil {
+			return err
+		}
+		list, err := s.runRows(ctx, q, []dbsqlc.Run{r})
+		if err != nil {
+			return err
+		}
+		out = list[0]
+		return nil
+	})
+	return out, err
+}
+
+// Alive lists the runs that someone should be driving: those marked running or queued, and the waiting ones whose request
+// has its end. From the oldest to the newest.
+func (s *Store) Alive(ctx context.Context) ([]RunRow, error) {
+	var out []RunRow
+	err := s.read(ctx, "look for runs that are going", func(q *dbsqlc.Queries) error {
+		rows, err := q.RunsToLookAt(ctx)
+		if err != nil {
+			return err
+		}
+		out, err = s.runRows(ctx, q, rows)
+		return err
+	})
+	return out, err
+}
+
+// LatestRun is the newest run that worked in a folder; nil when there is none.
+func (s *Store) LatestRun(ctx context.Context, folder string) (*RunRow, error) {
+	rows, err := s.Runs(ctx, Filter{Folder: folder, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// ThreadRow is a conversation and its workspace.
+type ThreadRow struct {
+	ID      string
+	Folder  string
+	Created time.Time
+}
+
+// Thread reads one thread. The id is whole; *UnknownIDError when there is none.
+func (s *Store) Thread(ctx context.Context, id string) (ThreadRow, error) {
+	var out ThreadRow
+	err := s.read(ctx, "read thread "+id, func(q *dbsqlc.Queries) error {
+		t, err := q.GetThread(ctx, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return &UnknownIDError{Kind: 't', Text: id}
+		}
+		out = ThreadRow{ID: t.ID, Folder: t.Folder, Created: timeOf(t.CreatedAt)}
+		return err
+	})
+	return out, err
+}
+
+// ThreadRuns lists a thread's runs from the oldest to the newest.
+func (s *Store) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error) {
+	rows, err := s.Runs(ctx, Filter{Thread: thread})
+	slices.Reverse(rows)
+	return rows, err
+}
+
+// runRows completes rows with the open calls and requests of the runs that have not ended.
+func (s *Store) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
+	out := make([]RunRow, 0, len(rows))
+	var open []int64
+	for _, r := range rows {
+		out = append(out, runRow(r))
+		if !recovery.Status(r.Status).Terminal() {
+			open = append(open, r.No)
+		}
+	}
+	if len(open) == 0 {
+		return out, nil
+	}
+	list, err := marshalNumbers(open)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := q.OpenCallsOfRuns(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := q.OpenRequestsOfRuns(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := s.pendingRows(ctx, q, requests)
+	if err != nil {
+		return nil, err
+	}
+	attach(out, calls, asked)
+	return out, nil
+}
+
+func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow) {
+	at := map[int64]int{}
+	byID := map[string]int{}
+	for i := range out {
+		at[out[i].No], byID[out[i].ID] = i, i
+	}
+	for _, c := range calls {
+		r := &out[at[c.RunNo]]
+		if r.Open == nil {
+			r.Open = &CallPlace{Place: recovery.Place{Turn: int(c.Turn), Index: int(c.Idx), Attempt: int(c.Attempt)}, ID: c.ID, Tool: c.Tool, Phase: recovery.Phase(c.Phase)}
+		}
+	}
+	for i := range asked {
+		out[byID[asked[i].Run]].Pending = &asked[i]
+	}
+}
+
+func runRow(r dbsqlc.Run) RunRow {
+	return RunRow{
+		No: r.No, ID: r.ID, Thread: r.Thread, Parent: r.Parent, Folder: r.Folder, Prompt: r.Words, Model: r.Model,
+		Mode: recovery.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: recovery.Cause(r.Cause), Detail: r.Detail,
+		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
+		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),
+		PID: int(r.Pid), Boot: r.Boot, OwnerHost: r.Host, Version: r.Version, ToolsHash: r.Tools,
+		Created: timeOf(r.CreatedAt), Updated: timeOf(r.UpdatedAt), Ended: timeOrZero(r.EndedAt),
+	}
+}
+
+// String names the place as a person reads it.
+func (p CallPlace) String() string {
+	return fmt.Sprintf("turn %d, %s (%s, %s)", p.Turn, p.Tool, p.ID, p.Phase)
+}

@@ -1,0 +1,2 @@
+-- name: AllBlobs :many
+SELECT hash, size, encoding FROM blobs ORDER BY rowid;

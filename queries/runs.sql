@@ -1,0 +1,84 @@
+-- name: CreateThread :exec
+INSERT INTO threads (id, folder, created_at) VALUES (@id, @folder, @created_at);
+
+-- name: GetThread :one
+SELECT * FROM threads WHERE id = @id;
+
+-- name: CreateRun :one
+INSERT INTO runs (id, thread, parent, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
+VALUES (@id, @thread, @parent, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
+RETURNING no;
+
+-- The fence of every write: it names what the caller last saw, and no row means that the race was lost.
+-- name: AdvanceRun :execrows
+UPDATE runs SET last_seq = @seq, epoch = @epoch, updated_at = @now, turns = turns + @turns, calls = calls + @calls,
+    unknown = unknown + @unknown, claims = claims * CAST(@keep_claims AS INTEGER) + @claims
+WHERE no = @no AND last_seq = @old_seq AND epoch = @old_epoch AND status = @old_status;
+
+-- name: SetRunStatus :exec
+UPDATE runs SET status = @status, ended_at = sqlc.narg(ended_at) WHERE no = @no;
+
+-- name: SetRunInterrupted :exec
+UPDATE runs SET cause = @cause, detail = @detail WHERE no = @no;
+
+-- name: SetRunStopReason :exec
+UPDATE runs SET stop_reason = @stop_reason WHERE no = @no;
+
+-- name: SetRunClaimed :exec
+UPDATE runs SET pid = @pid, boot = @boot, host = @host, cause = '', detail = '',
+    version = CASE WHEN CAST(@version AS TEXT) = '' THEN version ELSE CAST(@version AS TEXT) END,
+    tools = CASE WHEN CAST(@tools AS TEXT) = '' THEN tools ELSE CAST(@tools AS TEXT) END,
+    mode = CASE WHEN CAST(@mode AS TEXT) = '' THEN mode ELSE CAST(@mode AS TEXT) END
+WHERE no = @no;
+
+-- name: SetRunMaxTurns :exec
+UPDATE runs SET max_turns = @max_turns WHERE no = @no;
+
+-- name: AddRunUnknown :exec
+UPDATE runs SET unknown = unknown + @unknown WHERE no = @no;
+
+-- name: GetRun :one
+SELECT * FROM runs WHERE id = @id;
+
+-- name: GetRunByNo :one
+SELECT * FROM runs WHERE no = @no;
+
+-- name: GetHead :one
+SELECT r.no, r.id, r.thread, r.epoch, r.last_seq, r.status, r.turns, j.digest
+FROM runs r LEFT JOIN journal j ON j.id = ((r.no << 24) | r.last_seq)
+WHERE r.id = @id;
+
+-- name: UnfinishedOfThread :one
+SELECT * FROM runs WHERE thread = @thread AND status IN ('queued', 'running', 'waiting', 'interrupted') LIMIT 1;
+
+-- name: NewestRuns :many
+SELECT * FROM runs ORDER BY no DESC LIMIT @max_rows;
+
+-- name: RunsWithStatus :many
+SELECT * FROM runs INDEXED BY runs_unfinished
+WHERE status = @status AND status IN ('queued', 'running', 'waiting', 'interrupted') ORDER BY no DESC LIMIT @max_rows;
+
+-- name: RunsOfThread :many
+SELECT * FROM runs WHERE thread = @thread ORDER BY no;
+
+-- name: RunsOfFolder :many
+SELECT * FROM runs WHERE folder = @folder ORDER BY no DESC LIMIT @max_rows;
+
+-- name: RunsByNo :many
+SELECT * FROM runs WHERE no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) ORDER BY no;
+
+-- name: RunsBetween :many
+SELECT * FROM runs WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+
+-- name: ThreadsBetween :many
+SELECT * FROM threads WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+
+-- name: NewestThreads :many
+SELECT * FROM threads ORDER BY created_at DESC LIMIT @max_rows;
+
+-- A waiting run whose question is no longer open has something to do.
+-- name: RunsToLookAt :many
+SELECT * FROM runs INDEXED BY runs_unfinished
+WHERE status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
+    SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open'))
+ORDER BY no;
