@@ -39,14 +39,19 @@ func parse(text string) (steps []step, others []string, err error) {
 		p.line(p.lines[p.n])
 	}
 	p.unmet()
-	if len(p.errs) > errorLimit {
-		more := len(p.errs) - errorLimit
-		p.errs = append(p.errs[:errorLimit], fmt.Errorf("and %d more", more))
-	}
+	err = named(p.errs)
 	if p.misread {
-		p.errs = append(p.errs, errors.New("hint: a list item that is meant as prose begins with another word than a tool's name"))
+		err = errors.Join(err, errors.New("hint: a list item that is meant as prose begins with another word than a tool's name"))
 	}
-	return p.steps, p.others, errors.Join(p.errs...)
+	return p.steps, p.others, err
+}
+
+// named joins mistakes, the first ten by name. It is nil where there are none.
+func named(mistakes []error) error {
+	if more := len(mistakes) - errorLimit; more > 0 {
+		mistakes = append(mistakes[:errorLimit:errorLimit], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(mistakes...)
 }
 
 // legible refuses text that cannot become arguments without being changed.

@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -15,6 +16,10 @@ const Name = "runbook"
 
 // Model carries out Markdown runbooks. Its answers follow from the transcript alone. Any number of runs may share it.
 type Model struct {
+	// Check, where it is set, says before a run whether a tool would take the arguments of a call: what it refuses, Plan
+	// refuses. It is set before the first use.
+	Check func(tool string, args json.RawMessage) error
+
 	reader reader
 }
 
@@ -43,7 +48,28 @@ func (m *Model) Plan(earlier []recovery.Message, prompt string) (int, error) {
 	case p.start == len(p.steps):
 		return 0, nothingLeft(p)
 	}
+	if err := m.check(p.steps[p.start:]); err != nil {
+		return 0, refusal(err)
+	}
 	return len(p.steps) - p.start + 1, nil
+}
+
+// check asks the tools about every call. The error names each refused one by its line.
+func (m *Model) check(steps []step) error {
+	if m.Check == nil {
+		return nil
+	}
+	var mistakes []error
+	for _, s := range steps {
+		args, err := encode(s.args)
+		if err == nil {
+			err = m.Check(s.tool, args)
+		}
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("line %d: %w", s.line, err))
+		}
+	}
+	return named(mistakes)
 }
 
 // Stream gives the next answer: one step's call, a question about one whose outcome is unknown, or the last word. It is done

@@ -214,6 +214,31 @@ func TestNoAnswerBeforeTheResult(t *testing.T) {
 	}
 }
 
+// What a tool would refuse is refused before the run, by its line; of a runbook that is continued, only what was left.
+func TestPlanAsksTheTools(t *testing.T) {
+	s := &stage{t: t, model: New()}
+	book := "- read_file a\n\n- read_file b\n- list_dir b\n"
+	s.prompt(book)
+	s.result(recovery.OutcomeOK, "")
+	s.result(recovery.OutcomeError, "")
+	s.model.Check = func(tool string, args json.RawMessage) error {
+		if tool == "read_file" {
+			return fmt.Errorf("%s of %s is not taken", tool, args)
+		}
+		return nil
+	}
+	const want = "the runbook cannot be carried out as it is written; nothing was run:\n"
+	_, err := s.model.Plan(nil, book)
+	if d := cmp.Diff(want+"  line 1: read_file of {\"path\":\"a\"} is not taken\n  line 3: read_file of {\"path\":\"b\"} is not taken",
+		fmt.Sprint(err)); d != "" {
+		t.Error(d)
+	}
+	_, err = s.model.Plan(s.said, "continue")
+	if d := cmp.Diff(want+"  line 3: read_file of {\"path\":\"b\"} is not taken", fmt.Sprint(err)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAuthored(t *testing.T) {
 	if !New().Authored() {
 		t.Error("the calls of a runbook are written by the person")
