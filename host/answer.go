@@ -1,0 +1,221 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// The kinds of inbox rows.
+const (
+	inboxCancel = "cancel"
+	inboxRuling = "ruling"
+)
+
+// Taken says what became of an answer.
+type Taken struct {
+	Request db.PendingRow
+	Outcome Outcome // where this process drove the run on
+	Drove   bool
+	Owner   string // who holds the run, when it was neither driven here nor seen to be taken
+}
+
+// ownerPatience is how long an answering process waits to see the owner take the answer.
+const ownerPatience = 5 * time.Second
+
+// Answer resolves a pending request, once, and drives the run on in this process unless its owner does.
+func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, resume bool) (Taken, error) {
+	row, err := h.Store.Answer(ctx, id, answer, h.Who)
+	if err != nil {
+		return Taken{}, err
+	}
+	fault.Hit(fault.AnswerRecorded)
+	if !resume {
+		_, err := h.Look(ctx, true)
+		return Taken{Request: row}, err
+	}
+	return h.deliver(ctx, row)
+}
+
+// deliver makes sure that somebody takes the answer: this process, once it holds the lock, or the owner, seen by its fact.
+func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
+	taken := Taken{Request: row}
+	wait, cancel := context.WithTimeout(ctx, ownerPatience)
+	defer cancel()
+	w, err := stream.NewWaker(h.Store.Files()...)
+	if err != nil {
+		return taken, err
+	}
+	defer w.Close()
+	for {
+		out, err := h.Resume(ctx, row.Run, Tighten{}, nil)
+		var held *HeldError
+		var done *FinishedError
+		switch {
+		case errors.As(err, &done):
+			return taken, nil // its owner took the answer and ended
+		case !errors.As(err, &held):
+			taken.Outcome, taken.Drove = out, true
+			return taken, err
+		}
+		now, err := h.Store.PendingByID(ctx, row.ID)
+		if err != nil || now.ConsumedSeq > 0 {
+			return taken, err
+		}
+		select {
+		case <-w.C():
+		case <-wait.Done():
+			taken.Owner = held.Holder.String()
+			return taken, nil
+		}
+	}
+}
+
+// Cancel asks for a run's end and sees to it: through its owner, or in this process.
+func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
+	row, err := h.Store.Run(ctx, run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if row.Status.Terminal() {
+		return h.finished(ctx, run)
+	}
+	if _, err := h.Store.PutInbox(ctx, run, inboxCancel, json.RawMessage("{}"), h.Who); err != nil {
+		return Outcome{}, err
+	}
+	w, err := stream.NewWaker(h.Store.Files()...)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer w.Close()
+	for {
+		out, err := h.cancelHere(ctx, run)
+		var held *HeldError
+		var done *FinishedError
+		switch {
+		case errors.As(err, &done):
+			return h.outcome(done.State), nil
+		case !errors.As(err, &held):
+			return out, err
+		}
+		select {
+		case <-w.C():
+		case <-ctx.Done():
+			return Outcome{}, fmt.Errorf("cancel run %s: it is asked for and kept; %s has not ended it yet", run, held.Holder)
+		}
+	}
+}
+
+// cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
+func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
+	lock, err := h.lock(run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	d, err := h.open(ctx, run, lock)
+	if err != nil {
+		return Outcome{}, errors.Join(err, lock.Close())
+	}
+	d.record(h.claimFact(d.state, nil))
+	if err := d.readInbox(ctx); err != nil {
+		return Outcome{}, errors.Join(err, d.close())
+	}
+	d.stopFor(recovery.StopCancelled, h.Who, "cancelled by "+h.Who)
+	return d.drive(ctx)
+}
+
+func (h *Host) finished(ctx context.Context, run string) (Outcome, error) {
+	s, err := h.State(ctx, run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return h.outcome(s), nil
+}
+
+// Withdraw cancels a pending request: its call is told that nobody will answer.
+func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
+	row, err := h.Store.CancelRequest(ctx, id, h.Who)
+	if err != nil {
+		return row, err
+	}
+	_, err = h.Look(ctx, true)
+	return row, err
+}
+
+// Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model.
+func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
+	body, err := json.Marshal(recovery.CallRuled{
+		Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who,
+	})
+	if err != nil {
+		return fmt.Errorf("encode word on call %s: %v", c.ID, err)
+	}
+	if _, err := h.Store.PutInbox(ctx, c.Run, inboxRuling, body, h.Who); err != nil {
+		return err
+	}
+	return h.takeRulings(ctx, c.Run)
+}
+
+// takeRulings journals words on unknown calls of a run that nobody drives; a live owner takes them itself.
+func (h *Host) takeRulings(ctx context.Context, run string) error {
+	lock, err := h.lock(run)
+	var held *HeldError
+	if errors.As(err, &held) {
+		return nil // its owner was woken by the row and takes it
+	}
+	if err != nil {
+		return err
+	}
+	head, err := h.Store.Head(ctx, run)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	s, err := h.fold(ctx, run)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	d, err := h.newDriver(s, head, lock)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	rows, err := h.Store.Inbox(ctx, run)
+	for _, r := range rows {
+		if r.Kind == inboxRuling && err == nil {
+			d.consume = append(d.consume, r.ID)
+			err = d.take(r)
+		}
+	}
+	return errors.Join(err, d.flush(ctx), d.close())
+}
+
+// settleElsewhere passes a person's word on to the other run of the thread that the call belongs to. If this process ends
+// before, that call stays unknown, which is the safe side.
+func (d *driver) settleElsewhere(ctx context.Context, b recovery.CallRuled) {
+	other := b.Run
+	b.Run = ""
+	body, err := json.Marshal(b)
+	if err == nil {
+		_, err = d.h.Store.PutInbox(ctx, other, inboxRuling, body, d.h.Who)
+	}
+	if err == nil {
+		err = d.h.takeRulings(ctx, other)
+	}
+	if err != nil {
+		d.h.warn(d.state.Created.Run, "pass the word on to run %s: %v", other, err)
+	}
+}
+
+func decodeRuling(r db.InboxRow) (recovery.CallRuled, error) {
+	var b recovery.CallRuled
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,123 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+// ask makes the open question durable and waits for its answer where somebody can give it here; otherwise the run waits
+// without a process.
+func (d *driver) ask(ctx context.Context, r *recovery.Request) error {
+	if err := d.flush(ctx); err != nil {
+		return err
+	}
+	if done, err := d.takeAnswer(ctx); done || err != nil {
+		return err
+	}
+	if expired(r, d.now()) {
+		d.record(recovery.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
+		return nil
+	}
+	if d.h.Ask == nil {
+		return errLeave
+	}
+	return d.askHere(ctx, r)
+}
+
+func expired(r *recovery.Request, now time.Time) bool {
+	return r.Expires != nil && !now.Before(*r.Expires)
+}
+
+type reply struct {
+	answer json.RawMessage
+	err    error
+}
+
+// askHere puts the question to the terminal and watches for an answer from elsewhere meanwhile.
+func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
+	askCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	typed := make(chan reply, 1)
+	go func() {
+		a, err := d.h.Ask(askCtx, d.state.Created.Run, *r)
+		typed <- reply{a, err}
+	}()
+	for {
+		select {
+		case got := <-typed:
+			return d.answeredHere(ctx, r, got)
+		case <-d.waker.C():
+			done, err := d.takeAnswer(ctx)
+			if err == nil && !done {
+				done, err = d.stopped(ctx)
+			}
+			if done || err != nil {
+				cancel()
+				<-typed // the terminal is restored before anything else is shown
+				return err
+			}
+		case <-ctx.Done():
+			cancel()
+			<-typed
+			return nil
+		}
+	}
+}
+
+func (d *driver) stopped(ctx context.Context) (bool, error) {
+	err := d.readInbox(ctx)
+	return d.state.Stopping != nil, err
+}
+
+// answeredHere records what was typed, first come, first served.
+func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got reply) error {
+	switch {
+	case errors.Is(got.err, ErrLeftOpen):
+		return errLeave
+	case got.err != nil && ctx.Err() != nil:
+		return nil
+	case got.err != nil:
+		d.h.warn(d.state.Created.Run, "ask at the terminal: %v", got.err)
+		return errLeave
+	}
+	_, err := d.h.Store.Answer(ctx, r.ID, got.answer, d.h.Who)
+	var conflict *db.ConflictError
+	if errors.As(err, &conflict) {
+		d.h.note(d.state.Created.Run, "%v", conflict)
+	} else if err != nil {
+		return err
+	}
+	_, err = d.takeAnswer(ctx)
+	return err
+}
+
+// takeAnswer consumes the answer that stands in the request's row, whoever gave it.
+func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
+	row, err := d.h.Store.Answered(ctx, d.state.Created.Run)
+	if err != nil || row == nil {
+		return false, err
+	}
+	if d.state.Open == nil || d.state.Open.ID != row.ID {
+		return false, nil
+	}
+	d.record(answerFact(*row))
+	return true, nil
+}
+
+// answerFact is the fact that a settled request row becomes.
+func answerFact(row db.PendingRow) recovery.Body {
+	if row.Status == "resolved" {
+		return recovery.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
+	}
+	reason := "nobody answered in time"
+	if row.Status == "cancelled" {
+		reason = fmt.Sprintf("the question was withdrawn by %s", row.By)
+	}
+	return recovery.RequestClosed{ID: row.ID, Status: row.Status, Reason: reason}
+}

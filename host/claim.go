@@ -1,0 +1,268 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools/ofd"
+)
+
+// HeldError says that another process drives the run.
+type HeldError struct {
+	Run    string
+	Holder Identity
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("claim run %s: %s drives it now", e.Run, e.Holder)
+}
+
+// FinishedError says that a run has ended and cannot be driven.
+type FinishedError struct{ State *recovery.State }
+
+func (e *FinishedError) Error() string {
+	return fmt.Sprintf("claim run %s: it is %s", e.State.Created.Run, e.State.Status)
+}
+
+// ErrFolder says that a run's workspace cannot be used. Nothing was run.
+var ErrFolder = errors.New("the run's folder cannot be used")
+
+// lock takes a run's lock, or says who holds it.
+func (h *Host) lock(run string) (*ofd.File, error) {
+	path := h.LockPath(run)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make lock folder for run %s: %v", run, err)
+	}
+	f, err := ofd.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open lock of run %s: %v", run, err)
+	}
+	ok, err := f.TryLock()
+	if err == nil && ok {
+		ok, err = f.Same()
+	}
+	if err != nil || !ok {
+		holder, _ := readHolder(path) // without a readable holder the message says "another process"
+		return nil, errors.Join(orHeld(err, run, holder), f.Close())
+	}
+	text, err := json.Marshal(h.Self)
+	if err == nil {
+		err = f.Describe(string(text))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("write holder into lock of run %s: %v", run, err), f.Close())
+	}
+	fault.Hit(fault.AfterLock)
+	return f, nil
+}
+
+func orHeld(err error, run string, holder Identity) error {
+	if err != nil {
+		return fmt.Errorf("take lock of run %s: %v", run, err)
+	}
+	return &HeldError{Run: run, Holder: holder}
+}
+
+// Tighten is what a resume may change about a run: only towards the safer side.
+type Tighten struct {
+	Mode     recovery.Mode
+	MaxTurns int
+	Timeout  time.Duration
+}
+
+// claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
+func (h *Host) claim(ctx context.Context, run string, t Tighten) (*driver, error) {
+	lock, err := h.lock(run)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.open(ctx, run, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if err = d.claimed(ctx, t); err == nil {
+		err = d.readInbox(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	fault.Hit(fault.AfterClaim)
+	return d, nil
+}
+
+// open folds the run's journal under its lock.
+func (h *Host) open(ctx context.Context, run string, lock *ofd.File) (*driver, error) {
+	head, err := h.Store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.State(ctx, run)
+	if err != nil {
+		return nil, h.corrupt(ctx, head, err)
+	}
+	if s.Status.Terminal() {
+		return nil, &FinishedError{s}
+	}
+	if s.Seq != head.Seq {
+		return nil, fmt.Errorf("claim run %s: its journal changed while it was read", run)
+	}
+	return h.newDriver(s, head, lock)
+}
+
+// corrupt leaves a run whose journal does not match its digests as interrupted, with the cause; nothing of it runs.
+func (h *Host) corrupt(ctx context.Context, head db.Head, err error) error {
+	var bad *db.CorruptError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	if _, markErr := h.Store.MarkInterrupted(ctx, head, recovery.CauseCorrupt, bad.Error(), h.Now()); markErr != nil {
+		return errors.Join(err, markErr)
+	}
+	return err
+}
+
+// claimed records run.claimed together with what changed since the run was last driven.
+func (d *driver) claimed(ctx context.Context, t Tighten) error {
+	s := d.state
+	if err := checkFolder(s.Created); err != nil {
+		return err
+	}
+	unknown, err := d.h.Store.UnknownCalls(ctx, s.Created.Thread, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	body := d.h.claimFact(s, unknown)
+	body.Mode, body.Limits = tightened(s, t)
+	notes := d.h.changes(s)
+	d.record(body)
+	for _, n := range notes {
+		d.record(recovery.RunNoted{Text: n})
+	}
+	return d.flush(ctx)
+}
+
+func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
+	return recovery.RunClaimed{
+		Epoch: s.Epoch + 1, PID: h.Self.PID, Boot: h.Self.Boot, Host: h.Self.Host,
+		Version: h.Version, ToolsHash: h.Tools.Digest(), Unknown: unknown,
+	}
+}
+
+// tightened returns what the flags tighten; a looser flag changes nothing.
+func tightened(s *recovery.State, t Tighten) (recovery.Mode, *recovery.Limits) {
+	mode := recovery.Mode("")
+	for _, m := range recovery.Modes() {
+		if m == s.Mode {
+			break
+		}
+		if m == t.Mode {
+			mode = m
+		}
+	}
+	l := s.Limits
+	if t.MaxTurns > 0 && (l.MaxTurns == 0 || t.MaxTurns < l.MaxTurns) {
+		l.MaxTurns = t.MaxTurns
+	}
+	if t.Timeout > 0 && (l.Timeout == 0 || t.Timeout < l.Timeout) {
+		l.Timeout = t.Timeout
+	}
+	if l == s.Limits {
+		return mode, nil
+	}
+	return mode, &l
+}
+
+// checkFolder stops before anything runs when the workspace is gone.
+func checkFolder(c recovery.RunCreated) error {
+	info, err := os.Stat(c.Folder)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	why := "is not a folder"
+	if err != nil {
+		why = "is not there any more"
+	}
+	return fmt.Errorf("resume run %s: %w: %s %s; put it back and run: agent resume %s", c.Run, ErrFolder, c.Folder, why, c.Run)
+}
+
+// changes says what is different from when the run was created.
+func (h *Host) changes(s *recovery.State) []string {
+	var notes []string
+	c := s.Created
+	if c.Version != h.Version {
+		notes = append(notes, fmt.Sprintf("the run was started by agent %s, this is %s", c.Version, h.Version))
+	}
+	if c.ToolsHash != h.Tools.Digest() {
+		notes = append(notes, "the tools of this binary differ from those that the run was started with")
+	}
+	if c.Source != "" {
+		if now, err := fileDigest(c.Source); err != nil {
+			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", c.Source))
+		} else if now != c.Digest {
+			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", c.Source))
+		}
+	}
+	return notes
+}
+
+// State reads a run's journal and folds it, with what the thread's earlier runs said.
+func (h *Host) State(ctx context.Context, run string) (*recovery.State, error) {
+	s, err := h.fold(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s.Earlier, err = h.earlier(ctx, s.Created)
+	return s, err
+}
+
+func (h *Host) fold(ctx context.Context, run string) (*recovery.State, error) {
+	s := &recovery.State{}
+	for e, err := range h.Store.Load(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Apply(e); err != nil {
+			return nil, &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
+		}
+	}
+	if s.Status == recovery.StatusNone {
+		return nil, &db.CorruptError{Run: run, Seq: 1, What: "the journal is empty"}
+	}
+	return s, nil
+}
+
+// earlier is the transcript of the thread before the run.
+func (h *Host) earlier(ctx context.Context, c recovery.RunCreated) ([]recovery.Message, error) {
+	if c.Parent == "" {
+		return nil, nil
+	}
+	return h.transcript(ctx, c.Thread, c.Run)
+}
+
+// transcript is what the runs of a thread said, up to but without the run named until.
+func (h *Host) transcript(ctx context.Context, thread, until string) ([]recovery.Message, error) {
+	rows, err := h.Store.ThreadRuns(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var out []recovery.Message
+	for _, row := range rows {
+		if row.ID == until {
+			break
+		}
+		s, err := h.fold(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s.Transcript()...)
+	}
+	return out, nil
+}

@@ -1,0 +1,131 @@
+// Package command is the command line: one command a file, each with its constructor and its run function.
+//
+// The rules of the terminal: activity goes to stderr, the answer and what a command was asked to print go to stdout.
+// Questions use the controlling terminal, so a piped stdin still works. Colour and motion appear only on a terminal, and
+// NO_COLOR is honoured. Text of models and tools is stripped of control sequences before it is shown. An error is one
+// line in lower case that says what was attempted; a line below it names the command that mends it.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host"
+	"agent/recovery/fault"
+	"agent/tools/runner"
+)
+
+// Version of the binary. A release sets it with -ldflags "-X agent/host/command.Version=...".
+var Version = "0.1.0"
+
+// IO is where a command reads and writes.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Dir      func() (string, error)
+}
+
+// Standard is the process's own streams.
+func Standard() IO {
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Dir: os.Getwd}
+}
+
+// RunnerCommand is the hidden first argument with which the binary becomes a runner. It is the first thing that is looked at:
+// a runner shares nothing with the command line.
+const RunnerCommand = "__runner"
+
+// Main runs one command and returns the exit code.
+func Main(args []string, std IO) int {
+	warning, err := fault.Arm()
+	if err != nil {
+		fmt.Fprintf(std.Err, "agent: %v\n", err)
+		return exitUsage
+	}
+	if len(args) == 3 && args[1] == RunnerCommand {
+		return runner.Main(args[2], runner.MainOptions{Hit: func(name string) { fault.Hit(fault.Point(name)) }})
+	}
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	a := &app{IO: std, armed: warning}
+	if warning != "" {
+		fmt.Fprintf(std.Err, "agent: %s\n", warning)
+	}
+	return a.exit(a.root().Run(ctx, args))
+}
+
+// withSignals ends the context on the first signal to stop; a second one takes its default action and ends the process,
+// which is safe too. A closed stdout stops showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught
+// one is not passed on to the commands that are started.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	stops, pipes := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(stops, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	go func() {
+		if s, ok := <-stops; ok {
+			cancel(fmt.Errorf("%w by %s", host.ErrShutdown, s))
+			signal.Stop(stops)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(stops)
+		cancel(nil)
+	}
+}
+
+type app struct {
+	IO
+	armed string // what is said about an armed fault point
+}
+
+func (a *app) root() *cli.Command {
+	return &cli.Command{
+		Name:                  "agent",
+		Usage:                 "host AI agents that survive anything",
+		Description:           rootHelp,
+		Version:               Version,
+		HideVersion:           true,
+		EnableShellCompletion: true,
+		Suggest:               true,
+		Reader:                a.In,
+		Writer:                a.Out,
+		ErrWriter:             a.Err,
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
+		OnUsageError:          func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
+		Commands:              a.commands(),
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Present() {
+				return &usageError{fmt.Errorf("there is no command %q; see agent --help", c.Args().First())}
+			}
+			return cli.ShowRootCommandHelp(c)
+		},
+	}
+}
+
+const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for, asks you when it must, and
+writes down every fact before acting on it. Kill it anywhere, by any means, and it goes on from where it was.
+
+EXIT STATUS
+   0  done                    4  interrupted: it can be resumed
+   1  failed, or refused      5  a person is asked about a call whose outcome is unknown
+   2  wrong usage             6  cancelled by a person
+   3  a person is asked`
+
+// usageError is wrong usage: exit code 2.
+type usageError struct{ error }
+
+func usage(err error) error {
+	var u *usageError
+	if err == nil || errors.As(err, &u) {
+		return err
+	}
+	return &usageError{err}
+}

@@ -1,0 +1,96 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // also: refused
+	exitUsage       = 2
+	exitWaiting     = 3
+	exitInterrupted = 4
+	exitUnknown     = 5 // waiting, and what is asked is about an unknown outcome
+	exitCancelled   = 6
+)
+
+// codeError carries an exit code whose message was already shown.
+type codeError struct{ code int }
+
+func (e *codeError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+// withCode turns an outcome's code into the error that a command returns.
+func withCode(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return &codeError{code}
+}
+
+// outcomeCode is the exit code of an outcome.
+func outcomeCode(o host.Outcome) int {
+	switch o.Status {
+	case recovery.StatusCompleted:
+		return exitDone
+	case recovery.StatusWaiting:
+		if o.Unknown {
+			return exitUnknown
+		}
+		return exitWaiting
+	case recovery.StatusInterrupted, recovery.StatusRunning, recovery.StatusQueued:
+		return exitInterrupted
+	case recovery.StatusCancelled:
+		return exitCancelled
+	}
+	return exitFailed
+}
+
+// exit turns the error of a command into its exit code and shows it. This is the only place that does.
+func (a *app) exit(err error) int {
+	var code *codeError
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		return code.code
+	case errors.As(err, &wrong):
+		fmt.Fprintf(a.Err, "agent: %v\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(a.Err, "agent: %v\n", err)
+	for _, hint := range hints(err) {
+		fmt.Fprintf(a.Err, "       %s\n", hint)
+	}
+	var commit *db.CommitError
+	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
+		return exitInterrupted
+	}
+	return exitFailed
+}
+
+// hints are the commands that mend an error.
+func hints(err error) []string {
+	var held *host.HeldError
+	var busy *db.ThreadBusyError
+	var finished *host.FinishedError
+	switch {
+	case errors.As(err, &held):
+		return []string{"watch it:       agent show --follow " + held.Run, "take it over:   agent resume --takeover " + held.Run}
+	case errors.As(err, &busy):
+		out := []string{"go on with it:  agent resume " + busy.Run, "end it:         agent cancel " + busy.Run}
+		if busy.Pending != "" {
+			out = append([]string{"answer it:      agent answer " + busy.Pending}, out...)
+		}
+		return out
+	case errors.As(err, &finished):
+		return []string{"see it:         agent show " + finished.State.Created.Run}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package command_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"agent/recovery/fault"
+)
+
+// world is one state folder, one workspace, and what a person would do to bring a run to its end.
+type world struct {
+	t      *testing.T
+	home   string
+	dir    string
+	log    bytes.Buffer
+	killed int
+}
+
+const faultStory = `# A story with every kind of step
+
+- read_file in.txt
+- search "needle" .
+- write_file out.txt
+
+` + "```" + `
+written
+` + "```" + `
+
+` + "```sh" + `
+echo first >> effects
+` + "```" + `
+
+- confirm_action "Go on?"
+
+` + "```sh" + `
+echo second >> effects
+` + "```" + `
+
+- edit_file out.txt "written" "edited"
+`
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	root := t.TempDir()
+	w := &world{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work")}
+	for _, d := range []string{w.home, w.dir} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write("in.txt", "hay\nneedle\n")
+	w.write("book.md", faultStory)
+	return w
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// agent runs one command and returns its exit code, or -9 when it was killed.
+func (w *world) agent(arm string, args ...string) int {
+	w.t.Helper()
+	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c.Dir = w.dir
+	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "AGENT_FAULT="+arm, "AGENT_FAULT_UNSAFE=1")
+	out, err := c.CombinedOutput()
+	fmt.Fprintf(&w.log, "$ %s agent %s\n%s", arm, strings.Join(args, " "), out)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			w.killed++
+			fmt.Fprintf(&w.log, "(killed)\n")
+			return -9
+		}
+		fmt.Fprintf(&w.log, "(exit %d)\n", exit.ExitCode())
+		return exit.ExitCode()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return 0
+}
+
+// finish brings the run to its end the way a person would: resume what was interrupted, say yes to what is asked. arms
+// are armed one after the other, one for each command that follows.
+func (w *world) finish(code int, arms ...string) {
+	w.t.Helper()
+	for range 40 {
+		arm := ""
+		if len(arms) > 0 {
+			arm, arms = arms[0], arms[1:]
+		}
+		switch code {
+		case 0:
+			return
+		case -9, 4:
+			code = w.agent(arm, "resume", "last")
+		case 3, 5:
+			code = w.agent(arm, "answer", "last", "yes")
+		case 1:
+			// The answer or the run was there already: look what is left to do.
+			code = w.agent(arm, "resume", "last")
+		default:
+			w.t.Fatalf("exit code %d\n%s", code, w.log.String())
+		}
+	}
+	w.t.Fatalf("the run never ends\n%s", w.log.String())
+}
+
+// check compares the world with one that was never killed.
+func (w *world) check(unknown bool) {
+	w.t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.dir, "effects"))
+	if err != nil && !unknown {
+		w.t.Fatalf("%v\n%s", err, w.log.String())
+	}
+	for _, word := range []string{"first", "second"} {
+		n := strings.Count(string(b), word)
+		if n > 1 || (n == 0 && !unknown) {
+			w.t.Errorf("the effect %q happened %d times\n%s", word, n, w.log.String())
+		}
+	}
+	out, err := os.ReadFile(filepath.Join(w.dir, "out.txt"))
+	if err != nil || string(out) != "edited\n" {
+		w.t.Errorf("out.txt holds %q (%v)\n%s", out, err, w.log.String())
+	}
+	left, err := filepath.Glob(filepath.Join(w.home, "state", "calls", "*", "*"))
+	if err != nil || len(left) > 0 {
+		w.t.Errorf("left behind: %v %v\n%s", left, err, w.log.String())
+	}
+}
+
+// Every fault point is reached, and a run that was killed there ends in the same world: no effect twice, none without
+// its record, none lost. // RUN-15 TOOL-01 TOOL-02
+func TestKilledAtEveryPoint(t *testing.T) {
+	for _, p := range fault.All() {
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			reached := false
+			runner := strings.HasPrefix(string(p), "runner.") && p != fault.RunnerStarted
+			for n := 1; n <= 4; n++ {
+				arm := fmt.Sprintf("%s:%d", p, n)
+				w := newWorld(t)
+				w.finish(w.agent(arm, "run", "-f", "book.md"))
+				w.check(runner)
+				// Killed once in the middle, then again at the point while it recovers and while it is answered.
+				v := newWorld(t)
+				v.finish(v.agent(string(fault.AfterStarted)+":4", "run", "-f", "book.md"), arm, arm, arm, arm)
+				v.check(runner)
+				reached = reached || w.killed > 0 || v.killed > 1 || runner
+			}
+			if !reached {
+				t.Errorf("no command passed the point")
+			}
+		})
+	}
+}

@@ -1,0 +1,271 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and everything interrupted or waiting. Each line
+ends with the command that brings the run forward.
+
+EXAMPLE
+   agent ls
+   agent ls --interrupted
+   agent ls --all --json
+
+EXIT STATUS
+   0 listed, also when there is nothing; 1 the state folder cannot be used; 2 wrong usage`
+
+func (a *app) lsCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "ls",
+		Usage:       "list runs",
+		Description: lsHelp,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "interrupted", Usage: "only runs that can be resumed"},
+			&cli.BoolFlag{Name: "waiting", Usage: "only runs that wait for a person"},
+			&cli.BoolFlag{Name: "all", Usage: "every run"},
+			jsonFlag(),
+		},
+		Action: a.ls,
+	}
+}
+
+// runJSON is a run as ls shows it. Fields are only ever added.
+type runJSON struct {
+	ID         string            `json:"id"`
+	Thread     string            `json:"thread_id"`
+	Status     recovery.Status   `json:"status"`
+	Cause      recovery.Cause    `json:"cause,omitempty"`
+	Detail     string            `json:"detail,omitempty"`
+	StopReason string            `json:"stop_reason,omitempty"`
+	Folder     string            `json:"folder"`
+	Prompt     string            `json:"prompt"` // its beginning
+	Model      string            `json:"model"`
+	Mode       recovery.Mode     `json:"mode"`
+	Turns      int               `json:"num_turns"`
+	MaxTurns   int               `json:"max_turns"` // 0: no limit
+	Calls      int               `json:"num_calls"`
+	Unknown    int               `json:"unknown"`   // calls whose outcome is unknown
+	Fruitless  int               `json:"fruitless"` // resumes in a row that brought nothing forward
+	Created    time.Time         `json:"created_at"`
+	Updated    time.Time         `json:"updated_at"`
+	Ended      *time.Time        `json:"ended_at,omitempty"`
+	Place      *placeJSON        `json:"place,omitempty"`
+	Owner      *ownerJSON        `json:"owner,omitempty"`
+	Request    *recovery.Request `json:"pending_request,omitempty"`
+	Unmarked   bool              `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
+	Next       []string          `json:"next"`
+}
+
+type placeJSON struct {
+	Turn  int            `json:"turn"`
+	Index int            `json:"index"`
+	Call  string         `json:"call"`
+	Tool  string         `json:"tool"`
+	Phase recovery.Phase `json:"phase"`
+}
+
+type ownerJSON struct {
+	PID  int    `json:"pid"`
+	Host string `json:"host"`
+}
+
+type lsJSON struct {
+	Version int       `json:"version"`
+	Runs    []runJSON `json:"runs"`
+}
+
+func (a *app) ls(ctx context.Context, c *cli.Command) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	f := db.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
+	if f.All && (f.Interrupted || f.Waiting) {
+		return &usageError{errors.New("give --all, or --interrupted and --waiting")}
+	}
+	v := lsJSON{Version: 1, Runs: []runJSON{}}
+	s, err := a.open(ctx, useRead)
+	switch {
+	case errors.Is(err, db.ErrNoState):
+		a.printRuns(c, v, `no runs yet: agent run "prompt" starts one`)
+		return nil
+	case err != nil:
+		return err
+	}
+	if v.Runs, err = s.list(ctx, f); err == nil {
+		a.printRuns(c, v, nothingListed(f))
+	}
+	return errors.Join(err, s.close())
+}
+
+func nothingListed(f db.Filter) string {
+	switch {
+	case f.Interrupted && f.Waiting:
+		return "no run is interrupted or waiting"
+	case f.Interrupted:
+		return "no run is interrupted"
+	case f.Waiting:
+		return "no run waits for a person"
+	}
+	return `no runs yet: agent run "prompt" starts one`
+}
+
+// list reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does.
+func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
+	rows, err := s.Store.Runs(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	marks := map[string]host.Mark{}
+	if s.lock == nil { // the state folder cannot be written: what would be marked is only shown
+		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]runJSON, 0, len(rows))
+	for _, row := range rows {
+		v := runView(row)
+		if m, ok := marks[row.ID]; ok {
+			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
+		}
+		if err := s.owned(&v); err != nil {
+			return nil, err
+		}
+		v.Next = nextFor(v)
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// unmarked adds the runs that lost their owner to a list in which they belong.
+func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, marks map[string]host.Mark) ([]db.RunRow, error) {
+	lost, err := s.Look(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range lost {
+		marks[m.Run] = m
+		there := slices.ContainsFunc(rows, func(r db.RunRow) bool { return r.ID == m.Run })
+		if there || (f.Waiting && !f.Interrupted) {
+			continue
+		}
+		row, err := s.Store.Run(ctx, m.Run)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
+	return rows, nil
+}
+
+// owned fills in who drives the run.
+func (s *session) owned(v *runJSON) error {
+	if v.Status.Terminal() {
+		return nil
+	}
+	who, ok, err := s.Owner(v.ID)
+	if err == nil && ok {
+		v.Owner = &ownerJSON{PID: who.PID, Host: who.Host}
+	}
+	return err
+}
+
+func runView(r db.RunRow) runJSON {
+	v := runJSON{
+		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
+		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
+		Calls: r.Calls, Unknown: r.Unknown, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
+	}
+	if !r.Ended.IsZero() {
+		v.Ended = &r.Ended
+	}
+	if p := r.Open; p != nil {
+		v.Place = &placeJSON{Turn: p.Turn, Index: p.Index, Call: p.ID, Tool: p.Tool, Phase: p.Phase}
+	}
+	if r.Pending != nil {
+		v.Request = &r.Pending.Request
+	}
+	return v
+}
+
+// nextFor is the command that brings a run forward, or shows why it went no further.
+func nextFor(v runJSON) []string {
+	switch {
+	case v.Request != nil:
+		return []string{"agent answer " + v.Request.ID + choices(v.Request)}
+	case v.Cause == recovery.CauseCorrupt:
+		return []string{"agent doctor"}
+	case v.Owner != nil:
+		return []string{"agent show --follow " + v.ID}
+	case v.Status == recovery.StatusFailed:
+		return []string{"agent show " + v.ID}
+	case v.Status.Terminal():
+		return []string{}
+	}
+	return []string{"agent resume " + v.ID}
+}
+
+func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
+	if c.Bool("json") {
+		a.printJSON(v)
+		return
+	}
+	if len(v.Runs) == 0 {
+		a.say(a.Err, "%s", nothing)
+		return
+	}
+	t := table{
+		head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
+		most: []int{0, 0, 0, 32, 40, 40, 0},
+	}
+	now := time.Now()
+	for _, r := range v.Runs {
+		next := ""
+		if len(r.Next) > 0 {
+			next = r.Next[0]
+		}
+		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), r.Prompt, next)
+	}
+	t.write(a.Out)
+}
+
+// statusText is the status with what explains it.
+func (r runJSON) statusText() string {
+	text := string(r.Status)
+	switch {
+	case r.Cause != "":
+		text += " (" + string(r.Cause) + ")"
+	case r.Owner != nil:
+		text += " (" + host.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
+	case r.Request != nil:
+		text += " (" + string(r.Request.Kind) + ")"
+	case r.StopReason != "" && r.Status == recovery.StatusFailed:
+		text += " (" + r.StopReason + ")"
+	}
+	if r.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", r.Unknown)
+	}
+	return text
+}
+
+// placeText says how far the run came.
+func (r runJSON) placeText() string {
+	if p := r.Place; p != nil {
+		return fmt.Sprintf("turn %d, call %d.%d %s %s", p.Turn, p.Turn, p.Index, p.Tool, p.Phase)
+	}
+	if r.Status.Terminal() {
+		return fmt.Sprintf("%d turns, %d calls", r.Turns, r.Calls)
+	}
+	return fmt.Sprintf("after turn %d", r.Turns)
+}

@@ -1,0 +1,230 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"agent/db"
+	"agent/host"
+	"agent/host/model"
+	"agent/host/model/runbook"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+	"agent/tools/ofd"
+)
+
+// home is the state folder: $AGENT_HOME, else $XDG_STATE_HOME/agent, else ~/.local/state/agent.
+func (a *app) home() (string, error) {
+	if h := a.Getenv("AGENT_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	if x := a.Getenv("XDG_STATE_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agent"), nil
+	}
+	h, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the state folder: %v; set AGENT_HOME", err)
+	}
+	return filepath.Join(h, ".local", "state", "agent"), nil
+}
+
+// session is an open state folder with a host over it.
+type session struct {
+	*host.Host
+	app  *app
+	lock *ofd.File // locks/store, shared by every process that drives
+	show *renderer
+}
+
+// use says how a command uses the state folder.
+type use int
+
+const (
+	useRead  use = iota // shows what is there; makes nothing, and marks runs without an owner where the folder can be written
+	useDrive            // may drive runs; makes the state folder
+)
+
+// open opens the state folder, looks for runs that lost their owner, and says so. db.ErrNoState means that nothing was
+// ever run.
+func (a *app) open(ctx context.Context, how use) (*session, error) {
+	home, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a}
+	write := true
+	if how == useRead {
+		if write, err = writable(home); err != nil {
+			return nil, err
+		}
+	}
+	store, err := s.store(ctx, home, write)
+	if err == nil {
+		s.Host, err = a.host(home, store)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	for _, n := range store.Notices() {
+		fmt.Fprintf(a.Err, "agent: %s\n", n)
+	}
+	s.show = newRenderer(a, s.Hub)
+	if err := s.look(ctx, write); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// writable says whether the state that is there can be written; db.ErrNoState when there is none.
+func writable(home string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(home, "agent.db")); errors.Is(err, fs.ErrNotExist) {
+		return false, db.ErrNoState
+	}
+	f, err := os.OpenFile(filepath.Join(home, "locks", "store"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, nil // a folder that cannot be written is shown as it is
+	}
+	return true, f.Close()
+}
+
+// store opens the database under locks/store, which every process that writes holds shared. Who finds it free and a
+// write-ahead log left behind is the first after an unclean end, and repairs alone.
+func (s *session) store(ctx context.Context, home string, write bool) (*db.Store, error) {
+	if !write {
+		return db.OpenRead(ctx, home)
+	}
+	lock, alone, err := storeLock(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	s.lock = lock
+	store, err := db.Open(ctx, home, db.Options{
+		Now: time.Now, FirstAfterCrash: alone && walLeft(home), AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
+		Hit: func(name string) { fault.Hit(fault.Point(name)) },
+	})
+	if err == nil && alone {
+		if ok, lockErr := lock.TryLockShared(); lockErr != nil || !ok {
+			err = errors.Join(fmt.Errorf("share %s: held by another process", filepath.Join(home, "locks", "store")), lockErr, store.Close())
+		}
+	}
+	return store, err
+}
+
+func (a *app) host(home string, store *db.Store) (*host.Host, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %v", err)
+	}
+	h := &host.Host{
+		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: Version, Self: host.Self(),
+		Models: models, Who: who(),
+	}
+	list, err := tools.Builtin(tools.Options{
+		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.Tools, err = tools.NewRegistry(list...)
+	return h, err
+}
+
+// models makes a model by its name.
+func models(name string) (model.Model, error) {
+	if name == "runbook" {
+		return runbook.New(), nil
+	}
+	return nil, fmt.Errorf("there is no model %q; this build has: runbook", name)
+}
+
+func who() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody" // the name is for people only
+	}
+	return u.Username
+}
+
+// storeLock takes locks/store: alone where it is free, else shared. It waits for a process that repairs.
+func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
+	dir := filepath.Join(home, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, false, fmt.Errorf("make %s: %v", dir, err)
+	}
+	f, err := ofd.Open(filepath.Join(dir, "store"))
+	if err != nil {
+		return nil, false, err
+	}
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		alone, err := f.TryLock()
+		if err == nil && !alone {
+			var shared bool
+			if shared, err = f.TryLockShared(); err == nil && shared {
+				return f, false, nil
+			}
+		}
+		if err != nil {
+			return nil, false, errors.Join(err, f.Close())
+		}
+		if alone {
+			return f, true, nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, false, errors.Join(fmt.Errorf("wait for %s: %v", dir, context.Cause(ctx)), f.Close())
+		}
+	}
+}
+
+func walLeft(home string) bool {
+	info, err := os.Stat(filepath.Join(home, "agent.db-wal"))
+	return err == nil && info.Size() > 0
+}
+
+func (s *session) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+func (s *session) close() error {
+	s.Hub.Close()
+	if s.show != nil {
+		s.show.wait()
+	}
+	return errors.Join(s.Store.Close(), s.unlock())
+}
+
+// look marks runs that lost their owner and prints one line for each.
+func (s *session) look(ctx context.Context, write bool) error {
+	marks, err := s.Look(ctx, write)
+	for _, m := range marks {
+		line := "run %s was interrupted (%s: %s); go on with: agent resume %s\n"
+		if m.Cause == recovery.CauseAnswered {
+			line = "run %s can go on (%s: %s); go on with: agent resume %s\n"
+		}
+		fmt.Fprintf(s.app.Err, "agent: "+line, m.Run, m.Cause, m.Detail, m.Run)
+	}
+	return err
+}
+
+// outputs lets read_output read what the store keeps.
+type outputs struct{ *db.Store }
+
+// Output is the whole output of a call, by the call's id.
+func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
+	return o.Store.Output(ctx, callID)
+}

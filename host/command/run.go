@@ -1,0 +1,234 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// maxPrompt bounds a prompt: what is larger belongs into a file that the run reads.
+const maxPrompt = 16 << 20
+
+const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
+
+The model runbook carries out Markdown: fenced sh and bash blocks in order, and list items that begin with a tool's name.
+
+EXAMPLE
+   agent run -f release.md
+   agent run --dir ~/site "$(cat deploy.md)"
+   agent run -c continue
+
+EXIT STATUS
+   0 done, 1 failed or refused, 2 wrong usage, 3 a person is asked, 4 interrupted,
+   5 a person is asked about an unknown outcome, 6 cancelled`
+
+func (a *app) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "run",
+		Usage:       "carry out a prompt",
+		ArgsUsage:   `"prompt" | -`,
+		Description: runHelp,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
+			&cli.StringFlag{Name: "dir", Usage: "work in `FOLDER` (default: the current one)"},
+			&cli.StringFlag{Name: "model", Usage: "`MODEL` to use (default: the thread's, else runbook)"},
+			&cli.StringFlag{Name: "mode", Usage: "what needs a yes: plan, ask, auto or yolo"},
+			&cli.IntFlag{Name: "max-turns", Value: 100, Usage: "ask after `N` turns whether to go on; 0 for no limit"},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m"},
+			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`"},
+			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
+			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
+			jsonFlag(),
+		},
+		Action: a.run,
+	}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on stdout"}
+}
+
+func (a *app) run(ctx context.Context, c *cli.Command) error {
+	req, err := a.startRequest(c)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, useDrive)
+	if err != nil {
+		return err
+	}
+	if err := s.chooseThread(ctx, c, &req); err != nil {
+		return errors.Join(err, s.close())
+	}
+	s.askHere(c)
+	out, err := s.Start(ctx, req)
+	return s.report(c, out, err)
+}
+
+func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
+	req := host.StartRequest{
+		Mode: recovery.Mode(c.String("mode")), Expire: c.Duration("expire"),
+		Limits: recovery.Limits{MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")},
+		Model:  c.String("model"),
+	}
+	if err := checkLimits(req.Mode, req.Limits.MaxTurns, req.Limits.Timeout, req.Expire); err != nil {
+		return req, err
+	}
+	var err error
+	if req.Prompt, req.Source, err = a.prompt(c); err != nil {
+		return req, err
+	}
+	req.Folder, err = a.folder(c.String("dir"))
+	return req, err
+}
+
+func checkLimits(m recovery.Mode, turns int, times ...time.Duration) error {
+	known := m == ""
+	for _, k := range recovery.Modes() {
+		known = known || k == m
+	}
+	if !known {
+		return &usageError{fmt.Errorf("--mode %s: there are plan, ask, auto and yolo", m)}
+	}
+	if turns < 0 {
+		return &usageError{fmt.Errorf("--max-turns %d: a count from 0", turns)}
+	}
+	for _, t := range times {
+		if t < 0 {
+			return &usageError{fmt.Errorf("%s: a time from 0", t)}
+		}
+	}
+	return nil
+}
+
+// prompt reads the prompt from the argument, from a file, or from stdin.
+func (a *app) prompt(c *cli.Command) (text, source string, err error) {
+	file, args := c.String("file"), c.Args()
+	switch {
+	case file != "" && args.Present():
+		return "", "", &usageError{errors.New("give the prompt as an argument or with -f, not both")}
+	case args.Len() > 1:
+		return "", "", &usageError{errors.New("give the prompt as one argument: put it in quotes")}
+	case file != "":
+		if source, err = filepath.Abs(file); err != nil {
+			return "", "", fmt.Errorf("read %s: %v", file, err)
+		}
+		f, err := os.Open(source)
+		if err != nil {
+			return "", "", fmt.Errorf("read the prompt: %v", err)
+		}
+		defer f.Close()
+		text, err = readPrompt(f)
+		return text, source, err
+	case args.First() == "-":
+		text, err = readPrompt(a.In)
+		return text, "", err
+	case args.First() == "":
+		return "", "", &usageError{errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`)}
+	}
+	return args.First(), "", nil
+}
+
+func readPrompt(r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %v", err)
+	}
+	if len(b) > maxPrompt {
+		return "", fmt.Errorf("read the prompt: it is larger than %d MiB; put the bulk into a file of the folder and name it", maxPrompt>>20)
+	}
+	return string(b), nil
+}
+
+// folder is the workspace: absolute, with symbolic links followed, and there.
+func (a *app) folder(dir string) (string, error) {
+	if dir == "" {
+		var err error
+		if dir, err = a.Dir(); err != nil {
+			return "", fmt.Errorf("find the current folder: %v", err)
+		}
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("use folder %s: %v", dir, err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return "", fmt.Errorf("use folder %s: %v", dir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("use folder %s: it is not a folder", dir)
+	}
+	return abs, nil
+}
+
+// chooseThread finds the thread to go on with, and takes from its last run what the flags leave open.
+func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) error {
+	named := c.String("thread")
+	if named != "" && c.Bool("continue") {
+		return &usageError{errors.New("give -c or --thread, not both")}
+	}
+	req.ModelWhy = "--model"
+	if named != "" || c.Bool("continue") {
+		last, err := s.lastRun(ctx, named, req.Folder)
+		if err != nil {
+			return err
+		}
+		req.Thread = last.Thread
+		if req.Model == "" {
+			req.Model, req.ModelWhy = last.Model, "the thread's"
+		}
+		if !c.IsSet("dir") {
+			req.Folder = last.Folder
+		}
+		if req.Mode == "" {
+			req.Mode = last.Mode
+		}
+	}
+	if req.Model == "" {
+		req.Model, req.ModelWhy = "runbook", "no other model is configured"
+	}
+	if req.Mode == "" {
+		req.Mode = recovery.ModeAsk
+	}
+	if _, err := s.Models(req.Model); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
+// lastRun is the newest run of the named thread, or of the newest thread of the folder.
+func (s *session) lastRun(ctx context.Context, thread, folder string) (db.RunRow, error) {
+	if thread == "" {
+		row, err := s.Store.LatestRun(ctx, folder)
+		if err != nil {
+			return db.RunRow{}, err
+		}
+		if row == nil {
+			return db.RunRow{}, fmt.Errorf("continue: no run was started in %s yet; start one with: agent run", folder)
+		}
+		return *row, nil
+	}
+	id, err := s.Store.Find(ctx, 't', thread)
+	if err != nil {
+		return db.RunRow{}, err
+	}
+	rows, err := s.Store.ThreadRuns(ctx, id)
+	if err != nil || len(rows) == 0 {
+		return db.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
+	}
+	return rows[len(rows)-1], nil
+}

@@ -1,0 +1,260 @@
+package command_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The scripts in testdata/script run the binary that ships, built once, with real processes and real signals. Beside the
+// commands of testscript they have:
+//
+//	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
+//	waitfor FILE [TEXT]  waits until the file is there and holds the text
+//	waitrun STATUS       waits until the newest run has the status
+//	killrunner           SIGKILL to every runner of this script's state folder
+//	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
+//	count N FILE TEXT    expects exactly N lines of the file to hold the text
+//	fault POINT          arms a fault point for the next commands; "fault off" disarms it
+//	same FILE FILE       expects both files to be equal byte for byte
+
+// binDir holds the built binary; set by TestMain before any test.
+var binDir string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "agent-bin")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		if err := build(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		binDir = dir
+		return m.Run()
+	}())
+}
+
+func build(dir string) error {
+	args := []string{"build", "-tags", "urfave_cli_no_template", "-trimpath", "-o", filepath.Join(dir, "agent"), "agent"}
+	cgo := "CGO_ENABLED=0"
+	if raceEnabled {
+		args, cgo = append([]string{"build", "-race"}, args[1:]...), "CGO_ENABLED=1"
+	}
+	c := exec.Command("go", args...)
+	c.Env = append(os.Environ(), cgo)
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the binary: %v\n%s", err, out)
+	}
+	return nil
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", binDir+string(os.PathListSeparator)+e.Getenv("PATH"))
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
+			e.Setenv("NO_COLOR", "1")
+			return os.MkdirAll(home, 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code": cmdCode, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
+			"ids": cmdIDs, "count": cmdCount, "fault": cmdFault, "same": cmdSame,
+		},
+	})
+}
+
+const patience = 60 * time.Second
+
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N cmd...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = strconv.Itoa(exit.ExitCode())
+		if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() && w.Signal() == syscall.SIGKILL {
+			got = "killed"
+		}
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// eventually asks until the answer is yes; it fails the script when patience ends.
+func eventually(ts *testscript.TestScript, what string, ok func() bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			ts.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: waitfor FILE [TEXT]")
+	}
+	path := ts.MkAbs(args[0])
+	eventually(ts, strings.Join(args, " "), func() bool {
+		b, err := os.ReadFile(path)
+		return err == nil && (len(args) == 1 || bytes.Contains(b, []byte(args[1])))
+	})
+}
+
+func agentJSON(ts *testscript.TestScript, v any, args ...string) error {
+	c := exec.Command(filepath.Join(binDir, "agent"), append(args, "--json")...)
+	c.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "AGENT_HOME="+ts.Getenv("AGENT_HOME"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"))
+	out, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("agent %s: %v", strings.Join(args, " "), err)
+	}
+	return json.Unmarshal(out, v)
+}
+
+type listed struct {
+	Runs []struct {
+		ID     string `json:"id"`
+		Status string `json:"status"`
+	} `json:"runs"`
+}
+
+func cmdWaitRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitrun STATUS")
+	}
+	eventually(ts, "a run that is "+args[0], func() bool {
+		var l listed
+		return agentJSON(ts, &l, "ls", "--all") == nil && len(l.Runs) > 0 && l.Runs[0].Status == args[0]
+	})
+}
+
+func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
+	var l listed
+	if err := agentJSON(ts, &l, "ls", "--all"); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if len(l.Runs) == 0 {
+		ts.Fatalf("there is no run")
+	}
+	ts.Setenv("RUN", l.Runs[0].ID)
+	var p struct {
+		Requests []struct {
+			ID string `json:"id"`
+		} `json:"requests"`
+	}
+	if err := agentJSON(ts, &p, "pending"); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Setenv("PENDING", "")
+	if len(p.Requests) > 0 {
+		ts.Setenv("PENDING", p.Requests[0].ID)
+	}
+	var s struct {
+		Calls []struct {
+			ID      string `json:"id"`
+			Outcome string `json:"outcome"`
+		} `json:"calls"`
+	}
+	if err := agentJSON(ts, &s, "show", l.Runs[0].ID); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Setenv("CALL", "")
+	for _, c := range s.Calls {
+		if c.Outcome == "unknown" {
+			ts.Setenv("CALL", c.ID)
+		}
+	}
+}
+
+// cmdKillRunner finds runners by their command line, which ends in a folder below the script's state folder.
+func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
+	killed := 0
+	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	for _, path := range dirs {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		words := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+		if len(words) < 3 || words[1] != "__runner" || !strings.HasPrefix(words[2], ts.Getenv("WORK")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		ts.Fatalf("there is no runner")
+	}
+}
+
+func cmdCount(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: count N FILE TEXT")
+	}
+	n := 0
+	for _, l := range strings.Split(ts.ReadFile(args[1]), "\n") {
+		if strings.Contains(l, args[2]) {
+			n++
+		}
+	}
+	if strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%d lines of %s hold %q, want %s", n, args[1], args[2], args[0])
+	}
+}
+
+func cmdFault(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fault POINT | off")
+	}
+	if args[0] == "off" {
+		args[0] = ""
+	}
+	ts.Setenv("AGENT_FAULT", args[0])
+	ts.Setenv("AGENT_FAULT_UNSAFE", "1")
+}
+
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same FILE FILE")
+	}
+	if ts.ReadFile(args[0]) != ts.ReadFile(args[1]) {
+		ts.Fatalf("%s and %s differ", args[0], args[1])
+	}
+}

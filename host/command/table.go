@@ -1,0 +1,106 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"agent/host/stream"
+)
+
+// table is what a list command prints for people: aligned columns with a head. The last column is never cut, since that
+// is where the next command stands.
+type table struct {
+	head []string
+	most []int // widest that a column may get, in cells of a terminal; 0 or absent: as wide as it needs
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line.
+func (t *table) write(w io.Writer) {
+	lines := [][]string{t.head}
+	widths := make([]int, len(t.head))
+	for _, row := range t.rows {
+		lines = append(lines, row)
+	}
+	for i, line := range lines {
+		clean := make([]string, len(line))
+		for col, cell := range line {
+			clean[col] = t.cell(col, cell)
+			widths[col] = max(widths[col], displaywidth.String(clean[col]))
+		}
+		lines[i] = clean
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := ""
+		for col, cell := range line {
+			text += cell
+			if col < len(line)-1 {
+				text += strings.Repeat(" ", widths[col]-displaywidth.String(cell)+2)
+			}
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	_, _ = io.WriteString(w, b.String()) // a reader that went away stops the showing, nothing else
+}
+
+func (t *table) cell(col int, text string) string {
+	text = strings.Join(strings.Fields(stream.Sanitize(text)), " ")
+	if col < len(t.most) && t.most[col] > 0 && col < len(t.head)-1 {
+		text = displaywidth.TruncateString(text, t.most[col], "…")
+	}
+	return text
+}
+
+// age says how long ago something was, in the one unit that matters.
+func age(now, then time.Time) string {
+	d := now.Sub(then)
+	switch {
+	case then.IsZero():
+		return ""
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// tilde shortens a path below the person's home folder.
+func (a *app) tilde(path string) string {
+	home := a.Getenv("HOME")
+	if home == "" || home == "/" {
+		return path
+	}
+	if path == home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, strings.TrimRight(home, "/")+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}
+
+// bytesText writes a number of bytes for people.
+func bytesText(n int64) string {
+	const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
+	switch {
+	case n < kib:
+		return fmt.Sprintf("%d B", n)
+	case n < mib:
+		return fmt.Sprintf("%.1f KiB", float64(n)/kib)
+	case n < gib:
+		return fmt.Sprintf("%.1f MiB", float64(n)/mib)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/gib)
+}

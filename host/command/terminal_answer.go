@@ -1,0 +1,179 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// parseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
+// error says what would be an answer.
+func parseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
+	s, err := answerSchema(q)
+	if err != nil {
+		return nil, err
+	}
+	var value json.RawMessage
+	switch {
+	case len(s.Enum) > 0:
+		value, err = pickChoice(q, s.Enum, strings.TrimSpace(text))
+	case s.Type == "boolean":
+		value, err = pickYesNo(strings.TrimSpace(text))
+	case s.Type == "string" || s.Type == "":
+		if text == "" {
+			return nil, errors.New("an empty text is no answer")
+		}
+		value, err = json.Marshal(text)
+	default:
+		value = json.RawMessage(strings.TrimSpace(text))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value, checkAnswer(q, value)
+}
+
+// checkAnswer refuses a JSON value that is no answer to q.
+func checkAnswer(q recovery.Question, value json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return fmt.Errorf("%s is not JSON: %s", quoted(string(value)), wanted(q))
+	}
+	s, err := answerSchema(q)
+	if err != nil {
+		return err
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("read the schema of the answer: %v", err)
+	}
+	if r.Validate(v) != nil {
+		return fmt.Errorf("%s is no answer to this: %s", quoted(recovery.Text(value)), wanted(q))
+	}
+	return nil
+}
+
+func answerSchema(q recovery.Question) (*jsonschema.Schema, error) {
+	s := &jsonschema.Schema{Type: "string"}
+	if len(q.Schema) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(q.Schema, s); err != nil {
+		return nil, fmt.Errorf("read the schema of the answer: %v", err)
+	}
+	return s, nil
+}
+
+// pickYesNo reads a yes or a no.
+func pickYesNo(text string) (json.RawMessage, error) {
+	switch strings.ToLower(text) {
+	case "yes", "y", "true":
+		return json.RawMessage("true"), nil
+	case "no", "n", "false":
+		return json.RawMessage("false"), nil
+	}
+	return nil, fmt.Errorf("%s is no answer to this: say yes or no", quoted(text))
+}
+
+// pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
+// twin guard yes means run and no means leave.
+func pickChoice(q recovery.Question, choices []any, text string) (json.RawMessage, error) {
+	if q.Kind == recovery.RequestTwin {
+		switch strings.ToLower(text) {
+		case "yes", "y":
+			text = string(recovery.WordRun)
+		case "no", "n":
+			text = string(recovery.WordLeave)
+		}
+	}
+	var fit []json.RawMessage
+	var names []string
+	best := unlike
+	for _, c := range choices {
+		value, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("read the choices: %v", err)
+		}
+		name := stream.Sanitize(recovery.Text(value)) // as it was shown
+		switch l := likeness(name, text); {
+		case l == unlike || l < best:
+		case l > best:
+			best, fit, names = l, []json.RawMessage{value}, []string{name}
+		default:
+			fit, names = append(fit, value), append(names, name)
+		}
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], nil
+	case 0:
+		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(text), wanted(q))
+	}
+	return nil, fmt.Errorf("%s could be %s", quoted(text), listed(names))
+}
+
+// How much a typed text is like a choice.
+const (
+	unlike = iota
+	begins
+	sameButCase
+	same
+)
+
+func likeness(choice, text string) int {
+	switch {
+	case choice == text:
+		return same
+	case strings.EqualFold(choice, text):
+		return sameButCase
+	case text != "" && strings.HasPrefix(strings.ToLower(choice), strings.ToLower(text)):
+		return begins
+	}
+	return unlike
+}
+
+// wanted says what would be an answer.
+func wanted(q recovery.Question) string {
+	s, err := answerSchema(q)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(s.Enum) > 0:
+		var names []string
+		for _, c := range s.Enum {
+			if value, err := json.Marshal(c); err == nil {
+				names = append(names, recovery.Text(value))
+			}
+		}
+		return "say " + listed(names)
+	case s.Type == "boolean":
+		return "say yes or no"
+	case s.Type == "string":
+		return "say a text"
+	}
+	return "it must fit the JSON schema " + string(q.Schema)
+}
+
+// listed joins words: a, b or c.
+func listed(words []string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+}
+
+// quoted is a text of the person as a message shows it.
+func quoted(text string) string {
+	r := []rune(text)
+	if len(r) > 60 {
+		text = string(r[:59]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,258 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/host/model"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+	"agent/tools/ofd"
+)
+
+// driver carries one claimed run. One goroutine folds and builds its batches; calls run in goroutines of their own and
+// come back over a channel.
+type driver struct {
+	h     *Host
+	state *recovery.State
+	head  db.Head
+	lock  *ofd.File
+	model model.Model
+	live  *stream.Live
+	fresh bool // the thread is new with this run
+
+	facts   []recovery.Event // folded, not yet durable
+	consume []int64          // inbox rows that the facts take
+	launch  []func()         // effects that may begin once the facts are durable
+	done    []tools.Call     // calls of a runner whose files go once the facts are durable
+
+	results chan ended
+	flying  map[int]context.CancelFunc // by index in the current turn
+	handles map[int]any                // what Prepare made
+	waker   *stream.Waker
+	dead    error // a commit failed or the run was lost: nothing may be written any more
+}
+
+// ended is what came back from a call.
+type ended struct {
+	place  recovery.Place
+	result recovery.Result
+	err    error
+	panic  any
+	how    recovery.How
+	took   time.Duration
+}
+
+func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
+	w, err := stream.NewWaker(h.Store.Files()...)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %v", h.Home, err)
+	}
+	return &driver{
+		h: h, state: s, head: head, lock: lock, waker: w,
+		results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]any{},
+	}, nil
+}
+
+// record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of this program.
+func (d *driver) record(bodies ...recovery.Body) { d.recordAll(bodies) }
+
+func (d *driver) recordAll(bodies []recovery.Body) {
+	for _, b := range bodies {
+		e := recovery.Event{Seq: d.state.Seq + 1, Turn: d.turnOf(b), Time: d.now(), Body: d.stamped(b)}
+		if err := d.state.Apply(e); err != nil {
+			panic(err)
+		}
+		d.facts = append(d.facts, e)
+	}
+}
+
+// now is the writer's clock in the journal's precision. It never goes back behind what the journal holds.
+func (d *driver) now() time.Time { return d.h.Now().UTC().Truncate(time.Microsecond) }
+
+func (d *driver) turnOf(b recovery.Body) int {
+	switch b.(type) {
+	case recovery.ModelRequested, recovery.ModelAnswered:
+		return len(d.state.Turns) + 1
+	}
+	return len(d.state.Turns)
+}
+
+// stamped gives a question its id, its time and what a yes to it is bound to.
+func (d *driver) stamped(b recovery.Body) recovery.Body {
+	o, ok := b.(recovery.RequestOpened)
+	if !ok {
+		return b
+	}
+	o.Request.ID, o.Request.Opened = NewID("p"), d.now()
+	if d.state.Created.Expire > 0 {
+		t := o.Request.Opened.Add(d.state.Created.Expire)
+		o.Request.Expires = &t
+	}
+	if o.Request.Call != nil {
+		if c, err := d.state.Call(*o.Request.Call); err == nil {
+			o.Request.Binding = d.h.binding(d.state, c)
+		}
+	}
+	return o
+}
+
+// flush makes the facts durable, shows them, and only then begins the effects that waited for them.
+func (d *driver) flush(ctx context.Context) error {
+	if d.dead != nil {
+		return d.dead
+	}
+	if len(d.facts) > 0 {
+		if err := d.commit(ctx); err != nil {
+			d.dead = err
+			return err
+		}
+		for i := range d.facts {
+			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
+		}
+		d.reached(ctx, d.facts)
+		d.facts, d.consume = nil, nil
+	}
+	d.forget()
+	for _, begin := range d.launch {
+		begin()
+	}
+	d.launch = nil
+	return nil
+}
+
+func (d *driver) commit(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	if d.head.No == 0 {
+		c := d.state.Created
+		d.head, err = d.h.Store.Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: d.fresh}, d.facts)
+		return err
+	}
+	d.head, err = d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, Status: d.state.Status})
+	if errors.Is(err, db.ErrLostRace) {
+		return fmt.Errorf("record in run %s: another process took it over: %w", d.state.Created.Run, err)
+	}
+	return err
+}
+
+// reached passes the fault points that lie behind a commit.
+func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
+	for _, f := range facts {
+		switch b := f.Body.(type) {
+		case recovery.CallRuled:
+			if b.Run != "" {
+				d.settleElsewhere(ctx, b)
+			}
+		case recovery.CallStarted:
+			fault.Hit(fault.AfterStarted)
+		case recovery.CallSettled:
+			fault.Hit(fault.AfterSettled)
+		case recovery.TurnSettled:
+			fault.Hit(fault.AfterTurn)
+		case recovery.CallJudged:
+			fault.Hit(fault.AfterVerdict)
+		case recovery.RequestOpened:
+			fault.Hit(fault.AtQuestion)
+		case recovery.RequestAnswered:
+			fault.Hit(fault.AfterAnswer)
+		case recovery.ModelAnswered:
+			if err := d.resetLive(); err != nil {
+				d.h.warn(d.state.Created.Run, "live text: %v", err)
+			}
+		}
+	}
+}
+
+// forget removes the files of runner calls whose result is durable.
+func (d *driver) forget() {
+	for _, c := range d.done {
+		fault.Hit(fault.BeforeForget)
+		if a, ok := d.tool(c).(tools.Attacher); ok {
+			if err := a.Forget(c); err != nil {
+				d.h.warn(c.Run, "%v (agent doctor finds what is left)", err)
+			}
+		}
+	}
+	d.done = nil
+}
+
+func (d *driver) tool(c tools.Call) tools.Tool {
+	call, err := d.state.Call(c.Place)
+	if err != nil {
+		return nil
+	}
+	t, _ := d.h.Tools.Get(call.Tool) // an unknown tool is nil, which every caller looks at
+	return t
+}
+
+// toolCall is the call as its tool sees it.
+func (d *driver) toolCall(c *recovery.Call) tools.Call {
+	run, place := d.state.Created.Run, c.Place
+	return tools.Call{
+		Place: c.Place, Run: run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
+		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index],
+		Show: func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) },
+	}
+}
+
+// drive carries the run on until it ends, waits for a person, or the context ends. Whatever happens, what can be said is
+// recorded and the lock is given up.
+func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
+	defer func() {
+		out = d.h.outcome(d.state)
+		err = errors.Join(err, d.close())
+	}()
+	err = d.guarded(ctx)
+	return out, err
+}
+
+// guarded runs the loop. A panic of the host ends the run as failed, with every call settled.
+func (d *driver) guarded(ctx context.Context) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		err = fmt.Errorf("drive run %s: panic: %v", d.state.Created.Run, p)
+		if d.dead == nil && d.state.Stopping == nil && !d.state.Status.Terminal() {
+			err = errors.Join(err, d.afterPanic(ctx, p))
+		}
+	}()
+	return d.loop(ctx)
+}
+
+// afterPanic settles what is open and fails the run, within a bounded time of its own.
+func (d *driver) afterPanic(ctx context.Context, p any) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	d.facts, d.launch = d.facts[:0:0], nil
+	s, err := d.h.State(ctx, d.state.Created.Run)
+	if err != nil {
+		return err
+	}
+	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
+		return err
+	}
+	d.state = s
+	if s.Status.Terminal() || s.Status == recovery.StatusInterrupted {
+		return nil
+	}
+	d.record(recovery.RunStopping{Why: recovery.StopPanic, Reason: fmt.Sprintf("the host panicked: %v", p)})
+	return d.guarded(ctx)
+}
+
+func (d *driver) close() error {
+	fault.Hit(fault.BeforeUnlocking)
+	d.waker.Close()
+	err := d.lock.Close()
+	if d.live != nil {
+		err = errors.Join(err, d.live.Close())
+	}
+	return err
+}

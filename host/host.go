@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/db"
+	"agent/host/model"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
+var ErrShutdown = errors.New("told to stop")
+
+// Host is what drives runs in this process.
+type Host struct {
+	Store   *db.Store
+	Tools   *tools.Registry
+	Models  func(name string) (model.Model, error)
+	Home    string // the state folder
+	Hub     *stream.Hub
+	Now     func() time.Time
+	Version string
+	Self    Identity
+	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
+	// ErrLeftOpen when the person left the question open.
+	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
+	// Who names the person of this process in answers.
+	Who string
+}
+
+// ErrLeftOpen says that the person at the terminal left the question open.
+var ErrLeftOpen = errors.New("the question was left open")
+
+// Outcome is how far a run came while this process drove it.
+type Outcome struct {
+	Run       string
+	Thread    string
+	Status    recovery.Status
+	Cause     recovery.Cause
+	Detail    string
+	Text      string // the answer, or the reason of the end
+	Request   *recovery.Request
+	Unknown   bool // what is asked is about an unknown outcome
+	Turns     int
+	Calls     int
+	Usage     recovery.Usage
+	Took      time.Duration // time spent running, over all owners
+	Running   []string      // calls that go on under their runner
+	Reused    bool
+	Submitted bool
+}
+
+func (h *Host) outcome(s *recovery.State) Outcome {
+	o := Outcome{
+		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: s.Detail,
+		Text: s.Final, Request: s.Open, Turns: len(s.Turns), Usage: s.Usage, Took: s.Active,
+	}
+	for _, t := range s.Turns {
+		o.Calls += len(t.Calls)
+	}
+	if s.Open != nil {
+		o.Unknown = s.Open.Kind == recovery.RequestTwin || s.Open.About != ""
+	}
+	for _, c := range s.Unsettled() {
+		if c.Phase == recovery.PhaseStarted {
+			o.Running = append(o.Running, c.ID)
+		}
+	}
+	return o
+}
+
+// idLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
+const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending requests.
+func NewID(kind string) string {
+	var b [5]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return kind + "-" + base32.NewEncoding(idLetters).WithPadding(base32.NoPadding).EncodeToString(b[:])
+}
+
+// LockPath is the lock file of a run.
+func (h *Host) LockPath(run string) string { return filepath.Join(h.Home, "locks", run) }
+
+// CallsDir is the folder of the runner's files.
+func (h *Host) CallsDir() string { return filepath.Join(h.Home, "calls") }
+
+// note shows a sentence of the host to whoever watches.
+func (h *Host) note(run, format string, args ...any) {
+	h.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...)})
+}
+
+func (h *Host) warn(run, format string, args ...any) {
+	h.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...), Warn: true})
+}
+
+// brief shortens a text to its first words for a line of its own.
+func brief(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// Finished is the outcome of a run that has ended.
+func (h *Host) Finished(s *recovery.State) Outcome { return h.outcome(s) }

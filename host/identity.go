@@ -1,0 +1,75 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Identity names a process beyond the reuse of its number: boot, number and start time.
+type Identity struct {
+	PID   int    `json:"pid"`
+	Start string `json:"start"` // clock ticks since boot, as the kernel says; empty where it does not
+	Boot  string `json:"boot"`
+	Host  string `json:"host"`
+}
+
+// Self is the identity of this process.
+func Self() Identity {
+	pid := os.Getpid()
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown" // the name is for people only
+	}
+	return Identity{PID: pid, Start: startTime(pid), Boot: bootID(), Host: name}
+}
+
+// Alive says whether the named process still runs on this machine.
+func (i Identity) Alive() bool {
+	return i.PID > 0 && i.Boot == bootID() && i.Start != "" && i.Start == startTime(i.PID)
+}
+
+func (i Identity) String() string {
+	if i.PID == 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d on %s", i.PID, i.Host)
+}
+
+// bootID is the kernel's name for this boot; empty where there is none.
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "" // no such file outside Linux: a reboot is then taken for a crash
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// startTime reads field 22 of /proc/<pid>/stat (proc_pid_stat(5)); the name in field 2 may hold spaces.
+func startTime(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "" // gone, or no such file system
+	}
+	_, rest, ok := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return ""
+	}
+	return fields[19]
+}
+
+// readHolder reads who wrote itself into a lock file. The lock is the authority; this is for messages and for a takeover.
+func readHolder(path string) (Identity, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Identity{}, fmt.Errorf("read lock file %s: %v", path, err)
+	}
+	var i Identity
+	if err := json.Unmarshal(b, &i); err != nil {
+		return Identity{}, errors.New("lock file " + path + " names no holder")
+	}
+	return i, nil
+}

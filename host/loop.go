@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// errLeave ends the loop: the run goes no further in this process, and everything that can be said is recorded.
+var errLeave = errors.New("leave the run")
+
+// loop asks what is next and performs it. Facts gather until an effect is due; then they are made durable first.
+func (d *driver) loop(ctx context.Context) error {
+	for {
+		if err := d.step(ctx, recovery.Next(d.state)); errors.Is(err, errLeave) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *driver) step(ctx context.Context, action recovery.Action) error {
+	switch a := action.(type) {
+	case recovery.Record:
+		if endsRun(a) {
+			fault.Hit(fault.BeforeTerminal)
+		}
+		d.recordAll(a.Facts)
+		return nil
+	case recovery.Done:
+		if err := d.flush(ctx); err != nil {
+			return err
+		}
+		return errLeave
+	case recovery.Claim:
+		return errors.Join(d.flush(ctx), errLeave)
+	}
+	if ctx.Err() != nil {
+		return d.shutDown(ctx)
+	}
+	if full := d.h.Store.DiskFull(); full {
+		return d.interrupt(ctx, recovery.CauseFailing, "the disk is full; make room, then: agent resume "+d.state.Created.Run)
+	}
+	return d.perform(ctx, action)
+}
+
+func (d *driver) perform(ctx context.Context, action recovery.Action) error {
+	switch a := action.(type) {
+	case recovery.Recover:
+		return d.recover(ctx, a.Calls)
+	case recovery.Start:
+		return d.start(ctx, a.Calls)
+	case recovery.Await:
+		return d.await(ctx)
+	case recovery.StopCalls:
+		return d.stopCalls(ctx, a)
+	case recovery.AskPerson:
+		return d.ask(ctx, a.Request)
+	case recovery.CallModel:
+		return d.callModel(ctx)
+	}
+	return fmt.Errorf("drive run %s: action %T is not known", d.state.Created.Run, action)
+}
+
+func endsRun(r recovery.Record) bool {
+	switch r.Facts[len(r.Facts)-1].(type) {
+	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+		return true
+	}
+	return false
+}
+
+// await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
+// time limit, the end of the context.
+func (d *driver) await(ctx context.Context) error {
+	if err := d.flush(ctx); err != nil {
+		return err
+	}
+	limit, stop := d.deadline()
+	defer stop()
+	select {
+	case e := <-d.results:
+		d.settle(e)
+		d.drain()
+		return nil
+	case <-d.waker.C():
+		return d.readInbox(ctx)
+	case <-limit:
+		d.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", d.state.Limits.Timeout))
+		return nil
+	case <-ctx.Done():
+		return nil // the loop looks at the context before the next effect
+	}
+}
+
+// drain takes what has come meanwhile, so that results that end together share a commit.
+func (d *driver) drain() {
+	for {
+		select {
+		case e := <-d.results:
+			d.settle(e)
+		default:
+			return
+		}
+	}
+}
+
+// deadline fires when the run's time is used up; nil channel without a limit.
+func (d *driver) deadline() (<-chan time.Time, func()) {
+	limit := d.state.Limits.Timeout
+	if limit == 0 || d.state.Stopping != nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(limit - d.state.Active)
+	return t.C, func() { t.Stop() }
+}
+
+func (d *driver) stopFor(why recovery.Stop, by, reason string) {
+	if d.state.Stopping == nil {
+		d.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
+	}
+}
+
+// readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
+// commit that journals it.
+func (d *driver) readInbox(ctx context.Context) error {
+	rows, err := d.h.Store.Inbox(ctx, d.state.Created.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if d.taken(r.ID) {
+			continue
+		}
+		d.consume = append(d.consume, r.ID)
+		if err := d.take(r); err != nil {
+			d.h.warn(d.state.Created.Run, "%v", err)
+		}
+	}
+	return nil
+}
+
+func (d *driver) taken(id int64) bool {
+	for _, c := range d.consume {
+		if c == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *driver) take(r db.InboxRow) error {
+	switch r.Kind {
+	case inboxCancel:
+		d.stopFor(recovery.StopCancelled, r.By, "cancelled by "+r.By)
+		return nil
+	case inboxRuling:
+		body, err := decodeRuling(r)
+		if err != nil {
+			return err
+		}
+		c, err := d.state.Call(body.Place)
+		if err != nil || !c.Unknown() {
+			return fmt.Errorf("word on call %s: its outcome is not unknown (any more)", body.Place)
+		}
+		d.record(body)
+		return nil
+	}
+	return fmt.Errorf("inbox row %d: kind %q is not known", r.ID, r.Kind)
+}
+
+// shutDown leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
+func (d *driver) shutDown(ctx context.Context) error {
+	if err := d.flush(ctx); err != nil {
+		return err
+	}
+	d.collect(5 * time.Second)
+	if d.state.Status == recovery.StatusWaiting {
+		return errors.Join(d.flush(ctx), errLeave)
+	}
+	// A result that came in may have finished the run: success beats a late shutdown.
+	for {
+		r, ok := recovery.Next(d.state).(recovery.Record)
+		if !ok {
+			break
+		}
+		d.recordAll(r.Facts)
+	}
+	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
+		return errors.Join(d.flush(ctx), errLeave)
+	}
+	return d.interrupt(ctx, recovery.CauseShutdown, cause(ctx))
+}
+
+func cause(ctx context.Context) string {
+	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
+		return c.Error()
+	}
+	return ErrShutdown.Error()
+}
+
+// collect takes the results of calls that act inside this process. Those of a runner come back at once, without a result.
+func (d *driver) collect(wait time.Duration) {
+	limit := time.NewTimer(wait)
+	defer limit.Stop()
+	for len(d.flying) > 0 {
+		select {
+		case e := <-d.results:
+			d.settle(e)
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+func (d *driver) interrupt(ctx context.Context, c recovery.Cause, detail string) error {
+	d.record(recovery.RunInterrupted{Cause: c, Detail: detail})
+	return errors.Join(d.flush(ctx), errLeave)
+}

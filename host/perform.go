@@ -1,0 +1,236 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+)
+
+// start makes calls ready, records their start, and has them begin once that is durable.
+func (d *driver) start(ctx context.Context, calls []*recovery.Call) error {
+	for _, c := range calls {
+		if err := ctx.Err(); err != nil {
+			return nil // the loop leaves before the next effect
+		}
+		if c.Approved != "" && c.Approved != d.h.binding(d.state, c) {
+			d.record(recovery.ApprovalVoided{Place: c.Place, Reason: "what the yes was given for has changed"})
+			return nil
+		}
+		if !d.prepare(ctx, c) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
+func (d *driver) prepare(ctx context.Context, c *recovery.Call) bool {
+	t, err := d.h.Tools.Get(c.Tool)
+	if err != nil {
+		d.tellNotRun(c, err)
+		return false
+	}
+	place := c.Place
+	place.Attempt++
+	fact := recovery.CallStarted{Place: place, Binding: c.Approved}
+	delete(d.handles, c.Index)
+	if p, ok := t.(tools.Preparer); ok {
+		fault.Hit(fault.BeforePrepare)
+		tc := d.toolCall(c)
+		tc.Place = place
+		before, handle, err := p.Prepare(ctx, tc)
+		if err != nil {
+			d.tellNotRun(c, err)
+			return false
+		}
+		fact.Before, d.handles[c.Index] = before, handle
+		fault.Hit(fault.AfterPrepare)
+	}
+	d.record(fact)
+	d.begin(ctx, c, t)
+	return true
+}
+
+func (d *driver) tellNotRun(c *recovery.Call, err error) {
+	d.record(recovery.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: recovery.Result{
+		Outcome: recovery.OutcomeError, Applied: recovery.AppliedNo, How: recovery.HowTold,
+		Content: "not executed: " + err.Error(),
+	}})
+}
+
+// begin has the call act in a goroutine of its own, once its start is durable.
+func (d *driver) begin(ctx context.Context, c *recovery.Call, t tools.Tool) {
+	caller, ok := t.(tools.Caller)
+	if !ok {
+		panic(fmt.Sprintf("call %s: tool %s cannot be called", c.Place, c.Tool))
+	}
+	d.fly(ctx, c, recovery.HowExecuted, caller.Call)
+}
+
+// attach picks up a call that still runs under its runner.
+func (d *driver) attach(ctx context.Context, c *recovery.Call, a tools.Attacher) {
+	d.fly(ctx, c, recovery.HowAttached, a.Attach)
+}
+
+type act func(context.Context, tools.Call) (recovery.Result, error)
+
+func (d *driver) fly(ctx context.Context, c *recovery.Call, how recovery.How, do act) {
+	callCtx, cancel := context.WithCancel(ctx)
+	d.flying[c.Index] = cancel
+	tc := d.toolCall(c)
+	began := time.Now()
+	d.launch = append(d.launch, func() {
+		go func() {
+			e := carryOut(callCtx, tc, do)
+			e.how, e.took = how, time.Since(began)
+			fault.Hit(fault.AfterEffect)
+			d.results <- e
+		}()
+	})
+}
+
+func carryOut(ctx context.Context, tc tools.Call, do act) (e ended) {
+	e.place = tc.Place
+	defer func() {
+		if p := recover(); p != nil {
+			e.panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	e.result, e.err = do(ctx, tc)
+	return e
+}
+
+// settle turns what came back into the call's one result. A call of a runner that this process only stopped watching
+// stays without one: it goes on, and the next owner picks it up.
+func (d *driver) settle(e ended) {
+	if cancel := d.flying[e.place.Index]; cancel != nil {
+		cancel()
+	}
+	delete(d.flying, e.place.Index)
+	c, err := d.state.Call(e.place)
+	if err != nil || c.Phase != recovery.PhaseStarted {
+		return // it was settled by another word meanwhile
+	}
+	t, _ := d.h.Tools.Get(c.Tool) // a tool that began is there
+	_, outlives := t.(tools.Attacher)
+	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
+	if stopped && d.state.Stopping == nil && (outlives || c.Effect == recovery.EffectRead) {
+		return
+	}
+	r := finish(c, e)
+	d.record(recovery.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+	if outlives {
+		d.done = append(d.done, d.toolCall(c))
+	}
+}
+
+// finish completes a result: a panic or an error after a side effect may have begun is unknown, never a plain failure.
+func finish(c *recovery.Call, e ended) recovery.Result {
+	r := e.result
+	r.Took = e.took
+	if r.How == "" {
+		r.How = e.how
+	}
+	reads := c.Effect == recovery.EffectRead
+	switch {
+	case e.panic != nil:
+		r.Content, r.Applied = fmt.Sprintf("%s panicked: %v", c.Tool, firstLine(e.panic)), ""
+		r.Outcome = recovery.OutcomeError
+	case e.err != nil:
+		if r.Content == "" {
+			r.Content = e.err.Error()
+		}
+		if r.Outcome == "" || r.Outcome == recovery.OutcomeOK {
+			r.Outcome = recovery.OutcomeError
+		}
+	}
+	if r.Applied == "" {
+		r.Applied = recovery.AppliedUnknown
+		if reads || (e.panic == nil && e.err == nil && r.Outcome == recovery.OutcomeOK) {
+			r.Applied = appliedBy(reads)
+		}
+	}
+	if r.Outcome == recovery.OutcomeError && r.Applied == recovery.AppliedUnknown {
+		r.Outcome = recovery.OutcomeUnknown
+		r.Content = "outcome unknown: " + r.Content + "\nIt may or may not have happened. It was not repeated."
+	}
+	return r
+}
+
+func appliedBy(reads bool) recovery.Applied {
+	if reads {
+		return recovery.AppliedNo
+	}
+	return recovery.AppliedYes
+}
+
+func firstLine(v any) string { return brief(fmt.Sprint(v), 200) }
+
+// stopCalls ends what is under way: a runner is asked durably, anything else by its context.
+func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
+	if err := d.flush(ctx); err != nil {
+		return err
+	}
+	for _, c := range a.Calls {
+		t, err := d.h.Tools.Get(c.Tool)
+		if err != nil {
+			return err
+		}
+		if at, ok := t.(tools.Attacher); ok {
+			if err := at.Stop(d.toolCall(c), a.Reason); err != nil {
+				d.h.warn(d.state.Created.Run, "%v", err)
+			}
+		} else if cancel := d.flying[c.Index]; cancel != nil {
+			cancel()
+		}
+	}
+	limit := time.NewTimer(stopPatience)
+	defer limit.Stop()
+	select {
+	case e := <-d.results:
+		d.settle(e)
+		d.drain()
+	case <-limit.C:
+		d.giveUp(ctx, a.Calls)
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// stopPatience is how long a call is waited for after it was told to stop; a runner kills its command after two seconds.
+const stopPatience = 15 * time.Second
+
+// giveUp ends by force what does not react, and says that its outcome is unknown.
+func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
+	for _, c := range calls {
+		var alive []string
+		if t, err := d.h.Tools.Get(c.Tool); err == nil {
+			if a, ok := t.(tools.Attacher); ok {
+				if alive, err = a.Bury(ctx, d.toolCall(c)); err != nil {
+					d.h.warn(d.state.Created.Run, "%v", err)
+				}
+			}
+		}
+		e := recovery.Evidence{ToolKnown: true, Process: recovery.Sighting{
+			State: recovery.ProcessLost, Alive: alive, Why: "it was told to stop and did not react",
+		}}
+		d.recordAll(recovery.Judge(c, nil, e).Facts(c))
+	}
+}
+
+// binding is what a yes is bound to: the call's arguments, the folder, the mode, and the names that a command's
+// environment passes on. If one changes, the yes is void.
+func (h *Host) binding(s *recovery.State, c *recovery.Call) string {
+	b, err := json.Marshal([]any{c.Tool, c.Fingerprint, s.Created.Folder, s.Mode, h.Tools.Digest()})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return digest(b)[:32]
+}

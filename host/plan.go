@@ -1,0 +1,239 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+)
+
+// Plan is what a resume carries out: decisions with their reasons. A dry run prints the same value that a resume executes.
+type Plan struct {
+	Run        string
+	Checkpoint string // the settled turn that it goes on from; "" before the first
+	Replayed   int    // finished calls of earlier turns, used again from the record
+	Steps      []PlanStep
+	Then       string   // what comes next
+	Notes      []string // what changed since
+}
+
+// PlanStep is the decision about one call of the turn that was under way.
+type PlanStep struct {
+	ID      string
+	Place   recovery.Place
+	Tool    string
+	Words   string // its arguments in a few words
+	Verdict recovery.Verdict
+	Reason  string
+	call    *recovery.Call
+	found   recovery.Judgement
+}
+
+// DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
+func (h *Host) DryRun(ctx context.Context, run string) (Plan, error) {
+	s, err := h.State(ctx, run)
+	if err != nil {
+		return Plan{}, err
+	}
+	if s.Status.Terminal() {
+		return Plan{}, &FinishedError{s}
+	}
+	if err := checkFolder(s.Created); err != nil {
+		return Plan{}, err
+	}
+	held, err := h.Held(run)
+	if err != nil {
+		return Plan{}, err
+	}
+	if held {
+		holder, _ := readHolder(h.LockPath(run)) // without it the message says "another process"
+		return Plan{}, &HeldError{Run: run, Holder: holder}
+	}
+	unknown, err := h.Store.UnknownCalls(ctx, s.Created.Thread, run)
+	if err != nil {
+		return Plan{}, err
+	}
+	notes := h.changes(s)
+	if err := imagine(s, h.claimFact(s, unknown)); err != nil {
+		return Plan{}, err
+	}
+	if err := h.imagineAnswer(ctx, s); err != nil {
+		return Plan{}, err
+	}
+	p := h.planFor(ctx, s, s.Lost(), false)
+	p.Notes = notes
+	for _, step := range p.Steps {
+		if step.call.Phase == recovery.PhaseStarted {
+			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	p.Then = h.then(s)
+	return p, nil
+}
+
+// imagine folds facts that are not recorded.
+func imagine(s *recovery.State, bodies ...recovery.Body) error {
+	for _, b := range bodies {
+		if err := s.Apply(recovery.Event{Seq: s.Seq + 1, Turn: len(s.Turns), Time: time.Time{}, Body: b}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// imagineAnswer folds an answer that waits for its owner.
+func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
+	if s.Open == nil {
+		return nil
+	}
+	row, err := h.Store.Answered(ctx, s.Created.Run)
+	if err != nil || row == nil {
+		return err
+	}
+	return imagine(s, answerFact(*row))
+}
+
+// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
+// is left of a call whose outcome is unknown is ended first.
+func (h *Host) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
+	p := Plan{Run: s.Created.Run, Checkpoint: s.Checkpoint}
+	for i, t := range s.Turns {
+		last := i == len(s.Turns)-1
+		for _, c := range t.Calls {
+			if !last || t.Settled {
+				p.Replayed++
+			} else if c.Phase == recovery.PhaseSettled {
+				p.Steps = append(p.Steps, step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
+			}
+		}
+	}
+	for _, c := range lost {
+		e := h.evidence(ctx, s, c, bury)
+		p.Steps = append(p.Steps, step(c, recovery.Judge(c, s.Open, e)))
+	}
+	return p
+}
+
+func step(c *recovery.Call, j recovery.Judgement) PlanStep {
+	return PlanStep{
+		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: Words(c.Tool, c.Args),
+		Verdict: j.Verdict, Reason: j.Reason, call: c, found: j,
+	}
+}
+
+// evidence looks at the world for one call that has no result.
+func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
+	e := recovery.Evidence{}
+	fp, err := h.Store.Fingerprint(c.Tool, c.Args)
+	e.Restored = err == nil && fp == c.Fingerprint
+	t, err := h.Tools.Get(c.Tool)
+	if err != nil {
+		return e
+	}
+	e.ToolKnown, e.EffectNow = true, t.Effect(c.Args)
+	if r, ok := t.(tools.RetrySafe); ok {
+		e.RetryNow = r.RetrySafe(c.Args)
+	}
+	d := driver{h: h, state: s}
+	tc := d.toolCall(c)
+	if a, ok := t.(tools.Attacher); ok {
+		e.Process = a.Find(ctx, tc)
+		if e.Process.State == recovery.ProcessLost && bury {
+			e.Process = h.buried(ctx, a, tc, e.Process)
+		}
+	}
+	if i, ok := t.(tools.Inspector); ok {
+		e.Looked = i.Inspect(ctx, tc)
+	}
+	return e
+}
+
+// buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot be ended is named.
+func (h *Host) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s recovery.Sighting) recovery.Sighting {
+	left, err := a.Bury(ctx, tc)
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	s.Alive = left
+	return s
+}
+
+// recover decides about the calls that an earlier owner left, records the decisions, and shows them.
+func (d *driver) recover(ctx context.Context, lost []*recovery.Call) error {
+	p := d.h.planFor(ctx, d.state, lost, true)
+	fault.Hit(fault.InRecovery)
+	for _, step := range p.Steps {
+		c := step.call
+		if c.Phase != recovery.PhaseStarted {
+			continue
+		}
+		d.recordAll(step.found.Facts(c))
+		d.afterVerdict(ctx, step)
+	}
+	return nil
+}
+
+func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
+	t, err := d.h.Tools.Get(step.call.Tool)
+	if err != nil {
+		return
+	}
+	a, ok := t.(tools.Attacher)
+	if !ok {
+		return
+	}
+	switch step.Verdict {
+	case recovery.VerdictAttach:
+		d.attach(ctx, step.call, a)
+	case recovery.VerdictAdopt, recovery.VerdictSkip:
+		d.done = append(d.done, d.toolCall(step.call))
+	}
+}
+
+// then says in words what follows.
+func (h *Host) then(s *recovery.State) string {
+	for range 8 {
+		switch a := recovery.Next(s).(type) {
+		case recovery.Record:
+			for _, f := range a.Facts {
+				if o, ok := f.(recovery.RequestOpened); ok {
+					return "ask: " + brief(o.Request.Message, 200)
+				}
+			}
+			if err := imagine(s, a.Facts...); err != nil {
+				return err.Error()
+			}
+		case recovery.Start:
+			c := a.Calls[0]
+			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, Words(c.Tool, c.Args))
+		case recovery.Await:
+			c := a.Calls[0]
+			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, Words(c.Tool, c.Args))
+		case recovery.AskPerson:
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(a.Request.Message, 200))
+		case recovery.CallModel:
+			return fmt.Sprintf("ask the model for turn %d", a.Turn)
+		case recovery.StopCalls:
+			return "stop what is running: " + a.Reason
+		case recovery.Done:
+			return fmt.Sprintf("nothing: the run is %s", s.Status)
+		default:
+			return fmt.Sprintf("%T", a)
+		}
+	}
+	return "go on"
+}
+
+// Held says whether some process drives the run. It looks and takes nothing.
+func (h *Host) Held(run string) (bool, error) {
+	if _, err := os.Stat(h.LockPath(run)); err != nil {
+		return false, nil // no lock file, no owner
+	}
+	return held(h.LockPath(run))
+}

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools/ofd"
+)
+
+// MaxFruitless is how many claims in a row may bring nothing forward before only a resume by name tries again.
+const MaxFruitless = 3
+
+// Resume claims a run and drives it on. shown gets what is replayed before anything runs; each further decision is a fact
+// that observers see.
+func (h *Host) Resume(ctx context.Context, run string, t Tighten, shown func(Plan)) (Outcome, error) {
+	d, err := h.claim(ctx, run, t)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if shown != nil {
+		shown(h.planFor(ctx, d.state, nil, false))
+	}
+	return d.drive(ctx)
+}
+
+// Mark is a run that was found without an owner.
+type Mark struct {
+	Run    string
+	Cause  recovery.Cause
+	Detail string
+}
+
+// Look finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
+// be proved. It takes no lock. With write false it only reports.
+func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
+	rows, err := h.Store.Alive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var marks []Mark
+	for _, row := range rows {
+		held, err := h.Held(row.ID)
+		if err != nil {
+			return marks, err
+		}
+		if held {
+			continue
+		}
+		m := h.causeOf(row)
+		if write {
+			head := db.Head{No: row.No, Run: row.ID, Thread: row.Thread, Epoch: row.Epoch, Seq: row.LastSeq, Status: row.Status}
+			fault.Hit(fault.BeforeMark)
+			won, err := h.Store.MarkInterrupted(ctx, head, m.Cause, m.Detail, h.Now())
+			if err != nil {
+				return marks, err
+			}
+			if !won {
+				continue // its owner, or another look, was first
+			}
+		}
+		marks = append(marks, m)
+	}
+	return marks, nil
+}
+
+func (h *Host) causeOf(row db.RunRow) Mark {
+	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
+	switch {
+	case row.Status == recovery.StatusWaiting:
+		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
+	case row.Boot != "" && h.Self.Boot != "" && row.Boot != h.Self.Boot:
+		m.Cause, m.Detail = recovery.CauseReboot, "the machine was started again"
+	}
+	return m
+}
+
+// Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock.
+func (h *Host) Takeover(ctx context.Context, run string, patience time.Duration) error {
+	held, err := h.Held(run)
+	if err != nil || !held {
+		return err
+	}
+	holder, err := readHolder(h.LockPath(run))
+	if err != nil {
+		return fmt.Errorf("take over run %s: %v", run, err)
+	}
+	if holder.PID == h.Self.PID {
+		return fmt.Errorf("take over run %s: this process holds it", run)
+	}
+	h.note(run, "asking %s to let go", holder)
+	if err := signalHolder(holder, false); err != nil {
+		return fmt.Errorf("take over run %s: %v", run, err)
+	}
+	if h.freed(ctx, run, patience) {
+		return nil
+	}
+	h.warn(run, "%s did not let go within %s: ending it", holder, patience)
+	if err := signalHolder(holder, true); err != nil {
+		return fmt.Errorf("take over run %s: %v", run, err)
+	}
+	if !h.freed(ctx, run, patience) {
+		return fmt.Errorf("take over run %s: its lock is still held", run)
+	}
+	return nil
+}
+
+// freed waits until the run's lock can be had, and lets it go again.
+func (h *Host) freed(ctx context.Context, run string, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	f, err := ofd.Acquire(ctx, h.LockPath(run))
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+func held(path string) (bool, error) {
+	busy, err := ofd.Held(path)
+	if errors.Is(err, ofd.ErrLookUnsupported) {
+		return heldByTrying(path)
+	}
+	return busy, err
+}
+
+// heldByTrying is for systems that cannot look: the lock is taken and let go at once; claimers retry.
+func heldByTrying(path string) (bool, error) {
+	f, err := ofd.Open(path)
+	if err != nil {
+		return false, err
+	}
+	ok, err := f.TryLock()
+	return !ok, errors.Join(err, f.Close())
+}

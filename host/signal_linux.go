@@ -1,0 +1,32 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalHolder signals exactly the named process: the descriptor is taken first, then boot, number and start time are
+// compared, so a reused number is never hit.
+func signalHolder(i Identity, kill bool) error {
+	fd, err := unix.PidfdOpen(i.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil // it is gone
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %v", i, err)
+	}
+	defer unix.Close(fd)
+	if !i.Alive() {
+		return nil // the number belongs to somebody else now
+	}
+	sig := unix.SIGTERM
+	if kill {
+		sig = unix.SIGKILL
+	}
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal %s: %v", i, err)
+	}
+	return nil
+}
