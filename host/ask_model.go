@@ -206,9 +206,3 @@ func permit(m recovery.Mode, e recovery.Effect, authored bool) (recovery.Decisio
 	}
 	return recovery.DecisionAsk, "it may change anything"
 }
-
-// Permit says what the mode makes of an effect that a model asks for.
-func Permit(m recovery.Mode, e recovery.Effect) recovery.Decision {
-	d, _ := permit(m, e, false)
-	return d
-}

@@ -79,6 +79,6 @@ SELECT * FROM threads ORDER BY created_at DESC LIMIT @max_rows;
 -- A waiting run whose question is no longer open has something to do.
 -- name: RunsToLookAt :many
 SELECT * FROM runs INDEXED BY runs_unfinished
-WHERE status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
-    SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open'))
+WHERE status IN ('queued', 'running', 'waiting', 'interrupted') AND (status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
+    SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no;

@@ -535,8 +535,8 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 
 const runsToLookAt = `-- name: RunsToLookAt :many
 SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
-WHERE status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
-    SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open'))
+WHERE status IN ('queued', 'running', 'waiting', 'interrupted') AND (status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
+    SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
 `
 
