@@ -25,8 +25,8 @@ func parseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
 		value, err = pickChoice(q, s.Enum, strings.TrimSpace(text))
 	case s.Type == "boolean":
 		value, err = pickYesNo(strings.TrimSpace(text))
-	case s.Type == "string" || s.Type == "":
-		if text == "" {
+	case s.Type == "string":
+		if strings.TrimSpace(text) == "" {
 			return nil, errors.New("an empty text is no answer")
 		}
 		value, err = json.Marshal(text)
@@ -60,8 +60,9 @@ func checkAnswer(q recovery.Question, value json.RawMessage) error {
 }
 
 func answerSchema(q recovery.Question) (*jsonschema.Schema, error) {
-	s := &jsonschema.Schema{Type: "string"}
+	s := &jsonschema.Schema{}
 	if len(q.Schema) == 0 {
+		s.Type = "string"
 		return s, nil
 	}
 	if err := json.Unmarshal(q.Schema, s); err != nil {
@@ -83,7 +84,8 @@ func pickYesNo(text string) (json.RawMessage, error) {
 
 // pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
 // twin guard yes means run and no means leave.
-func pickChoice(q recovery.Question, choices []any, text string) (json.RawMessage, error) {
+func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessage, error) {
+	text := typed
 	if q.Kind == recovery.RequestTwin {
 		switch strings.ToLower(text) {
 		case "yes", "y":
@@ -113,9 +115,9 @@ func pickChoice(q recovery.Question, choices []any, text string) (json.RawMessag
 	case 1:
 		return fit[0], nil
 	case 0:
-		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(text), wanted(q))
+		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
 	}
-	return nil, fmt.Errorf("%s could be %s", quoted(text), listed(names))
+	return nil, fmt.Errorf("%s could be %s", quoted(typed), listed(names))
 }
 
 // How much a typed text is like a choice.
