@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -90,19 +91,7 @@ func skipped(reason string) Judgement {
 
 // unknown is the last row: it may have happened, so it is never done again without a person's word.
 func unknown(c *Call, e Evidence) Judgement {
-	reasons := []string{}
-	for _, why := range []string{e.Process.Why, e.Looked.Why} {
-		if why != "" {
-			reasons = append(reasons, why)
-		}
-	}
-	if !e.ToolKnown {
-		reasons = append(reasons, "this binary has no tool "+c.Tool)
-	}
-	if len(reasons) == 0 {
-		reasons = append(reasons, "no record says whether it happened")
-	}
-	reason := strings.Join(reasons, "; ")
+	reason := strings.Join(doubts(c, e), "; ")
 	text := fmt.Sprintf("outcome unknown: %s was started at %s and its result was lost (%s). It may or may not have happened. It was not repeated.",
 		c.Tool, stamp(c.StartedAt), reason)
 	if len(e.Process.Alive) > 0 {
@@ -112,6 +101,42 @@ func unknown(c *Call, e Evidence) Judgement {
 		Outcome: OutcomeUnknown, Applied: AppliedUnknown, How: HowTold,
 		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
 	}}
+}
+
+// doubts says in words why nothing better can be said.
+func doubts(c *Call, e Evidence) []string {
+	var why []string
+	switch e.Process.State {
+	case ProcessLost:
+		why = append(why, or(e.Process.Why, "its process began and left no record of its end"))
+	case ProcessEnded:
+		why = append(why, or(e.Process.Why, "the record of its end cannot be used"))
+	default:
+		why = append(why, e.Process.Why)
+	}
+	switch {
+	case e.Looked.Answer == InspectionUnclear:
+		why = append(why, or(e.Looked.Why, "what is there is neither as before nor as wanted"))
+	case e.Looked.Answer == InspectionNotHappened:
+		why = append(why, or(e.Looked.Why, "it did not happen"))
+	default:
+		why = append(why, e.Looked.Why)
+	}
+	switch {
+	case !e.ToolKnown:
+		why = append(why, "this binary has no tool "+c.Tool)
+	case !e.Restored:
+		why = append(why, "its arguments cannot be restored")
+	case c.Effect == EffectRead && e.EffectNow != EffectRead:
+		why = append(why, "it only read then and may change something now")
+	case c.RetrySafe && !e.RetryNow:
+		why = append(why, "running it twice did no harm then and may do so now")
+	}
+	why = slices.DeleteFunc(why, func(w string) bool { return w == "" })
+	if len(why) == 0 {
+		why = append(why, "no record says whether it happened")
+	}
+	return why
 }
 
 // Facts are what a judgement adds to the journal. What is replayed needs no fact: its result is there.

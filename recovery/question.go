@@ -54,13 +54,16 @@ func twinQuestion(c *Call, first Unknown) Question {
 }
 
 func maxTurns(s *State) Question {
-	n := s.Limits.MaxTurns
+	n, turns := s.Limits.MaxTurns, "turns"
+	if n == 1 {
+		turns = "turn"
+	}
 	return Question{
 		Kind:    RequestMaxTurns,
-		Message: fmt.Sprintf("the run used its limit of %d turns and is not done. Go on with %d more?", n, n),
+		Message: fmt.Sprintf("the run used its limit of %d %s and is not done. Go on with %d more?", n, turns, n),
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{"yes", "no"},
-		Hints:   []string{fmt.Sprintf("goes on with %d more turns", n), "ends the run; its transcript is kept"},
+		Hints:   []string{fmt.Sprintf("goes on with %d more %s", n, turns), "ends the run; its transcript is kept"},
 	}
 }
 

@@ -1,0 +1,580 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Stories are journals in a few lines, and what follows from them: see testdata/stories/README.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/stories/*.txt")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d stories, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tell(t, string(b))
+			if got == string(b) {
+				return
+			}
+			if !update() {
+				t.Fatalf("%s says otherwise; go test ./recovery -update writes:\n%s", file, got)
+			}
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// tell carries out a story and returns its text with what really follows.
+func tell(t *testing.T, text string) string {
+	st := &story{t: t, s: &State{}, now: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
+	var out strings.Builder
+	for rest := text; rest != ""; {
+		chunk, after, ok := strings.Cut(rest, "----\n")
+		out.WriteString(chunk)
+		if !ok {
+			break
+		}
+		st.out.Reset()
+		st.tellChunk(chunk)
+		out.WriteString("----\n" + st.out.String())
+		_, rest, ok = strings.Cut("\n"+after, "\n\n")
+		if !ok {
+			break
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+type story struct {
+	t        *testing.T
+	s        *State
+	events   []Event
+	now      time.Time
+	out      strings.Builder
+	requests int
+}
+
+func (st *story) tellChunk(chunk string) {
+	var answer *ModelAnswered
+	done := func() {
+		if answer != nil {
+			st.add(*answer)
+			answer = nil
+		}
+	}
+	for line := range strings.Lines(chunk) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case strings.HasPrefix(line, "  "):
+			answer.Calls = append(answer.Calls, st.proposal(words))
+		case words[0] == "answer":
+			done()
+			answer = st.answer(words[1:])
+		default:
+			done()
+			st.line(words)
+		}
+	}
+	done()
+	st.sameAfterJSON()
+}
+
+func (st *story) answer(words []string) *ModelAnswered {
+	a := &ModelAnswered{Stop: AnswerCalls}
+	var text []string
+	for _, w := range words {
+		if v, ok := strings.CutPrefix(w, "stop="); ok {
+			a.Stop = AnswerStop(v)
+		} else {
+			text = append(text, w)
+		}
+	}
+	if len(text) > 0 {
+		a.Blocks = []Block{{Kind: BlockText, Text: strings.Join(text, " ")}}
+	}
+	return a
+}
+
+// proposal reads "c-1 shell write_external make [ask|deny|invalid|retry|question]".
+func (st *story) proposal(words []string) Proposal {
+	p := Proposal{
+		ID: words[0], Tool: words[1], Effect: Effect(words[2]), Fingerprint: "fp-" + words[3], Decision: DecisionAllow,
+		Args: json.RawMessage(fmt.Sprintf(`{"what":%q}`, words[3])),
+	}
+	for _, w := range words[4:] {
+		switch w {
+		case "ask":
+			p.Decision, p.Why = DecisionAsk, "it may change anything"
+		case "deny":
+			p.Decision, p.Why = DecisionDeny, "mode plan only reads"
+		case "invalid":
+			p.Invalid = "there is no tool " + p.Tool
+		case "retry":
+			p.RetrySafe = true
+		case "question":
+			p.Question = &Question{Kind: RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`)}
+		default:
+			st.t.Fatalf("call %v: %q is not known", words, w)
+		}
+	}
+	return p
+}
+
+func (st *story) add(b Body) bool {
+	turn := len(st.s.Turns)
+	switch b := b.(type) {
+	case ModelRequested, ModelAnswered:
+		turn++
+	case RequestOpened:
+		b.Request.ID, b.Request.Opened = fmt.Sprintf("p-%d", st.requests+1), st.now
+		if b.Request.Call != nil {
+			b.Request.Binding = "bound"
+		}
+		ok := st.append(turn, b)
+		if ok {
+			st.requests++
+		}
+		return ok
+	}
+	return st.append(turn, b)
+}
+
+func (st *story) append(turn int, b Body) bool {
+	st.now = st.now.Add(time.Second)
+	e := Event{Seq: st.s.Seq + 1, Turn: turn, Time: st.now, Body: b}
+	if err := st.s.Apply(e); err != nil {
+		st.printf("refused: %v\n", err)
+		s, err := Fold(st.events)
+		if err != nil {
+			st.t.Fatal(err)
+		}
+		st.s = s
+		return false
+	}
+	st.events = append(st.events, e)
+	return true
+}
+
+func (st *story) printf(format string, args ...any) { fmt.Fprintf(&st.out, format, args...) }
+
+// line carries out one directive.
+func (st *story) line(words []string) {
+	o, rest := options(words[1:])
+	switch words[0] {
+	case "run":
+		st.add(RunCreated{
+			Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: Mode(o["mode"]),
+			Authored: o["authored"] != "", Limits: Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])},
+		})
+	case "claim":
+		st.claim(o)
+	case "later":
+		st.now = st.now.Add(length(rest[0]))
+	case "next":
+		st.printf("next: %s\n", sayAction(Next(st.s)))
+	case "do":
+		st.do(false)
+	case "act":
+		st.do(true)
+	case "state":
+		st.summary()
+	case "messages":
+		st.messages()
+	default:
+		st.fact(words[0], o, rest)
+	}
+}
+
+func (st *story) claim(o map[string]string) {
+	b := RunClaimed{Epoch: st.s.Epoch + 1, PID: 100, Mode: Mode(o["mode"])}
+	if o["max"] != "" || o["timeout"] != "" {
+		b.Limits = &Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])}
+	}
+	for u := range strings.SplitSeq(o["unknown"], ",") {
+		if u == "" {
+			continue
+		}
+		p := strings.Split(u, "/") // run/call/place/tool/args[/alive]
+		at := place(p[2])
+		b.Unknown = append(b.Unknown, Unknown{
+			Run: p[0], ID: p[1], Place: at, Tool: p[3], Fingerprint: "fp-" + p[4],
+			StartedAt: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC), Alive: len(p) > 5,
+		})
+	}
+	st.add(b)
+}
+
+// fact adds one fact that a directive names.
+func (st *story) fact(name string, o map[string]string, rest []string) {
+	text := func(from int) string { return strings.Join(rest[min(from, len(rest)):], " ") }
+	switch name {
+	case "interrupted":
+		st.add(RunInterrupted{Cause: Cause(rest[0])})
+	case "note":
+		st.add(RunNoted{Text: text(0)})
+	case "stopping":
+		st.add(RunStopping{Why: Stop(rest[0]), By: o["by"], Reason: text(1)})
+	case "request":
+		st.add(ModelRequested{})
+	case "said":
+		st.add(RequestAnswered{ID: rest[0], Answer: answerJSON(text(1)), By: o["by"]})
+	case "close":
+		st.add(RequestClosed{ID: rest[0], Status: rest[1], Reason: text(2)})
+	case "complete":
+		st.add(RunCompleted{Text: text(0)})
+	case "fail":
+		st.add(RunFailed{Reason: text(0)})
+	case "ask":
+		at := place(rest[0])
+		st.add(RequestOpened{Request{Question: Question{Kind: RequestKind(rest[1]), Message: text(2)}, Call: &at}})
+	case "word":
+		st.add(CallRuled{Place: place(rest[0]), Run: o["run"], Word: Word(rest[1]), By: o["by"]})
+	default:
+		st.callFact(name, o, rest)
+	}
+}
+
+func (st *story) callFact(name string, o map[string]string, rest []string) {
+	c, err := st.s.Call(place(rest[0]))
+	if err != nil {
+		st.t.Fatalf("%s %v: %v", name, rest, err)
+	}
+	text := strings.Join(rest[1:], " ")
+	switch name {
+	case "start":
+		at := c.Place
+		at.Attempt++
+		if o["attempt"] != "" {
+			at.Attempt = number(o["attempt"])
+		}
+		binding := c.Approved
+		if o["binding"] != "" {
+			binding = o["binding"]
+		}
+		st.add(CallStarted{Place: at, Binding: binding})
+	case "result":
+		st.add(CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: result(rest[1], strings.Join(rest[2:], " "), o)})
+	case "judge":
+		st.judgement(c, o)
+	case "decide":
+		for _, b := range st.judgement(c, o).Facts(c) {
+			st.add(b)
+		}
+	case "judged":
+		st.add(CallJudged{Place: c.Place, Verdict: Verdict(rest[1]), Reason: strings.Join(rest[2:], " ")})
+	case "void":
+		st.add(ApprovalVoided{Place: c.Place, Reason: text})
+	default:
+		st.t.Fatalf("%q is not known", name)
+	}
+}
+
+func result(outcome, text string, o map[string]string) Result {
+	r := Result{Outcome: Outcome(outcome), Applied: AppliedYes, How: HowExecuted, Content: text}
+	switch {
+	case o["applied"] != "":
+		r.Applied = Applied(o["applied"])
+	case r.Outcome == OutcomeUnknown:
+		r.Applied = AppliedUnknown
+	}
+	if o["how"] != "" {
+		r.How = How(o["how"])
+	}
+	if o["alive"] != "" {
+		r.Alive = []string{o["alive"]}
+	}
+	return r
+}
+
+// judgement reads evidence: by default the tool is there and the arguments are whole.
+func (st *story) judgement(c *Call, o map[string]string) Judgement {
+	e := Evidence{
+		ToolKnown: o["tool"] != "gone", Restored: o["args"] != "lost", EffectNow: c.Effect, RetryNow: c.RetrySafe,
+		Process: Sighting{State: ProcessState(o["process"])}, Looked: Inspection{Answer: InspectionAnswer(o["looked"])},
+	}
+	if o["now"] == "retry" {
+		e.RetryNow = true
+	} else if o["now"] != "" {
+		e.EffectNow, e.RetryNow = Effect(o["now"]), false
+	}
+	if o["alive"] != "" {
+		e.Process.Alive = []string{o["alive"]}
+	}
+	if e.Process.State == ProcessEnded {
+		e.Process.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "what it printed"}
+	}
+	if e.Looked.Answer == InspectionHappened {
+		e.Looked.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "the file is as wanted"}
+	}
+	j := Judge(c, st.s.Open, e)
+	st.printf("judge %s: %s, since %s\n", c.Place, j.Verdict, j.Reason)
+	if j.Result != nil {
+		st.printf("  %s\n", sayResult(*j.Result))
+	}
+	return j
+}
+
+// do records what follows without an effect, until something else is due; with act it records starts as well.
+func (st *story) do(act bool) {
+	for range 20 {
+		switch a := Next(st.s).(type) {
+		case Record:
+			for _, b := range a.Facts {
+				if !st.add(b) {
+					return
+				}
+				st.printf("+ %s\n", say(st.events[len(st.events)-1].Body))
+			}
+			continue
+		case Start:
+			st.printf("start: %s\n", places(a.Calls))
+			for _, c := range a.Calls {
+				at := c.Place
+				at.Attempt++
+				if !act {
+					st.printf("next: %s\n", sayAction(a))
+					return
+				}
+				if !st.add(CallStarted{Place: at, Binding: c.Approved}) {
+					return
+				}
+			}
+			continue
+		default:
+			st.printf("next: %s\n", sayAction(a))
+			return
+		}
+	}
+	st.t.Fatal("no end of facts")
+}
+
+// sameAfterJSON checks that a journal that was stored and read says the same.
+func (st *story) sameAfterJSON() {
+	stored := throughJSON(st.t, st.events)
+	s, err := Fold(stored)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	if !reflect.DeepEqual(st.s, s) {
+		st.t.Fatalf("the stored journal says otherwise:\n%+v\n%+v", st.s, s)
+	}
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// encodeBody writes a body as the store does.
+func encodeBody(t fataler, body Body) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		t.Fatalf("encode %s: %v", body.Kind(), err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func throughJSON(t fataler, events []Event) []Event {
+	t.Helper()
+	out := make([]Event, len(events))
+	for i, e := range events {
+		body, err := Decode(e.Body.Kind(), Version, encodeBody(t, e.Body))
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		e.Body = body
+		out[i] = e
+	}
+	return out
+}
+
+func (st *story) summary() {
+	s := st.s
+	st.printf("%s", s.Status)
+	if s.Cause != "" {
+		st.printf(" (%s)", s.Cause)
+	}
+	st.printf(", epoch %d, %d turns", s.Epoch, len(s.Turns))
+	if s.TurnsLeft() >= 0 {
+		st.printf(" (%d left)", s.TurnsLeft())
+	}
+	st.printf(", going for %s", s.Active)
+	if s.Fruitless > 0 {
+		st.printf(", %d fruitless claims", s.Fruitless)
+	}
+	st.printf("\n")
+	for _, c := range s.current().calls() {
+		st.printf("  %s %s %s %s", c.Place, c.ID, c.Tool, c.Phase)
+		if c.Attempt > 0 {
+			st.printf(", attempt %d", c.Attempt)
+		}
+		if c.Judged != "" {
+			st.printf(", judged %s", c.Judged)
+		}
+		if c.Result != nil {
+			st.printf(": %s", sayResult(*c.Result))
+		}
+		if c.Ruled != "" {
+			st.printf(" [%s]", c.Ruled)
+		}
+		st.printf("\n")
+	}
+	for _, c := range s.UnknownCalls() {
+		st.printf("  unknown: %s %s\n", c.Place, c.ID)
+	}
+	for _, u := range s.Inherited {
+		st.printf("  unknown: %s of %s\n", u.ID, u.Run)
+	}
+	if s.Open != nil {
+		st.printf("  open: %s %s\n", s.Open.ID, s.Open.Kind)
+	}
+	if s.Final != "" {
+		st.printf("  final: %s\n", s.Final)
+	}
+}
+
+func (st *story) messages() {
+	for _, m := range st.s.Messages() {
+		for _, b := range m.Blocks {
+			switch b.Kind {
+			case BlockCall:
+				st.printf("%s: call %s %s %s\n", m.Role, b.Call.ID, b.Call.Tool, b.Call.Args)
+			case BlockResult:
+				st.printf("%s: result of %s, %s: %s\n", m.Role, b.Result.ID, b.Result.Outcome, lines(b.Result.Text))
+			default:
+				st.printf("%s: %s\n", m.Role, lines(b.Text))
+			}
+		}
+	}
+}
+
+// say is a fact in words.
+func say(b Body) string {
+	switch b := b.(type) {
+	case CallSettled:
+		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, sayResult(b.Result))
+	case CallRuled:
+		if b.Run != "" {
+			return fmt.Sprintf("%s %s of %s: %s", b.Kind(), b.Place, b.Run, b.Word)
+		}
+		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, b.Word)
+	case RequestOpened:
+		r := b.Request
+		return fmt.Sprintf("%s %s: %s\n    choices: %s", b.Kind(), r.ID, lines(r.Message), strings.Join(r.Choices, ", "))
+	case RequestClosed:
+		return fmt.Sprintf("%s %s: %s, %s", b.Kind(), b.ID, b.Status, b.Reason)
+	case TurnSettled:
+		return fmt.Sprintf("%s %s", b.Kind(), b.Checkpoint)
+	case RunCompleted:
+		return fmt.Sprintf("%s: %s", b.Kind(), lines(b.Text))
+	case RunFailed:
+		return fmt.Sprintf("%s: %s", b.Kind(), b.Reason)
+	case RunCancelled:
+		return fmt.Sprintf("%s by %q: %s", b.Kind(), b.By, b.Reason)
+	}
+	return string(b.Kind())
+}
+
+func sayResult(r Result) string {
+	return fmt.Sprintf("%s, applied %s, %s: %s", r.Outcome, r.Applied, r.How, lines(r.Content))
+}
+
+func lines(s string) string { return strings.ReplaceAll(s, "\n", " | ") }
+
+func sayAction(a Action) string {
+	switch a := a.(type) {
+	case Record:
+		var kinds []string
+		for _, b := range a.Facts {
+			kinds = append(kinds, string(b.Kind()))
+		}
+		return "record " + strings.Join(kinds, ", ")
+	case Start:
+		return "start " + places(a.Calls)
+	case Recover:
+		return "recover " + places(a.Calls)
+	case Await:
+		return "await " + places(a.Calls)
+	case StopCalls:
+		return "stop " + places(a.Calls) + ": " + a.Reason
+	case CallModel:
+		return fmt.Sprintf("ask the model for turn %d", a.Turn)
+	case AskPerson:
+		return fmt.Sprintf("ask a person: %s", a.Request.ID)
+	case Claim:
+		return "claim"
+	case Done:
+		return "done"
+	}
+	return fmt.Sprintf("%T", a)
+}
+
+func places(calls []*Call) string {
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.Place.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// options takes key=value words out of the others. An underscore in a value stands for a space.
+func options(words []string) (map[string]string, []string) {
+	o := map[string]string{}
+	var rest []string
+	for _, w := range words {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			o[k] = v
+			if k == "alive" {
+				o[k] = strings.ReplaceAll(v, "_", " ")
+			}
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	return o, rest
+}
+
+func place(text string) Place {
+	turn, index, _ := strings.Cut(text, ".")
+	return Place{Turn: number(turn), Index: number(index)}
+}
+
+func number(text string) int {
+	n, _ := strconv.Atoi(text) // an option that is not given is zero; a wrong one shows in the golden text
+	return n
+}
+
+func length(text string) time.Duration {
+	d, _ := time.ParseDuration(text) // as above
+	return d
+}
+
+func answerJSON(text string) json.RawMessage {
+	switch text {
+	case "yes":
+		return json.RawMessage("true")
+	case "no":
+		return json.RawMessage("false")
+	}
+	return json.RawMessage(strconv.Quote(text))
+}
