@@ -98,7 +98,17 @@ func (p *parser) shell(line int, tag, attributes, command string) {
 	if strings.TrimSpace(command) == "" {
 		p.wrong(line, "the %s block is empty", tag)
 	}
-	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: firstLine(command, titleLimit)}, line)
+	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: firstCommand(command)}, line)
+}
+
+// firstCommand is the first line of a script that is no comment; its first line where all are.
+func firstCommand(script string) string {
+	for line := range strings.Lines(script) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return cut(line, titleLimit)
+		}
+	}
+	return firstLine(script, titleLimit)
 }
 
 // whole joins lines that each end in a line break.
