@@ -115,15 +115,13 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 
 // cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
 func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
-	lock, err := h.lock(run)
+	d, err := h.claimWith(ctx, run, func(d *driver) error {
+		d.record(h.claimFact(d.state, nil))
+		return d.flush(ctx)
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	d, err := h.open(ctx, run, lock)
-	if err != nil {
-		return Outcome{}, errors.Join(err, lock.Close())
-	}
-	d.record(h.claimFact(d.state, nil))
 	if err := d.readInbox(ctx); err != nil {
 		return Outcome{}, errors.Join(err, d.close())
 	}

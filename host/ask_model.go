@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"agent/host/model"
 	"agent/host/stream"
@@ -51,9 +50,8 @@ func (d *driver) stream(ctx context.Context) (*model.Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req, turn := d.request(), len(d.state.Turns)+1
-	if err := d.openLive(); err != nil {
-		d.h.warn(d.state.Created.Run, "live text: %v", err)
-	}
+	d.openLive()
+	d.live.reset() // an answer that was begun before starts over
 	got := make(chan streamed, 1)
 	go func() { a, err := d.read(ctx, req, turn); got <- streamed{a, err} }()
 	limit, stop := d.deadline()
@@ -77,7 +75,7 @@ func (d *driver) stream(ctx context.Context) (*model.Answer, error) {
 	}
 }
 
-// read drains the stream. It touches nothing of the driver but the live file, which only it writes.
+// read drains the stream. It only publishes: it never waits for a disk, a database or a slow observer.
 func (d *driver) read(ctx context.Context, req model.Request, turn int) (answer *model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -92,31 +90,8 @@ func (d *driver) read(ctx context.Context, req model.Request, turn int) (answer 
 			return delta.Answer, nil
 		}
 		d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Turn: turn, Text: delta.Text})
-		if d.live != nil {
-			if err := d.live.Text(turn, delta.Text); err != nil {
-				d.h.warn(d.state.Created.Run, "live text: %v", err)
-			}
-		}
 	}
 	return nil, fmt.Errorf("ask model %s: the stream ended without an answer", d.state.Created.Model)
-}
-
-func (d *driver) openLive() error {
-	if d.live != nil {
-		return nil
-	}
-	l, err := stream.OpenLive(filepath.Join(d.h.Home, "live"), d.state.Created.Run)
-	if err == nil {
-		d.live = l
-	}
-	return err
-}
-
-func (d *driver) resetLive() error {
-	if d.live == nil {
-		return nil
-	}
-	return d.live.Reset()
 }
 
 // request is built from the facts alone, so it is the same before and after a crash.

@@ -80,22 +80,39 @@ type Tighten struct {
 
 // claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
 func (h *Host) claim(ctx context.Context, run string, t Tighten) (*driver, error) {
+	d, err := h.claimWith(ctx, run, func(d *driver) error { return d.claimed(ctx, t) })
+	if err != nil {
+		return nil, err
+	}
+	fault.Hit(fault.AfterClaim)
+	if err := d.readInbox(ctx); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// claimTries bounds how often a claim starts over because the run was marked between its reading and its claim.
+const claimTries = 10
+
+// claimWith holds the lock throughout. The one fact that is written without the lock is the mark of a look; a claim that
+// meets it reads the journal again.
+func (h *Host) claimWith(ctx context.Context, run string, record func(*driver) error) (*driver, error) {
 	lock, err := h.lock(run)
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.open(ctx, run, lock)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+	for try := 1; ; try++ {
+		d, err := h.open(ctx, run, lock)
+		if err == nil {
+			if err = record(d); err == nil {
+				return d, nil
+			}
+			d.waker.Close()
+		}
+		if !errors.Is(err, db.ErrLostRace) || try == claimTries {
+			return nil, errors.Join(err, lock.Close())
+		}
 	}
-	if err = d.claimed(ctx, t); err == nil {
-		err = d.readInbox(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	fault.Hit(fault.AfterClaim)
-	return d, nil
 }
 
 // open folds the run's journal under its lock.
@@ -112,7 +129,7 @@ func (h *Host) open(ctx context.Context, run string, lock *ofd.File) (*driver, e
 		return nil, &FinishedError{s}
 	}
 	if s.Seq != head.Seq {
-		return nil, fmt.Errorf("claim run %s: its journal changed while it was read", run)
+		return nil, fmt.Errorf("claim run %s: its journal changed while it was read: %w", run, db.ErrLostRace)
 	}
 	return h.newDriver(s, head, lock)
 }

@@ -23,7 +23,7 @@ type driver struct {
 	head  db.Head
 	lock  *ofd.File
 	model model.Model
-	live  *stream.Live
+	live  *liveText
 	fresh bool // the thread is new with this run
 
 	facts   []recovery.Event // folded, not yet durable
@@ -152,6 +152,7 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 		case recovery.CallStarted:
 			fault.Hit(fault.AfterStarted)
 		case recovery.CallSettled:
+			d.dropOutput(b)
 			fault.Hit(fault.AfterSettled)
 		case recovery.TurnSettled:
 			fault.Hit(fault.AfterTurn)
@@ -162,10 +163,15 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 		case recovery.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
 		case recovery.ModelAnswered:
-			if err := d.resetLive(); err != nil {
-				d.h.warn(d.state.Created.Run, "live text: %v", err)
-			}
+			d.live.reset()
 		}
+	}
+}
+
+// dropOutput lets go of a call's whole output, which the store keeps now.
+func (d *driver) dropOutput(b recovery.CallSettled) {
+	if c, err := d.state.Call(b.Place); err == nil && c.Result != nil {
+		c.Result.Full, c.Result.Blob = nil, b.Result.Blob
 	}
 }
 
@@ -205,11 +211,24 @@ func (d *driver) toolCall(c *recovery.Call) tools.Call {
 // recorded and the lock is given up.
 func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
 	defer func() {
-		out = d.h.outcome(d.state)
+		out = d.outcome()
 		err = errors.Join(err, d.close())
 	}()
 	err = d.guarded(ctx)
 	return out, err
+}
+
+// outcome is what the journal says. After a commit that failed nobody knows what it says, so nothing is claimed.
+func (d *driver) outcome() Outcome {
+	if d.dead == nil {
+		return d.h.outcome(d.state)
+	}
+	c := d.state.Created
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.dead.Error()}
+	if errors.Is(d.dead, db.ErrLostRace) {
+		out.Cause = recovery.CauseTakeover
+	}
+	return out
 }
 
 // guarded runs the loop. A panic of the host ends the run as failed, with every call settled.
@@ -251,8 +270,6 @@ func (d *driver) close() error {
 	fault.Hit(fault.BeforeUnlocking)
 	d.waker.Close()
 	err := d.lock.Close()
-	if d.live != nil {
-		err = errors.Join(err, d.live.Close())
-	}
+	d.live.close()
 	return err
 }

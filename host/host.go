@@ -79,14 +79,14 @@ func (h *Host) outcome(s *recovery.State) Outcome {
 	return o
 }
 
-// idLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
-const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+// IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
+const IDLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending requests.
 func NewID(kind string) string {
 	var b [5]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return kind + "-" + base32.NewEncoding(idLetters).WithPadding(base32.NoPadding).EncodeToString(b[:])
+	return kind + "-" + base32.NewEncoding(IDLetters).WithPadding(base32.NoPadding).EncodeToString(b[:])
 }
 
 // LockPath is the lock file of a run.

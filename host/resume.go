@@ -53,9 +53,7 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		}
 		m := h.causeOf(row)
 		if write {
-			head := db.Head{No: row.No, Run: row.ID, Thread: row.Thread, Epoch: row.Epoch, Seq: row.LastSeq, Status: row.Status}
-			fault.Hit(fault.BeforeMark)
-			won, err := h.Store.MarkInterrupted(ctx, head, m.Cause, m.Detail, h.Now())
+			won, err := h.mark(ctx, row, m)
 			if err != nil {
 				return marks, err
 			}
@@ -66,6 +64,16 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		marks = append(marks, m)
 	}
 	return marks, nil
+}
+
+// mark writes the mark, unless the run went on since it was looked at.
+func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
+	head, err := h.Store.Head(ctx, row.ID)
+	if err != nil || head.Epoch != row.Epoch || head.Seq != row.LastSeq {
+		return false, err
+	}
+	fault.Hit(fault.BeforeMark)
+	return h.Store.MarkInterrupted(ctx, head, m.Cause, m.Detail, h.Now())
 }
 
 func (h *Host) causeOf(row db.RunRow) Mark {

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+
+	"agent/host/stream"
+)
+
+// liveText copies the model's text into the run's live file as it comes, for observers in other processes. It is an
+// observer itself, so a slow disk never holds up the reader of the model's stream. Losing it loses nothing: the answer
+// is a fact. All methods work on nil.
+type liveText struct {
+	file *stream.Live
+	obs  *stream.Observer
+	done chan struct{}
+}
+
+// openLive begins the live file with the run's first request to a model.
+func (d *driver) openLive() {
+	if d.live != nil {
+		return
+	}
+	run := d.state.Created.Run
+	f, err := stream.OpenLive(filepath.Join(d.h.Home, "live"), run)
+	if err != nil {
+		d.h.warn(run, "live text for other processes: %v", err)
+		return
+	}
+	l := &liveText{file: f, obs: d.h.Hub.Observe(0, run), done: make(chan struct{})}
+	d.live = l
+	go func() {
+		defer close(l.done)
+		for {
+			e, err := l.obs.Next(context.Background())
+			if err != nil {
+				return // closed, or too slow: who watches from elsewhere sees the facts
+			}
+			if e.Text != "" && l.file.Text(e.Turn, e.Text) != nil {
+				return // a disk that takes no live text keeps no facts either, and that is said where it matters
+			}
+		}
+	}()
+}
+
+// reset empties the file: what it held is a fact now, or void.
+func (l *liveText) reset() {
+	if l != nil {
+		_ = l.file.Reset() // the next line carries a new generation, by which followers tell it from the old
+	}
+}
+
+func (l *liveText) close() {
+	if l == nil {
+		return
+	}
+	l.obs.Close()
+	<-l.done
+	_ = l.file.Close() // nothing durable is in it
+}
