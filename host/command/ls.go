@@ -227,7 +227,7 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 	}
 	t := table{
 		head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
-		most: []int{0, 0, 0, 32, 40, 40, 0},
+		most: []int{0, 0, 0, 28, 28, 32, 0},
 	}
 	now := time.Now()
 	for _, r := range v.Runs {
@@ -250,8 +250,6 @@ func (r runJSON) statusText() string {
 		text += " (" + host.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"
-	case r.StopReason != "" && r.Status == recovery.StatusFailed:
-		text += " (" + r.StopReason + ")"
 	}
 	if r.Unknown > 0 {
 		text += fmt.Sprintf(", %d unknown", r.Unknown)
@@ -262,7 +260,7 @@ func (r runJSON) statusText() string {
 // placeText says how far the run came.
 func (r runJSON) placeText() string {
 	if p := r.Place; p != nil {
-		return fmt.Sprintf("turn %d, call %d.%d %s %s", p.Turn, p.Turn, p.Index, p.Tool, p.Phase)
+		return fmt.Sprintf("call %d.%d %s %s", p.Turn, p.Index, p.Tool, p.Phase)
 	}
 	if r.Status.Terminal() {
 		return fmt.Sprintf("%d turns, %d calls", r.Turns, r.Calls)

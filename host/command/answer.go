@@ -1,0 +1,305 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+const answerHelp = `Answers a question of a run, once, and drives the run on in this process unless its owner does. No other process needs to be
+alive. Without an id it is the one open question; without an answer it is asked on the terminal.
+
+Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave.
+
+EXAMPLE
+   agent answer yes
+   agent answer p-3f9x "the second one"
+   agent answer p-3f9x --value '{"port": 8080}'
+   agent answer c-81kd happened
+
+EXIT STATUS
+   that of the run that goes on (see agent resume --help); 0 when the answer was only recorded, or its owner took it;
+   1 refused: it has an answer already, the answer does not fit, there is no such id; 2 wrong usage, or several questions are open;
+   3 or 5 it was left open`
+
+func (a *app) answerCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "answer",
+		Usage:       "answer a question, or say what became of a call",
+		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | TEXT]",
+		Description: answerHelp,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
+			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			jsonFlag(),
+		},
+		Action:        a.answer,
+		ShellComplete: a.completeRequests,
+	}
+}
+
+// reply is an answer as it was given on the command line; neither text nor value when it is to be asked for.
+type reply struct {
+	text  string
+	value json.RawMessage
+	given bool
+}
+
+func (a *app) answer(ctx context.Context, c *cli.Command) error {
+	id, r, err := answerArguments(c)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, useRead)
+	if err != nil {
+		return noState(err, "answer")
+	}
+	s.askHere(c)
+	row, call, err := s.answered(ctx, id, &r)
+	switch {
+	case err != nil:
+		return errors.Join(err, s.close())
+	case call != nil:
+		return errors.Join(s.rule(ctx, c, *call, r), s.close())
+	}
+	raw, err := s.reply(ctx, row, r)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	return s.give(ctx, c, row, raw)
+}
+
+func answerArguments(c *cli.Command) (id string, r reply, err error) {
+	args := c.Args().Slice()
+	if len(args) > 2 {
+		return "", r, &usageError{errors.New(`give the answer as one argument: put it in quotes`)}
+	}
+	if c.IsSet("value") {
+		if len(args) == 2 {
+			return "", r, &usageError{errors.New("give the answer as an argument or with --value, not both")}
+		}
+		r.value, r.given = json.RawMessage(c.String("value")), true
+		if !json.Valid(r.value) {
+			return "", r, &usageError{fmt.Errorf("--value %s: this is not JSON", c.String("value"))}
+		}
+	}
+	if len(args) == 2 {
+		r.text, r.given = args[1], true
+	}
+	if len(args) > 0 {
+		id = args[0]
+	}
+	return id, r, nil
+}
+
+// answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id is the answer to the
+// one open request.
+func (s *session) answered(ctx context.Context, text string, r *reply) (row db.PendingRow, call *db.CallRow, err error) {
+	switch {
+	case text == "":
+		row, err = s.onlyRequest(ctx)
+		return row, nil, err
+	case text == "last":
+		row, err = s.newestRequest(ctx)
+		return row, nil, err
+	case !r.given && !couldBeID(text):
+		r.text, r.given = text, true
+		row, err = s.onlyRequest(ctx)
+		return row, nil, err
+	}
+	kind, id, err := s.find(ctx, text, 'p', 'c')
+	if err != nil {
+		return row, nil, s.perhapsAnswer(ctx, err, text, r.given)
+	}
+	if kind == 'c' {
+		c, err := s.Store.Call(ctx, id)
+		return row, &c, err
+	}
+	row, err = s.Store.PendingByID(ctx, id)
+	return row, nil, err
+}
+
+// couldBeID says whether a text has the form of an id or the beginning of one. The words that answer questions do not count.
+func couldBeID(text string) bool {
+	if slices.Contains([]string{"yes", "no", "happened", "run", "leave"}, text) {
+		return false
+	}
+	if len(text) > 1 && text[1] == '-' {
+		return strings.IndexByte("rpct", text[0]) >= 0
+	}
+	return len(text) <= idLength && strings.Trim(text, idLetters) == ""
+}
+
+// An id has idLength of idLetters after its type (host.NewID).
+const (
+	idLength  = 8
+	idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+)
+
+// perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer by a mistyped id.
+func (s *session) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
+	var unknown *db.UnknownIDError
+	if !errors.As(err, &unknown) || given {
+		return err
+	}
+	open, listErr := s.Store.Pending(ctx, false)
+	if listErr != nil || len(open) != 1 {
+		return errors.Join(err, listErr)
+	}
+	return fmt.Errorf("%w\nif this is your answer, name the question too: agent answer %s %s", err, open[0].ID, text)
+}
+
+// onlyRequest is the one open request. With several, the person has to say which.
+func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
+	open, err := s.Store.Pending(ctx, false)
+	switch {
+	case err != nil:
+		return db.PendingRow{}, err
+	case len(open) == 0:
+		return db.PendingRow{}, errors.New("answer: no question is open")
+	case len(open) == 1:
+		return open[0], nil
+	}
+	var b strings.Builder
+	for _, p := range open {
+		message := strings.Join(strings.Fields(p.Request.Message), " ")
+		if r := []rune(message); len(r) > 60 {
+			message = string(r[:59]) + "…"
+		}
+		fmt.Fprintf(&b, "\n  agent answer %s%s    %s of run %s: %s", p.ID, choices(&p.Request), p.Kind, p.Run, message)
+	}
+	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
+}
+
+// newestRequest is the open request that was asked last.
+func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
+	open, err := s.Store.Pending(ctx, false)
+	if err == nil && len(open) == 0 {
+		err = errors.New("answer: no question is open")
+	}
+	if err != nil {
+		return db.PendingRow{}, err
+	}
+	return open[len(open)-1], nil
+}
+
+// reply makes the answer to a request: what was given, or what is asked for on the terminal.
+func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.RawMessage, error) {
+	if row.Status != db.RequestOpen {
+		return nil, &db.ConflictError{First: row}
+	}
+	q := row.Request.Question
+	if !r.given {
+		return s.askFor(ctx, row.Run, row.Request, "agent answer "+row.ID+choices(&row.Request))
+	}
+	raw, err := r.value, error(nil)
+	if raw == nil {
+		raw, err = parseAnswer(q, r.text)
+	} else {
+		err = checkAnswer(q, raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("answer %s: %w; the question stays open", row.ID, err)
+	}
+	return raw, nil
+}
+
+// askFor puts a question to the terminal, or says how to answer it where there is none.
+func (s *session) askFor(ctx context.Context, run string, r recovery.Request, command string) (json.RawMessage, error) {
+	if s.Ask == nil {
+		s.app.say(s.app.Err, "%s", question(&r))
+		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer: %s", command)}
+	}
+	raw, err := s.Ask(ctx, run, r)
+	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
+		code := exitWaiting
+		if r.Kind == recovery.RequestTwin || r.About != "" {
+			code = exitUnknown
+		}
+		s.app.say(s.app.Err, "the question stays open: %s", command)
+		return nil, withCode(code)
+	}
+	return raw, err
+}
+
+// answeredJSON is what answer prints with --json when the run is not driven here. Fields are only ever added.
+type answeredJSON struct {
+	Version int             `json:"version"`
+	Request string          `json:"request_id,omitempty"`
+	Call    string          `json:"call_id,omitempty"`
+	Run     string          `json:"run_id"`
+	Answer  json.RawMessage `json:"answer"`
+	State   string          `json:"state"` // recorded, taken (by the run's owner) or kept (the owner did not take it yet)
+	Owner   string          `json:"owner,omitempty"`
+	Status  recovery.Status `json:"status"`
+	Next    []string        `json:"next"`
+}
+
+// give records the answer and sees to it that somebody takes it. It closes the session.
+func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, raw json.RawMessage) error {
+	taken, err := s.Answer(ctx, row.ID, raw, !c.Bool("no-resume"))
+	if taken.Drove {
+		if err != nil && taken.Outcome.Run == "" {
+			s.app.say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
+		}
+		return s.report(c, taken.Outcome, err)
+	}
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	run, err := s.Store.Run(ctx, row.Run)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	v := answeredJSON{
+		Version: 1, Request: row.ID, Run: row.Run, Answer: raw, State: "taken", Owner: taken.Owner, Status: run.Status, Next: []string{},
+	}
+	switch {
+	case c.Bool("no-resume"):
+		v.State = "recorded"
+	case taken.Owner != "":
+		v.State = "kept"
+	}
+	switch {
+	case run.Status == recovery.StatusInterrupted:
+		v.Next = []string{"agent resume " + row.Run}
+	case !run.Status.Terminal():
+		v.Next = []string{"agent show --follow " + row.Run}
+	}
+	s.printAnswered(c, v)
+	return s.close()
+}
+
+func (s *session) printAnswered(c *cli.Command, v answeredJSON) {
+	s.settleOutput()
+	a := s.app
+	if c.Bool("json") {
+		a.printJSON(v)
+		return
+	}
+	what := v.Request
+	if v.Call != "" {
+		what = v.Call
+	}
+	a.say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
+	switch {
+	case v.State == "kept":
+		a.say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
+	case v.State == "taken":
+		a.say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
+	default:
+		a.say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
+	}
+	if len(v.Next) > 0 {
+		a.say(a.Err, "go on with: %s", v.Next[0])
+	}
+}

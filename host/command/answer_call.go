@@ -1,0 +1,98 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// rule records what a person knows about a call whose outcome is unknown.
+func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r reply) error {
+	if err := ruleable(call); err != nil {
+		return err
+	}
+	word, err := s.word(ctx, call, r)
+	if err != nil {
+		return err
+	}
+	if err := s.Rule(ctx, call, word); err != nil {
+		return err
+	}
+	run, err := s.Store.Run(ctx, call.Run)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(word)
+	if err != nil {
+		return fmt.Errorf("encode word on call %s: %v", call.ID, err)
+	}
+	v := answeredJSON{Version: 1, Call: call.ID, Run: call.Run, Answer: text, State: "recorded", Status: run.Status, Next: []string{}}
+	switch {
+	case run.Pending != nil:
+		v.Next = []string{"agent answer " + run.Pending.ID + choices(&run.Pending.Request)}
+	case run.Status == recovery.StatusInterrupted:
+		v.Next = []string{"agent resume " + call.Run}
+	}
+	s.printAnswered(c, v)
+	return nil
+}
+
+// ruleable refuses a call about which there is nothing to say.
+func ruleable(call db.CallRow) error {
+	switch {
+	case call.Phase != recovery.PhaseSettled:
+		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
+	case call.Outcome != recovery.OutcomeUnknown:
+		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
+	case call.Ruled == recovery.WordHappened:
+		return fmt.Errorf("answer %s: a person said already that it happened", call.ID)
+	}
+	return nil
+}
+
+// word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
+func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
+	text := r.text
+	if !r.given {
+		raw, err := s.askFor(ctx, call.Run, callQuestion(call), "agent answer "+call.ID+" happened|leave")
+		if err != nil {
+			return "", err
+		}
+		r.value = raw
+	}
+	if r.value != nil {
+		if err := json.Unmarshal(r.value, &text); err != nil {
+			return "", fmt.Errorf("answer %s: say happened or leave", call.ID)
+		}
+	}
+	switch recovery.Word(text) {
+	case recovery.WordHappened, recovery.WordLeave:
+		return recovery.Word(text), nil
+	case recovery.WordRun:
+		return "", &usageError{fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
+			"What can be said now: happened or leave", call.ID)}
+	case "yes", "no":
+		return "", &usageError{fmt.Errorf("answer %s: %s could mean two things; say happened (it took place) or leave (it stays unknown)", call.ID, text)}
+	}
+	return "", &usageError{fmt.Errorf("answer %s: %q does not fit; say happened (it took place) or leave (it stays unknown)", call.ID, text)}
+}
+
+// callQuestion puts the call into a question for the terminal. Nothing of it is recorded.
+func callQuestion(call db.CallRow) recovery.Request {
+	return recovery.Request{ID: call.ID, Opened: time.Now(), Question: recovery.Question{
+		Kind: recovery.RequestTwin,
+		Message: fmt.Sprintf("did call %s of run %s happen? (%s: %s)", call.ID, call.Run, call.Tool, host.Words(call.Tool, call.Proposal.Args)) +
+			"\n" + recovery.Describe(call.Proposal.Args),
+		Schema:  json.RawMessage(`{"type":"string","enum":["happened","leave"]}`),
+		Choices: []string{string(recovery.WordHappened), string(recovery.WordLeave)},
+		Hints:   []string{"it took place: it is settled, and asked about no more", "nobody knows: it stays unknown"},
+		About:   call.ID,
+	}}
+}

@@ -1,0 +1,206 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with everything that it started, its calls are settled,
+and what may have happened is said. A request is withdrawn: its call is told that nobody will answer.
+
+EXAMPLE
+   agent cancel last
+   agent cancel p-3f9x
+
+EXIT STATUS
+   0 the run is cancelled, or was already; 1 it ended before, or was refused; 2 wrong usage; 4 it is asked for and not yet done`
+
+func (a *app) cancelCommand() *cli.Command {
+	return &cli.Command{
+		Name:          "cancel",
+		Usage:         "end a run, or withdraw a question",
+		ArgsUsage:     "<run> | <pending-id> | last",
+		Description:   cancelHelp,
+		Flags:         []cli.Flag{jsonFlag()},
+		Action:        a.cancel,
+		ShellComplete: a.completeBoth,
+	}
+}
+
+// cancelJSON is what cancel prints with --json. Fields are only ever added.
+type cancelJSON struct {
+	Version int             `json:"version"`
+	Run     string          `json:"run_id"`
+	Request string          `json:"request_id,omitempty"`
+	Status  recovery.Status `json:"status"` // of the run
+	Already bool            `json:"already"`
+	Reason  string          `json:"reason,omitempty"`
+	Unknown []string        `json:"unknown"` // calls that may have happened
+	Next    []string        `json:"next"`
+}
+
+func (a *app) cancel(ctx context.Context, c *cli.Command) error {
+	if c.Args().Len() != 1 {
+		return &usageError{errors.New("name one run or one request: agent cancel last")}
+	}
+	s, err := a.open(ctx, useRead)
+	if err != nil {
+		return noState(err, "cancel "+c.Args().First())
+	}
+	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'p')
+	switch {
+	case err != nil:
+	case kind == 'p':
+		err = s.withdraw(ctx, c, id)
+	default:
+		err = s.cancelRun(ctx, c, id)
+	}
+	return errors.Join(err, s.close())
+}
+
+func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) error {
+	before, err := s.Store.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	if who, busy, err := s.Owner(run); err == nil && busy && !before.Status.Terminal() {
+		s.app.say(s.app.Err, "asking %s to end run %s", who, run)
+	}
+	out, err := s.Cancel(ctx, run)
+	if err != nil {
+		if ctx.Err() != nil { // told to stop while its owner was waited for: what was asked for is kept
+			s.app.say(s.app.Err, "%v", err)
+			return withCode(exitInterrupted)
+		}
+		return err
+	}
+	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: out.Text, Next: []string{}}
+	if v.Unknown, err = s.unknownOf(ctx, run); err != nil {
+		return err
+	}
+	for _, id := range v.Unknown {
+		v.Next = append(v.Next, "agent answer "+id+" happened|leave")
+	}
+	code := exitFailed
+	switch {
+	case out.Status == recovery.StatusCancelled:
+		code = exitDone
+	case !out.Status.Terminal():
+		code = exitInterrupted
+		v.Next = []string{"agent cancel " + run}
+	}
+	s.printCancel(c, v)
+	return withCode(code)
+}
+
+// unknownOf lists the run's calls that may have happened.
+func (s *session) unknownOf(ctx context.Context, run string) ([]string, error) {
+	rows, err := s.Store.Calls(ctx, run)
+	ids := []string{}
+	for _, r := range rows {
+		if r.Outcome == recovery.OutcomeUnknown && r.Ruled != recovery.WordHappened {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, err
+}
+
+func (s *session) printCancel(c *cli.Command, v cancelJSON) {
+	a := s.app
+	s.settleOutput()
+	if c.Bool("json") {
+		a.printJSON(v)
+		return
+	}
+	switch {
+	case v.Status == recovery.StatusCancelled && v.Already:
+		a.say(a.Err, "run %s was cancelled already: %s", v.Run, v.Reason)
+	case v.Status == recovery.StatusCancelled:
+		a.say(a.Err, "run %s is cancelled: %s", v.Run, v.Reason)
+	case v.Status.Terminal():
+		a.say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
+	default:
+		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
+	}
+	for _, id := range v.Unknown {
+		a.say(a.Err, "call %s may have happened (agent show %s); when you know: agent answer %s happened|leave", id, v.Run, id)
+	}
+}
+
+func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error {
+	row, err := s.Withdraw(ctx, id)
+	var first *db.ConflictError
+	if errors.As(err, &first) && first.First.Status == db.RequestCancelled {
+		row, err = first.First, nil
+	}
+	if err != nil {
+		return err
+	}
+	run, err := s.Store.Run(ctx, row.Run)
+	if err != nil {
+		return err
+	}
+	v := cancelJSON{
+		Version: 1, Run: row.Run, Request: id, Status: run.Status, Already: first != nil, Unknown: []string{}, Next: []string{},
+	}
+	if run.Status == recovery.StatusInterrupted {
+		v.Next = []string{"agent resume " + row.Run}
+	}
+	if c.Bool("json") {
+		s.app.printJSON(v)
+		return nil
+	}
+	word := "is"
+	if v.Already {
+		word = "was"
+	}
+	s.app.say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
+	if len(v.Next) > 0 {
+		s.app.say(s.app.Err, "go on with: %s", v.Next[0])
+	}
+	return nil
+}
+
+// settleOutput waits until the activity is shown, which comes before what a command prints last.
+func (s *session) settleOutput() {
+	s.Hub.Close()
+	s.show.wait()
+}
+
+// find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.
+func (s *session) find(ctx context.Context, text string, kinds ...byte) (byte, string, error) {
+	typed := strings.ToLower(strings.TrimSpace(text))
+	for _, k := range kinds {
+		if strings.HasPrefix(typed, string(k)+"-") {
+			id, err := s.Store.Find(ctx, k, text)
+			return k, id, err
+		}
+	}
+	var first error
+	for _, k := range kinds {
+		id, err := s.Store.Find(ctx, k, text)
+		var unknown *db.UnknownIDError
+		if !errors.As(err, &unknown) {
+			return k, id, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return 0, "", first
+}
+
+// noState words the refusal of a command that needs something to be there.
+func noState(err error, what string) error {
+	if errors.Is(err, db.ErrNoState) {
+		return fmt.Errorf(`%s: nothing was run yet; agent run "prompt" starts a run`, what)
+	}
+	return err
+}

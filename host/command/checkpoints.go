@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+)
+
+const checkpointsHelp = `Lists the checkpoints of a run from the oldest to the newest: one for every settled turn. A resume goes on from the last.
+
+EXAMPLE
+   agent checkpoints last
+   agent checkpoints r-7k2m --json
+
+EXIT STATUS
+   0 listed, 1 there is no such run, 2 wrong usage`
+
+func (a *app) checkpointsCommand() *cli.Command {
+	return &cli.Command{
+		Name:          "checkpoints",
+		Usage:         "list the checkpoints of a run",
+		ArgsUsage:     "<run> | last",
+		Description:   checkpointsHelp,
+		Flags:         []cli.Flag{jsonFlag()},
+		Action:        a.checkpoints,
+		ShellComplete: a.completeRuns(anyRun),
+	}
+}
+
+type checkpointJSON struct {
+	ID        string    `json:"id"`
+	Seq       int64     `json:"seq"`
+	Turn      int       `json:"turn"`
+	TurnsLeft *int      `json:"turns_left,omitempty"` // absent without a limit
+	Time      time.Time `json:"time"`
+	Digest    string    `json:"digest"` // of the journal up to here
+}
+
+type checkpointsJSON struct {
+	Version     int              `json:"version"`
+	Run         string           `json:"run_id"`
+	Checkpoints []checkpointJSON `json:"checkpoints"`
+}
+
+func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
+	if c.Args().Len() != 1 {
+		return &usageError{errors.New("name one run: agent checkpoints last")}
+	}
+	s, err := a.open(ctx, useRead)
+	if err != nil {
+		return noState(err, "list checkpoints of run "+c.Args().First())
+	}
+	run, err := s.Store.Find(ctx, 'r', c.Args().First())
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	rows, err := s.Store.Checkpoints(ctx, run)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	v := checkpointsJSON{Version: 1, Run: run, Checkpoints: []checkpointJSON{}}
+	for _, r := range rows {
+		p := checkpointJSON{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Time: r.Time, Digest: hex.EncodeToString(r.Digest)}
+		if r.TurnsLeft >= 0 {
+			p.TurnsLeft = &r.TurnsLeft
+		}
+		v.Checkpoints = append(v.Checkpoints, p)
+	}
+	a.printCheckpoints(c, v)
+	return s.close()
+}
+
+func (a *app) printCheckpoints(c *cli.Command, v checkpointsJSON) {
+	if c.Bool("json") {
+		a.printJSON(v)
+		return
+	}
+	if len(v.Checkpoints) == 0 {
+		a.say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
+		return
+	}
+	t := table{head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
+	for _, p := range v.Checkpoints {
+		left := "no limit"
+		if p.TurnsLeft != nil {
+			left = fmt.Sprint(*p.TurnsLeft)
+		}
+		t.add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
+	}
+	t.write(a.Out)
+}

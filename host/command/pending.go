@@ -1,0 +1,149 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+const pendingHelp = `Lists the questions that wait for a person, with what each answer does and the command that gives it. With --all also those
+that were answered, withdrawn or ran out of time.
+
+EXAMPLE
+   agent pending
+   agent pending --json
+
+EXIT STATUS
+   0 listed, also when nothing is asked; 1 the state folder cannot be used; 2 wrong usage`
+
+func (a *app) pendingCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "pending",
+		Usage:       "list the questions that wait for a person",
+		Description: pendingHelp,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "also those that have their end"},
+			jsonFlag(),
+		},
+		Action: a.pending,
+	}
+}
+
+// requestJSON is a pending request as pending shows it. Fields are only ever added.
+type requestJSON struct {
+	ID       string               `json:"id"`
+	Run      string               `json:"run_id"`
+	Thread   string               `json:"thread_id"`
+	Kind     recovery.RequestKind `json:"kind"`
+	Status   string               `json:"status"`
+	Message  string               `json:"message"`
+	Schema   json.RawMessage      `json:"schema"`
+	Choices  []string             `json:"choices"`
+	Hints    []string             `json:"hints"` // what each choice does
+	About    string               `json:"about,omitempty"`
+	Call     *recovery.Place      `json:"call,omitempty"`
+	Opened   time.Time            `json:"opened_at"`
+	Expires  *time.Time           `json:"expires_at,omitempty"`
+	Closed   *time.Time           `json:"closed_at,omitempty"`
+	Answer   json.RawMessage      `json:"answer,omitempty"`
+	By       string               `json:"answered_by,omitempty"`
+	Consumed bool                 `json:"taken_by_owner"`
+	Next     []string             `json:"next"`
+}
+
+type pendingJSON struct {
+	Version  int           `json:"version"`
+	Requests []requestJSON `json:"requests"`
+}
+
+func (a *app) pending(ctx context.Context, c *cli.Command) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	v := pendingJSON{Version: 1, Requests: []requestJSON{}}
+	s, err := a.open(ctx, useRead)
+	switch {
+	case errors.Is(err, db.ErrNoState):
+		a.printPending(c, v)
+		return nil
+	case err != nil:
+		return err
+	}
+	rows, err := s.Store.Pending(ctx, c.Bool("all"))
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	for _, r := range rows {
+		v.Requests = append(v.Requests, requestView(r))
+	}
+	a.printPending(c, v)
+	return s.close()
+}
+
+func requestView(r db.PendingRow) requestJSON {
+	v := requestJSON{
+		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: r.Kind, Status: r.Status, Message: r.Request.Message, Schema: r.Request.Schema,
+		Choices: append([]string{}, r.Request.Choices...), Hints: append([]string{}, r.Request.Hints...), About: r.Request.About,
+		Call: r.Request.Call, Opened: r.Opened, Answer: r.Answer, By: r.By, Consumed: r.ConsumedSeq > 0, Next: []string{},
+	}
+	if !r.Expires.IsZero() {
+		v.Expires = &r.Expires
+	}
+	if !r.Closed.IsZero() {
+		v.Closed = &r.Closed
+	}
+	if r.Status == db.RequestOpen {
+		v.Next = []string{"agent answer " + r.ID + choices(&r.Request)}
+	}
+	return v
+}
+
+func (a *app) printPending(c *cli.Command, v pendingJSON) {
+	if c.Bool("json") {
+		a.printJSON(v)
+		return
+	}
+	if len(v.Requests) == 0 {
+		a.say(a.Err, "no question is open")
+		return
+	}
+	for i, r := range v.Requests {
+		if i > 0 {
+			a.say(a.Out, "")
+		}
+		a.say(a.Out, "%s", r.text(time.Now()))
+	}
+}
+
+// text is one request for people: a head, the message whole, what each choice does, and the command.
+func (r requestJSON) text(now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s of run %s, asked %s ago", r.ID, r.Kind, r.Run, age(now, r.Opened))
+	switch {
+	case r.Closed != nil:
+		fmt.Fprintf(&b, ", %s %s ago", r.Status, age(now, *r.Closed))
+	case r.Expires != nil:
+		fmt.Fprintf(&b, ", open until %s", r.Expires.Local().Format(time.DateTime))
+	}
+	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(r.Message, "\n"), "\n", "\n    "))
+	for i, choice := range r.Choices {
+		if i < len(r.Hints) {
+			fmt.Fprintf(&b, "\n      %-9s %s", choice, r.Hints[i])
+		}
+	}
+	if len(r.Answer) > 0 {
+		fmt.Fprintf(&b, "\n  answer: %s (by %s)", recovery.Text(r.Answer), r.By)
+	}
+	for _, n := range r.Next {
+		b.WriteString("\n  " + n)
+	}
+	return b.String()
+}
