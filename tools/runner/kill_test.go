@@ -59,7 +59,13 @@ func (c *call) awaitFree() runner.Sighting { c.t.Helper(); return c.wait() }
 // A killed runner takes the command with it, and what may have happened is said as unknown. What the command left behind is
 // named and can be swept. Behaviour 2, TOOL-05.
 func TestRunnerKilled(t *testing.T) {
-	c := newCall(t, "sleep 1000 & setsid sleep 1000 & env -i setsid sleep 1000 & echo $$ $! > here; read x < go")
+	// Left behind: in the session, with the mark, both, below one of them, and one beyond what can be found without the runner:
+	// it threw its environment away, left the session and lost its parent.
+	c := newCall(t, `sleep 1000 & env -i sleep 1000 & setsid sleep 1000 &
+setsid sh -c 'env -i setsid sleep 1000 & echo > below; wait' &
+env -i setsid sleep 1000 &
+read x < below; echo $$ $! > here; read x < go`)
+	c.fifo("below")
 	here := c.fifo("here")
 	c.fifo("go")
 	c.start()
@@ -69,6 +75,10 @@ func TestRunnerKilled(t *testing.T) {
 	if began == nil {
 		t.Fatal("no record of the start while it runs")
 	}
+	// A runner that does not react to anything.
+	if err := unix.Kill(began.Runner.Pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	if err := runner.KillRunner(c.folder, *began); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +87,8 @@ func TestRunnerKilled(t *testing.T) {
 	if s.State != runner.Unknown || s.Began == nil || s.Exit != nil {
 		t.Fatalf("after the kill: %+v", s)
 	}
-	if len(s.Survivors) < 2 {
-		t.Errorf("survivors %v, want the two sleeps that kept the mark", s.Survivors)
+	if len(s.Survivors) != 5 {
+		t.Errorf("survivors %v, want four sleeps and a shell", s.Survivors)
 	}
 	left, err := runner.Sweep(deadline(t), *s.Began)
 	if err != nil || len(left) != 0 {
@@ -87,10 +97,8 @@ func TestRunnerKilled(t *testing.T) {
 	if s := c.look(); s.State != runner.Unknown || len(s.Survivors) != 0 {
 		t.Errorf("after the sweep: %+v", s)
 	}
-	// It threw its environment away, left the session and lost its parent: beyond what can be found without the runner.
-	if child.alive() {
-		_ = unix.PidfdSendSignal(child.fd, unix.SIGKILL, nil, 0)
-	}
+	_ = unix.PidfdSendSignal(child.fd, unix.SIGKILL, nil, 0) // the one that cannot be found
+	child.gone()
 	if err := runner.KillRunner(c.folder, *began); err != nil {
 		t.Errorf("killing a runner that is gone: %v", err)
 	}
@@ -220,7 +228,7 @@ sh -c 'trap "" TERM; echo $$ > a; while :; do sleep 1000; done' &
 setsid sh -c 'echo $$ > b; sleep 1000; sleep 1000' &
 env -i setsid /bin/sh -c '(sh -c "echo \$\$ > c; exec sleep 1000" &) ; exit' &
 echo $$ > d
-while :; do sleep 1000; done`)
+while :; do sleep 1000 || true; echo x >> next; done`)
 	var procs []process
 	for _, name := range []string{"a", "b", "c", "d"} {
 		c.fifo(name)
@@ -240,6 +248,9 @@ while :; do sleep 1000; done`)
 		if p.alive() {
 			t.Errorf("process %d outlives the cancel's record", i)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(c.work, "next")); err == nil {
+		t.Error("the shell went on to its next command while it was being stopped")
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 
 // A record counts only for the call that it names.
 func TestAnotherCallIsNoEvidence(t *testing.T) {
-	c := newCall(t, "true")
+	c, never := newCall(t, "true"), newCall(t, "true")
 	c.ended()
+	never.hostProcess("prepare")()
 	for name, change := range map[string]func(*runner.Identity){
 		"run":         func(id *runner.Identity) { id.Run = "r-other" },
 		"turn":        func(id *runner.Identity) { id.Turn++ },
@@ -28,6 +29,10 @@ func TestAnotherCallIsNoEvidence(t *testing.T) {
 		s, err := runner.Look(c.folder, id)
 		if err != nil || s.State != runner.NoEvidence || s.Exit != nil {
 			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		s, err = runner.Look(never.folder, id)
+		if err != nil || s.State != runner.NoEvidence {
+			t.Errorf("%s: never started: %+v, %v", name, s, err)
 		}
 		s, err = runner.Wait(deadline(t), c.folder, id)
 		if err != nil || s.State != runner.NoEvidence {

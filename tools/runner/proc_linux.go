@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,16 +90,40 @@ type tree struct {
 	self    int    // never part of it
 }
 
-// find lists what is alive of the tree. spared are members which must not be killed, since this process descends from them.
+// find lists what is alive of the tree, parents before their children: a shell must not see its child killed and go on to its
+// next command. spared are members which must not be killed, since this process descends from them.
 func (t tree) find() (members, spared []Process, err error) {
 	all, err := allProcs()
 	if err != nil {
 		return nil, nil, err
 	}
-	above := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !above[pid]; pid = all[pid].parent {
-		above[pid] = true
+	above := ancestry(all, os.Getpid())
+	for pid := range t.pick(all) {
+		switch {
+		case pid == t.self || all[pid].dead:
+		case slices.Contains(above, pid):
+			spared = append(spared, all[pid].Process)
+		default:
+			members = append(members, all[pid].Process)
+		}
 	}
+	slices.SortFunc(members, func(a, b Process) int {
+		return len(ancestry(all, a.Pid)) - len(ancestry(all, b.Pid))
+	})
+	return members, spared, nil
+}
+
+// ancestry is pid and all above it.
+func ancestry(all map[int]proc, pid int) []int {
+	var line []int
+	for ; pid > 0 && !slices.Contains(line, pid); pid = all[pid].parent {
+		line = append(line, pid)
+	}
+	return line
+}
+
+// pick marks what belongs to the tree, dead or alive.
+func (t tree) pick(all map[int]proc) map[int]bool {
 	in := map[int]bool{}
 	for pid, p := range all {
 		if !p.dead && (t.session != 0 && p.session == t.session || t.marked(pid)) {
@@ -113,16 +138,7 @@ func (t tree) find() (members, spared []Process, err error) {
 			}
 		}
 	}
-	for pid := range in {
-		switch {
-		case pid == t.self || all[pid].dead:
-		case above[pid]:
-			spared = append(spared, all[pid].Process)
-		default:
-			members = append(members, all[pid].Process)
-		}
-	}
-	return members, spared, nil
+	return in
 }
 
 // marked looks for the mark in a process's environment. What may not be read carries none that we set.
