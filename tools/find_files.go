@@ -67,11 +67,10 @@ func checkGlob(pattern string) error {
 
 // globMatches compares a path below the folder that was asked for.
 func globMatches(pattern, rel string) bool {
-	pattern = strings.TrimPrefix(pattern, "./")
 	if !strings.Contains(pattern, "/") {
 		rel = path.Base(rel)
 	}
-	return doublestar.MatchUnvalidated(pattern, rel)
+	return doublestar.MatchUnvalidated(strings.TrimPrefix(pattern, "./"), rel)
 }
 
 // Call finds the files.

@@ -45,7 +45,7 @@ func (t *translator) next(slashes bool) bool {
 		c = t.p[t.i]
 		fallthrough
 	default:
-		t.out.WriteString(regexp.QuoteMeta(bytewise(string(c))))
+		t.out.WriteString(regexp.QuoteMeta(string(rune(c))))
 	}
 	t.i++
 	return true

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// EX: every text of a model or a tool is stripped of control sequences before it is shown.
+// S18: every text of a model or a tool is stripped of control sequences before it is shown.
 func TestSanitize(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"plain":                     {"a b\n\tc", "a b\n\tc"},

@@ -1,0 +1,434 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agent/recovery"
+)
+
+func (b *bench) mode(rel string) os.FileMode {
+	b.t.Helper()
+	info, err := os.Stat(b.path(rel))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+func (b *bench) names(rel string) string {
+	b.t.Helper()
+	list, err := os.ReadDir(b.path(rel))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func TestWriteFile(t *testing.T) {
+	b := newBench(t)
+	r, err := b.run("write_file", args{"path": "new/deep/file.txt", "content": "one\n"})
+	if err != nil || r.Outcome != recovery.OutcomeOK || r.Applied != recovery.AppliedYes || r.How != recovery.HowExecuted {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if r.Content != "created new/deep/file.txt: 4 bytes" || b.read("new/deep/file.txt") != "one\n" {
+		t.Errorf("%q, %q", r.Content, b.read("new/deep/file.txt"))
+	}
+	var f facts
+	if err := json.Unmarshal(r.Data, &f); err != nil || f.Hash != hashOf([]byte("one\n")) || f.Path != "new/deep/file.txt" || f.Size != 4 {
+		t.Errorf("data %s, %v", r.Data, err)
+	}
+	if b.names("new/deep") != "file.txt" {
+		t.Errorf("left behind: %s", b.names("new/deep"))
+	}
+	if err := os.Chmod(b.path("new/deep/file.txt"), 0o751); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.must("write_file", args{"path": "new/deep/file.txt", "content": "two"}); got != "replaced new/deep/file.txt: 3 bytes" {
+		t.Errorf("%q", got)
+	}
+	if b.read("new/deep/file.txt") != "two" || b.mode("new/deep/file.txt") != 0o751 {
+		t.Errorf("%q, mode %o", b.read("new/deep/file.txt"), b.mode("new/deep/file.txt"))
+	}
+}
+
+func TestWriteFileThatIsThereAlready(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "same")
+	before, err := os.Stat(b.path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.run("write_file", args{"path": "a", "content": "same"})
+	if err != nil || r.Outcome != recovery.OutcomeOK || r.Applied != recovery.AppliedNo {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	contains(t, r.Content, "already had exactly this content")
+	after, err := os.Stat(b.path("a"))
+	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+		t.Errorf("the file was touched: %v", err)
+	}
+}
+
+func TestWriteThroughSymlink(t *testing.T) {
+	b := newBench(t)
+	b.write("real/file", "old")
+	b.link("real/file", "link")
+	b.link("real/later", "dangling")
+	if got := b.must("write_file", args{"path": "link", "content": "new"}); got != "replaced real/file: 3 bytes" {
+		t.Errorf("%q", got)
+	}
+	b.must("write_file", args{"path": "dangling", "content": "made"})
+	if b.read("real/file") != "new" || b.read("real/later") != "made" {
+		t.Error("the content went somewhere else")
+	}
+	if info, err := os.Lstat(b.path("link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the symlink was replaced: %v", err)
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	b := newBench(t)
+	b.write("dir/file", "x")
+	b.write("frozen", "x")
+	b.write("twin", "x")
+	b.write(".git/config", "x")
+	b.link(".git", "dot")
+	if err := os.Chmod(b.path("frozen"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(b.path("twin"), b.path("twin2")); err != nil {
+		t.Fatal(err)
+	}
+	for path, why := range map[string]string{
+		"dir": "is a folder", ".": "is a folder", b.dir: "is a folder", "dir/new/": "not a folder", "dir/": "is a folder",
+		"frozen": "read-only (mode 0444)", "twin": "2 hard links", "dot/config": "git's own files", "dir/file/x": "not a folder",
+	} {
+		contains(t, b.refused("write_file", args{"path": path, "content": "bad"}), why)
+		contains(t, b.refused("edit_file", args{"path": path, "old": "x", "new": "bad"}), why)
+	}
+	for _, f := range []string{"dir/file", "frozen", "twin", "twin2", ".git/config"} {
+		if b.read(f) != "x" {
+			t.Errorf("%s was written", f)
+		}
+	}
+	b.must("write_file", args{"path": ".git/config", "content": "named as it is"})
+}
+
+func TestEditFile(t *testing.T) {
+	b := newBench(t)
+	b.write("a.txt", "one two one\n")
+	for _, tt := range []struct {
+		old, new string
+		all      bool
+		want     string // in the refusal
+	}{
+		{"three", "x", false, "not in a.txt"},
+		{"one", "x", false, "2 times in a.txt"},
+		{"One", "x", true, "not in a.txt"},
+		{" one\r\n", "x", false, "not in a.txt"},
+	} {
+		contains(t, b.refused("edit_file", args{"path": "a.txt", "old": tt.old, "new": tt.new, "all": tt.all}), tt.want)
+	}
+	r, err := b.run("edit_file", args{"path": "a.txt", "old": "two", "new": "2"})
+	if err != nil || r.Applied != recovery.AppliedYes || r.Content != "edited a.txt: 1 replacement, now 10 bytes" {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if got := b.must("edit_file", args{"path": "a.txt", "old": "one", "new": "", "all": true}); got != "edited a.txt: 2 replacements, now 4 bytes" {
+		t.Errorf("%q", got)
+	}
+	if b.read("a.txt") != " 2 \n" {
+		t.Errorf("%q", b.read("a.txt"))
+	}
+	b.write("dos.txt", "a\r\nb\r\n")
+	contains(t, b.refused("edit_file", args{"path": "dos.txt", "old": "a\nb", "new": "x"}), "CR LF")
+	contains(t, b.refused("edit_file", args{"path": "none", "old": "a", "new": "b"}), "does not exist; write_file")
+}
+
+// An edit is computed from what Prepare saw; if that changed, nothing is written.
+func TestEditOfAChangedFile(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one two")
+	c, err := b.prepare("edit_file", b.call("edit_file", args{"path": "a", "old": "one", "new": "1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "one two three")
+	r, err := b.tool("edit_file").(Caller).Call(b.context(), c)
+	if err == nil || r.Applied != recovery.AppliedNo {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	contains(t, err.Error(), "changed by someone else meanwhile")
+	if b.read("a") != "one two three" || b.names(".") != "a" {
+		t.Errorf("%q, %s", b.read("a"), b.names("."))
+	}
+}
+
+// A call that leads elsewhere than its recorded start is not carried out: nobody could look for it after a crash.
+func TestWriteThatLeadsElsewhere(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "old a")
+	b.write("b", "old b")
+	b.link("a", "link")
+	for tool, a := range map[string]args{
+		"write_file": {"path": "link", "content": "new"}, "edit_file": {"path": "link", "old": "old", "new": "new"},
+	} {
+		c, err := b.prepare(tool, b.call(tool, a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(b.path("link")), os.Symlink("b", b.path("link"))); err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.tool(tool).(Caller).Call(b.context(), c)
+		if err == nil || r.Applied != recovery.AppliedNo {
+			t.Errorf("%s: %v, %+v", tool, err, r)
+		}
+		if i := b.tool(tool).(Inspector).Inspect(b.context(), c); i.Answer != recovery.InspectionUnclear {
+			t.Errorf("%s: %+v", tool, i)
+		}
+		if err := errors.Join(os.Remove(b.path("link")), os.Symlink("a", b.path("link"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.read("a") != "old a" || b.read("b") != "old b" {
+		t.Error("something was written")
+	}
+}
+
+func TestWriteCancelledBeforeItsRename(t *testing.T) {
+	b := newBench(t)
+	c, err := b.prepare("write_file", b.call("write_file", args{"path": "a", "content": "x"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r, err := b.tool("write_file").(Caller).Call(ctx, c)
+	if !errors.Is(err, context.Canceled) || r.Applied != recovery.AppliedNo || b.names(".") != "" {
+		t.Errorf("%v, %+v, left %q", err, r, b.names("."))
+	}
+}
+
+// The folder cannot take the file: nothing happened, and that is what the result says.
+func TestWriteThatFailsBeforeItsRename(t *testing.T) {
+	b := newBench(t)
+	if os.Geteuid() == 0 {
+		// Root writes anywhere; a name that is taken by a folder stops it too.
+		if err := os.MkdirAll(b.path(tempName(b.call("", args{}), 1)+"/x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	} else if err := os.Chmod(b.dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, b.refused("write_file", args{"path": "a", "content": "x"}), "write a: ")
+	if _, err := os.Stat(b.path("a")); err == nil {
+		t.Error("a file was made")
+	}
+}
+
+// A temporary file that a killed write left is hidden, and taken away by the call's next attempt.
+func TestLeftoverOfAKilledWrite(t *testing.T) {
+	b := newBench(t)
+	c, err := b.prepare("write_file", b.call("write_file", args{"path": "a", "content": "whole"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := tempName(c, 1)
+	b.write(left, "who")
+	i := b.tool("write_file").(Inspector).Inspect(b.context(), c)
+	if i.Answer != recovery.InspectionNotHappened {
+		t.Errorf("%+v", i)
+	}
+	contains(t, i.Why, left)
+	if b.names(".") != left {
+		t.Errorf("looking changed something: %s", b.names("."))
+	}
+	for tool, a := range map[string]args{"list_dir": {}, "find_files": {"pattern": "**"}, "search": {"pattern": "who"}} {
+		if got := b.must(tool, a); strings.Contains(got, left) {
+			t.Errorf("%s shows %q", tool, got)
+		}
+	}
+	again := b.call("write_file", args{"path": "a", "content": "whole"})
+	again.Attempt = 2
+	if again, err = b.prepare("write_file", again); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.tool("write_file").(Caller).Call(b.context(), again); err != nil {
+		t.Fatal(err)
+	}
+	if b.names(".") != "a" || b.read("a") != "whole" {
+		t.Errorf("%s, %q", b.names("."), b.read("a"))
+	}
+}
+
+// put writes a file as an editor does: a new one in the old one's place.
+func (b *bench) put(rel, content string) {
+	b.t.Helper()
+	b.write(rel+".new", content)
+	if err := os.Rename(b.path(rel+".new"), b.path(rel)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// putBack writes the old content until the file system's clock has moved on, as it always has when a person does it.
+func (b *bench) putBack(c Call, write func(rel, content string)) {
+	b.t.Helper()
+	var e evidence
+	if err := json.Unmarshal(c.Before, &e); err != nil {
+		b.t.Fatal(err)
+	}
+	content := "old"
+	if e.Before.Hash == e.After {
+		content = "new"
+	}
+	for {
+		write("d/a", content)
+		if idOf(stat(b.t, b.path("d/a"))).Ctime != e.Before.Ctime {
+			return
+		}
+	}
+}
+
+// The inspection table: what a look finds after a write of "new" over `before` was killed and the world is as `then` made it.
+func TestInspectWrite(t *testing.T) {
+	if idOf(stat(t, ".")).Inode == 0 {
+		t.Skip("this system tells no inodes, so an untouched file is never sure")
+	}
+	none := ""
+	for name, tt := range map[string]struct {
+		before string // content; none if the file is not there
+		then   func(b *bench, c Call)
+		want   recovery.InspectionAnswer
+		why    string
+	}{
+		"killed before, file there":    {"old", func(*bench, Call) {}, recovery.InspectionNotHappened, "exactly as it was"},
+		"killed before, file absent":   {none, func(*bench, Call) {}, recovery.InspectionNotHappened, "still not there"},
+		"killed after":                 {"old", (*bench).carryOut, recovery.InspectionHappened, "holds the new content"},
+		"killed after, file absent":    {none, (*bench).carryOut, recovery.InspectionHappened, "holds the new content"},
+		"a person wrote the same":      {"old", func(b *bench, _ Call) { b.put("d/a", "new") }, recovery.InspectionHappened, "new content"},
+		"a third content":              {"old", func(b *bench, _ Call) { b.put("d/a", "third") }, recovery.InspectionUnclear, "neither"},
+		"a third content in place":     {"old", func(b *bench, _ Call) { b.write("d/a", "third") }, recovery.InspectionUnclear, "neither"},
+		"a third content, was absent":  {none, func(b *bench, _ Call) { b.write("d/a", "third") }, recovery.InspectionUnclear, "neither"},
+		"happened, then changed":       {"old", func(b *bench, c Call) { b.carryOut(c); b.put("d/a", "third") }, recovery.InspectionUnclear, "neither"},
+		"happened, old put back":       {"old", func(b *bench, c Call) { b.carryOut(c); b.putBack(c, b.put) }, recovery.InspectionUnclear, "put back"},
+		"old written over itself":      {"old", func(b *bench, c Call) { b.putBack(c, b.write) }, recovery.InspectionUnclear, "put back"},
+		"happened, then removed":       {"old", func(b *bench, c Call) { b.carryOut(c); b.remove("d/a") }, recovery.InspectionUnclear, "is gone"},
+		"was absent, made and removed": {none, func(b *bench, c Call) { b.carryOut(c); b.remove("d/a") }, recovery.InspectionNotHappened, "still not there"},
+		"a folder in its place":        {"old", func(b *bench, _ Call) { b.remove("d/a"); b.write("d/a/x", "") }, recovery.InspectionUnclear, "is a folder"},
+		"its folder gone":              {"old", func(b *bench, _ Call) { b.remove("d") }, recovery.InspectionUnclear, "is gone"},
+		"its folder gone, was absent":  {none, func(b *bench, _ Call) { b.remove("d") }, recovery.InspectionUnclear, "is gone"},
+		"its folder replaced, was absent": {none, func(b *bench, _ Call) {
+			b.write("e/x", "")
+			b.remove("d")
+			if err := os.Rename(b.path("e"), b.path("d")); err != nil {
+				b.t.Fatal(err)
+			}
+		}, recovery.InspectionUnclear, "replaced by another"},
+		"the workspace gone":     {"old", func(b *bench, _ Call) { b.remove(".") }, recovery.InspectionUnclear, "no such file"},
+		"same content as before": {"new", func(*bench, Call) {}, recovery.InspectionNotHappened, "exactly as it was"},
+		"same content, touched":  {"new", func(b *bench, c Call) { b.putBack(c, b.write) }, recovery.InspectionHappened, "new content"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.write("d/keep", "")
+			if tt.before != none {
+				b.write("d/a", tt.before)
+			}
+			c, err := b.prepare("write_file", b.call("write_file", args{"path": "d/a", "content": "new"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.then(b, c)
+			i := b.tool("write_file").(Inspector).Inspect(b.context(), c)
+			if i.Answer != tt.want || !strings.Contains(i.Why, tt.why) {
+				t.Fatalf("got %+v, want %s with %q", i, tt.want, tt.why)
+			}
+			if (i.Answer == recovery.InspectionHappened) != (i.Result != nil) {
+				t.Fatalf("%+v", i)
+			}
+			if i.Result != nil && (i.Result.How != recovery.HowVerified || i.Result.Applied != recovery.AppliedYes ||
+				i.Result.Outcome != recovery.OutcomeOK || len(i.Result.Data) == 0) {
+				t.Errorf("%+v", i.Result)
+			}
+		})
+	}
+}
+
+func stat(t *testing.T, path string) os.FileInfo {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func (b *bench) carryOut(c Call) {
+	b.t.Helper()
+	if _, err := b.tool("write_file").(Caller).Call(b.context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) remove(rel string) {
+	b.t.Helper()
+	if err := os.RemoveAll(filepath.Clean(b.path(rel))); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Missing parents: whether the killed call had made them or not, the file is not there.
+func TestInspectWithMissingParents(t *testing.T) {
+	for name, made := range map[string]string{"none made": "", "one made": "x", "all made": "x/y"} {
+		b := newBench(t)
+		c, err := b.prepare("write_file", b.call("write_file", args{"path": "x/y/a", "content": "new"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(b.path(made), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		inspect := b.tool("write_file").(Inspector).Inspect
+		if i := inspect(b.context(), c); i.Answer != recovery.InspectionNotHappened && idOf(stat(t, ".")).Inode != 0 {
+			t.Errorf("%s: %+v", name, i)
+		}
+		b.carryOut(c)
+		if i := inspect(b.context(), c); i.Answer != recovery.InspectionHappened {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+}
+
+func TestInspectEdit(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one two")
+	c, err := b.prepare("edit_file", b.call("edit_file", args{"path": "a", "old": "one", "new": "1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := b.tool("edit_file")
+	if i := edit.(Inspector).Inspect(b.context(), c); i.Answer != recovery.InspectionNotHappened && idOf(stat(t, ".")).Inode != 0 {
+		t.Errorf("%+v", i)
+	}
+	if _, err := edit.(Caller).Call(b.context(), c); err != nil {
+		t.Fatal(err)
+	}
+	i := edit.(Inspector).Inspect(b.context(), c)
+	if i.Answer != recovery.InspectionHappened || i.Result.Content != "edited a: 1 replacement, now 5 bytes (seen after an interruption)" {
+		t.Errorf("%+v", i)
+	}
+	c.Before = nil
+	if i := edit.(Inspector).Inspect(b.context(), c); i.Answer != recovery.InspectionUnclear {
+		t.Errorf("without evidence: %+v", i)
+	}
+}
