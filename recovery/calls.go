@@ -145,6 +145,9 @@ func (c *Call) fits(b CallSettled) error {
 		if r.How != HowTold || r.Outcome == OutcomeUnknown && c.again == 0 {
 			return errors.New("a result of a call that was never started")
 		}
+		if c.again != 0 && r.Outcome != OutcomeUnknown {
+			return errors.New("its first attempt may have happened, so its outcome is unknown")
+		}
 		return nil
 	}
 	if b.Attempt != c.Attempt {

@@ -11,7 +11,8 @@ func (s *State) beforeStart(c *Call) Action {
 	case c.Denied != "":
 		return told(c, OutcomeDenied, c.Denied)
 	case c.Question != nil && c.Reply != nil:
-		return settle(c, Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowTold, Content: *c.Reply})
+		r := Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowTold, Content: *c.Reply}
+		return Record{[]Body{CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r}}}
 	case c.Question != nil:
 		return open(*c.Question, c)
 	case decision == DecisionDeny:
@@ -119,20 +120,19 @@ func (s *State) spared(c *Call) Action {
 	return Record{facts}
 }
 
-// told settles a call that does not run. One that an earlier owner began may have happened all the same.
-func told(c *Call, o Outcome, why string) Record {
+// NotRun settles a call that does not run, with the outcome and the reason that the model is told. One that an earlier owner
+// began and meant to run again may have happened all the same: its outcome is unknown, whatever is given here.
+func NotRun(c *Call, o Outcome, why string) Body {
 	r := Result{Outcome: o, Applied: AppliedNo, How: HowTold, Content: "not executed: " + why}
 	if c.again != 0 {
 		r.Outcome, r.Applied = OutcomeUnknown, AppliedUnknown
 		r.Content = fmt.Sprintf("outcome unknown: %s was started at %s and its result was lost. It was not repeated: %s",
 			c.Tool, stamp(c.StartedAt), why)
 	}
-	return settle(c, r)
+	return CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r}
 }
 
-func settle(c *Call, r Result) Record {
-	return Record{[]Body{CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r}}}
-}
+func told(c *Call, o Outcome, why string) Record { return Record{[]Body{NotRun(c, o, why)}} }
 
 func open(q Question, c *Call) Record {
 	r := Request{Question: q}

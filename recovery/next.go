@@ -144,7 +144,7 @@ func (s *State) stop() Action {
 		facts = append(facts, RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason})
 	}
 	for _, c := range s.Unsettled() {
-		facts = append(facts, told(c, OutcomeSkipped, why.Reason).Facts...)
+		facts = append(facts, NotRun(c, OutcomeSkipped, why.Reason))
 	}
 	if t := s.current(); !t.done() {
 		facts = append(facts, s.checkpoint(t))

@@ -1,0 +1,210 @@
+package recovery
+
+import "fmt"
+
+// checker reads a journal with eyes of its own: it knows nothing of State, and says when a journal holds what no run may do.
+type checker struct {
+	calls    map[Place]*watched
+	request  *Request
+	stopping bool
+	mode     Mode
+	authored bool
+	others   map[string]Unknown
+	ruled    bool // a person settled the other run's call from here
+	over     bool
+}
+
+type watched struct {
+	Proposal
+	mode      Mode
+	started   bool
+	settled   bool
+	attempts  int
+	unknown   bool
+	verdict   Verdict // since the last start
+	yes       bool    // to the permission, or to run it once more
+	runAnyway bool    // a person saw the twin and said to run
+}
+
+func newChecker() *checker {
+	return &checker{calls: map[Place]*watched{}, others: map[string]Unknown{}}
+}
+
+func (k *checker) call(p Place) *watched { return k.calls[Place{Turn: p.Turn, Index: p.Index}] }
+
+// see reads one fact and says what is wrong with it; "" when nothing is.
+func (k *checker) see(e Event) string {
+	if _, ruled := e.Body.(CallRuled); k.over && !ruled {
+		return fmt.Sprintf("%s after the end", e.Body.Kind())
+	}
+	switch b := e.Body.(type) {
+	case RunCreated:
+		k.mode, k.authored = b.Mode, b.Authored
+	case RunClaimed:
+		if b.Mode != "" {
+			k.mode = b.Mode
+		}
+		k.others = map[string]Unknown{}
+		for _, u := range b.Unknown {
+			if !k.ruled { // the other run may not have heard of it yet
+				k.others[u.ID] = u
+			}
+		}
+	case RunStopping:
+		k.stopping = true
+	case RunCompleted, RunFailed, RunCancelled:
+		k.over = true
+		return k.ended()
+	case ModelAnswered:
+		for i, p := range b.Calls {
+			k.calls[Place{Turn: e.Turn, Index: i}] = &watched{Proposal: p, mode: k.mode}
+		}
+	case RequestOpened:
+		if k.request != nil {
+			return "a second open request"
+		}
+		k.request = &b.Request
+		return k.nothingFlies("a question")
+	case RequestAnswered:
+		k.reply(b)
+	case RequestClosed:
+		k.request = nil
+	default:
+		return k.seeCall(e)
+	}
+	return ""
+}
+
+func (k *checker) seeCall(e Event) string {
+	switch b := e.Body.(type) {
+	case CallJudged:
+		k.call(b.Place).verdict = b.Verdict
+	case CallStarted:
+		return k.starts(k.call(b.Place), b)
+	case CallSettled:
+		c := k.call(b.Place)
+		if c.settled {
+			return fmt.Sprintf("call %s has two results", b.Place)
+		}
+		if c.started && c.verdict == VerdictAgain && c.Effect != EffectRead && b.Result.Applied == AppliedNo {
+			return fmt.Sprintf("call %s may have happened and is told as not executed", b.Place)
+		}
+		c.settled, c.unknown = true, b.Result.Outcome == OutcomeUnknown
+	case CallRuled:
+		if b.Word != WordHappened {
+			return ""
+		}
+		if b.Run != "" {
+			k.ruled = true
+			delete(k.others, "c-old")
+		} else {
+			k.call(b.Place).unknown = false
+		}
+	case ApprovalVoided:
+		c := k.call(b.Place)
+		c.yes, c.runAnyway = false, false
+	}
+	return ""
+}
+
+func (k *checker) starts(c *watched, b CallStarted) string {
+	at := b.Place
+	switch {
+	case k.stopping:
+		return fmt.Sprintf("call %s starts in a run that is to end", at)
+	case k.request != nil:
+		return fmt.Sprintf("call %s starts while a question is open", at)
+	case c.settled:
+		return fmt.Sprintf("call %s starts after its result", at)
+	case c.Invalid != "" || c.Question != nil || c.Decision == DecisionDeny:
+		return fmt.Sprintf("call %s must not run and starts", at)
+	case c.Decision == DecisionAsk && !c.yes:
+		return fmt.Sprintf("call %s starts without its yes", at)
+	case !k.permits(c):
+		return fmt.Sprintf("call %s starts in mode %s without a yes", at, k.mode)
+	case b.Attempt != c.attempts+1:
+		return fmt.Sprintf("call %s: attempt %d after %d", at, b.Attempt, c.attempts)
+	case c.attempts > 0 && c.verdict != VerdictRun && (c.verdict != VerdictAgain || c.Effect != EffectRead && !c.RetrySafe):
+		return fmt.Sprintf("call %s starts again without a verdict that allows it (%s)", at, c.verdict)
+	case k.hasTwin(c) && !c.runAnyway:
+		return fmt.Sprintf("call %s starts although the same call's outcome is unknown", at)
+	}
+	if c.Effect != EffectRead {
+		if wrong := k.nothingFlies("call " + at.String()); wrong != "" {
+			return wrong
+		}
+	}
+	for p, d := range k.calls {
+		if d != c && d.started && !d.settled && d.verdict == "" && d.Effect != EffectRead {
+			return fmt.Sprintf("call %s starts beside call %s", at, p)
+		}
+		if p.Turn == at.Turn && p.Index < at.Index && !d.settled && (d.Effect != EffectRead || c.Effect != EffectRead) {
+			return fmt.Sprintf("call %s starts before call %s", at, p)
+		}
+	}
+	c.started, c.attempts, c.verdict = true, b.Attempt, ""
+	return ""
+}
+
+// permits says whether a mode that was tightened since still lets the call run.
+func (k *checker) permits(c *watched) bool {
+	if c.Effect == EffectRead || k.mode == c.mode {
+		return true
+	}
+	if k.mode == ModePlan {
+		return false
+	}
+	return c.yes || k.authored || k.mode == ModeYolo || k.mode == ModeAuto && c.Effect == EffectWriteLocal
+}
+
+func (k *checker) hasTwin(c *watched) bool {
+	for _, d := range k.calls {
+		if d != c && d.unknown && d.Fingerprint == c.Fingerprint && d.Tool == c.Tool {
+			return true
+		}
+	}
+	for _, u := range k.others {
+		if u.Fingerprint == c.Fingerprint && u.Tool == c.Tool {
+			return true
+		}
+	}
+	return false
+}
+
+// nothingFlies says what is under way while something else is to begin that must be alone.
+func (k *checker) nothingFlies(what string) string {
+	for p, d := range k.calls {
+		if d.started && !d.settled && d.verdict != VerdictRun && d.verdict != VerdictAgain {
+			return fmt.Sprintf("%s while call %s is under way", what, p)
+		}
+	}
+	return ""
+}
+
+func (k *checker) reply(b RequestAnswered) {
+	r := k.request
+	k.request = nil
+	if r.Call == nil {
+		return
+	}
+	c, text := k.call(*r.Call), string(b.Answer)
+	switch r.Kind {
+	case RequestPermission:
+		c.yes = text == "true"
+	case RequestTwin:
+		c.runAnyway = text == `"run"`
+		c.yes = c.runAnyway
+	}
+}
+
+func (k *checker) ended() string {
+	for p, c := range k.calls {
+		if !c.settled {
+			return fmt.Sprintf("the run ends and call %s has no result", p)
+		}
+	}
+	if k.request != nil {
+		return "the run ends and a question is open"
+	}
+	return ""
+}

@@ -1,0 +1,427 @@
+package recovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// sim is a host and a world that are made of choices: which answers the model gives, how calls end, where the owner dies,
+// what is found afterwards, what people say. It drives a run through the package as a host would, one fact at a time, so
+// that an owner can die between any two of them.
+type sim struct {
+	pick  func(n int, what string) int // a choice from 0 to n-1; 0 is the harmless one
+	next  func(*State) Action
+	judge func(*Call, *Request, Evidence) Judgement
+
+	s      *State
+	events []Event
+	check  *checker
+	now    time.Time
+	rough  int              // so many steps may still go wrong; then the environment behaves
+	turns  int              // after so many answers the model is done
+	world  map[Place]*deeds // what really happened, by turn and index
+	flying map[Place]bool   // calls that act inside the owner, or are attached to
+	asked  int
+	others []Unknown // what an earlier run of the thread left unknown
+	wrong  string    // the first thing that must not be
+}
+
+// deeds is what one call did to the world.
+type deeds struct {
+	tool    string
+	effects int
+	fate    fate // of the present attempt
+}
+
+type fate int
+
+const (
+	fateNever   fate = iota // it did nothing, and there is proof
+	fateRunning             // its process goes on without the host
+	fateEnded               // its process ended and left its record
+	fateDid                 // it did what it does, and there is no record
+	fateDidNot              // it did nothing, and there is no record
+)
+
+func newSim(pick func(int, string) int) *sim {
+	m := &sim{
+		pick: pick, next: Next, judge: Judge, s: &State{}, check: newChecker(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		world: map[Place]*deeds{}, flying: map[Place]bool{},
+	}
+	return m
+}
+
+// live carries one run from its creation to its end.
+func (m *sim) live() {
+	m.rough, m.turns = m.pick(120, "rough steps"), 1+m.pick(6, "turns")
+	mode := Modes()[3-m.pick(4, "mode")]
+	m.add(RunCreated{
+		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: mode,
+		Limits: Limits{MaxTurns: m.pick(4, "limit")}, Authored: m.pick(4, "authored") == 1,
+	})
+	if m.pick(4, "inherit") == 1 {
+		m.others = []Unknown{{
+			Run: "r-0", ID: "c-old", Place: Place{Turn: 2, Attempt: 1}, Tool: "post", Fingerprint: "post:a", Alive: m.pick(2, "alive") == 1,
+		}}
+	}
+	m.drive(600)
+}
+
+// drive goes on until the run is done, and says that it is stuck after so many steps.
+func (m *sim) drive(steps int) {
+	for range steps {
+		if m.wrong != "" {
+			return
+		}
+		if m.rough > 0 {
+			m.rough--
+			m.disturb()
+		}
+		if _, done := m.step().(Done); done || m.wrong != "" {
+			return
+		}
+	}
+	m.fail("stuck: %s, next is %s", m.s.Status, sayAction(m.next(m.s)))
+}
+
+func (m *sim) fail(format string, args ...any) {
+	if m.wrong == "" {
+		m.wrong = fmt.Sprintf(format, args...)
+	}
+}
+
+func (m *sim) add(b Body) bool {
+	turn := len(m.s.Turns)
+	switch b.(type) {
+	case ModelRequested, ModelAnswered:
+		turn++
+	}
+	m.now = m.now.Add(time.Second)
+	e := Event{Seq: m.s.Seq + 1, Turn: turn, Time: m.now, Body: b}
+	if err := m.s.Apply(e); err != nil {
+		m.fail("a fact that the host had reason to record is refused: %v", err)
+		return false
+	}
+	m.events = append(m.events, e)
+	if err := m.check.see(e); err != "" {
+		m.fail("fact %d: %s", e.Seq, err)
+	}
+	return true
+}
+
+// disturb lets something happen that the owner did not choose.
+func (m *sim) disturb() {
+	switch m.pick(12, "disturbance") {
+	case 1:
+		m.crash()
+	case 5, 6, 7, 8:
+		if len(m.flying) > 0 {
+			m.crash()
+		}
+	case 3:
+		if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
+			why := []Stop{StopCancelled, StopDeadline, StopPanic}[m.pick(3, "why")]
+			if m.pick(6, "stop") == 1 {
+				m.add(RunStopping{Why: why, By: "ana", Reason: "it shall end"})
+			}
+		}
+	case 4:
+		if unknown := m.s.UnknownCalls(); len(unknown) > 0 && m.s.Status != StatusQueued {
+			c := unknown[m.pick(len(unknown), "which")]
+			m.add(CallRuled{Place: c.Place, Word: []Word{WordHappened, WordLeave}[m.pick(2, "word")], By: "ana"})
+		}
+	}
+}
+
+// crash ends the owner. What it was doing comes to one of the ends that are possible for the tool.
+func (m *sim) crash() {
+	for _, at := range m.inFlight() {
+		d := m.world[at]
+		switch d.tool {
+		case "shell":
+			if d.fate == fateRunning {
+				d.fate = []fate{fateRunning, fateEnded, fateDid}[m.pick(3, "fate")]
+			} else {
+				d.fate = []fate{fateNever, fateRunning, fateEnded, fateDid, fateDidNot}[m.pick(5, "fate")]
+			}
+		default:
+			d.fate = []fate{fateDidNot, fateDid}[m.pick(2, "fate")]
+		}
+		if d.fate == fateDid || d.fate == fateEnded {
+			d.effects++
+		}
+		delete(m.flying, at)
+	}
+	if m.s.Status == StatusRunning && m.pick(3, "mark") > 0 {
+		m.add(RunInterrupted{Cause: []Cause{CauseCrash, CauseShutdown}[m.pick(2, "cause")]})
+	}
+	if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
+		m.claim()
+	}
+}
+
+// inFlight lists what flies, always in the same order, so that the same choices make the same history.
+func (m *sim) inFlight() []Place {
+	return slices.SortedFunc(maps.Keys(m.flying), func(a, b Place) int { return cmp.Compare(a.Index, b.Index) })
+}
+
+func (m *sim) claim() {
+	b := RunClaimed{Epoch: m.s.Epoch + 1, PID: 1, Unknown: slices.Clone(m.others)}
+	if m.rough > 0 && m.pick(8, "tighten") == 1 {
+		b.Mode = Modes()[m.pick(1+strictness(m.s.Mode), "mode")]
+	}
+	m.add(b)
+	if m.pick(8, "changed since") == 1 {
+		m.add(RunNoted{Text: "the tools of this binary differ"})
+	}
+}
+
+func (m *sim) step() Action {
+	action := m.next(m.s)
+	switch a := action.(type) {
+	case Record:
+		for _, b := range a.Facts {
+			if o, ok := b.(RequestOpened); ok {
+				b = m.request(o)
+			}
+			if r, ok := b.(CallRuled); ok && r.Run != "" && m.pick(2, "passed on") == 0 {
+				m.others = nil
+			}
+			if !m.add(b) || m.rough > 0 && m.pick(10, "between facts") == 1 {
+				break
+			}
+		}
+	case Claim:
+		m.claim()
+	case Start:
+		m.start(a.Calls)
+	case Recover:
+		c := a.Calls[m.pick(len(a.Calls), "which")]
+		for _, b := range m.judge(c, m.s.Open, m.evidence(c)).Facts(c) {
+			m.add(b)
+			if m.rough > 0 && m.pick(10, "in recovery") == 1 {
+				m.crash()
+				break
+			}
+		}
+		if c.Phase == PhaseStarted && c.Judged == VerdictAttach {
+			m.flying[key(c)] = true
+		}
+	case Await:
+		if len(a.Calls) > 0 {
+			m.finish(a.Calls[m.pick(len(a.Calls), "which")], false)
+		}
+	case StopCalls:
+		m.finish(a.Calls[m.pick(len(a.Calls), "which")], true)
+	case CallModel:
+		m.answer()
+	case AskPerson:
+		m.say(a.Request)
+	}
+	return action
+}
+
+func key(c *Call) Place { return Place{Turn: c.Turn, Index: c.Index} }
+
+func (m *sim) request(o RequestOpened) RequestOpened {
+	m.asked++
+	o.Request.ID, o.Request.Opened, o.Request.Binding = fmt.Sprintf("p-%d", m.asked), m.now, "bound"
+	return o
+}
+
+func (m *sim) start(calls []*Call) {
+	for _, c := range calls {
+		if c.Approved != "" && m.rough > 0 && m.pick(8, "void") == 1 {
+			m.add(ApprovalVoided{Place: c.Place, Reason: "the folder changed"})
+			return
+		}
+		if m.rough > 0 && m.pick(12, "cannot be prepared") == 1 {
+			m.add(NotRun(c, OutcomeError, "its folder is gone"))
+			return
+		}
+		at := c.Place
+		at.Attempt++
+		if !m.add(CallStarted{Place: at, Binding: c.Approved}) {
+			return
+		}
+		m.begin(c)
+		if m.rough > 0 && m.pick(10, "between starts") == 1 {
+			m.crash()
+			return
+		}
+	}
+}
+
+// begin has the call act. It may have acted before only where that does no harm.
+func (m *sim) begin(c *Call) {
+	d := m.world[key(c)]
+	if d == nil {
+		d = &deeds{tool: c.Tool}
+		m.world[key(c)] = d
+	}
+	if d.fate == fateRunning || d.effects > 0 && c.Effect != EffectRead && !c.RetrySafe {
+		m.fail("call %s acts a second time: it has acted %d times", c.Place, d.effects)
+	}
+	d.fate = fateDidNot
+	m.flying[key(c)] = true
+}
+
+// evidence is what can truly be found of a lost call, sometimes less.
+func (m *sim) evidence(c *Call) Evidence {
+	e := Evidence{ToolKnown: true, Restored: true, EffectNow: c.Effect, RetryNow: c.RetrySafe}
+	if m.rough > 0 {
+		e.ToolKnown, e.Restored = m.pick(8, "tool gone") != 1, m.pick(8, "arguments lost") != 1
+		e.RetryNow = c.RetrySafe && m.pick(4, "not safe any more") != 1
+	}
+	d := m.world[key(c)]
+	if d == nil {
+		return e // a journal that was cut: nothing is known about the world
+	}
+	ok := Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "done"}
+	switch {
+	case !e.ToolKnown:
+	case d.tool == "shell":
+		m.sight(d, &e, ok)
+	case d.tool == "write" && m.pick(4, "someone else wrote") == 1:
+		e.Looked = Inspection{Answer: InspectionUnclear}
+	case d.tool == "write" && d.fate == fateDid:
+		e.Looked = Inspection{Answer: InspectionHappened, Result: &ok}
+	case d.tool == "write":
+		e.Looked = Inspection{Answer: InspectionNotHappened}
+	}
+	return e
+}
+
+// sight is what a runner's files say.
+func (m *sim) sight(d *deeds, e *Evidence, ok Result) {
+	if d.fate == fateRunning && m.pick(3, "ended since") == 1 {
+		d.fate = fateEnded
+		d.effects++
+	}
+	switch d.fate {
+	case fateNever:
+		e.Process.State = ProcessNever
+	case fateRunning:
+		e.Process.State = ProcessRunning
+	case fateEnded:
+		e.Process.State, e.Process.Result = ProcessEnded, &ok
+	case fateDid, fateDidNot:
+		e.Process.State = ProcessLost
+	}
+}
+
+// finish ends a call under its owner.
+func (m *sim) finish(c *Call, stopped bool) {
+	d := m.world[key(c)]
+	r := Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: "done"}
+	if c.Judged == VerdictAttach {
+		r.How = HowAttached
+	}
+	end := 0
+	if m.rough > 0 || stopped {
+		end = m.pick(4, "end")
+	}
+	switch end {
+	case 1:
+		r.Outcome, r.Content = OutcomeError, "exit status 1"
+	case 2, 3:
+		if c.Effect != EffectRead {
+			r.Outcome, r.Applied, r.Content = OutcomeUnknown, AppliedUnknown, "stopped on its way"
+		}
+	}
+	if d != nil {
+		if end != 3 {
+			d.effects++
+		}
+		d.fate = fateEnded
+	}
+	delete(m.flying, key(c))
+	m.add(CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+}
+
+// answer is the model's: a few calls, or the end.
+func (m *sim) answer() {
+	m.turns--
+	b := ModelAnswered{Blocks: []Block{{Kind: BlockText, Text: "I act."}}, Stop: AnswerCalls}
+	for i := range m.pick(5, "calls") {
+		if m.turns >= 0 {
+			b.Calls = append(b.Calls, m.proposal(i))
+		}
+	}
+	if len(b.Calls) == 0 {
+		b.Stop = []AnswerStop{AnswerEnd, AnswerFailed}[m.pick(2, "end")]
+	}
+	m.add(b)
+}
+
+func (m *sim) proposal(i int) Proposal {
+	tool := []string{"read", "shell", "write", "post", "put", "ask"}[m.pick(6, "tool")]
+	what := []string{"a", "b"}[m.pick(2, "what")]
+	p := Proposal{
+		ID: fmt.Sprintf("c-%d-%d", len(m.s.Turns)+1, i), Tool: tool, Args: json.RawMessage(`{ "what": "` + what + `" }`),
+		Fingerprint: tool + ":" + what, Effect: EffectWriteExternal, Decision: DecisionAllow,
+	}
+	switch tool {
+	case "read":
+		p.Effect = EffectRead
+	case "write":
+		p.Effect = EffectWriteLocal
+	case "put":
+		p.RetrySafe = true
+	case "ask":
+		p.Effect = EffectWriteLocal
+		p.Question = &Question{Kind: RequestConfirm, Message: "go on?", Schema: json.RawMessage(schemaYesNo)}
+		return p
+	}
+	if m.pick(10, "invalid") == 1 {
+		p.Invalid = "arguments do not fit"
+	}
+	p.Decision, p.Why = permitted(m.s, p.Effect)
+	if m.pick(8, "rule asks") == 1 {
+		p.Decision = DecisionAsk
+	}
+	return p
+}
+
+// permitted is the rule of the modes.
+func permitted(s *State, e Effect) (Decision, string) {
+	switch {
+	case e == EffectRead:
+		return DecisionAllow, ""
+	case s.Mode == ModePlan:
+		return DecisionDeny, "plan only reads"
+	case s.Created.Authored, s.Mode == ModeYolo, s.Mode == ModeAuto && e == EffectWriteLocal:
+		return DecisionAllow, ""
+	}
+	return DecisionAsk, "it changes something"
+}
+
+// say is what people make of a question.
+func (m *sim) say(r *Request) {
+	if m.rough > 0 {
+		switch m.pick(6, "the question is") {
+		case 1: // left open by its owner; another looks after it
+			m.crash()
+			return
+		case 2:
+			m.add(RequestClosed{ID: r.ID, Status: []string{"expired", "cancelled"}[m.pick(2, "how")], Reason: "nobody answered"})
+			return
+		case 3: // answered while nobody drives the run
+			m.add(RunInterrupted{Cause: CauseAnswered})
+			m.claim()
+			return
+		}
+	}
+	answers := []string{"true", "false"}
+	if len(r.Choices) == 3 || r.Kind == RequestTwin {
+		answers = nil
+		for _, c := range r.Choices {
+			answers = append(answers, fmt.Sprintf("%q", c))
+		}
+	}
+	m.add(RequestAnswered{ID: r.ID, Answer: json.RawMessage(answers[m.pick(len(answers), "answer")]), By: "ana"})
+}
