@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -112,25 +113,30 @@ func (s *Store) blobPath(hash []byte) string {
 	return filepath.Join(s.dir, blobsName, name[:2], name)
 }
 
-// open gives back the bytes of a blob after comparing them with their hash.
+// open gives back the bytes of a blob after comparing them with their hash. What does not match is a damage.
 func (s *Store) open(hash []byte, size int64, encoding string, data []byte) ([]byte, error) {
+	name := hex.EncodeToString(hash)
 	switch encoding {
 	case encodingPlain:
 	case encodingDeflate:
 		var err error
 		if data, err = inflate(data, size); err != nil {
-			return nil, fmt.Errorf("body %x: %w", hash[:6], err)
+			return nil, damage{fmt.Sprintf("its body %.12s cannot be unpacked: %v", name, err)}
 		}
 	case encodingFile:
 		var err error
-		if data, err = os.ReadFile(s.blobPath(hash)); err != nil {
-			return nil, fmt.Errorf("body %x: %w", hash[:6], err)
+		data, err = os.ReadFile(s.blobPath(hash))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, damage{fmt.Sprintf("its body is missing: %s", s.blobPath(hash))}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
 		}
 	default:
-		return nil, fmt.Errorf("body %x: it is encoded as %q, which this binary does not know", hash[:6], encoding)
+		return nil, fmt.Errorf("body %.12s: it is encoded as %q, which this binary does not know", name, encoding)
 	}
 	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], hash) {
-		return nil, fmt.Errorf("body %x: its content has another hash (%x)", hash[:6], sum[:6])
+		return nil, damage{fmt.Sprintf("its body %.12s does not match its hash", name)}
 	}
 	return data, nil
 }

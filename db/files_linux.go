@@ -55,6 +55,32 @@ func checkFileSystem(dir string) error {
 	}
 }
 
+// fileSystemName names the file system where we know it.
+func fileSystemName(dir string) string {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return ""
+	}
+	switch magic := int64(st.Type) & 0xffffffff; magic {
+	case unix.EXT4_SUPER_MAGIC:
+		return "ext4"
+	case unix.XFS_SUPER_MAGIC:
+		return "xfs"
+	case unix.BTRFS_SUPER_MAGIC:
+		return "btrfs"
+	case unix.TMPFS_MAGIC:
+		return "tmpfs"
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return "overlayfs"
+	case unix.F2FS_SUPER_MAGIC:
+		return "f2fs"
+	case 0x2fc12fc1:
+		return "zfs"
+	default:
+		return unsafeFileSystems[magic]
+	}
+}
+
 // checkOwner refuses a folder in which someone else could put or replace files.
 func checkOwner(dir string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)

@@ -16,6 +16,9 @@ const keepsModes = runtime.GOOS != "windows"
 // checkFileSystem cannot tell file systems apart here; doctor says so.
 func checkFileSystem(string) error { return nil }
 
+// fileSystemName cannot tell here.
+func fileSystemName(string) string { return "" }
+
 // checkOwner refuses a folder in which others may write. Who owns it is not looked at here.
 func checkOwner(dir string, info fs.FileInfo) error {
 	if keepsModes && info.Mode().Perm()&0o022 != 0 {

@@ -14,10 +14,11 @@ import (
 )
 
 // chunk is how many facts are read at once: a reader never holds the log back for longer than that takes.
-const chunk = 1024
+const chunk = 512
 
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
-// every body with its hash; the first thing that does not match ends the reading with *CorruptError.
+// every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
+// busy with one fact, the next ones are read and decoded.
 func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
 	return func(yield func(recovery.Event, error) bool) {
 		h, err := s.Head(ctx, run)
@@ -25,25 +26,108 @@ func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[reco
 			yield(recovery.Event{}, err)
 			return
 		}
-		c := &cursor{s: s, head: h, seq: from}
+		c := &cursor{s: s, head: h, seq: max(0, from)}
 		if err := c.start(ctx); err != nil {
 			yield(recovery.Event{}, err)
 			return
 		}
-		for c.seq < h.Seq {
-			rows, err := c.rows(ctx)
-			if err != nil {
-				yield(recovery.Event{}, err)
-				return
+		ctx, stop := context.WithCancel(ctx)
+		parts := make(chan *part, 2)
+		go s.readAhead(ctx, h, c.seq, parts)
+		defer func() {
+			stop()
+			for p := range parts {
+				<-p.decoded
 			}
-			for i := range rows {
-				e, err := c.next(&rows[i])
-				if !yield(e, err) || err != nil {
-					return
-				}
+		}()
+		for p := range parts {
+			if !c.walk(p, yield) {
+				return
 			}
 		}
 	}
+}
+
+// part is a stretch of a journal, read in one go and decoded beside the reader.
+type part struct {
+	rows    []dbsqlc.Journal
+	facts   []decoded
+	err     error // instead of rows
+	decoded chan struct{}
+}
+
+type decoded struct {
+	body recovery.Body
+	hash []byte // nil when the body could not be read
+	bad  string // the body is not what was stored
+	err  error  // the body could not be read, or is not for this binary
+}
+
+// damage says that a body is not what was stored.
+type damage struct{ what string }
+
+func (d damage) Error() string { return d.what }
+
+// readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
+func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<- *part) {
+	defer close(parts)
+	for after < h.Seq {
+		p := &part{decoded: make(chan struct{})}
+		p.err = s.read(ctx, "read run "+h.Run, func(q *dbsqlc.Queries) error {
+			var err error
+			p.rows, err = q.Facts(ctx, packID(h.No, after), packID(h.No, h.Seq), chunk)
+			return err
+		})
+		if p.err == nil && len(p.rows) == 0 {
+			p.err = s.corrupt(h.Run, after+1, fmt.Sprintf("it is missing: the run has %d facts", h.Seq), nil)
+		}
+		if p.err != nil {
+			close(p.decoded)
+			parts <- p
+			return
+		}
+		after = p.rows[len(p.rows)-1].ID & maxSeq
+		go s.decodePart(ctx, p)
+		select {
+		case parts <- p:
+		case <-ctx.Done():
+			<-p.decoded
+			return
+		}
+	}
+}
+
+func (s *Store) decodePart(ctx context.Context, p *part) {
+	defer close(p.decoded)
+	p.facts = make([]decoded, len(p.rows))
+	q := dbsqlc.New(s.readers)
+	for i := range p.rows {
+		if ctx.Err() != nil {
+			return // nobody will look at it
+		}
+		p.facts[i] = s.decode(ctx, q, &p.rows[i])
+	}
+}
+
+func (s *Store) decode(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal) decoded {
+	var d decoded
+	data, hash, err := s.body(ctx, q, r)
+	if bad := (damage{}); errors.As(err, &bad) {
+		d.bad = bad.what
+		return d
+	}
+	if err != nil {
+		d.err = s.explain(err)
+		return d
+	}
+	d.hash = hash
+	kind, err := kindOf(r.Kind)
+	if err != nil {
+		d.err = err
+		return d
+	}
+	d.body, d.err = recovery.Decode(kind, int(r.V), data)
+	return d
 }
 
 // cursor walks through a run's rows and checks that they follow each other.
@@ -56,8 +140,7 @@ type cursor struct {
 
 // start finds the digest that the first row is chained to.
 func (c *cursor) start(ctx context.Context) error {
-	if c.seq <= 0 {
-		c.seq = 0
+	if c.seq == 0 {
 		return nil
 	}
 	return c.s.read(ctx, "read run "+c.head.Run, func(q *dbsqlc.Queries) error {
@@ -70,62 +153,60 @@ func (c *cursor) start(ctx context.Context) error {
 	})
 }
 
-func (c *cursor) rows(ctx context.Context) ([]dbsqlc.FactsRow, error) {
-	var rows []dbsqlc.FactsRow
-	err := c.s.read(ctx, "read run "+c.head.Run, func(q *dbsqlc.Queries) error {
-		var err error
-		rows, err = q.Facts(ctx, packID(c.head.No, c.seq), packID(c.head.No, c.head.Seq), chunk)
-		return err
-	})
-	if err == nil && len(rows) == 0 {
-		err = c.s.corrupt(c.head.Run, c.seq+1, fmt.Sprintf("it is missing: the run has %d facts", c.head.Seq), nil)
+// walk hands out a part's facts and says whether to go on.
+func (c *cursor) walk(p *part, yield func(recovery.Event, error) bool) bool {
+	<-p.decoded
+	if p.err != nil {
+		yield(recovery.Event{}, p.err)
+		return false
 	}
-	return rows, err
+	for i := range p.rows {
+		e, err := c.next(&p.rows[i], &p.facts[i])
+		if !yield(e, err) || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
-// next checks one row and decodes it.
-func (c *cursor) next(r *dbsqlc.FactsRow) (recovery.Event, error) {
-	e := recovery.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time)}
+// next checks one row.
+func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
+	e := recovery.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
 	if e.Seq != c.seq+1 {
 		return e, c.s.corrupt(c.head.Run, c.seq+1, fmt.Sprintf("it is missing: fact %d follows", e.Seq), nil)
 	}
-	body, hash, err := c.s.body(r)
-	if err != nil {
-		return e, c.s.corrupt(c.head.Run, e.Seq, err.Error(), nil)
+	if d.bad != "" {
+		return e, c.s.corrupt(c.head.Run, e.Seq, d.bad, nil)
 	}
-	want := digest(c.digest, r.ID, r.Kind, r.V, r.Turn, r.Time, hash)
+	if d.hash == nil {
+		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
+	}
+	want := digest(c.digest, r.ID, r.Kind, r.V, r.Turn, r.Time, d.hash)
 	if !bytes.Equal(want, r.Digest) {
 		return e, c.s.corrupt(c.head.Run, e.Seq, "it does not match its digest", nil)
 	}
-	kind, err := kindOf(r.Kind)
-	if err != nil {
-		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, err)
-	}
-	if e.Body, err = recovery.Decode(kind, int(r.V), body); err != nil {
-		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, err)
+	if d.err != nil {
+		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
 	}
 	c.seq, c.digest = e.Seq, want
 	return e, nil
 }
 
 // body is a row's body, wherever it lies, and its hash.
-func (s *Store) body(r *dbsqlc.FactsRow) (body, hash []byte, err error) {
+func (s *Store) body(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal) (body, hash []byte, err error) {
 	if r.BodyHash == nil {
 		sum := sha256.Sum256(r.Body)
 		return r.Body, sum[:], nil
 	}
-	if r.Encoding == nil {
-		return nil, nil, fmt.Errorf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])
+	b, err := q.GetBlob(ctx, r.BodyHash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, damage{fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
 	}
-	body, err = s.open(r.BodyHash, deref(r.Size), *r.Encoding, r.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err = s.open(b.Hash, b.Size, b.Encoding, b.Data)
 	return body, r.BodyHash, err
-}
-
-func deref(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // bodyAt decodes one fact by its key. It is compared with its own hash and digest only where it is read with its run.
@@ -137,20 +218,14 @@ func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, s
 	if err != nil {
 		return nil, err
 	}
-	f := dbsqlc.FactsRow(r)
-	data, _, err := s.body(&f)
-	if err != nil {
-		return nil, s.corrupt(run, seq, err.Error(), nil)
+	d := s.decode(ctx, q, &r)
+	if d.bad != "" {
+		return nil, s.corrupt(run, seq, d.bad, nil)
 	}
-	kind, err := kindOf(r.Kind)
-	if err != nil {
-		return nil, fmt.Errorf("run %s, fact %d: %w", run, seq, err)
+	if d.err != nil {
+		return nil, fmt.Errorf("run %s, fact %d: %w", run, seq, d.err)
 	}
-	b, err := recovery.Decode(kind, int(r.V), data)
-	if err != nil {
-		return nil, s.corrupt(run, seq, err.Error(), nil)
-	}
-	return b, nil
+	return d.body, nil
 }
 
 func (s *Store) corrupt(run string, seq int64, what string, err error) error {

@@ -3,15 +3,10 @@ INSERT INTO journal (id, turn, kind, v, time, body, body_hash, digest)
 VALUES (@id, @turn, @kind, @v, @time, @body, @body_hash, @digest);
 
 -- name: GetFact :one
-SELECT j.id, j.turn, j.kind, j.v, j.time, j.body, j.body_hash, j.digest, b.encoding, b.data, b.size
-FROM journal j LEFT JOIN blobs b ON b.hash = j.body_hash
-WHERE j.id = @id;
+SELECT * FROM journal WHERE id = @id;
 
 -- name: Facts :many
-SELECT j.id, j.turn, j.kind, j.v, j.time, j.body, j.body_hash, j.digest, b.encoding, b.data, b.size
-FROM journal j LEFT JOIN blobs b ON b.hash = j.body_hash
-WHERE j.id > @after AND j.id <= @upto
-ORDER BY j.id LIMIT @max_rows;
+SELECT * FROM journal WHERE id > @after AND id <= @upto ORDER BY id LIMIT @max_rows;
 
 -- name: GetDigest :one
 SELECT digest FROM journal WHERE id = @id;

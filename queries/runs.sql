@@ -49,14 +49,14 @@ FROM runs r LEFT JOIN journal j ON j.id = ((r.no << 24) | r.last_seq)
 WHERE r.id = @id;
 
 -- name: UnfinishedOfThread :one
-SELECT * FROM runs WHERE thread = @thread AND status IN ('queued', 'running', 'waiting', 'interrupted') LIMIT 1;
+SELECT * FROM runs WHERE thread = @thread AND ended_at IS NULL LIMIT 1;
 
 -- name: NewestRuns :many
 SELECT * FROM runs ORDER BY no DESC LIMIT @max_rows;
 
 -- name: RunsWithStatus :many
 SELECT * FROM runs INDEXED BY runs_unfinished
-WHERE status = @status AND status IN ('queued', 'running', 'waiting', 'interrupted') ORDER BY no DESC LIMIT @max_rows;
+WHERE status = @status AND ended_at IS NULL ORDER BY no DESC LIMIT @max_rows;
 
 -- name: RunsOfThread :many
 SELECT * FROM runs WHERE thread = @thread ORDER BY no;
@@ -79,6 +79,6 @@ SELECT * FROM threads ORDER BY created_at DESC LIMIT @max_rows;
 -- A waiting run whose question is no longer open has something to do.
 -- name: RunsToLookAt :many
 SELECT * FROM runs INDEXED BY runs_unfinished
-WHERE status IN ('queued', 'running', 'waiting', 'interrupted') AND (status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
+WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no;

@@ -123,35 +123,18 @@ func (q *Queries) Checkpoints(ctx context.Context, run string) ([]CheckpointsRow
 }
 
 const facts = `-- name: Facts :many
-SELECT j.id, j.turn, j.kind, j.v, j.time, j.body, j.body_hash, j.digest, b.encoding, b.data, b.size
-FROM journal j LEFT JOIN blobs b ON b.hash = j.body_hash
-WHERE j.id > ?1 AND j.id <= ?2
-ORDER BY j.id LIMIT ?3
+SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
 `
 
-type FactsRow struct {
-	ID       int64
-	Turn     int64
-	Kind     int64
-	V        int64
-	Time     int64
-	Body     []byte
-	BodyHash []byte
-	Digest   []byte
-	Encoding *string
-	Data     []byte
-	Size     *int64
-}
-
-func (q *Queries) Facts(ctx context.Context, after int64, upto int64, maxRows int64) ([]FactsRow, error) {
+func (q *Queries) Facts(ctx context.Context, after int64, upto int64, maxRows int64) ([]Journal, error) {
 	rows, err := q.query(ctx, q.factsStmt, facts, after, upto, maxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []FactsRow{}
+	items := []Journal{}
 	for rows.Next() {
-		var i FactsRow
+		var i Journal
 		if err := rows.Scan(
 			&i.ID,
 			&i.Turn,
@@ -161,9 +144,6 @@ func (q *Queries) Facts(ctx context.Context, after int64, upto int64, maxRows in
 			&i.Body,
 			&i.BodyHash,
 			&i.Digest,
-			&i.Encoding,
-			&i.Data,
-			&i.Size,
 		); err != nil {
 			return nil, err
 		}
@@ -206,28 +186,12 @@ func (q *Queries) GetDigest(ctx context.Context, id int64) ([]byte, error) {
 }
 
 const getFact = `-- name: GetFact :one
-SELECT j.id, j.turn, j.kind, j.v, j.time, j.body, j.body_hash, j.digest, b.encoding, b.data, b.size
-FROM journal j LEFT JOIN blobs b ON b.hash = j.body_hash
-WHERE j.id = ?1
+SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id = ?1
 `
 
-type GetFactRow struct {
-	ID       int64
-	Turn     int64
-	Kind     int64
-	V        int64
-	Time     int64
-	Body     []byte
-	BodyHash []byte
-	Digest   []byte
-	Encoding *string
-	Data     []byte
-	Size     *int64
-}
-
-func (q *Queries) GetFact(ctx context.Context, id int64) (GetFactRow, error) {
+func (q *Queries) GetFact(ctx context.Context, id int64) (Journal, error) {
 	row := q.queryRow(ctx, q.getFactStmt, getFact, id)
-	var i GetFactRow
+	var i Journal
 	err := row.Scan(
 		&i.ID,
 		&i.Turn,
@@ -237,9 +201,6 @@ func (q *Queries) GetFact(ctx context.Context, id int64) (GetFactRow, error) {
 		&i.Body,
 		&i.BodyHash,
 		&i.Digest,
-		&i.Encoding,
-		&i.Data,
-		&i.Size,
 	)
 	return i, err
 }

@@ -44,6 +44,17 @@ type Inbox struct {
 	ConsumedSeq *int64
 }
 
+type Journal struct {
+	ID       int64
+	Turn     int64
+	Kind     int64
+	V        int64
+	Time     int64
+	Body     []byte
+	BodyHash []byte
+	Digest   []byte
+}
+
 type Request struct {
 	No          int64
 	ID          string

@@ -292,7 +292,8 @@ func (q *Queries) NewestRequests(ctx context.Context, maxRows int64) ([]Request,
 }
 
 const openRequests = `-- name: OpenRequests :many
-SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_at, closed_at, opened_seq, consumed_seq, run, thread FROM requests WHERE status = 'open' ORDER BY no
+SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_at, closed_at, opened_seq, consumed_seq, run, thread FROM requests WHERE status = 'open' AND run_no IN (
+    SELECT q.run_no FROM pending_requests q INDEXED BY requests_one_open WHERE q.status = 'open') ORDER BY no
 `
 
 func (q *Queries) OpenRequests(ctx context.Context) ([]Request, error) {

@@ -535,7 +535,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 
 const runsToLookAt = `-- name: RunsToLookAt :many
 SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
-WHERE status IN ('queued', 'running', 'waiting', 'interrupted') AND (status IN ('queued', 'running') OR (status = 'waiting' AND NOT EXISTS (
+WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
 `
@@ -594,7 +594,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 
 const runsWithStatus = `-- name: RunsWithStatus :many
 SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
-WHERE status = ?1 AND status IN ('queued', 'running', 'waiting', 'interrupted') ORDER BY no DESC LIMIT ?2
+WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int64) ([]Run, error) {
@@ -743,7 +743,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND status IN ('queued', 'running', 'waiting', 'interrupted') LIMIT 1
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {

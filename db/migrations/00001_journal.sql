@@ -9,7 +9,7 @@ CREATE TABLE threads (
 ) STRICT;
 
 -- A run and what its journal says about it. Numbers are never used again: they are half of every journal key.
--- Times are microseconds since 1970, UTC.
+-- Times are microseconds since 1970, UTC. Lists of words are chains of OR: for IN, SQLite builds a table at every statement.
 CREATE TABLE runs (
     no          INTEGER PRIMARY KEY AUTOINCREMENT,
     id          TEXT    NOT NULL,
@@ -41,15 +41,15 @@ CREATE TABLE runs (
     CONSTRAINT runs_id CHECK (id LIKE 'r-_%'),
     CONSTRAINT runs_no CHECK (no BETWEEN 1 AND 549755813887),
     CONSTRAINT runs_last_seq CHECK (last_seq BETWEEN 0 AND 16777215),
-    CONSTRAINT runs_status CHECK (status IN ('queued', 'running', 'waiting', 'interrupted', 'completed', 'failed', 'cancelled')),
-    CONSTRAINT runs_ended CHECK ((ended_at IS NOT NULL) = (status IN ('completed', 'failed', 'cancelled')))
+    CONSTRAINT runs_status CHECK (status = 'queued' OR status = 'running' OR status = 'waiting' OR status = 'interrupted' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
+    CONSTRAINT runs_ended CHECK ((ended_at IS NOT NULL) = (status = 'completed' OR status = 'failed' OR status = 'cancelled'))
 ) STRICT;
 
 CREATE UNIQUE INDEX runs_by_id ON runs (id);
 CREATE INDEX runs_by_thread ON runs (thread);
 CREATE INDEX runs_by_folder ON runs (folder);
-CREATE INDEX runs_unfinished ON runs (status) WHERE status IN ('queued', 'running', 'waiting', 'interrupted');
-CREATE UNIQUE INDEX runs_one_unfinished ON runs (thread) WHERE status IN ('queued', 'running', 'waiting', 'interrupted');
+CREATE INDEX runs_unfinished ON runs (status) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX runs_one_unfinished ON runs (thread) WHERE ended_at IS NULL;
 
 -- One fact of one run: id is the run's number shifted left by 24 bits, plus the fact's place in the run.
 -- kind is a number that db/kinds.go names. The digest is chained to the row before.
@@ -75,7 +75,7 @@ CREATE TABLE blobs (
     encoding TEXT    NOT NULL,
     data     BLOB,
     CONSTRAINT blobs_hash CHECK (length(hash) = 32),
-    CONSTRAINT blobs_encoding CHECK (encoding IN ('plain', 'deflate', 'file')),
+    CONSTRAINT blobs_encoding CHECK (encoding = 'plain' OR encoding = 'deflate' OR encoding = 'file'),
     CONSTRAINT blobs_data CHECK ((data IS NULL) = (encoding = 'file'))
 ) STRICT;
 
@@ -100,12 +100,12 @@ CREATE TABLE tool_executions (
     started_at   INTEGER NOT NULL DEFAULT 0,
     settled_at   INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run_no, turn, idx),
-    CONSTRAINT calls_effect CHECK (effect IN ('read', 'write_local', 'write_external')),
-    CONSTRAINT calls_phase CHECK (phase IN ('proposed', 'started', 'settled')),
-    CONSTRAINT calls_outcome CHECK (outcome IN ('', 'ok', 'error', 'unknown', 'skipped', 'denied')),
-    CONSTRAINT calls_applied CHECK (applied IN ('', 'no', 'yes', 'unknown')),
-    CONSTRAINT calls_how CHECK (how IN ('', 'executed', 'attached', 'adopted', 'verified', 'told')),
-    CONSTRAINT calls_ruled CHECK (ruled IN ('', 'happened', 'run', 'leave')),
+    CONSTRAINT calls_effect CHECK (effect = 'read' OR effect = 'write_local' OR effect = 'write_external'),
+    CONSTRAINT calls_phase CHECK (phase = 'proposed' OR phase = 'started' OR phase = 'settled'),
+    CONSTRAINT calls_outcome CHECK (outcome = '' OR outcome = 'ok' OR outcome = 'error' OR outcome = 'unknown' OR outcome = 'skipped' OR outcome = 'denied'),
+    CONSTRAINT calls_applied CHECK (applied = '' OR applied = 'no' OR applied = 'yes' OR applied = 'unknown'),
+    CONSTRAINT calls_how CHECK (how = '' OR how = 'executed' OR how = 'attached' OR how = 'adopted' OR how = 'verified' OR how = 'told'),
+    CONSTRAINT calls_ruled CHECK (ruled = '' OR ruled = 'happened' OR ruled = 'run' OR ruled = 'leave'),
     CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> ''))
 ) STRICT, WITHOUT ROWID;
 
@@ -133,8 +133,8 @@ CREATE TABLE pending_requests (
     opened_seq   INTEGER NOT NULL,
     consumed_seq INTEGER,
     CONSTRAINT requests_id CHECK (id LIKE 'p-_%'),
-    CONSTRAINT requests_kind CHECK (kind IN ('ask_user', 'confirm_action', 'permission', 'twin', 'max_turns')),
-    CONSTRAINT requests_status CHECK (status IN ('open', 'resolved', 'cancelled', 'expired')),
+    CONSTRAINT requests_kind CHECK (kind = 'ask_user' OR kind = 'confirm_action' OR kind = 'permission' OR kind = 'twin' OR kind = 'max_turns'),
+    CONSTRAINT requests_status CHECK (status = 'open' OR status = 'resolved' OR status = 'cancelled' OR status = 'expired'),
     CONSTRAINT requests_answer CHECK ((answer IS NOT NULL) = (status = 'resolved')),
     CONSTRAINT requests_closed CHECK ((closed_at IS NULL) = (status = 'open')),
     CONSTRAINT requests_consumed CHECK (consumed_seq IS NULL OR status <> 'open')
@@ -168,7 +168,7 @@ CREATE TABLE inbox (
     sender       TEXT    NOT NULL DEFAULT '',
     created_at   INTEGER NOT NULL,
     consumed_seq INTEGER,
-    CONSTRAINT inbox_kind CHECK (kind IN ('cancel', 'ruling'))
+    CONSTRAINT inbox_kind CHECK (kind = 'cancel' OR kind = 'ruling')
 ) STRICT;
 
 CREATE INDEX inbox_unconsumed ON inbox (run_no) WHERE consumed_seq IS NULL;

@@ -1,0 +1,187 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"agent/db/dbsqlc"
+)
+
+// Report is what a look at the whole store finds. What journals say against their runs' rows is not part of it: the host
+// folds them.
+type Report struct {
+	Path       string
+	SQLite     string // version
+	Format     int    // user_version
+	Settings   map[string]string
+	OFDLocks   bool
+	FileSystem string // "" when it is not known
+
+	Database int64 // bytes, as are the next four
+	Log      int64
+	Ballast  int64
+	Blobs    int64 // files of bodies
+	Free     int64 // -1 when it is not known
+
+	Counts   map[string]int64 // rows of each table
+	Problems []string         // what is damaged
+	Leftover []string         // files that no row names; they do no harm
+}
+
+// tables lists what is counted and, without what can be worked out again, salvaged.
+func tables() []string {
+	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "checkpoints", "inbox"}
+}
+
+// Check looks at the database file as a whole, at settings, sizes and the files of bodies.
+func (s *Store) Check(ctx context.Context) (Report, error) {
+	r := Report{
+		Path: s.path, Settings: map[string]string{}, Counts: map[string]int64{}, OFDLocks: sqlite.OFDLockingEnabled(),
+		FileSystem: fileSystemName(s.dir), Database: sizeOf(s.path), Log: sizeOf(s.path + "-wal"),
+		Ballast: sizeOf(filepath.Join(s.dir, ballastName)), Free: -1,
+	}
+	if free, err := freeBytes(s.dir); err == nil {
+		r.Free = free
+	}
+	conn, err := s.dial(ctx, s.readers)
+	if err != nil {
+		return r, fmt.Errorf("check %s: %w", s.path, s.explain(err))
+	}
+	err = s.checkDatabase(ctx, conn, &r)
+	if err := errors.Join(err, conn.Close()); err != nil {
+		return r, fmt.Errorf("check %s: %w", s.path, s.explain(err))
+	}
+	if err := s.checkBlobs(ctx, &r); err != nil {
+		return r, fmt.Errorf("check %s: %w", s.path, err)
+	}
+	return r, nil
+}
+
+func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) error {
+	if err := conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&r.SQLite); err != nil {
+		return err
+	}
+	if err := s.pragma(ctx, conn, "user_version", &r.Format); err != nil {
+		return err
+	}
+	for _, p := range settings(true) {
+		var v string
+		if err := s.pragma(ctx, conn, p.pragma, &v); err != nil {
+			return err
+		}
+		r.Settings[p.pragma] = v
+	}
+	for _, check := range []string{"quick_check", "foreign_key_check"} {
+		rows, err := lines(ctx, conn, "PRAGMA "+check)
+		if err != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("%s: %v", check, err))
+			continue
+		}
+		for _, row := range rows {
+			if row != "ok" {
+				r.Problems = append(r.Problems, check+": "+row)
+			}
+		}
+	}
+	for _, t := range tables() {
+		var n int64
+		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t).Scan(&n); err != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("table %s cannot be counted: %v", t, err))
+			continue
+		}
+		r.Counts[t] = n
+	}
+	return nil
+}
+
+// lines reads a result's columns as one line a row.
+func lines(ctx context.Context, conn *sql.Conn, query string) (out []string, err error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			return out, err
+		}
+		words := make([]string, len(values))
+		for i, v := range values {
+			words[i] = fmt.Sprint(*v.(*any))
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out, rows.Err()
+}
+
+// checkBlobs compares the files of bodies with the rows that name them.
+func (s *Store) checkBlobs(ctx context.Context, r *Report) error {
+	var rows []dbsqlc.AllBlobsRow
+	err := s.read(ctx, "list bodies", func(q *dbsqlc.Queries) error {
+		var err error
+		rows, err = q.AllBlobs(ctx)
+		return err
+	})
+	if err != nil {
+		r.Problems = append(r.Problems, err.Error())
+		return nil // what is damaged is reported; the rest of the report stands
+	}
+	named := map[string]bool{}
+	for _, b := range rows {
+		if b.Encoding != encodingFile {
+			continue
+		}
+		name := hex.EncodeToString(b.Hash)
+		named[name] = true
+		if have := sizeOf(s.blobPath(b.Hash)); have != b.Size {
+			r.Problems = append(r.Problems, fmt.Sprintf("body %s has %d bytes and not %d", s.blobPath(b.Hash), have, b.Size))
+		}
+	}
+	root := filepath.Join(s.dir, blobsName)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return nil
+		}
+		r.Blobs += sizeOf(path)
+		if !named[d.Name()] {
+			r.Leftover = append(r.Leftover, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list bodies: %w", err)
+	}
+	return nil
+}
+
+// sizeOf is a file's size; 0 when it is not there.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,190 @@
+package db
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"modernc.org/sqlite"
+)
+
+// Salvage writes what can still be read of a damaged state folder to out: one JSON object a row, and at the end of each
+// table how many places could not be read. It reads row by row, so one damaged page costs the rows on it and no more, and
+// changes nothing. It works without Open, which a damaged file may refuse.
+func Salvage(ctx context.Context, dir string, out io.Writer) error {
+	s, err := newStore(dir, Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if err := useOFDLocks(); err != nil {
+		return err
+	}
+	c, err := sqlite.NewConnector(readDSN(s.path, s.walEmpty()))
+	if err != nil {
+		return fmt.Errorf("salvage %s: %w", s.path, err)
+	}
+	s.readers = sql.OpenDB(c)
+	err = s.salvage(ctx, out)
+	if err := errors.Join(err, s.readers.Close()); err != nil {
+		return fmt.Errorf("salvage %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// Salvage does the same for an open store.
+func (s *Store) Salvage(ctx context.Context, out io.Writer) error { return Salvage(ctx, s.dir, out) }
+
+func (s *Store) salvage(ctx context.Context, out io.Writer) error {
+	conn, err := s.readers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(out)
+	v := &salvager{s: s, conn: conn, out: json.NewEncoder(w)}
+	v.out.SetEscapeHTML(false)
+	for _, t := range []string{"threads", "runs", "journal", "blobs", "pending_requests", "inbox"} {
+		if err = v.table(ctx, t); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, w.Flush(), conn.Close())
+}
+
+type salvager struct {
+	s    *Store
+	conn *sql.Conn
+	out  *json.Encoder
+}
+
+// maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in growing steps.
+const (
+	singleSteps = 4096
+	maxStep     = int64(1) << 40
+)
+
+// table writes a table's rows in the order of their keys and steps over what cannot be read.
+func (v *salvager) table(ctx context.Context, name string) error {
+	key, step := int64(0), int64(1)
+	read, lost := 0, 0
+	var first error
+	for step < maxStep {
+		row, next, err := v.row(ctx, name, key)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			first = errors.Join(first, errIf(first == nil, err))
+			lost++
+			key += step
+			if lost%singleSteps == 0 {
+				step *= 2
+			}
+			continue
+		}
+		read++
+		key, step = next, 1
+		if err := v.out.Encode(row); err != nil {
+			return err
+		}
+	}
+	end := map[string]any{"table": name, "rows": read, "unreadable": lost}
+	if first != nil {
+		end["error"] = first.Error()
+	}
+	return v.out.Encode(end)
+}
+
+func errIf(yes bool, err error) error {
+	if yes {
+		return err
+	}
+	return nil
+}
+
+// row reads the first row beyond a key. The names of tables are our own.
+func (v *salvager) row(ctx context.Context, table string, after int64) (row map[string]any, key int64, err error) {
+	rows, err := v.conn.QueryContext(ctx, "SELECT rowid, * FROM "+table+" WHERE rowid > ?1 ORDER BY rowid LIMIT 1", after)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if !rows.Next() {
+		return nil, 0, errors.Join(rows.Err(), errIf(rows.Err() == nil, sql.ErrNoRows))
+	}
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, 0, err
+	}
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(any)
+	}
+	values[0] = &key
+	if err := rows.Scan(values...); err != nil {
+		return nil, 0, err
+	}
+	row = map[string]any{"table": table}
+	for i, c := range columns[1:] {
+		row[c] = *values[i+1].(*any)
+	}
+	v.explain(table, row)
+	for c, value := range row {
+		row[c] = readable(value)
+	}
+	return row, key, nil
+}
+
+// explain adds what the packed columns mean.
+func (v *salvager) explain(table string, row map[string]any) {
+	if table == "blobs" {
+		v.blob(row)
+	}
+	for _, c := range []string{"digest", "body_hash", "hash"} {
+		if b, ok := row[c].([]byte); ok {
+			row[c] = hex.EncodeToString(b)
+		}
+	}
+	if table != "journal" {
+		return
+	}
+	id, _ := row["id"].(int64)
+	row["run_no"], row["seq"] = id>>seqBits, id&maxSeq
+	number, _ := row["kind"].(int64)
+	if k, err := kindOf(number); err == nil {
+		row["kind"] = k
+	}
+	if b, ok := row["body"].([]byte); ok && json.Valid(b) {
+		row["body"] = json.RawMessage(b)
+	}
+}
+
+// blob unpacks a body where it matches its hash. What is of another type than it should be counts as empty.
+func (v *salvager) blob(row map[string]any) {
+	hash, _ := row["hash"].([]byte)
+	encoding, _ := row["encoding"].(string)
+	size, _ := row["size"].(int64)
+	data, _ := row["data"].([]byte)
+	whole, err := v.s.open(hash, size, encoding, data)
+	if err != nil {
+		row["damaged"] = err.Error()
+		return
+	}
+	row["data"], row["encoding"] = whole, encodingPlain
+}
+
+// readable is text where the bytes are text; other bytes are written in base 64.
+func readable(v any) any {
+	if b, ok := v.([]byte); ok && utf8.Valid(b) {
+		return string(b)
+	}
+	return v
+}

@@ -1,0 +1,282 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"agent/recovery"
+)
+
+// Every state stands once in Go and once in SQL; here both are compared.
+func TestStatesAgree(t *testing.T) {
+	list := func(from any) []string {
+		words := strings.Fields(strings.Trim(fmt.Sprint(from), "[]"))
+		slices.Sort(words)
+		return words
+	}
+	want := map[string][]string{
+		"runs_status":     list(recovery.Statuses()),
+		"calls_effect":    list([]recovery.Effect{recovery.EffectRead, recovery.EffectWriteLocal, recovery.EffectWriteExternal}),
+		"calls_phase":     list([]recovery.Phase{recovery.PhaseProposed, recovery.PhaseStarted, recovery.PhaseSettled}),
+		"calls_outcome":   list([]recovery.Outcome{recovery.OutcomeOK, recovery.OutcomeError, recovery.OutcomeUnknown, recovery.OutcomeSkipped, recovery.OutcomeDenied}),
+		"calls_applied":   list([]recovery.Applied{recovery.AppliedNo, recovery.AppliedYes, recovery.AppliedUnknown}),
+		"calls_how":       list([]recovery.How{recovery.HowExecuted, recovery.HowAttached, recovery.HowAdopted, recovery.HowVerified, recovery.HowTold}),
+		"calls_ruled":     list([]recovery.Word{recovery.WordHappened, recovery.WordRun, recovery.WordLeave}),
+		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns}),
+		"requests_status": list(RequestStatuses()),
+		"inbox_kind":      list(MessageKinds()),
+		"blobs_encoding":  list([]string{encodingPlain, encodingDeflate, encodingFile}),
+	}
+	got := map[string][]string{}
+	named := regexp.MustCompile(`CONSTRAINT (\w+) CHECK \((\w+ = '\w*'(?: OR \w+ = '\w*')*)\)`)
+	for _, text := range schemaTexts(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			for _, w := range regexp.MustCompile(`'(\w*)'`).FindAllStringSubmatch(m[2], -1) {
+				if w[1] != "" {
+					got[m[1]] = append(got[m[1]], w[1])
+				}
+			}
+			slices.Sort(got[m[1]])
+		}
+	}
+	for name, words := range want {
+		if !slices.Equal(got[name], words) {
+			t.Errorf("%s: SQL knows %q, Go knows %q", name, got[name], words)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("SQL has %d lists of states, this test knows %d", len(got), len(want))
+	}
+}
+
+func schemaTexts(t *testing.T) []string {
+	t.Helper()
+	s := openStore(t, stateDir(t))
+	rows, err := s.readers.Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Every table is STRICT and every check has a name.
+func TestTablesAreStrict(t *testing.T) {
+	for _, text := range schemaTexts(t) {
+		if strings.HasPrefix(text, "CREATE TABLE") && !strings.Contains(text, "sqlite_sequence") && !strings.Contains(text, ") STRICT") {
+			t.Errorf("not STRICT: %s", text)
+		}
+		if n, named := strings.Count(text, "CHECK ("), strings.Count(text, "CONSTRAINT "); n != named {
+			t.Errorf("%d checks and %d names in: %s", n, named, text)
+		}
+	}
+}
+
+// A kind without a number could not be written; two kinds with one number could not be told apart.
+func TestKindsHaveNumbers(t *testing.T) {
+	seen := map[int64]recovery.Kind{}
+	for _, k := range recovery.Kinds() {
+		n, err := numberOf(k)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if other, twice := seen[n]; twice {
+			t.Errorf("%s and %s have the number %d", k, other, n)
+		}
+		seen[n] = k
+		if back, err := kindOf(n); err != nil || back != k {
+			t.Errorf("%d is %s, and back %s (%v)", n, k, back, err)
+		}
+	}
+	// What is on disks already. A line may be added and never changed.
+	for n, k := range []string{1: "run.created", 2: "run.claimed", 3: "run.interrupted", 4: "run.noted", 5: "run.stopping", 6: "run.completed",
+		7: "run.failed", 8: "run.cancelled", 9: "model.requested", 10: "model.answered", 11: "call.judged", 12: "call.started",
+		13: "call.settled", 14: "call.ruled", 15: "approval.voided", 16: "request.opened", 17: "request.answered", 18: "request.closed",
+		19: "turn.settled"} {
+		if n > 0 && string(kindNames[n]) != k {
+			t.Errorf("number %d was %s and is %s", n, k, kindNames[n])
+		}
+	}
+	if _, err := kindOf(int64(len(kindNames))); err == nil {
+		t.Error("a number beyond the last one has a kind")
+	}
+}
+
+func TestMigrationsAreCounted(t *testing.T) {
+	list, err := loadMigrations(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != knownSchema {
+		t.Errorf("there are %d migrations and knownSchema is %d", len(list), knownSchema)
+	}
+	for _, m := range list {
+		text, err := fs.ReadFile(migrations, "migrations/"+m.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "DROP") && strings.Contains(m.up, "DROP") {
+			t.Errorf("%s drops something on the way up", m.name)
+		}
+	}
+}
+
+// The generated code of a query can be wrong without an error (parameters that bind nothing, or the wrong value), so each
+// is prepared on a real file and looked at.
+func TestEveryQueryPrepares(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	queries := generated(t)
+	if len(queries) < 40 {
+		t.Fatalf("only %d generated queries were found", len(queries))
+	}
+	for name, text := range queries {
+		st, err := s.readers.PrepareContext(context.Background(), text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+		body := text[strings.Index(text, "\n"):]
+		if strings.Contains(body, "@") || strings.Contains(body, "sqlc.") || strings.Contains(body, "SLICE:") {
+			t.Errorf("%s has a parameter that was not replaced:\n%s", name, text)
+		}
+		if regexp.MustCompile(`\?([^0-9]|$)`).MatchString(body) {
+			t.Errorf("%s has a parameter without a number:\n%s", name, text)
+		}
+	}
+}
+
+func generated(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	files, err := filepath.Glob("dbsqlc/*.sql.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || len(v.Values) != 1 {
+				return true
+			}
+			if lit, ok := v.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[v.Names[0].Name] = text
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// Beyond ASCII, sqlc counts characters and bytes differently and shifts the parameters.
+func TestQueriesAreASCII(t *testing.T) {
+	files, err := filepath.Glob("../queries/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range data {
+			if b > 126 {
+				t.Errorf("%s: byte %d is not ASCII", file, i)
+				break
+			}
+		}
+	}
+}
+
+// A list of ten thousand runs must not be read as a whole to show twenty.
+func TestQueriesUseIndexes(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	queries := generated(t)
+	for _, name := range []string{
+		"newestRuns", "runsWithStatus", "runsToLookAt", "runsBetween", "runsOfThread", "runsOfFolder", "unfinishedOfThread", "getHead",
+		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "unknownCallsOfThread", "callsBetween", "callsOfRun", "facts",
+		"unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
+	} {
+		text, ok := queries[name]
+		if !ok {
+			t.Errorf("there is no query %s", name)
+			continue
+		}
+		for _, step := range plan(t, s.readers, text) {
+			scan := strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "USING") && !strings.Contains(step, "VIRTUAL TABLE") && step != "SCAN CONSTANT ROW"
+			if scan && name != "newestRuns" { // which walks the table backwards and stops
+				t.Errorf("%s reads a whole table: %s", name, step)
+			}
+			if strings.Contains(step, "TEMP B-TREE") && name == "facts" {
+				t.Errorf("%s sorts: %s", name, step)
+			}
+		}
+	}
+}
+
+func plan(t *testing.T, db *sql.DB, text string) []string {
+	t.Helper()
+	var args []any
+	for i := range strings.Count(text, "?") {
+		args = append(args, strconv.Itoa(i))
+	}
+	rows, err := db.Query("EXPLAIN QUERY PLAN "+text[strings.Index(text, "\n"):], args[:parameters(text)]...)
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	var out []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func parameters(text string) int {
+	most := 0
+	for _, m := range regexp.MustCompile(`\?(\d+)`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		most = max(most, n)
+	}
+	return most
+}
