@@ -228,7 +228,7 @@ sh -c 'trap "" TERM; echo $$ > a; while :; do sleep 1000; done' &
 setsid sh -c 'echo $$ > b; sleep 1000; sleep 1000' &
 env -i setsid /bin/sh -c '(sh -c "echo \$\$ > c; exec sleep 1000" &) ; exit' &
 echo $$ > d
-while :; do sleep 1000 || true; echo x >> next; done`)
+while :; do sleep 1000; done`)
 	var procs []process
 	for _, name := range []string{"a", "b", "c", "d"} {
 		c.fifo(name)
@@ -249,8 +249,24 @@ while :; do sleep 1000 || true; echo x >> next; done`)
 			t.Errorf("process %d outlives the cancel's record", i)
 		}
 	}
+}
+
+// A shell that is being stopped never goes on to its next command because its child was stopped first.
+func TestCancelStopsParentsFirst(t *testing.T) {
+	c := newCall(t, `trap '' TERM
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (sleep 1000 || true; echo x >> next) & done
+echo > here; wait`)
+	here := c.fifo("here")
+	c.start()
+	c.read(here)
+	if err := runner.Cancel(c.folder, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.end(); e.Cause != runner.CauseCancelled {
+		t.Errorf("exit record %+v", e)
+	}
 	if _, err := os.Stat(filepath.Join(c.work, "next")); err == nil {
-		t.Error("the shell went on to its next command while it was being stopped")
+		t.Error("a shell went on to its next command")
 	}
 }
 
