@@ -182,6 +182,7 @@ func (s *State) ruled(b CallRuled) error {
 	c.Ruled = b.Word
 	if b.Word == WordHappened {
 		s.unknown = slices.DeleteFunc(s.unknown, func(d *Call) bool { return d == c })
+		s.said = nil // the model is told so where the result stands
 	}
 	return nil
 }

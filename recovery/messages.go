@@ -1,31 +1,57 @@
 package recovery
 
-// Messages is the transcript that the model is shown: what the thread's earlier runs said, the prompt, and every settled
-// turn. The same facts give the same messages, before and after a crash.
+import "slices"
+
+// Messages is the transcript that the model is shown: what the thread's earlier runs said, the prompt, and every turn. The
+// same facts give the same messages, before and after a crash. What was built is kept for the next turn, so the slice and
+// what it holds must not be changed; Earlier is set before the first call.
 func (s *State) Messages() []Message {
-	out := append([]Message{}, s.Earlier...)
-	return append(out, s.own()...)
+	if s.said == nil || s.heard != len(s.Earlier) {
+		s.said, s.heard, s.saidTurns = append(slices.Clone(s.Earlier), s.prompt()), len(s.Earlier), 0
+	}
+	for s.saidTurns < len(s.Turns) && s.Turns[s.saidTurns].Settled {
+		s.said = append(s.said, s.Turns[s.saidTurns].messages()...)
+		s.saidTurns++
+	}
+	out := slices.Clip(s.said)
+	for _, t := range s.Turns[s.saidTurns:] {
+		out = append(out, t.messages()...)
+	}
+	return out
 }
 
-func (s *State) own() []Message {
-	out := []Message{{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: s.Created.Prompt}}}}
+// Transcript is what a finished run adds to its thread.
+func (s *State) Transcript() []Message {
+	out := []Message{s.prompt()}
 	for _, t := range s.Turns {
-		blocks := append([]Block{}, t.Blocks...)
-		var results []Block
-		for _, c := range t.Calls {
-			blocks = append(blocks, Block{Kind: BlockCall, Call: &CallBlock{
-				ID: c.ID, Provider: c.Provider, Tool: c.Tool, Args: c.Args,
-			}})
-			if c.Result != nil {
-				results = append(results, Block{Kind: BlockResult, Result: c.block()})
-			}
+		out = append(out, t.messages()...)
+	}
+	return out
+}
+
+func (s *State) prompt() Message {
+	return Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: s.Created.Prompt}}}
+}
+
+// messages is the answer of one turn and the results of its calls. An answer without a word and without a call is none.
+func (t *Turn) messages() []Message {
+	blocks := make([]Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))
+	copy(blocks, t.Blocks)
+	var results []Block
+	for _, c := range t.Calls {
+		blocks = append(blocks, Block{Kind: BlockCall, Call: &CallBlock{
+			ID: c.ID, Provider: c.Provider, Tool: c.Tool, Args: c.Args,
+		}})
+		if c.Result != nil {
+			results = append(results, Block{Kind: BlockResult, Result: c.block()})
 		}
-		if len(blocks) > 0 {
-			out = append(out, Message{Role: RoleAssistant, Blocks: blocks})
-		}
-		if len(results) > 0 {
-			out = append(out, Message{Role: RoleTool, Blocks: results})
-		}
+	}
+	var out []Message
+	if len(blocks) > 0 {
+		out = append(out, Message{Role: RoleAssistant, Blocks: blocks})
+	}
+	if len(results) > 0 {
+		out = append(out, Message{Role: RoleTool, Blocks: results})
 	}
 	return out
 }
@@ -39,6 +65,3 @@ func (c *Call) block() *ResultBlock {
 	}
 	return r
 }
-
-// Transcript is what a finished run adds to its thread.
-func (s *State) Transcript() []Message { return s.own() }

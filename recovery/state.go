@@ -37,6 +37,10 @@ type State struct {
 	elsewhere []Unknown // calls of other runs that a person settled from here
 	progress  bool      // something came forward since the last claim
 	last      time.Time // of the last fact
+
+	said      []Message // what Messages built: the earlier runs, the prompt and the settled turns
+	heard     int       // messages of earlier runs in it
+	saidTurns int       // turns in it
 }
 
 // Turn is one answer of the model and the calls that it asked for.

@@ -372,7 +372,7 @@ func (st *story) sameAfterJSON() {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	if !reflect.DeepEqual(st.s, s) {
+	if !reflect.DeepEqual(st.s.Messages(), s.Messages()) || !reflect.DeepEqual(st.s, s) {
 		st.t.Fatalf("the stored journal says otherwise:\n%+v\n%+v", st.s, s)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // current is the last turn that the model answered; nil before the first.
@@ -53,6 +54,14 @@ func (s *State) TurnsLeft() int {
 		return -1
 	}
 	return max(0, s.Limits.MaxTurns-(len(s.Turns)-s.grantedAt))
+}
+
+// Spent is the time in which the run was going, up to now: what a time limit is compared with.
+func (s *State) Spent(now time.Time) time.Duration {
+	if s.Status == StatusRunning && now.After(s.last) {
+		return s.Active + now.Sub(s.last)
+	}
+	return s.Active
 }
 
 // Unsettled lists the calls of the last turn that have no result, in the model's order.

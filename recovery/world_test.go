@@ -218,6 +218,9 @@ func (m *sim) step() Action {
 	case StopCalls:
 		m.finish(a.Calls[m.pick(len(a.Calls), "which")], true)
 	case CallModel:
+		if len(m.s.Messages()) < 1+len(m.s.Turns) {
+			m.fail("a turn is missing in what the model is shown")
+		}
 		m.answer()
 	case AskPerson:
 		m.say(a.Request)

@@ -1,0 +1,253 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stored is a line of the golden journal.
+type stored struct {
+	Seq  int64           `json:"seq"`
+	Turn int             `json:"turn"`
+	Time time.Time       `json:"time"`
+	Kind Kind            `json:"kind"`
+	V    int             `json:"v"`
+	Body json.RawMessage `json:"body"`
+}
+
+func golden(t testing.TB, file string) []stored {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []stored
+	for line := range strings.Lines(string(b)) {
+		var s stored
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatalf("%s: %v in %s", file, err, line)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// JRN-01: a journal of version 1 is read for ever. The file is written by hand and never changed; a later version of a body
+// gets a file of its own. It holds every kind, and every field that a stored body can have.
+func TestGoldenJournal(t *testing.T) {
+	fields := map[Kind]map[string]bool{}
+	s := &State{}
+	for _, line := range golden(t, "testdata/journal-v1.jsonl") {
+		body, err := Decode(line.Kind, line.V, line.Body)
+		if err != nil {
+			t.Fatalf("fact %d: %v", line.Seq, err)
+		}
+		if again := encodeBody(t, body); !bytes.Equal(again, line.Body) {
+			t.Errorf("fact %d is stored as\n%s\nand would be stored again as\n%s", line.Seq, line.Body, again)
+		}
+		if err := s.Apply(Event{Seq: line.Seq, Turn: line.Turn, Time: line.Time, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+		if fields[line.Kind] == nil {
+			fields[line.Kind] = map[string]bool{}
+		}
+		var v any
+		if err := json.Unmarshal(line.Body, &v); err != nil {
+			t.Fatal(err)
+		}
+		gather(fields[line.Kind], "", v)
+	}
+	if s.Status != StatusFailed || s.Epoch != 5 || len(s.Turns) != 3 || s.Final != "it shall end" {
+		t.Errorf("the journal says %q, epoch %d, %d turns, %q", s.Status, s.Epoch, len(s.Turns), s.Final)
+	}
+	for _, k := range Kinds() {
+		b, err := Decode(k, Version, []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range tags(reflect.TypeOf(b), "") {
+			switch {
+			case k == KindRunCompleted, k == KindRunCancelled:
+				continue // the three ends exclude each other: see TestGoldenEnds
+			case strings.HasPrefix(f, "/blocks/call"), strings.HasPrefix(f, "/blocks/result"):
+				continue // an answer is stored with its calls beside its blocks
+			}
+			if !fields[k][f] {
+				t.Errorf("%s: the golden journal has no %s", k, f)
+			}
+		}
+	}
+}
+
+// The ends that the golden journal does not have.
+func TestGoldenEnds(t *testing.T) {
+	for kind, text := range map[Kind]string{
+		KindRunCompleted: `{"text":"done"}`,
+		KindRunCancelled: `{"by":"ana","reason":"cancelled by ana"}`,
+	} {
+		body, err := Decode(kind, 1, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := string(encodeBody(t, body)); again != text {
+			t.Errorf("%s is stored as %s and would be stored again as %s", kind, text, again)
+		}
+	}
+}
+
+// gather notes the name of every field of a stored body. What a tool or a provider says is not ours to name.
+func gather(into map[string]bool, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, w := range v {
+			into[path+"/"+k] = true
+			switch k {
+			case "args", "schema", "before", "data", "opaque", "answer":
+				continue
+			}
+			gather(into, path+"/"+k, w)
+		}
+	case []any:
+		for _, w := range v {
+			gather(into, path, w)
+		}
+	}
+}
+
+// tags lists the names under which the fields of a type are stored.
+func tags(t reflect.Type, path string) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case f.Anonymous:
+			out = append(out, tags(f.Type, path)...)
+		default:
+			out = append(out, path+"/"+name)
+			out = append(out, tags(f.Type, path+"/"+name)...)
+		}
+	}
+	return out
+}
+
+func TestDecodeRefusesByName(t *testing.T) {
+	for _, c := range []struct {
+		kind Kind
+		v    int
+		body string
+		want []string
+	}{
+		{"call.imagined", 1, "{}", []string{`"call.imagined"`, "not known"}},
+		{KindCallStarted, Version + 1, "{}", []string{"call.started", fmt.Sprint("version ", Version+1), "newer"}},
+		{KindCallStarted, 0, "{}", []string{"call.started", "no version 0"}},
+		{KindCallStarted, -1, "{}", []string{"call.started", "no version -1"}},
+		{KindCallStarted, 1, `{"turn":"one"}`, []string{"decode call.started", "turn"}},
+		{KindCallStarted, 1, `{"turn":`, []string{"decode call.started"}},
+		{KindCallStarted, 1, ``, []string{"decode call.started"}},
+	} {
+		b, err := Decode(c.kind, c.v, []byte(c.body))
+		if err == nil || b != nil {
+			t.Errorf("decode %s version %d of %q: %v, %v", c.kind, c.v, c.body, b, err)
+			continue
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("decode %s version %d of %q: %v; want it to say %q", c.kind, c.v, c.body, err, w)
+			}
+		}
+	}
+}
+
+// FuzzDecode: whatever lies in a journal, reading it is an error or a body that is stored and read again as the same, and a
+// state takes it or refuses it; nothing panics.
+func FuzzDecode(f *testing.F) {
+	for _, line := range golden(f, "testdata/journal-v1.jsonl") {
+		f.Add(string(line.Kind), line.V, []byte(line.Body))
+	}
+	f.Add("run.claimed", 1, []byte(`null`))
+	f.Fuzz(func(t *testing.T, kind string, v int, data []byte) {
+		body, err := Decode(Kind(kind), v, data)
+		if err != nil {
+			return
+		}
+		text := encodeBody(t, body)
+		again, err := Decode(body.Kind(), Version, text)
+		if err != nil {
+			t.Fatalf("%s cannot be read: %v", text, err)
+		}
+		if twice := encodeBody(t, again); !bytes.Equal(text, twice) {
+			t.Fatalf("%s\nis stored again as\n%s", text, twice)
+		}
+		for _, n := range []int{0, 1, 3, 5, 7} { // before the first fact, created, asked, answered, started
+			s, err := Fold(sample()[:n])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply(Event{Seq: s.Seq + 1, Turn: 1, Body: body}); err == nil {
+				Next(s)
+				s.Messages()
+			}
+		}
+	})
+}
+
+// sample is the beginning of a run.
+func sample() []Event {
+	at := Place{Turn: 1}
+	bodies := []Body{
+		RunCreated{Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: ModeAuto, Limits: Limits{MaxTurns: 100}},
+		RunClaimed{Epoch: 1, PID: 1},
+		ModelRequested{},
+		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{
+			{ID: "c-1", Tool: "shell", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "fp", Effect: EffectWriteExternal, Decision: DecisionAsk},
+			{ID: "c-2", Tool: "read", Args: json.RawMessage(`{}`), Fingerprint: "fp2", Effect: EffectRead, Decision: DecisionAllow},
+		}},
+		RequestOpened{Request{ID: "p-1", Question: Question{Kind: RequestPermission}, Call: &at, Binding: "b"}},
+		RequestAnswered{ID: "p-1", Answer: json.RawMessage("true")},
+		CallStarted{Place: Place{Turn: 1, Attempt: 1}, Binding: "b"},
+	}
+	var events []Event
+	for i, b := range bodies {
+		events = append(events, Event{Seq: int64(i) + 1, Turn: min(1, i/2), Time: time.Unix(int64(i), 0).UTC(), Body: b})
+	}
+	return events
+}
+
+// A fact is short: what is empty is not stored, and what can be told from its place is not said again.
+func TestFactsAreShort(t *testing.T) {
+	for _, c := range []struct {
+		body Body
+		want string
+	}{
+		{ModelRequested{}, `{}`},
+		{CallStarted{Place: Place{Turn: 3, Index: 1, Attempt: 1}}, `{"turn":3,"index":1,"attempt":1}`},
+		{
+			CallSettled{Place: Place{Turn: 3, Attempt: 1}, Fingerprint: "f", Result: Result{
+				Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: "a <b> & c", Full: []byte("not here"),
+			}},
+			`{"turn":3,"index":0,"attempt":1,"fp":"f","result":{"outcome":"ok","applied":"yes","how":"executed","content":"a <b> & c"}}`,
+		},
+		{TurnSettled{Checkpoint: "r-1@3"}, `{"checkpoint":"r-1@3"}`},
+		{RunClaimed{Epoch: 2, PID: 7}, `{"epoch":2,"pid":7}`},
+		{RunInterrupted{Cause: CauseCrash}, `{"cause":"crash"}`},
+		{ModelAnswered{Stop: AnswerEnd}, `{"stop":"end"}`},
+	} {
+		if got := string(encodeBody(t, c.body)); got != c.want {
+			t.Errorf("%s is stored as\n%s, want\n%s", c.body.Kind(), got, c.want)
+		}
+	}
+}
