@@ -88,19 +88,20 @@ type app struct {
 
 func (a *app) root() *cli.Command {
 	return &cli.Command{
-		Name:                  "agent",
-		Usage:                 "host AI agents that survive anything",
-		Description:           rootHelp,
-		Version:               Version,
-		HideVersion:           true,
-		EnableShellCompletion: true,
-		Suggest:               true,
-		Reader:                a.In,
-		Writer:                a.Out,
-		ErrWriter:             a.Err,
-		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
-		OnUsageError:          func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
-		Commands:              a.commands(),
+		Name:                            "agent",
+		Usage:                           "host AI agents that survive anything",
+		Description:                     rootHelp,
+		Version:                         Version,
+		HideVersion:                     true,
+		EnableShellCompletion:           true,
+		ConfigureShellCompletionCommand: completionCommand,
+		Suggest:                         true,
+		Reader:                          a.In,
+		Writer:                          a.Out,
+		ErrWriter:                       a.Err,
+		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
+		OnUsageError:                    func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
+		Commands:                        a.commands(),
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Present() {
 				return &usageError{fmt.Errorf("there is no command %q; see agent --help", c.Args().First())}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -235,9 +236,21 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 		if len(r.Next) > 0 {
 			next = r.Next[0]
 		}
-		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), r.Prompt, next)
+		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), promptWords(r.Prompt), next)
 	}
 	t.write(a.Out)
+}
+
+// promptWords is a prompt's beginning without what only marks it up.
+func promptWords(prompt string) string {
+	var words []string
+	for _, line := range strings.Split(prompt, "\n") {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		if line != "" && !strings.HasPrefix(line, "```") {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // statusText is the status with what explains it.

@@ -126,10 +126,10 @@ func (a *app) printPending(c *cli.Command, v pendingJSON) {
 // text is one request for people: a head, the message whole, what each choice does, and the command.
 func (r requestJSON) text(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s of run %s, asked %s ago", r.ID, r.Kind, r.Run, age(now, r.Opened))
+	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, r.Run, ago(now, r.Opened))
 	switch {
 	case r.Closed != nil:
-		fmt.Fprintf(&b, ", %s %s ago", r.Status, age(now, *r.Closed))
+		fmt.Fprintf(&b, ", %s %s", r.Status, ago(now, *r.Closed))
 	case r.Expires != nil:
 		fmt.Fprintf(&b, ", open until %s", r.Expires.Local().Format(time.DateTime))
 	}

@@ -76,6 +76,14 @@ func age(now, then time.Time) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
+// ago is age in a sentence.
+func ago(now, then time.Time) string {
+	if a := age(now, then); a != "now" {
+		return a + " ago"
+	}
+	return "just now"
+}
+
 // tilde shortens a path below the person's home folder.
 func (a *app) tilde(path string) string {
 	home := a.Getenv("HOME")

@@ -1,0 +1,181 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+)
+
+const doctorHelp = `Looks whether everything that agent promises holds here: the state folder and its disk, the database, every journal against
+its digests and against the lists made from it, who drives what, and what was left behind. It changes nothing without --fix,
+which marks runs that lost their owner and removes files that nothing needs any more.
+
+--salvage reads row by row what can still be read, also from a database that is damaged, and writes it as lines of JSON.
+
+EXAMPLE
+   agent doctor
+   agent doctor --json
+   agent doctor --salvage saved.jsonl
+
+EXIT STATUS
+   0 nothing is wrong, warnings apart; 1 something is; 2 wrong usage`
+
+func (a *app) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "doctor",
+		Usage:       "look whether everything is as it should be",
+		Description: doctorHelp,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "fix", Usage: "mend what needs no decision"},
+			&cli.StringFlag{Name: "salvage", Usage: "write what can be read as JSON lines to `FILE` (- is stdout)"},
+			jsonFlag(),
+		},
+		Action: a.doctor,
+	}
+}
+
+// doctorJSON is what doctor prints with --json. Fields are only ever added.
+type doctorJSON struct {
+	Version  int           `json:"version"`
+	Agent    string        `json:"agent"`
+	Home     string        `json:"home"`
+	OK       bool          `json:"ok"` // nothing is bad
+	Bad      int           `json:"bad"`
+	Warnings int           `json:"warnings"`
+	Findings host.Findings `json:"findings"`
+}
+
+func (a *app) doctor(ctx context.Context, c *cli.Command) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	if c.IsSet("salvage") {
+		if c.Bool("fix") || c.Bool("json") {
+			return &usageError{errors.New("give --salvage alone: it writes JSON lines and mends nothing")}
+		}
+		return a.salvage(ctx, home, c.String("salvage"))
+	}
+	f := host.ExamineFolder(home)
+	a.examineSelf(&f)
+	a.examineStore(ctx, home, c.Bool("fix"), &f)
+	v := doctorJSON{Version: 1, Agent: Version, Home: home, Findings: f}
+	for _, finding := range f {
+		switch finding.Level {
+		case host.LevelBad:
+			v.Bad++
+		case host.LevelWarn:
+			v.Warnings++
+		}
+	}
+	v.OK = v.Bad == 0
+	if c.Bool("json") {
+		a.printJSON(v)
+	} else {
+		a.printFindings(v)
+	}
+	if !v.OK {
+		return withCode(exitFailed)
+	}
+	return nil
+}
+
+// examineSelf looks at this process: settings that weaken a promise, and what commands run in.
+func (a *app) examineSelf(f *host.Findings) {
+	const area = "settings"
+	if a.armed != "" {
+		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
+	}
+	if a.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1" {
+		f.Warn(area, "unset it and keep the state folder on a local disk",
+			"AGENT_ALLOW_UNSAFE_FS=1: a state folder on a network file system is let through")
+	}
+	for _, shell := range []string{"sh", "bash"} {
+		if path, err := exec.LookPath(shell); err != nil {
+			f.Warn("commands", "install it where runbooks or models use it", "there is no %s: blocks of it cannot run", shell)
+		} else {
+			f.OK("commands", "%s is %s", shell, path)
+		}
+	}
+	f.OK("sandbox", "%s", noSandbox)
+}
+
+// examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
+func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.Findings) {
+	s, err := a.openDoctor(ctx, home)
+	if errors.Is(err, db.ErrNoState) {
+		f.OK(areaDatabase, "there is none yet: nothing was run")
+		return
+	}
+	if err != nil {
+		f.Bad(areaDatabase, remedySave, "%v", err)
+		return
+	}
+	for _, n := range s.Store.Notices() {
+		f.Warn(areaDatabase, "", "%s", n)
+	}
+	if s.lock == nil {
+		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is mended")
+		fix = false
+	}
+	a.examineDatabase(ctx, s, f)
+	found, err := s.Examine(ctx, fix)
+	*f = append(*f, found...)
+	if err != nil {
+		f.Bad(areaDatabase, remedySave, "%v", err)
+	}
+	if err := s.close(); err != nil {
+		f.Bad(areaDatabase, "", "close: %v", err)
+	}
+}
+
+// openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
+func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
+	write, err := writable(home)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a}
+	store, err := s.store(ctx, home, write)
+	if err == nil {
+		s.Host, err = a.host(home, store)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	return s, nil
+}
+
+func (a *app) printFindings(v doctorJSON) {
+	area := ""
+	for _, f := range v.Findings {
+		head := ""
+		if f.Area != area {
+			area, head = f.Area, f.Area
+		}
+		level := string(f.Level)
+		if f.Fixed {
+			level = "done"
+		}
+		a.say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
+		if f.Remedy != "" {
+			a.say(a.Out, "%23s-> %s", "", f.Remedy)
+		}
+	}
+	switch {
+	case v.Bad > 0:
+		a.say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
+	case v.Warnings > 0:
+		a.say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
+	default:
+		a.say(a.Out, "\nnothing is wrong")
+	}
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"agent/db"
+	"agent/host"
+)
+
+const (
+	areaDatabase = "database"
+	remedySave   = "restore a backup, or save what is left: agent doctor --salvage FILE"
+)
+
+// walExpected is a log that is worth a word: it is brought into the database while agent is idle.
+const walExpected = 64 << 20
+
+// examineDatabase looks at the file as a whole: damage, settings, sizes.
+func (a *app) examineDatabase(ctx context.Context, s *session, f *host.Findings) {
+	r, err := s.Store.Check(ctx)
+	if err != nil {
+		f.Bad(areaDatabase, remedySave, "%v", err)
+		return
+	}
+	if len(r.Problems) > 0 {
+		for _, p := range r.Problems[:min(20, len(r.Problems))] {
+			f.Bad(areaDatabase, remedySave, "%s: %s", r.Path, p)
+		}
+	} else {
+		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
+	}
+	if s.lock != nil { // what is opened for reading only has other settings, and they say nothing
+		a.examineSettings(r, f)
+	}
+	a.examineSizes(r, f)
+}
+
+func (a *app) examineSettings(r db.Report, f *host.Findings) {
+	var settings []string
+	for name, value := range r.Settings {
+		settings = append(settings, name+"="+value)
+	}
+	slices.Sort(settings)
+	f.OK(areaDatabase, "settings: %s", strings.Join(settings, " "))
+	switch {
+	case r.OFDLocks:
+		f.OK(areaDatabase, "locks belong to open files")
+	case runtime.GOOS == "linux":
+		f.Bad(areaDatabase, "use another build of agent", "locks belong to the process: opening and closing the file twice in it would lose them")
+	}
+}
+
+func (a *app) examineSizes(r db.Report, f *host.Findings) {
+	if r.Log > walExpected {
+		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", bytesText(r.Log))
+	}
+	f.OK(areaDatabase, "%s, log %s, bodies in files %s", bytesText(r.Database), bytesText(r.Log), bytesText(r.Blobs))
+	if r.Ballast == 0 {
+		f.Warn(areaDatabase, "free some space: the next run makes it", "there is no ballast, so a full disk stops agent at once")
+	} else {
+		f.OK(areaDatabase, "ballast %s, given up when the disk is full", bytesText(r.Ballast))
+	}
+	if len(r.Leftover) > 0 {
+		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of bodies belong to no fact: %s", len(r.Leftover), strings.Join(r.Leftover[:min(5, len(r.Leftover))], ", "))
+	}
+}
+
+// salvage writes what can be read of a database, damaged or not, to a new file or to stdout.
+func (a *app) salvage(ctx context.Context, home, to string) (err error) {
+	if _, err := os.Stat(home); err != nil {
+		return fmt.Errorf("salvage: %v", err)
+	}
+	if to == "-" {
+		return db.Salvage(ctx, home, a.Out)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("salvage to a new file: %v", err)
+	}
+	err = db.Salvage(ctx, home, f)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	a.say(a.Err, "saved to %s; a table's last line says how many of its rows could not be read", to)
+	return nil
+}

@@ -1,0 +1,224 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"agent/db"
+)
+
+// Level says how much a finding matters.
+type Level string
+
+// The levels of a finding.
+const (
+	LevelOK   Level = "ok"
+	LevelWarn Level = "warn" // works, and a person should know
+	LevelBad  Level = "bad"  // a promise does not hold
+)
+
+// Finding is one thing that doctor looked at.
+type Finding struct {
+	Level  Level  `json:"level"`
+	Area   string `json:"area"`
+	What   string `json:"what"`
+	Remedy string `json:"remedy,omitempty"`
+	Fixed  bool   `json:"fixed,omitempty"` // --fix mended it
+}
+
+// Findings grow while doctor looks.
+type Findings []Finding
+
+// OK adds something that is as it should be.
+func (f *Findings) OK(area, format string, args ...any) {
+	*f = append(*f, Finding{Level: LevelOK, Area: area, What: fmt.Sprintf(format, args...)})
+}
+
+// Warn adds something that a person should know.
+func (f *Findings) Warn(area, remedy, format string, args ...any) {
+	*f = append(*f, Finding{Level: LevelWarn, Area: area, What: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// Bad adds something that breaks a promise.
+func (f *Findings) Bad(area, remedy, format string, args ...any) {
+	*f = append(*f, Finding{Level: LevelBad, Area: area, What: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// fixed adds something that was mended.
+func (f *Findings) fixed(area, format string, args ...any) {
+	*f = append(*f, Finding{Level: LevelOK, Area: area, What: fmt.Sprintf(format, args...), Fixed: true})
+}
+
+// Areas of findings.
+const (
+	areaFolder   = "state folder"
+	areaDisk     = "disk"
+	areaModes    = "modes"
+	areaTemp     = "temporary files"
+	areaRuns     = "runs"
+	areaJournal  = "journal"
+	areaCalls    = "calls"
+	areaLive     = "live text"
+	areaOwners   = "owners"
+	areaPlatform = "platform"
+)
+
+// roomWanted is what should be free on the disk of the state folder, roomNeeded what must be.
+const (
+	roomWanted = 256 << 20
+	roomNeeded = 32 << 20
+)
+
+// ExamineFolder looks at a state folder from outside: where it lies, who can read it, how much room there is. It opens no
+// database and changes nothing.
+func ExamineFolder(home string) Findings {
+	var f Findings
+	info, err := os.Stat(home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.OK(areaFolder, "%s is not there yet: the first run makes it", home)
+	case err != nil:
+		f.Bad(areaFolder, "choose another one with AGENT_HOME", "%s cannot be used: %v", home, err)
+		return f
+	case !info.IsDir():
+		f.Bad(areaFolder, "move it away, or choose another one with AGENT_HOME", "%s is not a folder", home)
+		return f
+	default:
+		f.OK(areaFolder, "%s", home)
+	}
+	f.disk(home)
+	if info != nil {
+		f.modes(home)
+		f.temporary(home)
+	}
+	f.platform()
+	return f
+}
+
+func (f *Findings) disk(home string) {
+	d, err := db.DiskOf(home)
+	if err != nil {
+		f.Bad(areaDisk, "choose another state folder with AGENT_HOME", "%v", err)
+		return
+	}
+	switch {
+	case d.Unsafe:
+		f.Bad(areaDisk, "move the state folder to a local disk (AGENT_HOME)",
+			"%s is on %s, where neither locks nor fsync can be relied on: a crash may lose or repeat work", home, d.Name)
+	case d.Volatile:
+		f.Warn(areaDisk, "choose a folder on a disk with AGENT_HOME", "%s is on %s: a restart of the machine forgets everything", home, d.Name)
+	case d.Name == "":
+		f.OK(areaDisk, "a local file system, as far as can be seen")
+	default:
+		f.OK(areaDisk, "%s", d.Name)
+	}
+	const remedy = "free some space before anything new is started"
+	switch {
+	case d.Free < 0:
+		f.Warn(areaDisk, "", "how much is free cannot be told here")
+	case d.Free < roomNeeded:
+		f.Bad(areaDisk, remedy, "%d MiB are free, too little to record what runs", d.Free>>20)
+	case d.Free < roomWanted:
+		f.Warn(areaDisk, remedy, "%d MiB are free", d.Free>>20)
+	default:
+		f.OK(areaDisk, "%d MiB are free", d.Free>>20)
+	}
+}
+
+// modes looks for what others could read or write. Files below a closed folder are looked at too: a copy of the folder
+// keeps their modes, not its own.
+func (f *Findings) modes(home string) {
+	if runtime.GOOS == "windows" {
+		return // there are none
+	}
+	open, seen := []string{}, 0
+	err := filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return nil // gone meanwhile, or no file of ours
+		}
+		seen++
+		if info.Mode().Perm()&0o077 != 0 {
+			open = append(open, fmt.Sprintf("%s (%#o)", path, info.Mode().Perm()))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		f.Bad(areaModes, "make the folder your own: chown -R and chmod -R u+rwX", "look at the modes of %s: %v", home, err)
+	case len(open) > 0:
+		f.Bad(areaModes, "run chmod -R go= "+home, "others can read or write %d files: %s", len(open), firstOf(open, 5))
+	default:
+		f.OK(areaModes, "nobody else can read or write any of the %d files and folders", seen)
+	}
+}
+
+// firstOf joins the first names of a list and says how many it left out.
+func firstOf(list []string, n int) string {
+	if len(list) <= n {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+}
+
+// temporary finds files that were being made when their process ended. They cost room and nothing else.
+func (f *Findings) temporary(home string) {
+	var left []string
+	for _, pattern := range []string{".key-*", ".ballast-*", ".agent-try-*", "blobs/*/.new-*"} {
+		found, err := filepath.Glob(filepath.Join(home, filepath.FromSlash(pattern)))
+		if err != nil {
+			f.Bad(areaTemp, "", "look for %s: %v", pattern, err) // the patterns are our own
+			return
+		}
+		left = append(left, found...)
+	}
+	if len(left) > 0 {
+		f.Warn(areaTemp, "when no agent is running, remove them", "%d are left or being written: %s", len(left), firstOf(left, 5))
+	}
+}
+
+// platform says what this system cannot keep.
+func (f *Findings) platform() {
+	if runtime.GOOS == "linux" {
+		f.OK(areaPlatform, "linux/%s: every promise is kept here", runtime.GOARCH)
+		return
+	}
+	f.Warn(areaPlatform, "run it on Linux where the promises matter",
+		"%s: commands cannot outlive the host, so shell is refused; whether a lock is held cannot be seen without taking it; "+
+			"a file system on the network is not recognised; a reboot is taken for a crash", runtime.GOOS)
+}
+
+// Examine looks at everything that the store, the locks and the calls' folders say. With fix it also mends what can be
+// mended without a decision: it marks runs that lost their owner, and removes files that nothing needs any more.
+func (h *Host) Examine(ctx context.Context, fix bool) (Findings, error) {
+	var f Findings
+	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
+	if err != nil {
+		return f, err
+	}
+	e := &examiner{h: h, fix: fix, Findings: &f, rows: map[string]db.RunRow{}}
+	for _, r := range rows {
+		e.rows[r.ID] = r
+	}
+	for _, look := range []func(context.Context) error{e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.live} {
+		if ctx.Err() != nil {
+			return f, fmt.Errorf("look at the state folder: %v", context.Cause(ctx))
+		}
+		if err := look(ctx); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
