@@ -85,6 +85,7 @@ func (h *Host) claim(ctx context.Context, run string, t Tighten) (*driver, error
 		return nil, err
 	}
 	fault.Hit(fault.AfterClaim)
+	d.forgetLeftovers()
 	if err := d.readInbox(ctx); err != nil {
 		return nil, errors.Join(err, d.close())
 	}

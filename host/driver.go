@@ -175,19 +175,6 @@ func (d *driver) dropOutput(b recovery.CallSettled) {
 	}
 }
 
-// forget removes the files of runner calls whose result is durable.
-func (d *driver) forget() {
-	for _, c := range d.done {
-		fault.Hit(fault.BeforeForget)
-		if a, ok := d.tool(c).(tools.Attacher); ok {
-			if err := a.Forget(c); err != nil {
-				d.h.warn(c.Run, "%v (agent doctor finds what is left)", err)
-			}
-		}
-	}
-	d.done = nil
-}
-
 func (d *driver) tool(c tools.Call) tools.Tool {
 	call, err := d.state.Call(c.Place)
 	if err != nil {

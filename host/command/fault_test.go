@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -108,13 +109,33 @@ func (w *world) finish(code int, arms ...string) {
 		case 3, 5:
 			code = w.agent(arm, "answer", "last", "yes")
 		case 1:
-			// The answer or the run was there already: look what is left to do.
-			code = w.agent(arm, "resume", "last")
+			code = w.agent(arm, w.afterRefusal()...)
 		default:
 			w.t.Fatalf("exit code %d\n%s", code, w.log.String())
 		}
 	}
 	w.t.Fatalf("the run never ends\n%s", w.log.String())
+}
+
+// afterRefusal is what a person does next when nothing was recorded yet, the run failed, or it was answered already.
+func (w *world) afterRefusal() []string {
+	w.t.Helper()
+	var l listed
+	c := exec.Command(filepath.Join(binDir, "agent"), "ls", "--all", "--json")
+	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
+	out, err := c.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &l)
+	}
+	switch {
+	case err != nil:
+		w.t.Fatalf("list runs: %v\n%s", err, w.log.String())
+	case len(l.Runs) == 0:
+		return []string{"run", "-f", "book.md"}
+	case l.Runs[0].Status == "failed":
+		return []string{"run", "-c", "continue"}
+	}
+	return []string{"resume", "last"}
 }
 
 // check compares the world with one that was never killed.

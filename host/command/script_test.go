@@ -24,6 +24,7 @@ import (
 //	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
 //	waitrun STATUS       waits until the newest run has the status
+//	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
 //	killrunner           SIGKILL to every runner of this script's state folder
 //	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
@@ -76,16 +77,17 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
+			e.Defer(func() { endRunners(e.WorkDir) })
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": cmdCode, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
+			"code": cmdCode, "signal": cmdSignal, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "fault": cmdFault, "same": cmdSame,
 		},
 	})
 }
 
-const patience = 60 * time.Second
+const patience = 15 * time.Second
 
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -187,10 +189,10 @@ func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 			Outcome string `json:"outcome"`
 		} `json:"calls"`
 	}
-	if err := agentJSON(ts, &s, "show", l.Runs[0].ID); err != nil {
-		ts.Fatalf("%v", err)
-	}
 	ts.Setenv("CALL", "")
+	if err := agentJSON(ts, &s, "show", l.Runs[0].ID); err != nil {
+		ts.Logf("%v", err)
+	}
 	for _, c := range s.Calls {
 		if c.Outcome == "unknown" {
 			ts.Setenv("CALL", c.ID)
@@ -198,12 +200,20 @@ func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdKillRunner finds runners by their command line, which ends in a folder below the script's state folder.
-func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
-	killed := 0
+// endRunners leaves nothing behind: a runner outlives the script that started it.
+func endRunners(work string) {
+	for _, pid := range processes(work, "__runner") {
+		// A runner that is gone meanwhile is what is wanted.
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// processes lists the processes of a script whose command line begins with agent and a word, by number.
+func processes(work, word string) []int {
+	var pids []int
 	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		ts.Fatalf("%v", err)
+		return nil
 	}
 	for _, path := range dirs {
 		b, err := os.ReadFile(path)
@@ -211,16 +221,43 @@ func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
 			continue // gone meanwhile
 		}
 		words := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
-		if len(words) < 3 || words[1] != "__runner" || !strings.HasPrefix(words[2], ts.Getenv("WORK")) {
+		if len(words) < 2 || words[1] != word || filepath.Base(words[0]) != "agent" {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed++
+		env, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
+		if err != nil || !bytes.Contains(append(env, b...), []byte(work)) {
+			continue // of another script, or gone meanwhile
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
 		}
 	}
-	if killed == 0 {
-		ts.Fatalf("there is no runner")
+	return pids
+}
+
+func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
+	signalAll(ts, "__runner", syscall.SIGKILL)
+}
+
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	known := map[string]syscall.Signal{
+		"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
+	}
+	if neg || len(args) != 2 || known[args[0]] == 0 {
+		ts.Fatalf("usage: signal TERM|HUP|INT|STOP|CONT run|resume|answer|__runner")
+	}
+	signalAll(ts, args[1], known[args[0]])
+}
+
+func signalAll(ts *testscript.TestScript, word string, sig syscall.Signal) {
+	pids := processes(ts.Getenv("WORK"), word)
+	if len(pids) == 0 {
+		ts.Fatalf("there is no process agent %s", word)
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			ts.Fatalf("signal %d: %v", pid, err)
+		}
 	}
 }
 
