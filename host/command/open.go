@@ -77,7 +77,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	for _, n := range store.Notices() {
 		fmt.Fprintf(a.Err, "agent: %s\n", n)
 	}
-	s.show = newRenderer(a, s.Hub)
+	s.show = newRenderer(newTeller(newScreen(a.Err, a.Getenv)), s.Hub, s.Store)
 	if err := s.look(ctx, write); err != nil {
 		return nil, errors.Join(err, s.close())
 	}

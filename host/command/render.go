@@ -4,124 +4,372 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"sync"
 	"time"
 
-	"agent/host"
+	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
 )
 
-// renderer shows what happens in a run on stderr, as one observer among others.
-type renderer struct {
-	app   *app
-	tools map[string]*recovery.Proposal // by run and place, to name calls when they start and end
-	done  chan struct{}
+// journal is what the renderer reads when it was too slow, or joins a run in its middle.
+type journal interface {
+	Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error]
+	Checkpoints(ctx context.Context, run string) ([]db.CheckpointRow, error)
 }
 
-func newRenderer(a *app, hub *stream.Hub) *renderer {
-	r := &renderer{app: a, tools: map[string]*recovery.Proposal{}, done: make(chan struct{})}
-	obs := hub.Observe(4096)
-	go func() {
-		defer close(r.done)
-		for {
-			e, err := obs.Next(context.Background())
-			if err != nil {
-				var over *stream.OverflowError
-				if errors.As(err, &over) {
-					r.line("! this terminal was too slow: some activity was not shown (agent show has all of it)")
-				}
-				return
-			}
-			r.event(e)
-		}
-	}()
+// renderer shows what happens in runs while it happens, as one observer among others: it never holds a run up.
+type renderer struct {
+	*teller
+	hub     *stream.Hub
+	journal journal
+	done    chan struct{}
+
+	mu      sync.Mutex // held while something is shown, and by whoever needs the terminal
+	cursors map[string]int64
+	turns   map[string]int // highest turn whose answer was shown
+	said    said
+	spoke   map[string]bool // runs whose last words were shown
+	put     map[string]bool // questions that were shown whole
+	asking  string          // what the model is asked for, while nothing else happens
+	asked   time.Time
+	waiting bool // for a person
+
+	marksMu sync.Mutex
+	marks   map[int]chan struct{}
+	lastNo  int
+}
+
+// said is the text of a turn as far as it was shown.
+type said struct {
+	run   string
+	turn  int
+	raw   strings.Builder
+	clean *stream.Sanitizer
+}
+
+// queue is how many events may wait for a slow terminal before it goes on from the journal.
+const queue = 4096
+
+// newRenderer shows what hub publishes in t's lines, until hub is closed.
+func newRenderer(t *teller, hub *stream.Hub, j journal) *renderer {
+	r := &renderer{
+		teller: t, hub: hub, journal: j, done: make(chan struct{}),
+		cursors: map[string]int64{}, turns: map[string]int{}, spoke: map[string]bool{}, put: map[string]bool{},
+		marks: map[int]chan struct{}{},
+	}
+	r.learn = r.lookUp
+	go r.watch(hub.Observe(queue))
 	return r
 }
 
+// wait waits until the hub is closed and everything is shown.
 func (r *renderer) wait() { <-r.done }
 
-func (r *renderer) line(format string, args ...any) {
-	// An error of stderr stops showing, not running.
-	_, _ = fmt.Fprintln(r.app.Err, stream.Sanitize(fmt.Sprintf(format, args...)))
-}
-
-func (r *renderer) event(e stream.Event) {
-	switch {
-	case e.Note != "" && e.Warn:
-		r.line("! %s", e.Note)
-	case e.Note != "":
-		r.line("  %s", e.Note)
-	case len(e.Output) > 0:
-		r.output(e.Output)
-	case e.Fact != nil:
-		r.fact(e.Run, *e.Fact)
-	}
-}
-
-func (r *renderer) output(p []byte) {
-	text := strings.TrimRight(stream.Sanitize(string(p)), "\n")
-	for _, l := range strings.Split(text, "\n") {
-		r.line("  | %s", l)
-	}
-}
-
-func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
-
-func (r *renderer) name(run string, p recovery.Place) string {
-	if c := r.tools[key(run, p)]; c != nil {
-		return c.Tool + ": " + host.Words(c.Tool, c.Args)
-	}
-	return "call"
-}
-
-func (r *renderer) fact(run string, e recovery.Event) {
-	switch b := e.Body.(type) {
-	case recovery.RunCreated:
-		r.line("run %s  model %s  in %s", b.Run, b.Model, b.Folder)
-	case recovery.RunNoted:
-		r.line("! %s", b.Text)
-	case recovery.ModelAnswered:
-		r.answered(run, e.Turn, b)
-	case recovery.CallStarted:
-		r.line("> %s %s", b.Place, r.name(run, b.Place))
-	case recovery.CallSettled:
-		r.settled(run, b)
-	case recovery.CallJudged:
-		r.line("~ %s %s: %s (%s)", b.Place, r.name(run, b.Place), b.Verdict, b.Reason)
-	case recovery.CallRuled:
-		r.line("~ %s %s: a person says: %s", b.Place, r.name(run, b.Place), b.Word)
-	case recovery.RequestAnswered:
-		r.line("? %s answered: %s", b.ID, recovery.Text(b.Answer))
-	case recovery.RequestClosed:
-		r.line("? %s %s: %s", b.ID, b.Status, b.Reason)
-	case recovery.RunStopping:
-		r.line("! stopping: %s", b.Reason)
-	}
-}
-
-func (r *renderer) answered(run string, turn int, b recovery.ModelAnswered) {
-	for i := range b.Calls {
-		r.tools[key(run, recovery.Place{Turn: turn, Index: i})] = &b.Calls[i]
-	}
-	if len(b.Calls) == 0 {
-		return // the last words go to stdout
-	}
-	for _, bl := range b.Blocks {
-		if bl.Kind == recovery.BlockText {
-			r.line("%s", bl.Text)
+func (r *renderer) watch(obs *stream.Observer) {
+	defer close(r.done)
+	for {
+		e, err := r.next(obs)
+		switch {
+		case err == nil:
+			r.take(e)
+		case errors.Is(err, context.DeadlineExceeded):
+			r.tick()
+		case errors.Is(err, stream.ErrOverflow):
+			obs = r.reconnect()
+		default:
+			r.tick()
+			return // the hub is closed
 		}
 	}
 }
 
-func (r *renderer) settled(run string, b recovery.CallSettled) {
-	res := b.Result
-	took := ""
-	if res.Took > 0 {
-		took = ", " + res.Took.Round(time.Millisecond).String()
+// next waits for the next event; where there is something to move, not for long.
+func (r *renderer) next(obs *stream.Observer) (stream.Event, error) {
+	if !r.out.moves {
+		return obs.Next(context.Background())
 	}
-	r.line("< %s %s: %s%s", b.Place, r.name(run, b.Place), res.Outcome, took)
-	if res.Outcome != recovery.OutcomeOK {
-		r.output([]byte(res.Content))
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	return obs.Next(ctx)
+}
+
+func (r *renderer) take(e stream.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case e.Fact != nil:
+		r.event(e.Run, *e.Fact)
+	case e.Text != "":
+		r.text(e)
+	case e.Call != nil:
+		r.output(e.Run, *e.Call, e.Output)
+	case e.Note != "":
+		r.note(e)
+	case e.Turn < 0:
+		r.release(-e.Turn)
+	case e.Turn > 0:
+		r.restart(e)
 	}
+}
+
+func (r *renderer) note(e stream.Event) {
+	if e.Warn {
+		r.line(yellow, "!", e.Note)
+		return
+	}
+	r.line(dim, "·", e.Note)
+}
+
+// event shows a fact, once.
+func (r *renderer) event(run string, e recovery.Event) {
+	if e.Seq <= r.cursors[run] {
+		return
+	}
+	r.cursors[run] = e.Seq
+	r.asking, r.waiting = "", false
+	switch b := e.Body.(type) {
+	case recovery.ModelRequested:
+		r.asking, r.asked = "the model", e.Time
+	case recovery.RequestOpened:
+		r.waiting = true
+	case recovery.ModelAnswered:
+		r.turns[run] = e.Turn
+		if r.finishText(run, e, b) {
+			return
+		}
+	}
+	r.fact(run, e)
+}
+
+// output shows a piece of a running call's output.
+func (r *renderer) output(run string, p recovery.Place, b []byte) {
+	c := r.call(run, p)
+	if c.output == nil {
+		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(dim, r.bar(c, p)) + line) })
+	}
+	c.output.add(b)
+}
+
+// bar is what stands before a line of output. It names the call where several run.
+func (r *renderer) bar(c *toldCall, p recovery.Place) string {
+	for _, other := range r.calls {
+		if other != c && other.output.some() {
+			return fmt.Sprintf("  %s │ ", p)
+		}
+	}
+	return "  │ "
+}
+
+// text shows a piece of the model's answer as it comes, where the reader is a person at a terminal. Elsewhere the answer is
+// shown when it is whole.
+func (r *renderer) text(e stream.Event) {
+	if !r.out.moves || e.Turn <= r.turns[e.Run] {
+		return
+	}
+	if r.said.run != e.Run || r.said.turn != e.Turn {
+		r.said = said{run: e.Run, turn: e.Turn, clean: stream.NewSanitizer(screenStream{r.out})}
+	}
+	r.asking = ""
+	r.said.raw.WriteString(e.Text)
+	_, _ = r.said.clean.Write([]byte(e.Text)) // the screen keeps its own errors
+}
+
+type screenStream struct{ out *screen }
+
+func (s screenStream) Write(p []byte) (int, error) {
+	s.out.stream(string(p))
+	return len(p), nil
+}
+
+// restart voids what was shown of a turn's answer: it is given anew.
+func (r *renderer) restart(e stream.Event) {
+	if r.said.run == e.Run && r.said.turn == e.Turn && r.said.raw.Len() > 0 {
+		r.line(dim, "·", "the answer starts over")
+		r.said = said{}
+	}
+}
+
+// finishText shows what is missing of an answer whose text was shown as it came. It returns false when none was.
+func (r *renderer) finishText(run string, e recovery.Event, b recovery.ModelAnswered) bool {
+	full, end := spoken(b), lastWords(b)
+	shown := r.said.run == run && r.said.turn == e.Turn && r.said.raw.Len() > 0
+	r.spoke[run] = end != endNot && full != "" && (shown || r.whole || end == endFailed)
+	if !shown {
+		return false
+	}
+	have := r.said.raw.String()
+	r.said = said{}
+	rest, ok := strings.CutPrefix(full, have)
+	switch {
+	case ok:
+		r.out.stream(stream.Sanitize(rest))
+	case strings.ReplaceAll(full, "\n", "") != strings.ReplaceAll(have, "\n", ""):
+		r.out.endLine()
+		r.out.print(stream.Sanitize(full))
+	}
+	r.out.endLine()
+	b.Blocks = nil // told
+	r.fact(run, recovery.Event{Seq: e.Seq, Turn: e.Turn, Time: e.Time, Body: b})
+	return true
+}
+
+// spokeLast says whether the run's last words were shown.
+func (r *renderer) spokeLast(run string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spoke[run]
+}
+
+// wasPut says whether the question was shown whole.
+func (r *renderer) wasPut(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.put[id]
+}
+
+// reconnect goes on after the observation ended because this terminal was too slow: what is on record is read from there,
+// and live pieces that were missed are said to be missing.
+func (r *renderer) reconnect() *stream.Observer {
+	obs := r.hub.Observe(queue)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		if c.output != nil {
+			c.output.gap()
+		}
+	}
+	for run, seq := range r.cursors {
+		for e, err := range r.journal.Load(context.Background(), run, seq) {
+			if err != nil {
+				r.line(yellow, "!", fmt.Sprintf("some activity is not shown: %v", err))
+				break
+			}
+			r.event(run, e)
+		}
+	}
+	r.releaseAll()
+	return obs
+}
+
+// lookUp reads about the calls of a run's present turn, which was answered before this process came.
+func (r *renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
+	ctx := context.Background()
+	rows, err := r.journal.Checkpoints(ctx, run)
+	if err != nil {
+		return nil // its lines then name the call by its place
+	}
+	from := int64(0)
+	for _, row := range rows {
+		if row.Turn < p.Turn {
+			from = row.Seq
+		}
+	}
+	for e, err := range r.journal.Load(ctx, run, from) {
+		if err != nil {
+			return nil // as above
+		}
+		if b, ok := e.Body.(recovery.ModelAnswered); ok && e.Turn == p.Turn && p.Index < len(b.Calls) {
+			return &b.Calls[p.Index]
+		}
+	}
+	return nil
+}
+
+// tick moves the line of progress.
+func (r *renderer) tick() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.show(r.progress(time.Now()))
+}
+
+// progress says what is waited for, once that has taken a moment.
+func (r *renderer) progress(now time.Time) string {
+	var first *toldCall
+	running := 0
+	for _, c := range r.calls {
+		if c.since.IsZero() {
+			continue
+		}
+		running++
+		if first == nil || c.since.Before(first.since) {
+			first = c
+		}
+	}
+	what, since := r.asking, r.asked
+	if first != nil {
+		what, since = first.name(), first.since
+		if n := first.output.hidden(); n > 0 {
+			what += fmt.Sprintf(", %d more lines", n)
+		}
+		if running > 1 {
+			what += fmt.Sprintf(" (and %d more)", running-1)
+		}
+	}
+	took := now.Sub(since)
+	if what == "" || r.waiting || took < 500*time.Millisecond {
+		return ""
+	}
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	frame := frames[int(now.UnixMilli()/100)%len(frames)]
+	what = strings.Join(strings.Fields(stream.Sanitize(what)), " ")
+	return fmt.Sprintf("%c %s  %s", frame, duration(took.Truncate(time.Second)), what)
+}
+
+// alone waits until everything that happened so far is shown, and then keeps the terminal for whoever asks there. Nothing
+// else is shown before the function that it returns was called. It returns the context's error when that ends first.
+func (r *renderer) alone(ctx context.Context) (release func(), err error) {
+	if err := r.caughtUp(ctx); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.out.show("")
+	r.out.endLine()
+	return r.mu.Unlock, nil
+}
+
+// caughtUp waits until everything that was published so far is shown. A mark without content, which travels the same way,
+// says when.
+func (r *renderer) caughtUp(ctx context.Context) error {
+	r.marksMu.Lock()
+	r.lastNo++
+	no, reached := r.lastNo, make(chan struct{})
+	r.marks[no] = reached
+	r.marksMu.Unlock()
+	r.hub.Publish(stream.Event{Turn: -no})
+	select {
+	case <-reached:
+	case <-r.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (r *renderer) release(no int) {
+	r.marksMu.Lock()
+	defer r.marksMu.Unlock()
+	if ch := r.marks[no]; ch != nil {
+		close(ch)
+		delete(r.marks, no)
+	}
+}
+
+// releaseAll is for marks that were lost on the way: what came before them is shown by now.
+func (r *renderer) releaseAll() {
+	r.marksMu.Lock()
+	defer r.marksMu.Unlock()
+	for no, ch := range r.marks {
+		close(ch)
+		delete(r.marks, no)
+	}
+}
+
+// known is what is known of a call, for others than the renderer itself.
+func (r *renderer) known(run string, p recovery.Place) recovery.Proposal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.call(run, p).Proposal
 }

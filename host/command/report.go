@@ -1,10 +1,13 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -27,61 +30,123 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	return errors.Join(withCode(code), s.close())
 }
 
-// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command.
+// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command. It returns the
+// exit code.
 func (s *session) print(c *cli.Command, out host.Outcome) int {
+	// The context never ends, so neither does this without everything shown.
+	_ = s.show.caughtUp(context.Background())
 	code := outcomeCode(out)
+	words := s.lastWords(out)
 	if c.Bool("json") {
-		s.app.printJSON(outcomeView(out, code))
+		v := outcomeView(out, code)
+		v.LastWords = words
+		s.app.printJSON(v)
 		return code
 	}
 	a := s.app
 	switch out.Status {
 	case recovery.StatusCompleted:
-		a.say(a.Out, "%s", out.Text)
-	case recovery.StatusFailed:
-		a.say(a.Err, "run %s failed: %s", out.Run, out.Text)
-	case recovery.StatusCancelled:
-		a.say(a.Err, "run %s was cancelled: %s", out.Run, out.Text)
-	case recovery.StatusWaiting:
-		a.say(a.Err, "%s", question(out.Request))
-		a.say(a.Err, "run %s waits for you: agent answer %s%s", out.Run, out.Request.ID, choices(out.Request))
-	default:
-		a.say(a.Err, "run %s is interrupted (%s: %s)", out.Run, out.Cause, out.Detail)
-		for _, id := range out.Running {
-			a.say(a.Err, "call %s goes on without this process", id)
+		if !s.show.spokeLast(out.Run) || !a.oneTerminal() {
+			a.say(a.Out, "%s", out.Text)
 		}
-		a.say(a.Err, "go on with: agent resume %s    end it: agent cancel %s", out.Run, out.Run)
+		a.say(a.Err, "run %s completed: %s", out.Run, tally(out))
+	case recovery.StatusFailed:
+		if words != "" && !s.show.spokeLast(out.Run) {
+			a.say(a.Err, "%s", words)
+		}
+		a.say(a.Err, "run %s failed: %s (%s)", out.Run, out.Text, tally(out))
+	case recovery.StatusCancelled:
+		a.say(a.Err, "run %s was cancelled: %s (%s)", out.Run, out.Text, tally(out))
+	case recovery.StatusWaiting:
+		s.printWaiting(out)
+	case recovery.StatusInterrupted:
+		s.printInterrupted(out)
+	default:
+		a.say(a.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
 	}
 	return code
+}
+
+// oneTerminal says whether stdout and stderr are one terminal: what is on it need not be written twice.
+func (a *app) oneTerminal() bool {
+	out, ok := terminalFile(a.Out)
+	if !ok {
+		return false
+	}
+	err, ok := terminalFile(a.Err)
+	if !ok {
+		return false
+	}
+	outInfo, e1 := out.Stat()
+	errInfo, e2 := err.Stat()
+	return e1 == nil && e2 == nil && os.SameFile(outInfo, errInfo)
+}
+
+// tally is what a run took.
+func tally(o host.Outcome) string {
+	return fmt.Sprintf("%s, %s, %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), usageWords(&o.Usage))
+}
+
+// lastWords is what the model said last in a run that failed: the reason is only its first line.
+func (s *session) lastWords(out host.Outcome) string {
+	if out.Status != recovery.StatusFailed {
+		return ""
+	}
+	ctx := context.Background()
+	head, err := s.Store.Head(ctx, out.Run)
+	if err != nil {
+		return "" // the reason stands in the outcome
+	}
+	for from := head.Seq - 1; from >= 0; from-- {
+		for e, err := range s.Store.Load(ctx, out.Run, from) {
+			if err != nil {
+				return "" // as above
+			}
+			if b, ok := e.Body.(recovery.RunFailed); ok {
+				return b.Text
+			}
+			break // a word on a call that came after the end
+		}
+	}
+	return ""
+}
+
+func (s *session) printWaiting(out host.Outcome) {
+	a, r := s.app, out.Request
+	if r == nil {
+		a.say(a.Err, "run %s has its answer and can go on: agent resume %s", out.Run, out.Run)
+		return
+	}
+	if !s.show.wasPut(r.ID) {
+		a.say(a.Err, "%s", question(r))
+	}
+	a.say(a.Err, "run %s waits for your answer:", out.Run)
+	a.say(a.Err, "    agent answer %s%s", r.ID, choices(r))
+	switch {
+	case r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)):
+		a.say(a.Err, "it is about call %s, whose outcome is unknown; only the answer run executes it once more", r.About)
+	case out.Unknown:
+		a.say(a.Err, "it is about call %s, whose outcome is unknown; no answer to this executes it again", r.About)
+	}
+}
+
+func (s *session) printInterrupted(out host.Outcome) {
+	a := s.app
+	a.say(a.Err, "run %s is interrupted (%s)", out.Run, causeWords(out.Cause, out.Detail))
+	for _, id := range out.Running {
+		row, err := s.Store.Call(context.Background(), id)
+		if err != nil || row.Effect == recovery.EffectRead {
+			continue // a read that was given up is simply done again
+		}
+		a.say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, callName(row.Tool, row.Proposal.Args))
+	}
+	a.say(a.Err, "go on with it:  agent resume %s", out.Run)
+	a.say(a.Err, "end it:         agent cancel %s", out.Run)
 }
 
 // say writes one sanitized text. A reader that went away stops showing, not running.
 func (a *app) say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, stream.Sanitize(fmt.Sprintf(format, args...)))
-}
-
-func question(r *recovery.Request) string {
-	text := "? " + r.Message
-	for i, c := range r.Choices {
-		if i < len(r.Hints) {
-			text += fmt.Sprintf("\n    %-9s %s", c, r.Hints[i])
-		}
-	}
-	return text
-}
-
-func choices(r *recovery.Request) string {
-	text := ""
-	for i, c := range r.Choices {
-		if i > 0 {
-			text += "|"
-		}
-		text += c
-	}
-	if text == "" {
-		return ` "TEXT"`
-	}
-	return " " + text
 }
 
 // outcomeJSON is what run, resume and answer print with --json. Fields are only ever added.
@@ -102,6 +167,7 @@ type outcomeJSON struct {
 	Usage      recovery.Usage    `json:"usage"`
 	Request    *recovery.Request `json:"pending_request,omitempty"`
 	Next       []string          `json:"next"`
+	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 }
 
 func outcomeView(o host.Outcome, code int) outcomeJSON {
@@ -129,31 +195,73 @@ func (a *app) printJSON(v any) {
 
 // showPlan prints what is replayed before a resumed run goes on.
 func (s *session) showPlan(p host.Plan) {
-	s.planHead(s.app.Err, p)
-	for _, step := range p.Steps {
-		s.planStep(s.app.Err, step)
-	}
+	// The context never ends, and so there is no error.
+	release, _ := s.show.alone(context.Background())
+	defer release()
+	planHead(s.show.teller, p)
+	planSteps(s.show.teller, p)
 }
 
+// printPlan prints what a resume would do, in the words in which a resume says it.
 func (s *session) printPlan(w io.Writer, p host.Plan) {
-	s.planHead(w, p)
+	t := newTeller(newScreen(w, s.app.Getenv))
+	planHead(t, p)
 	for _, n := range p.Notes {
-		s.app.say(w, "! %s", n)
+		t.line(yellow, "!", n)
 	}
-	for _, step := range p.Steps {
-		s.planStep(w, step)
-	}
-	s.app.say(w, "then: %s", p.Then)
+	planSteps(t, p)
+	t.line(bold, "then:", p.Then)
 }
 
-func (s *session) planHead(w io.Writer, p host.Plan) {
+func planHead(t *teller, p host.Plan) {
 	from := "its beginning"
 	if p.Checkpoint != "" {
 		from = "checkpoint " + p.Checkpoint
 	}
-	s.app.say(w, "resume run %s from %s: %d finished calls are replayed from the record, not executed", p.Run, from, p.Replayed)
+	verb := "are"
+	if p.Replayed == 1 {
+		verb = "is"
+	}
+	t.line(bold, "resume", fmt.Sprintf("run %s from %s: %s %s replayed from the record, not executed",
+		p.Run, from, count(p.Replayed, "finished call"), verb))
 }
 
-func (s *session) planStep(w io.Writer, step host.PlanStep) {
-	s.app.say(w, "~ %s %s: %s: %s (%s)", step.Place, step.Tool, step.Words, step.Verdict, step.Reason)
+func planSteps(t *teller, p host.Plan) {
+	for _, step := range p.Steps {
+		t.line(yellow, "~", verdictLine(step.Place, step.Tool+": "+step.Words, step.Verdict, step.Reason))
+	}
+}
+
+// planJSON is what resume --dry-run prints with --json. Fields are only ever added.
+type planJSON struct {
+	Version    int            `json:"version"`
+	RunID      string         `json:"run_id"`
+	Checkpoint string         `json:"checkpoint,omitempty"`
+	Replayed   int            `json:"replayed"`
+	Steps      []planStepJSON `json:"steps"`
+	Then       string         `json:"then"`
+	Notes      []string       `json:"notes"`
+}
+
+type planStepJSON struct {
+	Call    string           `json:"call"`
+	Turn    int              `json:"turn"`
+	Index   int              `json:"index"`
+	Tool    string           `json:"tool"`
+	Words   string           `json:"words"`
+	Verdict recovery.Verdict `json:"verdict"`
+	Reason  string           `json:"reason"`
+}
+
+func planView(p host.Plan) planJSON {
+	v := planJSON{
+		Version: 1, RunID: p.Run, Checkpoint: p.Checkpoint, Replayed: p.Replayed, Then: p.Then, Steps: []planStepJSON{},
+		Notes: append([]string{}, p.Notes...),
+	}
+	for _, s := range p.Steps {
+		v.Steps = append(v.Steps, planStepJSON{
+			Call: s.ID, Turn: s.Place.Turn, Index: s.Place.Index, Tool: s.Tool, Words: s.Words, Verdict: s.Verdict, Reason: s.Reason,
+		})
+	}
+	return v
 }

@@ -122,6 +122,10 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error 
 	if err != nil {
 		return err
 	}
+	if c.Bool("json") {
+		s.app.printJSON(planView(p))
+		return nil
+	}
 	s.printPlan(s.app.Out, p)
 	return nil
 }

@@ -1,0 +1,311 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// teller puts facts into lines for a person: as they happen, and later from the journal.
+type teller struct {
+	out   *screen
+	whole bool // all that the journal says, for show: texts, results, questions, owners
+	calls map[string]*toldCall
+	// learn finds out about a call whose answer was not told here; nil when nobody can.
+	learn func(run string, p recovery.Place) *recovery.Proposal
+}
+
+// toldCall is what is known of a call of a turn that is going.
+type toldCall struct {
+	recovery.Proposal
+	since  time.Time // it runs since then; zero when it does not
+	output *liveOutput
+}
+
+func newTeller(out *screen) *teller { return &teller{out: out, calls: map[string]*toldCall{}} }
+
+func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
+
+// call is what is known of a call; never nil.
+func (t *teller) call(run string, p recovery.Place) *toldCall {
+	c := t.calls[key(run, p)]
+	if c == nil {
+		c = &toldCall{}
+		if t.learn != nil {
+			if found := t.learn(run, p); found != nil {
+				c.Proposal = *found
+			}
+		}
+		t.calls[key(run, p)] = c
+	}
+	return c
+}
+
+func (c *toldCall) name() string {
+	if c.Tool == "" {
+		return "call"
+	}
+	return callName(c.Tool, c.Args)
+}
+
+// line prints one sanitized text with a mark before it; further lines of the text are set in below it.
+func (t *teller) line(st style, mark, text string) {
+	text = strings.ReplaceAll(stream.Sanitize(text), "\n", "\n  ")
+	t.out.print(t.out.paint(st, mark) + " " + text)
+}
+
+// block prints text set off, as output is.
+func (t *teller) block(text string) {
+	for _, l := range strings.Split(stream.Sanitize(text), "\n") {
+		t.out.print(t.out.paint(dim, "  │ ") + l)
+	}
+}
+
+// fact tells one fact.
+func (t *teller) fact(run string, e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunCreated:
+		t.created(b)
+	case recovery.ModelAnswered:
+		t.answered(run, e, b)
+	case recovery.CallStarted:
+		c := t.call(run, b.Place)
+		c.since = e.Time
+		t.line(cyan, ">", fmt.Sprintf("%s %s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place)))
+	case recovery.CallSettled:
+		t.settled(run, b)
+	case recovery.CallJudged:
+		c := t.call(run, b.Place)
+		if b.Verdict == recovery.VerdictAttach {
+			c.since = e.Time
+		}
+		t.line(yellow, "~", verdictLine(b.Place, c.name(), b.Verdict, b.Reason))
+	case recovery.CallRuled:
+		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.ruled(run, b), orPerson(b.By), b.Word))
+	case recovery.ApprovalVoided:
+		t.line(yellow, "!", fmt.Sprintf("%s %s: the yes is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
+	case recovery.TurnSettled:
+		t.forget(run, e.Turn)
+	default:
+		t.aboutRun(e)
+	}
+}
+
+func attempt(p recovery.Place) string {
+	if p.Attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d)", p.Attempt)
+}
+
+func (t *teller) id(id string) string {
+	if !t.whole || id == "" {
+		return ""
+	}
+	return id + " "
+}
+
+func orPerson(by string) string {
+	if by == "" {
+		return "a person"
+	}
+	return by
+}
+
+func (t *teller) ruled(run string, b recovery.CallRuled) string {
+	if b.Run != "" && b.Run != run {
+		return "of run " + b.Run
+	}
+	return t.call(run, b.Place).name()
+}
+
+// aboutRun tells facts that belong to no call.
+func (t *teller) aboutRun(e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunNoted:
+		t.line(yellow, "!", b.Text)
+	case recovery.RunStopping:
+		t.line(yellow, "!", "stopping: "+b.Reason)
+	case recovery.RequestAnswered:
+		t.line(bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, orPerson(b.By), recovery.Text(b.Answer)))
+	case recovery.RequestClosed:
+		t.line(bold, "?", fmt.Sprintf("%s %s: %s", b.ID, b.Status, b.Reason))
+	default:
+		if t.whole {
+			t.forTheRecord(e)
+		}
+	}
+}
+
+// forTheRecord tells what a person who watches a run in its own terminal is told in another way.
+func (t *teller) forTheRecord(e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunClaimed:
+		if b.Epoch > 1 {
+			t.line(yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", stamp(e.Time), b.PID, b.Host, tighter(b)))
+		}
+	case recovery.RunInterrupted:
+		t.line(yellow, "!", stamp(e.Time)+" interrupted: "+causeWords(b.Cause, b.Detail))
+	case recovery.RequestOpened:
+		t.line(bold, "?", b.Request.ID+" "+question(&b.Request))
+	case recovery.RunCompleted:
+		t.line(green, "=", stamp(e.Time)+" completed")
+	case recovery.RunFailed:
+		t.line(red, "=", stamp(e.Time)+" failed: "+b.Reason)
+	case recovery.RunCancelled:
+		t.line(yellow, "=", stamp(e.Time)+" cancelled: "+b.Reason)
+	}
+}
+
+func tighter(b recovery.RunClaimed) string {
+	text := ""
+	if b.Mode != "" {
+		text += ", mode " + string(b.Mode)
+	}
+	if b.Limits != nil {
+		text += ", " + limitWords(*b.Limits)
+	}
+	return text
+}
+
+func causeWords(c recovery.Cause, detail string) string {
+	if detail == "" {
+		return string(c)
+	}
+	return string(c) + ": " + detail
+}
+
+// stamp is when something happened, on the person's clock.
+func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// created tells what is to be done, by what, where and under which rules, and how to watch it and go on with it.
+func (t *teller) created(b recovery.RunCreated) {
+	if t.whole {
+		return // show has a head of its own
+	}
+	t.line(bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, modelWords(b), b.Mode, limitWords(b.Limits), b.Folder))
+	t.line(dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
+}
+
+// answered learns the turn's calls, and tells what the model said where the person does not get it in another way: the
+// last words of a run that is done are its answer.
+func (t *teller) answered(run string, e recovery.Event, b recovery.ModelAnswered) {
+	for i := range b.Calls {
+		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &toldCall{Proposal: b.Calls[i]}
+	}
+	if t.whole {
+		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, usageWords(b.Usage)))
+	}
+	if text := spoken(b); text != "" && (t.whole || lastWords(b) != endDone) {
+		t.out.print(stream.Sanitize(text))
+	}
+}
+
+// What an answer is for the run.
+const (
+	endNot    = iota // calls follow
+	endDone          // it is the answer
+	endFailed        // it says why there is none
+)
+
+func lastWords(b recovery.ModelAnswered) int {
+	switch {
+	case b.Stop == recovery.AnswerFailed:
+		return endFailed
+	case len(b.Calls) == 0:
+		return endDone
+	}
+	return endNot
+}
+
+// spoken is the text of an answer.
+func spoken(b recovery.ModelAnswered) string {
+	var parts []string
+	for _, block := range b.Blocks {
+		if block.Kind == recovery.BlockText && block.Text != "" {
+			parts = append(parts, block.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func usageWords(u *recovery.Usage) string {
+	if u == nil || *u == (recovery.Usage{}) {
+		return ""
+	}
+	text := fmt.Sprintf(", %d tokens in, %d out", u.Input, u.Output)
+	if u.Cached > 0 {
+		text += fmt.Sprintf(", %d cached", u.Cached)
+	}
+	return text
+}
+
+// settled tells how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.
+func (t *teller) settled(run string, b recovery.CallSettled) {
+	c, r := t.call(run, b.Place), b.Result
+	shown := c.output.some()
+	if c.output != nil {
+		c.output.end("agent show " + c.ID)
+		c.output = nil
+	}
+	c.since = time.Time{}
+	st, mark := outcomeMark(r.Outcome)
+	name := c.Tool
+	if name == "" {
+		name = "call"
+	}
+	t.line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, resultWords(r)))
+	if text := t.resultText(c.ID, r, shown); text != "" {
+		t.block(text)
+	}
+	if r.Outcome == recovery.OutcomeUnknown {
+		t.line(yellow, "!", unknownWords(c.ID, r))
+	}
+}
+
+func outcomeMark(o recovery.Outcome) (style, string) {
+	switch o {
+	case recovery.OutcomeOK:
+		return green, "✓"
+	case recovery.OutcomeError:
+		return red, "✗"
+	case recovery.OutcomeUnknown:
+		return yellow, "?"
+	}
+	return yellow, "-"
+}
+
+// resultText is what is shown of a result below the line that says how the call ended.
+func (t *teller) resultText(id string, r recovery.Result, shown bool) string {
+	content := strings.TrimRight(r.Content, "\n")
+	if shown {
+		last := content[strings.LastIndexByte(content, '\n')+1:]
+		if r.Outcome == recovery.OutcomeOK || last == endWords(r) {
+			return ""
+		}
+		return last // how the command ended, in the words of its runner
+	}
+	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
+	if r.Outcome == recovery.OutcomeOK && !t.whole && !ran || content == endWords(r) || content == "[no output]" {
+		return ""
+	}
+	more := ""
+	if id != "" {
+		more = ": agent show " + id
+	}
+	return excerpt(content, 10, 10, more)
+}
+
+// forget drops the calls of a turn that is over.
+func (t *teller) forget(run string, turn int) {
+	for i := 0; ; i++ {
+		k := key(run, recovery.Place{Turn: turn, Index: i})
+		if t.calls[k] == nil {
+			return
+		}
+		delete(t.calls, k)
+	}
+}

@@ -1,0 +1,254 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// follower watches a run from outside of the process that drives it: facts come from the journal, the text of the answer
+// that is being given from the live file, and the output of a running command from its runner's files.
+type follower struct {
+	s   *session
+	r   *renderer
+	run string
+	seq int64 // of the last fact that was shown
+
+	started map[string]recovery.Place // calls without a result, while the past is read
+	outputs map[string]*followed
+	side    sync.WaitGroup
+}
+
+// followed is a running call whose output is shown.
+type followed struct {
+	done  chan struct{}
+	bytes int64 // shown; read once done is closed
+}
+
+// follow shows a run's past and goes on with what happens, until it ends, or until it waits or is interrupted and nobody
+// drives it.
+func (s *session) follow(ctx context.Context, run string) error {
+	t := s.storyTeller()
+	if _, err := s.head(ctx, t, run); err != nil {
+		return err
+	}
+	hub := stream.NewHub()
+	f := &follower{
+		s: s, run: run, r: newRenderer(t, hub, s.Store),
+		started: map[string]recovery.Place{}, outputs: map[string]*followed{},
+	}
+	watching, stop := context.WithCancel(ctx)
+	err := f.watch(watching)
+	stop()
+	f.side.Wait()
+	hub.Close()
+	f.r.wait()
+	if err != nil {
+		return err
+	}
+	return f.finish(ctx)
+}
+
+// watch shows facts as they come. It returns without an error when there is nothing more to wait for.
+func (f *follower) watch(ctx context.Context) error {
+	w, err := stream.NewWaker(f.s.Store.Files()...)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := f.past(ctx); err != nil {
+		return err
+	}
+	f.side.Go(func() { f.texts(ctx) })
+	for {
+		next, err := f.look(ctx)
+		if err != nil || next == isOver {
+			return err
+		}
+		if next == lookAgain {
+			continue
+		}
+		select {
+		case <-w.C():
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// What a look at a run may lead to.
+type seen int
+
+const (
+	isOver    seen = iota // nothing more comes
+	lookAgain             // there may be more already
+	mayChange             // wait for a change
+)
+
+// past shows what is on record, and begins to show what still runs.
+func (f *follower) past(ctx context.Context) error {
+	for e, err := range f.s.Store.Load(ctx, f.run, 0) {
+		if err != nil {
+			return err
+		}
+		switch b := e.Body.(type) {
+		case recovery.CallStarted:
+			f.started[b.Place.String()] = b.Place
+		case recovery.CallSettled:
+			delete(f.started, b.Place.String())
+		}
+		f.show(e)
+	}
+	for _, p := range f.started {
+		f.output(ctx, p)
+	}
+	return nil
+}
+
+func (f *follower) show(e recovery.Event) {
+	f.seq = e.Seq
+	f.r.take(stream.Event{Run: f.run, Fact: &e})
+}
+
+// look shows what is new on record and says what to do next.
+func (f *follower) look(ctx context.Context) (seen, error) {
+	row, err := f.s.Store.Run(ctx, f.run)
+	if err != nil || f.r.out.left() {
+		return isOver, unlessDone(ctx, err)
+	}
+	if row.LastSeq > f.seq {
+		return lookAgain, f.facts(ctx)
+	}
+	if row.Status.Terminal() {
+		return isOver, nil
+	}
+	held, err := f.s.Held(f.run)
+	if err != nil || held {
+		return mayChange, err
+	}
+	lost := row.Status == recovery.StatusRunning || row.Status == recovery.StatusQueued
+	if row.Status == recovery.StatusWaiting {
+		answered, err := f.s.Store.Answered(ctx, f.run)
+		if err != nil {
+			return isOver, unlessDone(ctx, err)
+		}
+		lost = answered != nil
+	}
+	if !lost || f.s.lock == nil {
+		return isOver, nil
+	}
+	// Nobody drives it any more. With the mark, the cause comes as a fact.
+	_, err = f.s.Look(ctx, true)
+	return mayChange, unlessDone(ctx, err)
+}
+
+// unlessDone drops the errors that the end of the watching makes.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (f *follower) facts(ctx context.Context) error {
+	for e, err := range f.s.Store.Load(ctx, f.run, f.seq) {
+		if err != nil {
+			return unlessDone(ctx, err)
+		}
+		switch b := e.Body.(type) {
+		case recovery.CallStarted:
+			f.show(e)
+			f.output(ctx, b.Place)
+			continue
+		case recovery.CallSettled:
+			f.finishOutput(ctx, b)
+		}
+		f.show(e)
+	}
+	return nil
+}
+
+// texts shows the model's answer as it comes.
+func (f *follower) texts(ctx context.Context) {
+	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, func(turn int, text string) {
+		f.r.take(stream.Event{Run: f.run, Turn: turn, Text: text})
+	})
+	if ctx.Err() == nil {
+		f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers are shown when they are whole: %v", err), Warn: true})
+	}
+}
+
+// output begins to show what a call prints.
+func (f *follower) output(ctx context.Context, p recovery.Place) {
+	o := &followed{done: make(chan struct{})}
+	f.outputs[p.String()] = o
+	f.side.Go(func() {
+		defer close(o.done)
+		err := tools.FollowOutput(ctx, f.s.CallsDir(), f.run, p, func(b []byte) {
+			o.bytes += int64(len(b))
+			f.r.take(stream.Event{Run: f.run, Call: &p, Output: b})
+		})
+		if err != nil && ctx.Err() == nil {
+			f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("the output of call %s is shown when it ends: %v", p, err), Warn: true})
+		}
+	})
+}
+
+// finishOutput waits until what was printed is shown. What its runner's files held when they went is taken from the record.
+func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
+	o := f.outputs[b.Place.String()]
+	if o == nil {
+		return
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		return
+	}
+	delete(f.outputs, b.Place.String())
+	var printed struct {
+		Bytes, Kept int64
+	}
+	if o.bytes == 0 || json.Unmarshal(b.Result.Data, &printed) != nil || printed.Bytes <= o.bytes || printed.Kept != printed.Bytes {
+		return // nothing is missing, or nothing whole is there: the result shows what is
+	}
+	c := f.r.known(f.run, b.Place)
+	r, size, err := f.s.Store.Output(ctx, c.ID)
+	if err != nil || size < printed.Bytes {
+		return // as above
+	}
+	rest := make([]byte, printed.Bytes-o.bytes)
+	if n, err := r.ReadAt(rest, o.bytes); n == len(rest) || err == nil {
+		f.r.take(stream.Event{Run: f.run, Call: &b.Place, Output: rest})
+	}
+}
+
+// finish says where the run stands, and returns its exit code.
+func (f *follower) finish(ctx context.Context) error {
+	t := f.r.teller
+	if ctx.Err() != nil {
+		t.line(dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
+		return nil
+	}
+	if t.out.left() {
+		return nil
+	}
+	v, err := f.s.runNow(ctx, f.run)
+	if err != nil {
+		return err
+	}
+	t.next(v)
+	st, err := f.s.State(ctx, f.run)
+	if err != nil {
+		return err
+	}
+	out := f.s.Finished(st)
+	out.Status = v.Status
+	return withCode(outcomeCode(out))
+}
