@@ -150,11 +150,12 @@ func (a *arm) hit(p Point) {
 	end(a.action)
 }
 
-// Env is the setting for a child that is this binary again and shall keep the armed point; nil when nothing is armed.
+// Env is the setting for a child that is this binary again and shall keep the armed point, with what is left of its count;
+// nil when nothing is armed, when the point is not the runner's, and when it was reached.
 func Env() []string {
 	a := armed.Load()
-	if a == nil || !strings.HasPrefix(string(a.point), "runner.") {
+	if a == nil || a.left.Load() < 1 || !strings.HasPrefix(string(a.point), "runner.") {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s=%s:%d:%s", EnvPoint, a.point, max(1, a.left.Load()), a.action), EnvUnsafe + "=1"}
+	return []string{fmt.Sprintf("%s=%s:%d:%s", EnvPoint, a.point, a.left.Load(), a.action), EnvUnsafe + "=1"}
 }
