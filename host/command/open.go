@@ -126,7 +126,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 	}
 	h := &host.Host{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: Version, Self: host.Self(),
-		Models: models, Who: who(),
+		Who: who(),
 	}
 	list, err := tools.Builtin(tools.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
@@ -135,15 +135,18 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Tools, err = tools.NewRegistry(list...)
+	h.Models = func(name string) (model.Model, error) { return newModel(name, h.Tools) }
 	return h, err
 }
 
-// models makes a model by its name.
-func models(name string) (model.Model, error) {
-	if name == "runbook" {
-		return runbook.New(), nil
+// newModel makes a model by its name.
+func newModel(name string, reg *tools.Registry) (model.Model, error) {
+	if name != runbook.Name {
+		return nil, fmt.Errorf("there is no model %q; this build has: %s", name, runbook.Name)
 	}
-	return nil, fmt.Errorf("there is no model %q; this build has: runbook", name)
+	m := runbook.New()
+	m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
+	return m, nil
 }
 
 func who() string {
