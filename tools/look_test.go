@@ -249,7 +249,7 @@ func TestSearchBounds(t *testing.T) {
 
 // A file is searched the same way whether its text can be looked for first or not.
 func FuzzSearchLines(f *testing.F) {
-	for _, p := range []string{"ab", "a+b", "(ab)+c", "^ab$", "a.b", "x?ab", "(a|b)c", "ab{2,}", "\\bab\\b", "ab\\r"} {
+	for _, p := range []string{"ab", "a+b", "(ab)+c", "^ab$", "a.b", "x?ab", "(a|b)c", "ab{2,}", "\\bab\\b", "ab\\r", "(xyz)?ab", "(xyz)*ab", "(xyz){0,2}ab"} {
 		f.Add(p, "ab\nxabc\r\n\nababc\n")
 		f.Add(p, "\nab")
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 // shell runs a script under the runner, so that it outlives the host.
 type shell struct {
+	files
 	calls string
 	exe   string
 	env   []string
@@ -28,7 +28,9 @@ type shellArgs struct {
 	Timeout float64 `json:"timeout"` // seconds
 }
 
-func newShell(o Options) shell { return shell{calls: o.Calls, exe: o.Exe, env: allowed(o.Environ)} }
+func newShell(o Options, f files) shell {
+	return shell{files: f, calls: o.Calls, exe: o.Exe, env: allowed(o.Environ)}
+}
 
 // allowed keeps of an environment what a command may see. Keys and tokens are not in it.
 func allowed(environ []string) []string {
@@ -86,7 +88,7 @@ func identity(c Call) runner.Identity {
 	return runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt, Fingerprint: c.Fingerprint}
 }
 
-func (t shell) folder(c Call) string { return identity(c).Folder(t.calls) }
+func (t shell) callFolder(c Call) string { return identity(c).Folder(t.calls) }
 
 // Prepare makes the call's folder and takes its lock. Nothing runs.
 func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) {
@@ -94,14 +96,16 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err := os.Stat(c.Folder); err != nil || !info.IsDir() {
-		return nil, nil, fmt.Errorf("run in %s: there is no such folder", c.Folder)
+	w, err := openWorkspace(c.Folder, t.barred)
+	if err != nil {
+		return nil, nil, err
 	}
+	w.close()
 	interpreter, err := interpreterOf(a.Shell)
 	if err != nil {
 		return nil, nil, err
 	}
-	job, err := runner.Prepare(t.folder(c), runner.Spec{
+	job, err := runner.Prepare(t.callFolder(c), runner.Spec{
 		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	})
@@ -142,7 +146,7 @@ func (t shell) Attach(ctx context.Context, c Call) (recovery.Result, error) {
 
 // await shows the output from the beginning, waits for the end, and makes the result.
 func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Result, error) {
-	folder := t.folder(c)
+	folder := t.callFolder(c)
 	// What cannot be shown can still be waited for; a spool that cannot be read is said with the result.
 	_, _ = runner.Follow(ctx, folder, 0, c.Show)
 	seen, err := runner.Wait(ctx, folder, identity(c))
@@ -178,7 +182,7 @@ func lostText(why string, left []string, err error) string {
 
 // Find reads what the call's files say.
 func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
-	seen, err := runner.Look(t.folder(c), identity(c))
+	seen, err := runner.Look(t.callFolder(c), identity(c))
 	if err != nil {
 		return recovery.Sighting{Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}}
 	}
@@ -209,7 +213,7 @@ func named(processes []runner.Process) []string {
 // Bury kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
 // cannot be shown dead is returned.
 func (t shell) Bury(ctx context.Context, c Call) ([]string, error) {
-	folder := t.folder(c)
+	folder := t.callFolder(c)
 	seen, err := runner.Look(folder, identity(c))
 	if err == nil && seen.State == runner.Running && seen.Began != nil {
 		if err = runner.KillRunner(folder, *seen.Began); err == nil {
@@ -234,7 +238,7 @@ func (t shell) Bury(ctx context.Context, c Call) ([]string, error) {
 }
 
 // Stop asks the command's runner to end it and everything that it started.
-func (t shell) Stop(c Call, reason string) error { return runner.Cancel(t.folder(c), reason) }
+func (t shell) Stop(c Call, reason string) error { return runner.Cancel(t.callFolder(c), reason) }
 
 // Forget removes the call's files.
-func (t shell) Forget(c Call) error { return runner.Discard(t.folder(c)) }
+func (t shell) Forget(c Call) error { return runner.Discard(t.callFolder(c)) }

@@ -98,7 +98,7 @@ type output struct {
 }
 
 func (t shell) outputOf(c Call) output {
-	head, tail, total, truncated, err := runner.Output(t.folder(c), runner.DefaultKeep)
+	head, tail, total, truncated, err := runner.Output(t.callFolder(c), runner.DefaultKeep)
 	if err != nil && !errors.Is(err, runner.ErrSpoolDamaged) {
 		return output{text: fmt.Sprintf("[the output cannot be read: %v]", err)}
 	}

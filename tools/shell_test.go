@@ -72,7 +72,9 @@ func TestShellFolderAndData(t *testing.T) {
 		t.Error("a short output is kept twice")
 	}
 	b.dir = b.path("gone")
-	contains(t, b.refused("shell", args{"command": ":"}), "there is no such folder")
+	contains(t, b.refused("shell", args{"command": ":"}), "no such file")
+	b.dir = b.state
+	contains(t, b.refused("shell", args{"command": ":"}), "state folder")
 }
 
 // A command stopped on its way may have done anything: that is unknown, and the twin guard sees it.
@@ -248,7 +250,7 @@ func TestShellRunnerKilled(t *testing.T) {
 	var once sync.Once
 	c.Show = func([]byte) {
 		once.Do(func() {
-			s, err := runner.Look(b.shell().folder(c), identity(c))
+			s, err := runner.Look(b.shell().callFolder(c), identity(c))
 			if err == nil {
 				err = unix.Kill(s.Began.Runner.Pid, unix.SIGKILL)
 			}
@@ -281,7 +283,7 @@ func TestShellBuriesAStoppedRunner(t *testing.T) {
 	ended := make(chan recovery.Result, 1)
 	frozen := make(chan struct{})
 	c.Show = func([]byte) {
-		s, err := runner.Look(b.shell().folder(c), identity(c))
+		s, err := runner.Look(b.shell().callFolder(c), identity(c))
 		if err == nil {
 			err = unix.Kill(s.Began.Runner.Pid, unix.SIGSTOP)
 		}

@@ -138,6 +138,25 @@ func TestStateFolderIsInvisible(t *testing.T) {
 	}
 }
 
+// A folder is barred by what it is, whatever it is called: a mount can give it a second path.
+func TestBarredByIdentity(t *testing.T) {
+	b := newBench(t)
+	w, err := openWorkspace(b.dir, []string{b.state, filepath.Join(b.state, "later")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	if !w.bars("/another/path", stat(t, b.state)) {
+		t.Error("the state folder is let through under another path")
+	}
+	if !w.bars(filepath.Join(b.state, "later"), stat(t, b.dir)) {
+		t.Error("a barred folder that was made since is let through")
+	}
+	if w.bars("/another/path", stat(t, b.dir)) {
+		t.Error("any folder is barred")
+	}
+}
+
 func TestWorkspaceInsideTheStateFolder(t *testing.T) {
 	b := newBench(t)
 	b.state = filepath.Dir(b.dir)

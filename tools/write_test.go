@@ -193,6 +193,10 @@ func TestWriteThatLeadsElsewhere(t *testing.T) {
 		if err == nil || r.Applied != recovery.AppliedNo {
 			t.Errorf("%s: %v, %+v", tool, err, r)
 		}
+		b.write("b", "new")
+		if tool == "edit_file" {
+			b.write("b", "new a")
+		}
 		if i := b.tool(tool).(Inspector).Inspect(b.context(), c); i.Answer != recovery.InspectionUnclear {
 			t.Errorf("%s: %+v", tool, i)
 		}
@@ -200,7 +204,7 @@ func TestWriteThatLeadsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if b.read("a") != "old a" || b.read("b") != "old b" {
+	if b.read("a") != "old a" {
 		t.Error("something was written")
 	}
 }
@@ -277,6 +281,29 @@ func (b *bench) put(rel, content string) {
 	b.write(rel+".new", content)
 	if err := os.Rename(b.path(rel+".new"), b.path(rel)); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// Only what was not touched at all counts as not happened: each of content, inode and ctime must be the recorded one.
+func TestJudge(t *testing.T) {
+	was := seen{Exists: true, Hash: "h", Inode: 1, Ctime: 1}
+	for name, tt := range map[string]struct {
+		was, now seen
+		want     recovery.InspectionAnswer
+	}{
+		"untouched":         {was, was, recovery.InspectionNotHappened},
+		"another inode":     {was, seen{Exists: true, Hash: "h", Inode: 2, Ctime: 1}, recovery.InspectionUnclear},
+		"another ctime":     {was, seen{Exists: true, Hash: "h", Inode: 1, Ctime: 2}, recovery.InspectionUnclear},
+		"another content":   {was, seen{Exists: true, Hash: "x", Inode: 1, Ctime: 1}, recovery.InspectionUnclear},
+		"the new content":   {was, seen{Exists: true, Hash: "after", Inode: 1, Ctime: 1}, recovery.InspectionHappened},
+		"nothing":           {was, seen{}, recovery.InspectionUnclear},
+		"absent":            {seen{}, seen{}, recovery.InspectionNotHappened},
+		"absent, now there": {seen{}, seen{Exists: true, Hash: "after"}, recovery.InspectionHappened},
+		"no inodes here":    {seen{Exists: true, Hash: "h"}, seen{Exists: true, Hash: "h"}, recovery.InspectionUnclear},
+	} {
+		if got, why := judge(evidence{Path: "a", Before: tt.was, After: "after"}, tt.now); got != tt.want || why == "" {
+			t.Errorf("%s: %s, %s", name, got, why)
+		}
 	}
 }
 
@@ -430,5 +457,43 @@ func TestInspectEdit(t *testing.T) {
 	c.Before = nil
 	if i := edit.(Inspector).Inspect(b.context(), c); i.Answer != recovery.InspectionUnclear {
 		t.Errorf("without evidence: %+v", i)
+	}
+}
+
+// What is about to be replaced is looked at once more right before the rename.
+func TestReplaceOfWhatChangedMeanwhile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before string
+		then   func(b *bench)
+		want   string
+	}{
+		"changed": {"old", func(b *bench) { b.put("a", "person's") }, "changed by someone else"},
+		"removed": {"old", func(b *bench) { b.remove("a") }, "removed meanwhile"},
+		"made":    {"", func(b *bench) { b.write("a", "person's") }, "made by someone else"},
+	} {
+		b := newBench(t)
+		if tt.before != "" {
+			b.write("a", tt.before)
+		}
+		w, err := openWorkspace(b.dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.close()
+		s, err := w.find("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		tt.then(b)
+		left := b.names(".")
+		applied, err := s.replace(b.context(), b.call("write_file", args{}), []byte("ours"))
+		if err == nil || applied != recovery.AppliedNo {
+			t.Fatalf("%s: %v, %v", name, applied, err)
+		}
+		contains(t, err.Error(), tt.want)
+		if b.names(".") != left || left != "" && b.read("a") != "person's" {
+			t.Errorf("%s: left %q", name, b.names("."))
+		}
 	}
 }
