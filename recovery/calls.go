@@ -84,11 +84,10 @@ func (s *State) started(e Event, b CallStarted) error {
 	return nil
 }
 
-// mayStart refuses what stands between a call and its start: a question, the end of the run, a missing or void yes.
+// mayStart refuses what stands between a call and its start: the end of the run, a void yes, a question. A run with an open
+// request is waiting, and starts nothing for that reason.
 func (s *State) mayStart(c *Call, binding string) error {
 	switch {
-	case s.Open != nil:
-		return fmt.Errorf("request %s is open", s.Open.ID)
 	case s.Stopping != nil:
 		return errors.New("the run is to end")
 	case c.Approved != "" && c.Approved != binding:

@@ -270,7 +270,11 @@ func (st *story) callFact(name string, o map[string]string, rest []string) {
 		}
 		st.add(CallStarted{Place: at, Binding: binding})
 	case "result":
-		st.add(CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: result(rest[1], strings.Join(rest[2:], " "), o)})
+		fp := c.Fingerprint
+		if o["of"] != "" {
+			fp = "fp-" + o["of"]
+		}
+		st.add(CallSettled{Place: c.Place, Fingerprint: fp, Result: result(rest[1], strings.Join(rest[2:], " "), o)})
 	case "judge":
 		st.judgement(c, o)
 	case "decide":

@@ -1,0 +1,116 @@
+package recovery
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// What a time limit is compared with goes on between two facts, while the run is going and only then.
+func TestSpent(t *testing.T) {
+	s, err := Fold(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := sample()[len(sample())-1].Time
+	if s.Active != 4*time.Second { // claimed at 1, asked at 4, answered at 5, started at 6
+		t.Errorf("going for %s", s.Active)
+	}
+	if got := s.Spent(at.Add(10 * time.Second)); got != 14*time.Second {
+		t.Errorf("ten seconds later: %s", got)
+	}
+	if got := s.Spent(at.Add(-time.Hour)); got != 4*time.Second {
+		t.Errorf("with a clock that was set back: %s", got)
+	}
+	s, err = Fold(sample()[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Spent(at.Add(time.Hour)); got != 3*time.Second {
+		t.Errorf("while it waits: %s", got)
+	}
+}
+
+// JRN-07: what was handed out for one request does not change when the run goes on.
+func TestMessagesAreASnapshot(t *testing.T) {
+	events := longRun(20)
+	s := &State{Earlier: []Message{{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: "before"}}}}}
+	var given [][]Message
+	var copies []string
+	for _, e := range events {
+		if err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		given = append(given, s.Messages())
+		copies = append(copies, text(t, s.Messages()))
+	}
+	for i := range given {
+		if text(t, given[i]) != copies[i] {
+			t.Fatalf("the messages after fact %d were changed later", i+1)
+		}
+	}
+	fresh, err := Fold(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh.Earlier = s.Earlier
+	if !reflect.DeepEqual(fresh.Messages(), s.Messages()) {
+		t.Error("a fresh fold is shown something else")
+	}
+	if got, all := fresh.Transcript(), fresh.Messages(); !reflect.DeepEqual(got, all[1:]) {
+		t.Error("the transcript holds more or less than the run")
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// The bytes that a model is sent are the same before and after the facts were stored: white space goes as they come in.
+func TestRawJSONIsCompact(t *testing.T) {
+	for raw, want := range map[string]string{
+		"{ \"a\" : \"b  c\\\" \\\\\" ,\n\t\"d\": [ 1 , 2 ] }": `{"a":"b  c\" \\","d":[1,2]}`,
+		`{"a":"b"}`: `{"a":"b"}`,
+		`"< & >"`:   `"< & >"`,
+		`{ broken`:  `{ broken`,
+		``:          ``,
+		`"\\" `:     `"\\"`,
+	} {
+		if got := string(compact(json.RawMessage(raw))); got != want {
+			t.Errorf("%q becomes %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// A person reads arguments as lines.
+func TestDescribe(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"path":"a.txt","overwrite":true,"lines":[1,2],"none":null}`: "  path: a.txt\n  overwrite: yes\n  lines: [1,2]\n  none: null",
+		`{"content":"one\ntwo\n"}`:                                    "  content: \n    one\n    two",
+		`{}`:                                                          "",
+		`"text"`:                                                      `  "text"`,
+		`[1,2]`:                                                       `  [1,2]`,
+		`{"a":`:                                                       `  {"a":`,
+		`{"a":1`:                                                      "  a: 1",
+	} {
+		if got := Describe(json.RawMessage(raw)); got != want {
+			t.Errorf("%s is described as %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for raw, want := range map[string]string{
+		`true`: "yes", `false`: "no", `"happened"`: "happened", `42`: "42", `{"a":1}`: `{"a":1}`, `broken`: "broken",
+	} {
+		if got := Text(json.RawMessage(raw)); got != want {
+			t.Errorf("%s reads %q, want %q", raw, got, want)
+		}
+	}
+}
