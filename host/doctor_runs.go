@@ -174,6 +174,14 @@ func compareRun(r db.RunRow, s *recovery.State) []string {
 		open = s.Open.ID
 	}
 	add("the id", r.ID, s.Created.Run)
+	add("the thread", r.Thread, s.Created.Thread)
+	add("the folder", r.Folder, s.Created.Folder)
+	add("the model", r.Model, s.Created.Model)
+	add("the mode", r.Mode, s.Mode)
+	add("the turn limit", r.MaxTurns, s.Limits.MaxTurns)
+	if !strings.HasPrefix(s.Created.Prompt, r.Prompt) {
+		diff = append(diff, "the prompt begins otherwise in the row than in the journal")
+	}
 	add("the status", r.Status, s.Status)
 	add("the last fact", r.LastSeq, s.Seq)
 	add("the epoch", r.Epoch, s.Epoch)

@@ -121,9 +121,9 @@ func (s *session) printCancel(c *cli.Command, v cancelJSON) {
 	}
 	switch {
 	case v.Status == recovery.StatusCancelled && v.Already:
-		a.say(a.Err, "run %s was cancelled already: %s", v.Run, v.Reason)
+		a.say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
 	case v.Status == recovery.StatusCancelled:
-		a.say(a.Err, "run %s is cancelled: %s", v.Run, v.Reason)
+		a.say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
 	case v.Status.Terminal():
 		a.say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
 	default:
@@ -132,6 +132,14 @@ func (s *session) printCancel(c *cli.Command, v cancelJSON) {
 	for _, id := range v.Unknown {
 		a.say(a.Err, "call %s may have happened (agent show %s); when you know: agent answer %s happened|leave", id, v.Run, id)
 	}
+}
+
+// cancelled is the reason of a cancelled run, which says the word in most cases.
+func cancelled(reason string) string {
+	if strings.HasPrefix(reason, "cancelled") {
+		return reason
+	}
+	return "cancelled: " + reason
 }
 
 func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error {

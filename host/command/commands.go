@@ -1,12 +1,17 @@
 package command
 
-import "github.com/urfave/cli/v3"
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+)
 
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
 func (a *app) commands() []*cli.Command {
 	resume := a.resumeCommand()
 	resume.ShellComplete = a.completeRuns(unfinished)
-	return []*cli.Command{
+	list := []*cli.Command{
 		a.runCommand(),
 		a.lsCommand(),
 		a.showCommand(),
@@ -19,4 +24,12 @@ func (a *app) commands() []*cli.Command {
 		a.doctorCommand(),
 		a.versionCommand(),
 	}
+	for _, c := range list {
+		c.OnUsageError = wrongUsage // it is not inherited, and without it the error would come with the whole help
+	}
+	return list
+}
+
+func wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
+	return usage(fmt.Errorf("%w; see agent %s --help", err, c.Name))
 }

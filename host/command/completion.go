@@ -46,7 +46,7 @@ func (a *app) completeRuns(want func(recovery.Status) bool) cli.ShellCompleteFun
 			rows, err := s.Runs(ctx, db.Filter{})
 			for _, r := range rows {
 				if want(r.Status) {
-					a.candidate(r.ID, string(r.Status)+", "+r.Prompt)
+					a.candidate(r.ID, string(r.Status)+", "+promptWords(r.Prompt))
 				}
 			}
 			return err
@@ -88,9 +88,10 @@ func (a *app) completeBoth(ctx context.Context, c *cli.Command) {
 	}
 }
 
+// flagsWanted says whether the word that is being typed is a flag.
 func flagsWanted(c *cli.Command) bool {
-	last := c.Args().Get(c.Args().Len() - 1)
-	return strings.HasPrefix(last, "-")
+	args := c.Args().Slice()
+	return len(args) > 0 && strings.HasPrefix(args[len(args)-1], "-")
 }
 
 // candidate prints one completion in the form that the scripts of package cli read: the word, a colon, what it is.
