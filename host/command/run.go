@@ -72,6 +72,11 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	out, err := s.Start(ctx, req)
+	var busy *db.ThreadBusyError
+	if errors.As(err, &busy) && c.Bool("json") {
+		// The caller learns which run has the thread, and that nothing was submitted.
+		a.printJSON(outcomeView(host.Outcome{Run: busy.Run, Thread: busy.Thread, Status: busy.Status, Reused: true}, exitFailed))
+	}
 	return s.report(c, out, err)
 }
 
