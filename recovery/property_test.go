@@ -194,7 +194,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"forgets calls that were lost": func(m *sim) {
 			m.next = func(s *State) Action {
 				if r, ok := Next(s).(Recover); ok {
-					return Start{r.Calls}
+					return Start(r)
 				}
 				return Next(s)
 			}

@@ -34,7 +34,7 @@ func TestSpent(t *testing.T) {
 
 // JRN-07: what was handed out for one request does not change when the run goes on.
 func TestMessagesAreASnapshot(t *testing.T) {
-	events := longRun(20)
+	events := pairs(20)
 	s := &State{Earlier: []Message{{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: "before"}}}}}
 	var given [][]Message
 	var copies []string
@@ -61,6 +61,27 @@ func TestMessagesAreASnapshot(t *testing.T) {
 	if got, all := fresh.Transcript(), fresh.Messages(); !reflect.DeepEqual(got, all[1:]) {
 		t.Error("the transcript holds more or less than the run")
 	}
+}
+
+// pairs is a run of so many turns with two reads each, of which the second ends first.
+func pairs(turns int) []Event {
+	bodies, at := []Body{RunCreated{Run: "r-1", Mode: ModeAsk}, RunClaimed{Epoch: 1}}, []int{0, 0}
+	for n := 1; n <= turns; n++ {
+		read := Proposal{Tool: "read", Effect: EffectRead, Decision: DecisionAllow}
+		first, second := Place{Turn: n, Attempt: 1}, Place{Turn: n, Index: 1, Attempt: 1}
+		ok := Result{Outcome: OutcomeOK, Applied: AppliedNo, How: HowExecuted, Content: "read"}
+		bodies = append(bodies,
+			ModelRequested{}, ModelAnswered{Calls: []Proposal{read, read}},
+			CallStarted{Place: first}, CallStarted{Place: second},
+			CallSettled{Place: second, Result: ok}, CallSettled{Place: first, Result: ok}, TurnSettled{},
+		)
+		at = append(at, n, n, n, n, n, n, n)
+	}
+	var events []Event
+	for i, b := range bodies {
+		events = append(events, Event{Seq: int64(i) + 1, Turn: at[i], Body: b})
+	}
+	return events
 }
 
 func text(t *testing.T, v any) string {
