@@ -34,7 +34,8 @@ type ThreadRef struct {
 // AppendOptions is what is written in the same transaction as the facts.
 type AppendOptions struct {
 	Consume []int64         // messages of the run's inbox that the facts take up
-	Status  recovery.Status // where the run stands after them; worked out from the facts when empty
+	State   *recovery.State // the journal's fold with the facts applied; the rows beside the journal follow it
+	Status  recovery.Status // where the run stands after them, for a caller without a fold; worked out from the facts when empty
 }
 
 // Create writes a new run: its row, its first facts (the first is recovery.RunCreated) and, when asked, its thread, in one
@@ -206,7 +207,7 @@ func (s *Store) replayed(t *tx, r dbsqlc.Run, h Head, facts []fact) (Head, error
 // appendFacts is the transaction of Append: fence, rows, projections.
 func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o AppendOptions) (Head, error) {
 	ctx := context.Background()
-	p, err := newProjection(h, facts)
+	p, err := newProjection(h, facts, o)
 	if err != nil {
 		return h, err
 	}
@@ -234,19 +235,20 @@ func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o Appe
 			return h, err
 		}
 	}
+	if p.claimed {
+		if err := looked(t, h, o.State); err != nil {
+			return h, err
+		}
+	}
 	for _, id := range o.Consume {
 		if err := consumeMessage(t, id, h.No, last.seq); err != nil {
 			return h, err
 		}
 	}
-	status := o.Status
-	if status == "" {
-		status = p.status
-	}
-	if err := setStatus(t, h, status, last); err != nil {
+	if err := setStatus(t, h, p.status, last); err != nil {
 		return h, err
 	}
-	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, status, h.Turns+int(p.turns)
+	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, p.status, h.Turns+int(p.turns)
 	return h, nil
 }
 

@@ -92,8 +92,10 @@ func (s *Store) spill(b *blob) error {
 func (s *Store) writeBlobFile(b *blob) error {
 	path := s.blobPath(b.hash)
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := makeDir(d); err != nil {
+			return err
+		}
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != int64(len(b.data)) {
 		temp, err := writeTemp(dir, ".new-*", bytes.NewReader(b.data))

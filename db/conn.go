@@ -89,9 +89,21 @@ func dsn(path string, write bool) string {
 	return fileURI(path) + "?" + v.Encode()
 }
 
-// readDSN is for a state folder that must not be changed, not even by the files that SQLite makes beside a database.
-// A file that nobody can write and that has no log is read as it is.
-func readDSN(path string, immutable bool) string {
+// readingDSN is for reading only. A log that an unclean end has left stays as it is for the next process that drives; one
+// that is made for this reading is removed with it, which takes a connection that may write files.
+func (s *Store) readingDSN() string {
+	switch {
+	case !s.walEmpty():
+		return readOnlyDSN(s.path, false)
+	case writable(s.dir):
+		return dsn(s.path, false)
+	}
+	return readOnlyDSN(s.path, true)
+}
+
+// readOnlyDSN changes nothing. A file that nobody can write and that has no log is read as if nobody ever wrote it, since
+// SQLite could not make the files that it needs beside it.
+func readOnlyDSN(path string, immutable bool) string {
 	v := url.Values{}
 	v.Set("_defensive", "1")
 	v.Set("_dqs", "0")
@@ -159,6 +171,10 @@ func (s *Store) verify(ctx context.Context, conn *sql.Conn) error {
 	}
 	if err := s.checkIdentity(app, version); err != nil {
 		return err
+	}
+	var any int
+	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM runs)").Scan(&any); err != nil {
+		return fmt.Errorf("open %s: %w", s.path, s.explain(err)) // the tables cannot be read
 	}
 	if s.o.ReadOnly {
 		return nil

@@ -71,6 +71,18 @@ func (s *Store) makeFolder() error {
 	return s.tighten(info)
 }
 
+// makeDir makes a folder that only its owner can enter, whatever the umask.
+func makeDir(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o700)
+}
+
 // tighten closes a folder of ours to others. A folder that holds something else keeps its mode; our files are 0600.
 func (s *Store) tighten(info fs.FileInfo) error {
 	if info.Mode().Perm() == 0o700 || !keepsModes {

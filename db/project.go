@@ -17,11 +17,23 @@ type projection struct {
 	unknown    int64
 	keepClaims int64 // 0 when something was brought forward
 	claims     int64 // claims after that
+	claimed    bool  // there is a claim among the facts
 	status     recovery.Status
 }
 
-// newProjection reads a batch before it is written.
-func newProjection(h Head, facts []fact) (projection, error) {
+// newProjection reads a batch before it is written. Where the caller gave its fold, that says how the run stands.
+func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
+	p, err := readBatch(h, facts)
+	if o.State != nil {
+		p.keepClaims, p.claims, p.status = 0, int64(o.State.Fruitless)+1, o.State.Status
+	}
+	if o.Status != "" {
+		p.status = o.Status
+	}
+	return p, err
+}
+
+func readBatch(h Head, facts []fact) (projection, error) {
 	p := projection{epoch: h.Epoch, keepClaims: 1, status: h.Status}
 	for _, f := range facts {
 		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallRuled {
@@ -32,7 +44,7 @@ func newProjection(h Head, facts []fact) (projection, error) {
 			if b.Epoch != p.epoch+1 {
 				return p, fmt.Errorf("claim with epoch %d after %d: %w", b.Epoch, p.epoch, ErrLostRace)
 			}
-			p.epoch = b.Epoch
+			p.epoch, p.claimed = b.Epoch, true
 			p.claims++
 		case recovery.ModelAnswered:
 			p.turns++
@@ -166,24 +178,37 @@ func judged(t *tx, h Head, b recovery.CallJudged) error {
 	if b.Verdict != recovery.VerdictRun && b.Verdict != recovery.VerdictAgain {
 		return nil
 	}
-	return changedOne(b.Place)(t.q.ProposeCallAgain(context.Background(), h.No, int64(b.Turn), int64(b.Index)))
+	return setPhase(t, h, b.Place, recovery.PhaseProposed)
 }
 
-// ruled keeps a person's word beside the call, which may belong to another run of the thread.
-func ruled(t *tx, h Head, b recovery.CallRuled) error {
-	ctx := context.Background()
-	no := h.No
-	if b.Run != "" && b.Run != h.Run {
-		r, err := t.q.GetRun(ctx, b.Run)
-		if err != nil {
-			return fmt.Errorf("call %s of run %s: %w", b.Place, b.Run, err)
-		}
-		if r.Thread != h.Thread {
-			return fmt.Errorf("call %s of run %s: it belongs to another thread", b.Place, b.Run)
-		}
-		no = r.No
+func setPhase(t *tx, h Head, p recovery.Place, phase recovery.Phase) error {
+	return changedOne(p)(t.q.SetCallPhase(context.Background(), string(phase), h.No, int64(p.Turn), int64(p.Index)))
+}
+
+// looked brings the calls of the last turn to what the fold says after a claim, which may change how they stand without a
+// fact about them.
+func looked(t *tx, h Head, s *recovery.State) error {
+	if s == nil || len(s.Turns) == 0 {
+		return nil
 	}
-	n, err := t.q.RuleCall(ctx, string(b.Word), no, int64(b.Turn), int64(b.Index))
+	for _, c := range s.Turns[len(s.Turns)-1].Calls {
+		if c.Phase == recovery.PhaseSettled {
+			continue
+		}
+		if err := setPhase(t, h, c.Place, c.Phase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ruled keeps a person's word beside the call. A word about another run's call counts for this run only: that run keeps it
+// in its own journal.
+func ruled(t *tx, h Head, b recovery.CallRuled) error {
+	if b.Run != "" && b.Run != h.Run {
+		return nil
+	}
+	n, err := t.q.RuleCall(context.Background(), string(b.Word), h.No, int64(b.Turn), int64(b.Index))
 	if err != nil {
 		return fmt.Errorf("call %s: %w", b.Place, err)
 	}
@@ -193,7 +218,7 @@ func ruled(t *tx, h Head, b recovery.CallRuled) error {
 	if b.Word != recovery.WordHappened {
 		return nil
 	}
-	return t.q.AddRunUnknown(ctx, -1, no)
+	return t.q.AddRunUnknown(context.Background(), -1, h.No)
 }
 
 func opened(t *tx, h Head, f *fact, r recovery.Request) error {

@@ -25,7 +25,7 @@ func Salvage(ctx context.Context, dir string, out io.Writer) error {
 	if err := useOFDLocks(); err != nil {
 		return err
 	}
-	c, err := sqlite.NewConnector(readDSN(s.path, s.walEmpty()))
+	c, err := sqlite.NewConnector(readOnlyDSN(s.path, s.walEmpty()))
 	if err != nil {
 		return fmt.Errorf("salvage %s: %w", s.path, err)
 	}

@@ -95,7 +95,10 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	if err := s.checkHeader(); err != nil {
 		return nil, err
 	}
-	if err := s.connectReaders(ctx, readDSN(s.path, s.walEmpty() && !writable(s.dir))); err != nil {
+	if err := useOFDLocks(); err != nil {
+		return nil, err
+	}
+	if err := s.connectReaders(ctx, s.readingDSN()); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
 	return s, nil

@@ -15,9 +15,9 @@ WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
 UPDATE tool_executions SET ruled = @ruled
 WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND outcome = 'unknown' AND ruled <> 'happened';
 
--- name: ProposeCallAgain :execrows
-UPDATE tool_executions SET phase = 'proposed'
-WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase = 'started';
+-- name: SetCallPhase :execrows
+UPDATE tool_executions SET phase = @phase
+WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
 
 -- name: CallsOfRun :many
 SELECT * FROM calls WHERE run = @run ORDER BY turn, idx;

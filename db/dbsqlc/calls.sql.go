@@ -232,19 +232,6 @@ func (q *Queries) OpenCallsOfRuns(ctx context.Context, numbers string) ([]OpenCa
 	return items, nil
 }
 
-const proposeCallAgain = `-- name: ProposeCallAgain :execrows
-UPDATE tool_executions SET phase = 'proposed'
-WHERE run_no = ?1 AND turn = ?2 AND idx = ?3 AND phase = 'started'
-`
-
-func (q *Queries) ProposeCallAgain(ctx context.Context, runNo int64, turn int64, idx int64) (int64, error) {
-	result, err := q.exec(ctx, q.proposeCallAgainStmt, proposeCallAgain, runNo, turn, idx)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const ruleCall = `-- name: RuleCall :execrows
 UPDATE tool_executions SET ruled = ?1
 WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND outcome = 'unknown' AND ruled <> 'happened'
@@ -253,6 +240,24 @@ WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND outcome = 'unknown' AND ruled <
 func (q *Queries) RuleCall(ctx context.Context, ruled string, runNo int64, turn int64, idx int64) (int64, error) {
 	result, err := q.exec(ctx, q.ruleCallStmt, ruleCall,
 		ruled,
+		runNo,
+		turn,
+		idx,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const setCallPhase = `-- name: SetCallPhase :execrows
+UPDATE tool_executions SET phase = ?1
+WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND phase <> 'settled'
+`
+
+func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, turn int64, idx int64) (int64, error) {
+	result, err := q.exec(ctx, q.setCallPhaseStmt, setCallPhase,
+		phase,
 		runNo,
 		turn,
 		idx,

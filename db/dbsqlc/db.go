@@ -141,9 +141,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.openRequestsOfRunsStmt, err = db.PrepareContext(ctx, openRequestsOfRuns); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenRequestsOfRuns: %w", err)
 	}
-	if q.proposeCallAgainStmt, err = db.PrepareContext(ctx, proposeCallAgain); err != nil {
-		return nil, fmt.Errorf("error preparing query ProposeCallAgain: %w", err)
-	}
 	if q.requestsBetweenStmt, err = db.PrepareContext(ctx, requestsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query RequestsBetween: %w", err)
 	}
@@ -170,6 +167,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runsWithStatusStmt, err = db.PrepareContext(ctx, runsWithStatus); err != nil {
 		return nil, fmt.Errorf("error preparing query RunsWithStatus: %w", err)
+	}
+	if q.setCallPhaseStmt, err = db.PrepareContext(ctx, setCallPhase); err != nil {
+		return nil, fmt.Errorf("error preparing query SetCallPhase: %w", err)
 	}
 	if q.setRunClaimedStmt, err = db.PrepareContext(ctx, setRunClaimed); err != nil {
 		return nil, fmt.Errorf("error preparing query SetRunClaimed: %w", err)
@@ -404,11 +404,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing openRequestsOfRunsStmt: %w", cerr)
 		}
 	}
-	if q.proposeCallAgainStmt != nil {
-		if cerr := q.proposeCallAgainStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing proposeCallAgainStmt: %w", cerr)
-		}
-	}
 	if q.requestsBetweenStmt != nil {
 		if cerr := q.requestsBetweenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing requestsBetweenStmt: %w", cerr)
@@ -452,6 +447,11 @@ func (q *Queries) Close() error {
 	if q.runsWithStatusStmt != nil {
 		if cerr := q.runsWithStatusStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runsWithStatusStmt: %w", cerr)
+		}
+	}
+	if q.setCallPhaseStmt != nil {
+		if cerr := q.setCallPhaseStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setCallPhaseStmt: %w", cerr)
 		}
 	}
 	if q.setRunClaimedStmt != nil {
@@ -587,7 +587,6 @@ type Queries struct {
 	openCallsOfRunsStmt        *sql.Stmt
 	openRequestsStmt           *sql.Stmt
 	openRequestsOfRunsStmt     *sql.Stmt
-	proposeCallAgainStmt       *sql.Stmt
 	requestsBetweenStmt        *sql.Stmt
 	resolveRequestStmt         *sql.Stmt
 	ruleCallStmt               *sql.Stmt
@@ -597,6 +596,7 @@ type Queries struct {
 	runsOfThreadStmt           *sql.Stmt
 	runsToLookAtStmt           *sql.Stmt
 	runsWithStatusStmt         *sql.Stmt
+	setCallPhaseStmt           *sql.Stmt
 	setRunClaimedStmt          *sql.Stmt
 	setRunInterruptedStmt      *sql.Stmt
 	setRunMaxTurnsStmt         *sql.Stmt
@@ -653,7 +653,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		openCallsOfRunsStmt:        q.openCallsOfRunsStmt,
 		openRequestsStmt:           q.openRequestsStmt,
 		openRequestsOfRunsStmt:     q.openRequestsOfRunsStmt,
-		proposeCallAgainStmt:       q.proposeCallAgainStmt,
 		requestsBetweenStmt:        q.requestsBetweenStmt,
 		resolveRequestStmt:         q.resolveRequestStmt,
 		ruleCallStmt:               q.ruleCallStmt,
@@ -663,6 +662,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runsOfThreadStmt:           q.runsOfThreadStmt,
 		runsToLookAtStmt:           q.runsToLookAtStmt,
 		runsWithStatusStmt:         q.runsWithStatusStmt,
+		setCallPhaseStmt:           q.setCallPhaseStmt,
 		setRunClaimedStmt:          q.setRunClaimedStmt,
 		setRunInterruptedStmt:      q.setRunInterruptedStmt,
 		setRunMaxTurnsStmt:         q.setRunMaxTurnsStmt,

@@ -1,0 +1,519 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"agent/recovery"
+)
+
+// JRN-12: the place, the epoch and the status that a writer saw are what its write is conditional on.
+func TestLostRace(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-racerace")
+	a, b := turnFacts(1, "c-11111111", "out")
+	next := appendAll(t, s, h, a, AppendOptions{})
+
+	stale := func(name string, h Head) {
+		_, err := s.Append(ctx, h, b, AppendOptions{})
+		if !errors.Is(err, ErrLostRace) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stale("sequence number of before", Head{No: next.No, Run: next.Run, Epoch: next.Epoch, Seq: h.Seq, Digest: h.Digest, Status: next.Status})
+	clear(b)
+	_, b = turnFacts(1, "c-11111111", "out")
+	other := next
+	other.Epoch = 0
+	stale("epoch of before", other)
+	other = next
+	other.Status = recovery.StatusInterrupted
+	stale("another status", other)
+	if got := loadAll(t, s, h.Run); len(got) != int(next.Seq) {
+		t.Errorf("a lost race left something: %d facts, %d were written", len(got), next.Seq)
+	}
+	appendAll(t, s, next, b, AppendOptions{})
+}
+
+// OWN: a claim moves the epoch, and the owner of before cannot write any more.
+func TestClaimFencesTheOwnerBefore(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	old := startRun(t, s, "r-fencefen")
+	h := appendAll(t, s, old, events(recovery.RunInterrupted{Cause: recovery.CauseTakeover, Detail: "taken over"}, recovery.RunClaimed{Epoch: 2, PID: 7, Boot: "later", Host: "there"}), AppendOptions{})
+	if h.Epoch != 2 || h.Status != recovery.StatusRunning {
+		t.Fatalf("after the claim: %+v", h)
+	}
+	a, _ := turnFacts(1, "c-11111111", "out")
+	if _, err := s.Append(ctx, old, a, AppendOptions{}); !errors.Is(err, ErrLostRace) {
+		t.Errorf("the owner of before wrote: %v", err)
+	}
+	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+		t.Errorf("an epoch was claimed twice: %v", err)
+	}
+	row, err := s.Run(ctx, h.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.PID != 7 || row.Boot != "later" || row.OwnerHost != "there" || row.Cause != "" || row.Detail != "" {
+		t.Errorf("the row does not name the owner: %+v", row)
+	}
+}
+
+// A mark is the one fact that somebody else writes, and it loses against everything.
+func TestMarkInterrupted(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	old := startRun(t, s, "r-markmark")
+	a, _ := turnFacts(1, "c-11111111", "out")
+	h := appendAll(t, s, old, a, AppendOptions{})
+	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	if marked, err := s.MarkInterrupted(ctx, old, recovery.CauseCrash, "gone", at); err != nil || marked {
+		t.Fatalf("a run that went on was marked: %v %v", marked, err)
+	}
+	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseReboot, "gone", at); err != nil || !marked {
+		t.Fatalf("a run that stands still was not marked: %v %v", marked, err)
+	}
+	row, err := s.Run(ctx, h.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.Status != recovery.StatusInterrupted || row.Cause != recovery.CauseReboot || row.Detail != "gone" || !row.Updated.Equal(at) {
+		t.Errorf("%+v", row)
+	}
+	if row.Open == nil || row.Open.ID != "c-11111111" || row.Open.Phase != recovery.PhaseStarted {
+		t.Errorf("the place where it stood is %v", row.Open)
+	}
+	got := loadAll(t, s, h.Run)
+	if last := got[len(got)-1]; last.Turn != 1 || last.Body != (recovery.RunInterrupted{Cause: recovery.CauseReboot, Detail: "gone"}) {
+		t.Errorf("the fact is %+v", last)
+	}
+}
+
+// RUN: a thread takes a new run only when the one before it has ended, also when two come at once.
+func TestOneUnfinishedRunInAThread(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-firstone")
+	h = appendAll(t, s, h, events(recovery.RunInterrupted{Cause: recovery.CauseCrash}), AppendOptions{})
+	second := func(run string) error {
+		_, err := s.Create(ctx, ThreadRef{ID: h.Thread}, events(createdFact(run, h.Thread), recovery.RunClaimed{Epoch: 1}))
+		return err
+	}
+	var busy *ThreadBusyError
+	if err := second("r-secondon"); !errors.As(err, &busy) || busy.Run != "r-firstone" || busy.Status != recovery.StatusInterrupted {
+		t.Fatalf("%v", err)
+	}
+	h = appendAll(t, s, h, events(recovery.RunClaimed{Epoch: 2}, recovery.RunCancelled{Reason: "enough"}), AppendOptions{})
+	var created, refused atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			err := second(fmt.Sprintf("r-second%02d", i))
+			switch {
+			case err == nil:
+				created.Add(1)
+			case errors.As(err, new(*ThreadBusyError)):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if created.Load() != 1 || refused.Load() != 7 {
+		t.Errorf("%d runs were created and %d refused", created.Load(), refused.Load())
+	}
+	if err := second("r-firstone"); !errors.As(err, new(*ThreadBusyError)) {
+		t.Error(err)
+	}
+	_, err := s.Create(ctx, ThreadRef{ID: "t-other000", New: true, Folder: "/x"}, events(createdFact("r-firstone", "t-other000")))
+	if !errors.Is(err, ErrIDTaken) {
+		t.Errorf("an id was given twice: %v", err)
+	}
+	if _, err := s.Create(ctx, ThreadRef{ID: "t-nowhere0"}, events(createdFact("r-xxxxxxxx", "t-nowhere0"))); !errors.As(err, new(*UnknownIDError)) {
+		t.Errorf("a run was created in a thread that does not exist: %v", err)
+	}
+	if _, err := s.Thread(ctx, "t-other000"); !errors.As(err, new(*UnknownIDError)) {
+		t.Errorf("the refused run left its thread: %v", err)
+	}
+}
+
+// A terminal run takes nothing but a person's word on an unknown call.
+func TestTerminalIsFinal(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-endended")
+	a, _ := turnFacts(1, "c-11111111", "")
+	h = appendAll(t, s, h, a, AppendOptions{})
+	at := recovery.Place{Turn: 1, Attempt: 1}
+	fp := a[0].Body.(recovery.ModelAnswered).Calls[0].Fingerprint
+	h = appendAll(t, s, h, inTurn(1, recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold}},
+		recovery.RunFailed{Reason: "the host panicked"}), AppendOptions{})
+	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); err == nil {
+		t.Error("a run that has ended was claimed")
+	}
+	row, err := s.Run(ctx, h.Run)
+	if err != nil || row.Unknown != 1 || row.StopReason != "the host panicked" || row.Ended.IsZero() {
+		t.Fatalf("%+v %v", row, err)
+	}
+	unknown, err := s.UnknownCalls(ctx, h.Thread, "")
+	if err != nil || len(unknown) != 1 || unknown[0].ID != "c-11111111" || string(unknown[0].Args) != `{"command":"make test"}` || unknown[0].StartedAt.IsZero() {
+		t.Fatalf("%+v %v", unknown, err)
+	}
+	if rest, err := s.UnknownCalls(ctx, h.Thread, h.Run); err != nil || len(rest) != 0 {
+		t.Errorf("the run itself is not left out: %v %v", rest, err)
+	}
+	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordLeave}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{})
+	if h.Status != recovery.StatusFailed {
+		t.Errorf("a word changed the status to %s", h.Status)
+	}
+	if unknown, err = s.UnknownCalls(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
+		t.Errorf("%v %v", unknown, err)
+	}
+	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
+		t.Errorf("%d calls are still unknown (%v)", row.Unknown, err)
+	}
+	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+		t.Errorf("a second word: %v", err)
+	}
+}
+
+// What others' JSON and bytes become on their way to the disk is what the caller sees too.
+func TestAppendGivesBackWhatWasStored(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-bytesbyt")
+	p := call("c-11111111", "{ \"b\" : 1,\n \"a\" : \"<&>\" }")
+	a := inTurn(1, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{p},
+		Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "bad \xff byte, \u2028 and <html>"}}},
+		recovery.CallStarted{Place: recovery.Place{Turn: 1, Attempt: 1}, Before: json.RawMessage(` {"x" : [ ] } `)})
+	h = appendAll(t, s, h, a, AppendOptions{})
+	b := inTurn(1, recovery.CallSettled{Place: recovery.Place{Turn: 1, Attempt: 1}, Fingerprint: p.Fingerprint, Result: recovery.Result{
+		Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "also \xff\xfe bad", Full: []byte("everything \xff\x00")}})
+	appendAll(t, s, h, b, AppendOptions{})
+	got := loadAll(t, s, h.Run)
+	if diff := cmp.Diff(append(a, b...), got[3:]); diff != "" {
+		t.Errorf("(-in memory +on disk):\n%s", diff)
+	}
+	if args := string(a[0].Body.(recovery.ModelAnswered).Calls[0].Args); args != `{"b":1,"a":"<&>"}` {
+		t.Errorf("arguments are %s", args)
+	}
+	r := b[0].Body.(recovery.CallSettled).Result
+	if r.Blob == "" || r.Full != nil || r.Size != 13 {
+		t.Errorf("%+v", r)
+	}
+	out, size, err := s.Output(context.Background(), "c-11111111")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := make([]byte, size)
+	if _, err := out.ReadAt(whole, 0); err != nil || string(whole) != "everything \xff\x00" {
+		t.Errorf("%q %v", whole, err)
+	}
+}
+
+// The rows beside the journal say what its fold says, for any journal that the fold accepts.
+func TestProjectionsFollowTheFold(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		run := fmt.Sprintf("r-prop%04d", n)
+		thread := "t-" + run[2:]
+		state := &recovery.State{}
+		var h Head
+		var batch, all []recovery.Event
+		flush := func() {
+			if len(batch) == 0 {
+				return
+			}
+			var err error
+			if h.No == 0 {
+				h, err = s.Create(context.Background(), ThreadRef{ID: thread, Folder: "/", New: true}, batch[:1])
+				if err == nil && len(batch) > 1 {
+					h, err = s.Append(context.Background(), h, batch[1:], AppendOptions{State: state})
+				}
+			} else {
+				h, err = s.Append(context.Background(), h, batch, AppendOptions{State: state})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, s, h, state)
+			batch = nil
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "facts") {
+			body, turn := nextFact(t, state, run, thread, n)
+			e := recovery.Event{Seq: state.Seq + 1, Turn: turn, Time: time.UnixMicro(state.Seq + 1).UTC(), Body: body}
+			if _, err := recovery.Fold(append(slices.Clone(all), e)); err != nil {
+				continue // not possible here
+			}
+			if err := state.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			all, batch = append(all, e), append(batch, e)
+			if rapid.Bool().Draw(t, "commit") {
+				flush()
+			}
+		}
+		flush()
+	})
+}
+
+func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
+	row, err := s.Run(context.Background(), h.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, err := s.Calls(context.Background(), h.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type view struct {
+		Status                                 recovery.Status
+		Seq, Epoch                             int64
+		Turns, Calls, Unknown, Fruitless, Open int
+		Cause                                  recovery.Cause
+		Phases                                 string
+	}
+	want := view{state.Status, state.Seq, state.Epoch, len(state.Turns), 0, len(state.UnknownCalls()), state.Fruitless, 0, state.Cause, ""}
+	for _, turn := range state.Turns {
+		for _, c := range turn.Calls {
+			want.Calls++
+			want.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Ruled)
+		}
+	}
+	if state.Open != nil {
+		want.Open = 1
+	}
+	got := view{row.Status, row.LastSeq, row.Epoch, row.Turns, row.Calls, row.Unknown, row.Fruitless, 0, row.Cause, ""}
+	for _, c := range calls {
+		got.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Ruled)
+	}
+	if row.Pending != nil {
+		got.Open = 1
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-fold +rows):\n%s", diff)
+	}
+}
+
+// nextFact draws a fact that may fit; whether it does, the fold decides.
+func nextFact(t *rapid.T, s *recovery.State, run, thread string, n int) (recovery.Body, int) {
+	turn := len(s.Turns)
+	if s.Status == recovery.StatusNone {
+		return createdFact(run, thread), 0
+	}
+	index := rapid.IntRange(0, 1).Draw(t, "index")
+	at := recovery.Place{Turn: max(1, turn), Index: index, Attempt: 1}
+	fp := ""
+	if c, err := s.Call(at); err == nil {
+		fp, at.Attempt = c.Fingerprint, c.Attempt
+	}
+	id := fmt.Sprintf("p-%04d%04d", n, s.Seq)
+	switch rapid.IntRange(0, 15).Draw(t, "kind") {
+	case 0, 1:
+		return recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, turn
+	case 2:
+		return recovery.RunInterrupted{Cause: recovery.CauseCrash}, turn
+	case 3, 4:
+		return recovery.ModelRequested{}, turn + 1
+	case 5, 6:
+		return recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{
+			call(fmt.Sprintf("c-%04d%03d0", n, turn), "{}"), call(fmt.Sprintf("c-%04d%03d1", n, turn), "[]")}}, turn + 1
+	case 7, 8:
+		at.Attempt++
+		return recovery.CallStarted{Place: at}, turn
+	case 9:
+		return recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted}}, turn
+	case 10:
+		return recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold}}, turn
+	case 11:
+		return recovery.CallJudged{Place: at, Verdict: rapid.SampledFrom([]recovery.Verdict{recovery.VerdictAgain, recovery.VerdictAttach, recovery.VerdictSkip}).Draw(t, "verdict")}, turn
+	case 12:
+		return recovery.CallRuled{Place: at, Word: rapid.SampledFrom([]recovery.Word{recovery.WordHappened, recovery.WordLeave}).Draw(t, "word")}, turn
+	case 13:
+		return recovery.RequestOpened{Request: recovery.Request{ID: id, Question: recovery.Question{Kind: recovery.RequestPermission}, Call: &at}}, turn
+	case 14:
+		if s.Open != nil {
+			return recovery.RequestAnswered{ID: s.Open.ID, Answer: json.RawMessage(`"yes"`)}, turn
+		}
+	case 15:
+		if s.Open != nil {
+			return recovery.RequestClosed{ID: s.Open.ID, Status: RequestCancelled}, turn
+		}
+	}
+	return recovery.TurnSettled{Checkpoint: "k-" + strings.Repeat("0", 8)}, turn
+}
+
+// One commit carries many callers: 64 at once need far fewer commits than 64 one after the other, and one caller's lost
+// race costs nobody else.
+func TestGroupCommit(t *testing.T) {
+	var commits atomic.Int64
+	const runs, turns = 64, 4
+	s := openStore(t, stateDir(t), func(o *Options) {
+		o.Hit = func(point string) {
+			if point == "db.after_commit" {
+				commits.Add(1)
+			}
+		}
+	})
+	heads := make([]Head, runs)
+	for i := range heads {
+		heads[i] = startRun(t, s, fmt.Sprintf("r-group%03d", i))
+	}
+	commits.Store(0)
+	var wg sync.WaitGroup
+	for i := range heads {
+		wg.Go(func() {
+			h := heads[i]
+			for n := 1; n <= turns; n++ {
+				a, b := turnFacts(n, fmt.Sprintf("c-%04d%04d", i, n), "out")
+				if i%8 == 0 {
+					stale := h
+					stale.Seq--
+					if _, err := s.Append(context.Background(), stale, inTurn(n, recovery.RunNoted{Text: "lost"}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+						t.Errorf("run %d: %v", i, err)
+					}
+				}
+				h = appendAll(t, s, h, a, AppendOptions{})
+				h = appendAll(t, s, h, b, AppendOptions{})
+			}
+			heads[i] = h
+		})
+	}
+	wg.Wait()
+	if n := commits.Load(); n > runs*turns*2/4 {
+		t.Errorf("%d batches took %d commits", runs*turns*2, n)
+	}
+	for _, h := range heads {
+		if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
+			t.Errorf("run %s has %d facts and %d were written", h.Run, len(got), h.Seq)
+		}
+	}
+}
+
+// The caller's context is looked at before its batch is queued; after that the batch is written.
+func TestContextBeforeTheQueue(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-contextc")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	s.o.Hit = func(string) { cancel() }
+	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "y"}), AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := loadAll(t, s, h.Run); got[len(got)-1].Body != (recovery.RunNoted{Text: "y"}) {
+		t.Error("the batch is not there")
+	}
+}
+
+// Large bodies leave the row, very large ones the database, and come back whole. TOOL-06, JRN-16
+func TestLargeBodies(t *testing.T) {
+	ctx := context.Background()
+	for name, size := range map[string]int{"row": 1 << 10, "blob": 100 << 10, "file": 600 << 10} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, stateDir(t))
+			h := startRun(t, s, "r-largelar")
+			a, b := turnFacts(1, "c-11111111", strings.Repeat("0123456789abcdef", size/16))
+			set := b[0].Body.(recovery.CallSettled)
+			set.Result.Full = []byte(strings.Repeat("fedcba9876543210", size/16))
+			b[0].Body = set
+			h = appendAll(t, s, h, a, AppendOptions{})
+			h = appendAll(t, s, h, b, AppendOptions{})
+			got := loadAll(t, s, h.Run)
+			if diff := cmp.Diff(append(a, b...), got[3:]); diff != "" {
+				t.Error("what is read is not what was written")
+			}
+			out, n, err := s.Output(ctx, "c-11111111")
+			if err != nil || n != int64(size) {
+				t.Fatal(n, err)
+			}
+			if whole := make([]byte, n); true {
+				if _, err := out.ReadAt(whole, 0); err != nil || string(whole) != string(set.Result.Full) {
+					t.Error("the output is not what was written", err)
+				}
+			}
+			report, err := s.Check(ctx)
+			if err != nil || len(report.Problems) > 0 || len(report.Leftover) > 0 {
+				t.Errorf("%+v %v", report, err)
+			}
+			if name == "file" != (report.Blobs > 0) {
+				t.Errorf("%d bytes lie in files", report.Blobs)
+			}
+			if fileSize(t, s.path) > 300<<10 {
+				t.Errorf("the database has %d bytes", fileSize(t, s.path))
+			}
+		})
+	}
+}
+
+// A commit that fails stops the writer for good: nobody knows what is on the disk.
+func TestFailStop(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-failstop")
+	broken := fmt.Errorf("the disk: %w", sqliteError(t, s))
+	err := s.w.write(ctx, func(*tx) error { return broken })
+	if !errors.As(err, new(*CommitError)) {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
+		t.Errorf("the store went on: %v", err)
+	}
+	if _, err := s.Answer(ctx, "p-xxxxxxxx", json.RawMessage(`1`), ""); !errors.As(err, new(*CommitError)) {
+		t.Errorf("the store went on: %v", err)
+	}
+	if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
+		t.Errorf("%d facts", len(got))
+	}
+}
+
+// sqliteError makes an error of the database that is not about a constraint.
+func sqliteError(t *testing.T, s *Store) error {
+	t.Helper()
+	_, err := s.readers.Exec("SELECT * FROM nowhere")
+	if code(err) == 0 {
+		t.Fatal(err)
+	}
+	return err
+}
+
+func TestClosedStore(t *testing.T) {
+	ctx := context.Background()
+	dir := stateDir(t)
+	s := openStore(t, dir)
+	h := startRun(t, s, "r-closedcl")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := s.Runs(ctx, Filter{}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	for _, end := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(s.path + end); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", end, err)
+		}
+	}
+}

@@ -1,0 +1,489 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"modernc.org/sqlite"
+)
+
+// snapshot is every file of a folder with its content's hash and mode.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			sum := sha256.Sum256(data)
+			text += string(sum[:])
+		}
+		out[path] = text
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// madeDir is a state folder with one run in it, closed.
+func madeDir(t *testing.T) string {
+	t.Helper()
+	dir := stateDir(t)
+	s, err := Open(context.Background(), dir, Options{NoBallast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := startRun(t, s, "r-madeonce")
+	for n := 1; n <= 20; n++ {
+		a, b := turnFacts(n, "c-"+strings.Repeat(string(rune('a'+n)), 8), strings.Repeat("result ", 200))
+		h = appendAll(t, s, h, a, AppendOptions{})
+		h = appendAll(t, s, h, b, AppendOptions{})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Behaviour 9: what is not ours, newer or damaged is named with its path and a remedy, and not one byte of the folder changes.
+func TestUnusableFilesAreLeftAlone(t *testing.T) {
+	put := func(data []byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	patch := func(at int, data []byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			all, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(all[at:], data)
+			put(all)(t, path)
+		}
+	}
+	var foreign *ForeignError
+	var newer *NewerError
+	var corrupt *CorruptError
+	cases := []struct {
+		name   string
+		spoil  func(*testing.T, string)
+		target any
+	}{
+		{"empty", put(nil), &foreign},
+		{"short", put([]byte("SQLite format 3\x00")), &foreign},
+		{"text", put([]byte(strings.Repeat("this is a text\n", 1000))), &foreign},
+		{"database of another program", otherDatabase, &foreign},
+		{"newer", patch(60, binary.BigEndian.AppendUint32(nil, knownSchema+1)), &newer},
+		{"no format", patch(60, make([]byte, 4)), &corrupt},
+		{"first page destroyed", patch(100, bytes.Repeat([]byte{0xa5}, 3000)), &corrupt},
+		{"folder", func(t *testing.T, path string) {
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}, &foreign},
+		{"symlink", func(t *testing.T, path string) {
+			if err := errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path)); err != nil {
+				t.Fatal(err)
+			}
+		}, &foreign},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := madeDir(t)
+			path := filepath.Join(dir, fileName)
+			c.spoil(t, path)
+			before := snapshot(t, dir)
+			for _, open := range []func() (*Store, error){
+				func() (*Store, error) { return Open(context.Background(), dir, Options{}) },
+				func() (*Store, error) {
+					return Open(context.Background(), dir, Options{FirstAfterCrash: true})
+				},
+				func() (*Store, error) { return OpenRead(context.Background(), dir) },
+			} {
+				s, err := open()
+				if err == nil {
+					t.Fatal("it was opened", s.Close())
+				}
+				if !errors.As(err, c.target) {
+					t.Errorf("%T: %v", err, err)
+				}
+				if !strings.Contains(err.Error(), path) {
+					t.Errorf("the path is not named: %v", err)
+				}
+			}
+			after := snapshot(t, dir)
+			for name, was := range before {
+				if after[name] != was {
+					t.Errorf("%s was changed", name)
+				}
+			}
+			for name := range after {
+				if _, was := before[name]; !was {
+					t.Errorf("%s was left", name)
+				}
+			}
+		})
+	}
+}
+
+func otherDatabase(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	c, err := sqlite.NewConnector("file:" + path + "?_journal_mode=WAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	if _, err := pool.Exec("CREATE TABLE notes (text TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A database that is damaged further in opens, and says so where it is read; nothing is reset or made anew.
+func TestCutDatabase(t *testing.T) {
+	dir := madeDir(t)
+	path := filepath.Join(dir, fileName)
+	size := fileSize(t, path)
+	if err := os.Truncate(path, size/2); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, dir)
+	s, err := Open(context.Background(), dir, Options{NoBallast: true})
+	if err == nil {
+		for _, loading := range s.Load(context.Background(), "r-madeonce", 0) {
+			err = errors.Join(err, loading)
+		}
+		err = errors.Join(err, s.Close())
+	}
+	if !errors.As(err, new(*CorruptError)) {
+		t.Errorf("%v", err)
+	}
+	if after := snapshot(t, dir); after[path] != before[path] {
+		t.Error("the file was changed")
+	}
+}
+
+// SEC-04: nobody else can read what is stored, whatever the umask.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	for _, mask := range []int{0, 0o077, 0o777} {
+		old := syscall.Umask(mask)
+		dir := stateDir(t)
+		if mask == 0o777 { // a parent that can be entered
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := openStore(t, dir, func(o *Options) { o.NoBallast = false })
+		h := startRun(t, s, "r-modesmod")
+		a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
+		h = appendAll(t, s, h, a, AppendOptions{})
+		appendAll(t, s, h, b, AppendOptions{})
+		s.side.Wait()
+		files := 0
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			want := fs.FileMode(0o600)
+			if d.IsDir() {
+				want = fs.ModeDir | 0o700
+			} else {
+				files++
+			}
+			if info.Mode() != want {
+				t.Errorf("umask %#o: %s has mode %s", mask, path, info.Mode())
+			}
+			return nil
+		})
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files < 6 { // database, its log and index, key, ballast, body
+			t.Errorf("only %d files were made", files)
+		}
+	}
+}
+
+// A folder in which others may write, or that belongs to someone else, is refused before anything is made in it.
+func TestUnsafeFolders(t *testing.T) {
+	ctx := context.Background()
+	open := filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o770)); err != nil {
+		t.Fatal(err)
+	}
+	var refused *FolderError
+	if _, err := Open(ctx, open, Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("%v", err)
+	}
+	if names, err := os.ReadDir(open); err != nil || len(names) > 0 {
+		t.Error(names, err)
+	}
+	if os.Geteuid() == 0 {
+		other := filepath.Join(t.TempDir(), "other")
+		if err := errors.Join(os.Mkdir(other, 0o700), os.Chown(other, 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(ctx, other, Options{}); !errors.As(err, &refused) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// SEC-07: a test cannot reach real state.
+func TestOnlyTemporaryFoldersUnderTest(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []func(dir string) (*Store, error){
+		func(dir string) (*Store, error) { return Open(context.Background(), dir, Options{}) },
+		func(dir string) (*Store, error) { return OpenRead(context.Background(), dir) },
+	} {
+		if _, err := open(filepath.Join(wd, "state")); !errors.As(err, new(*FolderError)) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(wd, "state")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A key that is gone is said, and no other one is made in its place.
+func TestMissingKey(t *testing.T) {
+	dir := madeDir(t)
+	key := filepath.Join(dir, keyName)
+	data, err := os.ReadFile(key)
+	if err != nil || len(data) != keySize {
+		t.Fatal(len(data), err)
+	}
+	for name, spoil := range map[string]func() error{
+		"gone": func() error { return os.Remove(key) },
+		"cut":  func() error { return os.WriteFile(key, data[:10], 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(context.Background(), dir, Options{}); !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenRead(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(context.Background(), "r-madeonce"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(key); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// Several first starts at once make one database and one key.
+func TestFirstStartsAtOnce(t *testing.T) {
+	dir := stateDir(t)
+	const n = 8
+	stores := make([]*Store, n)
+	var wg sync.WaitGroup
+	for i := range stores {
+		wg.Go(func() {
+			var err error
+			if stores[i], err = Open(context.Background(), dir, Options{NoBallast: true}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	for i, s := range stores {
+		if !bytes.Equal(s.key, stores[0].key) {
+			t.Errorf("store %d has another key", i)
+		}
+		startRun(t, s, "r-first00"+string(rune('a'+i)))
+	}
+	for _, s := range stores {
+		rows, err := s.Runs(context.Background(), Filter{All: true})
+		if err != nil || len(rows) != n {
+			t.Errorf("%d runs, %v", len(rows), err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v %v", left, err)
+	}
+}
+
+func TestNoState(t *testing.T) {
+	dir := stateDir(t)
+	if _, err := OpenRead(context.Background(), dir); !errors.Is(err, ErrNoState) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading made the folder: %v", err)
+	}
+}
+
+// Every connection is as the DSN asks, and locks are by open file description.
+func TestSettings(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	startRun(t, s, "r-settings")
+	for _, c := range []struct {
+		name string
+		conn *sql.Conn
+		only bool
+	}{{"writer", s.w.conn, false}, {"reader", reader(t, s), true}} {
+		for _, p := range settings(c.only) {
+			var have string
+			if err := s.pragma(context.Background(), c.conn, p.pragma, &have); err != nil || have != p.want {
+				t.Errorf("%s: %s is %s and not %s (%v)", c.name, p.pragma, have, p.want, err)
+			}
+		}
+	}
+	if runtime.GOOS == "linux" && !sqlite.OFDLockingEnabled() {
+		t.Error("no locks by open file description")
+	}
+	if _, err := s.readers.Exec("DELETE FROM journal"); err == nil {
+		t.Error("a reader can write")
+	}
+}
+
+func reader(t *testing.T, s *Store) *sql.Conn {
+	t.Helper()
+	conn, err := s.readers.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// After an unclean end the log is in the database, and a commit was tried, before Open returns.
+func TestFirstAfterCrash(t *testing.T) {
+	dir := stateDir(t)
+	s := openStore(t, dir)
+	h := startRun(t, s, "r-crashcra")
+	crashed := filepath.Join(t.TempDir(), "crashed") // what a power loss leaves of the files
+	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(crashed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(crashed, fileName+"-shm")); err != nil {
+		t.Fatal(err)
+	}
+	again := openStore(t, crashed, func(o *Options) { o.FirstAfterCrash = true })
+	if got := loadAll(t, again, h.Run); len(got) != int(h.Seq) {
+		t.Errorf("%d facts, %d were written", len(got), h.Seq)
+	}
+	data, err := os.ReadFile(filepath.Join(crashed, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("do the work of r-crashcra")) {
+		t.Error("the log was not brought into the database")
+	}
+}
+
+// A state folder on a read-only disk can be read, with and without a log beside the database, and is refused for writing.
+func TestReadOnlyFolder(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"closed", "killed"} {
+		t.Run(name, func(t *testing.T) {
+			dir := stateDir(t)
+			s := openStore(t, dir)
+			h := startRun(t, s, "r-readonly")
+			from := filepath.Join(t.TempDir(), "copy")
+			if name == "closed" {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.CopyFS(from, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(from, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			mountReadOnly(t, from)
+			r, err := OpenRead(ctx, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := loadAll(t, r, h.Run); len(got) != int(h.Seq) {
+				t.Errorf("%d facts, %d were written", len(got), h.Seq)
+			}
+			if _, err := r.Append(ctx, h, inTurn(0), AppendOptions{}); err == nil {
+				if _, err = r.Create(ctx, ThreadRef{}, nil); !errors.Is(err, ErrReadOnly) {
+					t.Error(err)
+				}
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := Open(ctx, from, Options{}); !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), from) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
