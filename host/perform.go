@@ -134,7 +134,9 @@ func (d *driver) settle(e ended) {
 // finish completes a result: a panic or an error after a side effect may have begun is unknown, never a plain failure.
 func finish(c *recovery.Call, e ended) recovery.Result {
 	r := e.result
-	r.Took = e.took
+	if r.Took == 0 {
+		r.Took = e.took
+	}
 	if r.How == "" {
 		r.How = e.how
 	}

@@ -80,7 +80,7 @@ func (h *Host) causeOf(row db.RunRow) Mark {
 	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
 	switch {
 	case row.Status == recovery.StatusWaiting:
-		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
+		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered or closed while nobody drove it"
 	case row.Boot != "" && h.Self.Boot != "" && row.Boot != h.Self.Boot:
 		m.Cause, m.Detail = recovery.CauseReboot, "the machine was started again"
 	}
