@@ -64,7 +64,7 @@ func (d *driver) record(bodies ...recovery.Body) { d.recordAll(bodies) }
 
 func (d *driver) recordAll(bodies []recovery.Body) {
 	for _, b := range bodies {
-		e := recovery.Event{Seq: d.state.Seq + 1, Turn: d.turnOf(b), Time: d.now(), Body: d.stamped(b)}
+		e := recovery.Event{Seq: d.state.Seq + 1, Turn: turnOf(d.state, b), Time: d.now(), Body: d.stamped(b)}
 		if err := d.state.Apply(e); err != nil {
 			panic(err)
 		}
@@ -75,12 +75,13 @@ func (d *driver) recordAll(bodies []recovery.Body) {
 // now is the writer's clock in the journal's precision. It never goes back behind what the journal holds.
 func (d *driver) now() time.Time { return d.h.Now().UTC().Truncate(time.Microsecond) }
 
-func (d *driver) turnOf(b recovery.Body) int {
+// turnOf is the turn that a fact belongs to: a request and its answer begin the next.
+func turnOf(s *recovery.State, b recovery.Body) int {
 	switch b.(type) {
 	case recovery.ModelRequested, recovery.ModelAnswered:
-		return len(d.state.Turns) + 1
+		return len(s.Turns) + 1
 	}
-	return len(d.state.Turns)
+	return len(s.Turns)
 }
 
 // stamped gives a question its id, its time and what a yes to it is bound to.

@@ -117,7 +117,7 @@ func (d *driver) deadline() (<-chan time.Time, func()) {
 	if limit == 0 || d.state.Stopping != nil {
 		return nil, func() {}
 	}
-	t := time.NewTimer(limit - d.state.Active)
+	t := time.NewTimer(limit - d.state.Spent(d.now()))
 	return t.C, func() { t.Stop() }
 }
 

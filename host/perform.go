@@ -59,10 +59,7 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) bool {
 }
 
 func (d *driver) tellNotRun(c *recovery.Call, err error) {
-	d.record(recovery.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: recovery.Result{
-		Outcome: recovery.OutcomeError, Applied: recovery.AppliedNo, How: recovery.HowTold,
-		Content: "not executed: " + err.Error(),
-	}})
+	d.record(recovery.NotRun(c, recovery.OutcomeError, err.Error()))
 }
 
 // begin has the call act in a goroutine of its own, once its start is durable.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -80,7 +79,7 @@ func (h *Host) DryRun(ctx context.Context, run string) (Plan, error) {
 // imagine folds facts that are not recorded.
 func imagine(s *recovery.State, bodies ...recovery.Body) error {
 	for _, b := range bodies {
-		if err := s.Apply(recovery.Event{Seq: s.Seq + 1, Turn: len(s.Turns), Time: time.Time{}, Body: b}); err != nil {
+		if err := s.Apply(recovery.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
 			return err
 		}
 	}
