@@ -278,5 +278,8 @@ func (r runJSON) placeText() string {
 	if r.Status.Terminal() {
 		return fmt.Sprintf("%d turns, %d calls", r.Turns, r.Calls)
 	}
+	if r.Turns == 0 {
+		return "before turn 1"
+	}
 	return fmt.Sprintf("after turn %d", r.Turns)
 }
