@@ -25,6 +25,7 @@ import (
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
 //	waitrun STATUS       waits until the newest run has the status
 //	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
+//	waitgone WORD        waits until no process agent WORD of this script is left
 //	killrunner           SIGKILL to every runner of this script's state folder
 //	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
@@ -81,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": cmdCode, "signal": cmdSignal, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
+			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "fault": cmdFault, "same": cmdSame,
 		},
 	})
@@ -247,6 +248,13 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: signal TERM|HUP|INT|STOP|CONT run|resume|answer|__runner")
 	}
 	signalAll(ts, args[1], known[args[0]])
+}
+
+func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitgone WORD")
+	}
+	eventually(ts, "the end of agent "+args[0], func() bool { return len(processes(ts.Getenv("WORK"), args[0])) == 0 })
 }
 
 func signalAll(ts *testscript.TestScript, word string, sig syscall.Signal) {
