@@ -18,6 +18,9 @@ const MaxFruitless = 3
 // Resume claims a run and drives it on. shown gets what is replayed before anything runs; each further decision is a fact
 // that observers see.
 func (h *Host) Resume(ctx context.Context, run string, t Tighten, shown func(Plan)) (Outcome, error) {
+	if err := h.afterReboot(ctx, run); err != nil {
+		return Outcome{}, err
+	}
 	d, err := h.claim(ctx, run, t)
 	if err != nil {
 		return Outcome{}, err
@@ -26,6 +29,17 @@ func (h *Host) Resume(ctx context.Context, run string, t Tighten, shown func(Pla
 		shown(h.planFor(ctx, d.state, nil, false))
 	}
 	return d.drive(ctx)
+}
+
+// afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the
+// power may have gone in the middle of a write.
+func (h *Host) afterReboot(ctx context.Context, run string) error {
+	row, err := h.Store.Run(ctx, run)
+	if err != nil || row.Boot == "" || h.Self.Boot == "" || row.Boot == h.Self.Boot {
+		return err
+	}
+	h.note(run, "the machine was started again since: checking the database")
+	return h.Store.QuickCheck(ctx)
 }
 
 // Mark is a run that was found without an owner.
