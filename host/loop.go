@@ -44,10 +44,19 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	if ctx.Err() != nil {
 		return d.shutDown(ctx)
 	}
-	if full := d.h.Store.DiskFull(); full {
+	if startsSomething(action) && d.h.Store.DiskFull() {
 		return d.interrupt(ctx, recovery.CauseFailing, "the disk is full; make room, then: agent resume "+d.state.Created.Run)
 	}
 	return d.perform(ctx, action)
+}
+
+// startsSomething tells what a full disk forbids from what is under way and must be brought home.
+func startsSomething(a recovery.Action) bool {
+	switch a.(type) {
+	case recovery.Start, recovery.CallModel:
+		return true
+	}
+	return false
 }
 
 func (d *driver) perform(ctx context.Context, action recovery.Action) error {
