@@ -150,7 +150,7 @@ func (t *teller) forTheRecord(e recovery.Event) {
 	case recovery.RunInterrupted:
 		t.line(yellow, "!", stamp(e.Time)+" interrupted: "+causeWords(b.Cause, b.Detail))
 	case recovery.RequestOpened:
-		t.line(bold, "?", b.Request.ID+" "+question(&b.Request))
+		t.line(bold, "?", b.Request.ID+" asks: "+questionText(&b.Request))
 	case recovery.RunCompleted:
 		t.line(green, "=", stamp(e.Time)+" completed")
 	case recovery.RunFailed:
@@ -246,9 +246,9 @@ func usageWords(u *recovery.Usage) string {
 // settled tells how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.
 func (t *teller) settled(run string, b recovery.CallSettled) {
 	c, r := t.call(run, b.Place), b.Result
-	shown := c.output.some()
-	if c.output != nil {
-		c.output.end("agent show " + c.ID)
+	shown := c.output
+	if shown != nil {
+		shown.end("agent show " + c.ID)
 		c.output = nil
 	}
 	c.since = time.Time{}
@@ -262,7 +262,7 @@ func (t *teller) settled(run string, b recovery.CallSettled) {
 		t.block(text)
 	}
 	if r.Outcome == recovery.OutcomeUnknown {
-		t.line(yellow, "!", unknownWords(c.ID, r))
+		t.line(yellow, "!", unknownWords(c.ID, c.name(), r))
 	}
 }
 
@@ -279,22 +279,26 @@ func outcomeMark(o recovery.Outcome) (style, string) {
 }
 
 // resultText is what is shown of a result below the line that says how the call ended.
-func (t *teller) resultText(id string, r recovery.Result, shown bool) string {
-	content := strings.TrimRight(r.Content, "\n")
-	if shown {
+func (t *teller) resultText(id string, r recovery.Result, shown *liveOutput) string {
+	content, more := strings.TrimRight(r.Content, "\n"), ""
+	if id != "" {
+		more = ": agent show " + id
+	}
+	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
+	switch {
+	case content == endWords(r) || content == "[no output]":
+		return ""
+	case shown.some() && shown.lost:
+		return excerpt(content, 0, 10, more)
+	case shown.some():
 		last := content[strings.LastIndexByte(content, '\n')+1:]
 		if r.Outcome == recovery.OutcomeOK || last == endWords(r) {
 			return ""
 		}
 		return last // how the command ended, in the words of its runner
-	}
-	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
-	if r.Outcome == recovery.OutcomeOK && !t.whole && !ran || content == endWords(r) || content == "[no output]" {
-		return ""
-	}
-	more := ""
-	if id != "" {
-		more = ": agent show " + id
+	case t.whole || ran:
+	case r.Outcome == recovery.OutcomeOK, r.Outcome == recovery.OutcomeUnknown && r.How == recovery.HowTold:
+		return "" // recovery's decision says it
 	}
 	return excerpt(content, 10, 10, more)
 }

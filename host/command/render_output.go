@@ -25,6 +25,7 @@ type liveOutput struct {
 	lines, bytes int      // shown
 	held         int      // lines that were not shown
 	tail         []string // the last of them
+	lost         bool     // nothing came since pieces were missed
 }
 
 func newLiveOutput(emit func(line string)) *liveOutput {
@@ -34,6 +35,7 @@ func newLiveOutput(emit func(line string)) *liveOutput {
 }
 
 func (o *liveOutput) add(p []byte) {
+	o.lost = false
 	// The writer below keeps lines in memory and returns no error.
 	_, _ = o.clean.Write(p)
 }
@@ -116,4 +118,5 @@ func (o *liveOutput) gap() {
 		o.endLine()
 	}
 	o.emit("… some output came faster than it could be shown and is left out here")
+	o.lost = true
 }

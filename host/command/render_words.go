@@ -105,8 +105,8 @@ func endWords(r recovery.Result) string {
 }
 
 // unknownWords says what an unknown outcome means and what a person can do about it.
-func unknownWords(id string, r recovery.Result) string {
-	text := "it may or may not have happened, and is not executed again by itself"
+func unknownWords(id, name string, r recovery.Result) string {
+	text := fmt.Sprintf("%s may or may not have happened; nothing executes it again without your word", name)
 	if len(r.Alive) > 0 {
 		text += "; it may still be running: " + strings.Join(r.Alive, ", ")
 	}

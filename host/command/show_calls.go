@@ -154,7 +154,7 @@ func (t *teller) callResult(row db.CallRow) {
 	t.pair("result", "")
 	t.block(excerpt(row.Result.Content, 30, 30, ""))
 	if row.Result.Outcome == recovery.OutcomeUnknown && row.Ruled != recovery.WordHappened {
-		t.line(yellow, "!", unknownWords(row.ID, *row.Result))
+		t.line(yellow, "!", unknownWords(row.ID, callName(row.Tool, row.Proposal.Args), *row.Result))
 	}
 	t.pair("whole", fmt.Sprintf("%s: agent show %s", bytesText(max(row.Result.Size, int64(len(row.Result.Content)))), row.ID))
 }

@@ -170,6 +170,10 @@ func (f *follower) facts(ctx context.Context) error {
 			f.finishOutput(ctx, b)
 		}
 		f.show(e)
+		if b, ok := e.Body.(recovery.RequestOpened); ok {
+			r := b.Request
+			f.r.take(stream.Event{Run: f.run, Note: "answer it with: agent answer " + r.ID + choices(&r)})
+		}
 	}
 	return nil
 }

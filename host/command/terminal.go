@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
@@ -144,20 +146,27 @@ func (t *terminal) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// question is what a person is asked, whole, with what each answer does. Its own lines are set in, so that no text of a
-// model can look like a line of this program.
+// question is what a person is asked, whole. Its own lines are set in, so that no text of a model can look like a line of
+// this program.
 func question(r *recovery.Request) string {
-	text := "? " + strings.ReplaceAll(strings.TrimRight(stream.Visible(r.Message), "\n"), "\n", "\n  ")
+	return "? " + strings.ReplaceAll(questionText(r), "\n", "\n  ")
+}
+
+// questionText is the question with what each answer does. What cannot be seen in it is shown by its number.
+func questionText(r *recovery.Request) string {
+	text := strings.TrimRight(stream.Visible(r.Message), "\n")
 	width := 0
 	for _, c := range r.Choices {
-		width = max(width, len(c))
+		width = max(width, displaywidth.String(c))
 	}
+	usual := len(r.Hints) == 0 && slices.Equal(r.Choices, []string{"yes", "no"})
 	for i, c := range r.Choices {
-		c = strings.Join(strings.Fields(c), " ")
-		if i < len(r.Hints) {
-			text += fmt.Sprintf("\n    %-*s  %s", width, c, r.Hints[i])
-		} else if len(r.Hints) == 0 && (len(r.Choices) != 2 || c != "yes" && c != "no") {
-			text += "\n    " + c
+		c = strings.Join(strings.Fields(stream.Sanitize(c)), " ")
+		switch {
+		case i < len(r.Hints):
+			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + r.Hints[i]
+		case !usual:
+			text += "\n  " + c
 		}
 	}
 	return text
