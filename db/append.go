@@ -279,10 +279,19 @@ func consumeMessage(t *tx, id, no, seq int64) error {
 }
 
 // MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is gone. The caller has seen
-// that the run's lock is free. It says false when the run has moved on since h.
+// that the run's lock is free. It says false when the run has moved on since h, or has nothing to interrupt. An interrupted
+// run only gets a new cause, and only recovery.CauseCorrupt: its journal stays as it is.
 func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Cause, detail string, t time.Time) (bool, error) {
-	events := []recovery.Event{{Turn: h.Turns, Time: t, Body: recovery.RunInterrupted{Cause: cause, Detail: detail}}}
-	_, err := s.Append(ctx, h, events, AppendOptions{})
+	var err error
+	switch {
+	case h.Status.Terminal(), h.Status == recovery.StatusInterrupted && cause != recovery.CauseCorrupt:
+		return false, nil
+	case h.Status == recovery.StatusInterrupted:
+		err = s.setCause(ctx, h, cause, detail)
+	default:
+		events := []recovery.Event{{Turn: h.Turns, Time: t, Body: recovery.RunInterrupted{Cause: cause, Detail: detail}}}
+		_, err = s.Append(ctx, h, events, AppendOptions{})
+	}
 	if errors.Is(err, ErrLostRace) {
 		return false, nil
 	}
@@ -290,4 +299,20 @@ func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Caus
 		return false, fmt.Errorf("mark run as interrupted: %w", err)
 	}
 	return true, nil
+}
+
+func (s *Store) setCause(ctx context.Context, h Head, cause recovery.Cause, detail string) error {
+	if s.w == nil {
+		return ErrReadOnly
+	}
+	return s.w.write(ctx, func(t *tx) error {
+		r, err := t.q.GetRunByNo(context.Background(), h.No)
+		if err != nil {
+			return err
+		}
+		if r.LastSeq != h.Seq || r.Epoch != h.Epoch || r.Status != string(h.Status) {
+			return ErrLostRace
+		}
+		return t.q.SetRunInterrupted(context.Background(), string(cause), firstWords(detail, detailLimit), h.No)
+	})
 }

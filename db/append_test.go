@@ -97,6 +97,18 @@ func TestMarkInterrupted(t *testing.T) {
 	if row.Open == nil || row.Open.ID != "c-11111111" || row.Open.Phase != recovery.PhaseStarted {
 		t.Errorf("the place where it stood is %v", row.Open)
 	}
+	if h, err = s.Head(ctx, h.Run); err != nil {
+		t.Fatal(err)
+	}
+	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseCrash, "again", at); err != nil || marked {
+		t.Errorf("it was marked twice: %v %v", marked, err)
+	}
+	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseCorrupt, "a bit", at); err != nil || !marked {
+		t.Errorf("the cause was not kept: %v %v", marked, err)
+	}
+	if row, err = s.Run(ctx, h.Run); err != nil || row.Cause != recovery.CauseCorrupt || row.LastSeq != h.Seq {
+		t.Errorf("%+v %v", row, err)
+	}
 	got := loadAll(t, s, h.Run)
 	if last := got[len(got)-1]; last.Turn != 1 || last.Body != (recovery.RunInterrupted{Cause: recovery.CauseReboot, Detail: "gone"}) {
 		t.Errorf("the fact is %+v", last)

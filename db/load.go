@@ -52,7 +52,7 @@ func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[reco
 type part struct {
 	rows    []dbsqlc.Journal
 	facts   []decoded
-	err     error // instead of rows
+	err     error // instead of facts
 	decoded chan struct{}
 }
 
@@ -102,8 +102,9 @@ func (s *Store) decodePart(ctx context.Context, p *part) {
 	p.facts = make([]decoded, len(p.rows))
 	q := dbsqlc.New(s.readers)
 	for i := range p.rows {
-		if ctx.Err() != nil {
-			return // nobody will look at it
+		if err := ctx.Err(); err != nil {
+			p.err = fmt.Errorf("read journal: %w", err)
+			return
 		}
 		p.facts[i] = s.decode(ctx, q, &p.rows[i])
 	}
@@ -232,7 +233,8 @@ func (s *Store) corrupt(run string, seq int64, what string, err error) error {
 	return &CorruptError{Path: s.path, Run: run, Seq: seq, What: what, Err: err}
 }
 
-// Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError.
+// Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its last fact is gone shows
+// when the journal is loaded.
 func (s *Store) Head(ctx context.Context, run string) (Head, error) {
 	var h Head
 	err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
@@ -242,9 +244,6 @@ func (s *Store) Head(ctx context.Context, run string) (Head, error) {
 		}
 		if err != nil {
 			return err
-		}
-		if len(r.Digest) != sha256.Size {
-			return s.corrupt(run, r.LastSeq, "it is missing", nil)
 		}
 		h = Head{No: r.No, Run: r.ID, Thread: r.Thread, Epoch: r.Epoch, Seq: r.LastSeq, Turns: int(r.Turns), Digest: r.Digest,
 			Status: recovery.Status(r.Status)}

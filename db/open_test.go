@@ -302,19 +302,16 @@ func TestMissingKey(t *testing.T) {
 	if err != nil || len(data) != keySize {
 		t.Fatal(len(data), err)
 	}
-	for name, spoil := range map[string]func() error{
-		"gone": func() error { return os.Remove(key) },
-		"cut":  func() error { return os.WriteFile(key, data[:10], 0o600) },
+	for _, spoil := range []func() error{
+		func() error { return os.WriteFile(key, data[:10], 0o600) },
+		func() error { return os.Remove(key) },
 	} {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(context.Background(), dir, Options{}); !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), key) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%v", err)
 		}
-	}
-	if err := os.Remove(key); err != nil {
-		t.Fatal(err)
 	}
 	s, err := OpenRead(context.Background(), dir)
 	if err != nil {

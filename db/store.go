@@ -227,8 +227,13 @@ func (s *Store) read(ctx context.Context, what string, f func(q *dbsqlc.Queries)
 			break
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, s.explain(err))
+	if err == nil || saysAll(err) {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%s: %w", what, s.explain(err))
+}
+
+// saysAll is for errors that name what was looked for and where.
+func saysAll(err error) bool {
+	return errors.As(err, new(*CorruptError)) || errors.As(err, new(*UnknownIDError)) || errors.As(err, new(*AmbiguousError))
 }

@@ -1,0 +1,227 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"modernc.org/sqlite"
+
+	"agent/recovery"
+)
+
+// tamper changes a closed database behind its back.
+func tamper(t *testing.T, dir, statement string, args ...any) {
+	t.Helper()
+	if err := useOFDLocks(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	pool.SetMaxOpenConns(1)
+	if _, err := pool.Exec("PRAGMA ignore_check_constraints = 1"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := pool.Exec(statement, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		t.Fatal("nothing was changed", err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// JRN-12, behaviour 9: whatever is changed in a journal, its first changed fact is named, nothing after it is handed out,
+// and nothing is repaired.
+func TestLoadFindsWhatWasChanged(t *testing.T) {
+	large := strings.Repeat("0123456789abcdef", 5<<10) // 80 KiB, in blobs
+	huge := strings.Repeat("fedcba9876543210", 40<<10) // 640 KiB, in a file
+	cases := []struct {
+		name  string
+		spoil func(t *testing.T, dir string)
+		seq   int64
+	}{
+		{"a bit of a body", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), 'one', 'onf') AS BLOB) WHERE id & 16777215 = 6")
+		}, 6},
+		{"a turn", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE journal SET turn = turn + 1 WHERE id & 16777215 = 5")
+		}, 5},
+		{"a time", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE journal SET time = time + 1 WHERE id & 16777215 = 1")
+		}, 1},
+		{"a kind", func(t *testing.T, dir string) { tamper(t, dir, "UPDATE journal SET kind = 4 WHERE id & 16777215 = 3") }, 3},
+		{"a digest", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE journal SET digest = zeroblob(32) WHERE id & 16777215 = 7")
+		}, 7},
+		{"a row is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM journal WHERE id & 16777215 = 4") }, 4},
+		{"the first row is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM journal WHERE id & 16777215 = 1") }, 1},
+		{"the last row is gone", func(t *testing.T, dir string) {
+			tamper(t, dir, "DELETE FROM journal WHERE id = (SELECT max(id) FROM journal)")
+		}, 15},
+		{"two rows are swapped", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE journal SET id = CASE id & 16777215 WHEN 4 THEN id + 100 ELSE id - 1 END WHERE id & 16777215 IN (4, 5)")
+		}, 4},
+		{"a large body", func(t *testing.T, dir string) {
+			tamper(t, dir, "UPDATE blobs SET data = zeroblob(length(data)) WHERE size < 200000")
+		}, 10},
+		{"a large body is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM blobs WHERE size < 200000") }, 10},
+		{"a huge body", func(t *testing.T, dir string) {
+			path := bodyFile(t, dir)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[len(data)/2] ^= 1
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 14},
+		{"a huge body is gone", func(t *testing.T, dir string) {
+			if err := os.Remove(bodyFile(t, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}, 14},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := stateDir(t)
+			s, err := Open(context.Background(), dir, Options{NoBallast: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := startRun(t, s, "r-tampered")
+			for n, content := range []string{"one", large, huge} {
+				a, b := turnFacts(n+1, fmt.Sprintf("c-%08d", n), content)
+				h = appendAll(t, s, h, a, AppendOptions{})
+				h = appendAll(t, s, h, b[:len(b)-1], AppendOptions{})
+				if n < 2 {
+					h.Turns = n + 1
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.spoil(t, dir)
+			s = openStore(t, dir)
+			var got int64
+			err = nil
+			for e, loading := range s.Load(context.Background(), h.Run, 0) {
+				if loading != nil {
+					err = loading
+					break
+				}
+				got = e.Seq
+			}
+			var corrupt *CorruptError
+			if h, headErr := s.Head(context.Background(), h.Run); headErr != nil && err == nil {
+				err = headErr
+				_ = h
+			}
+			if !errors.As(err, &corrupt) || corrupt.Run != "r-tampered" || corrupt.Seq != c.seq {
+				t.Fatalf("wanted fact %d, got %v after %d facts", c.seq, err, got)
+			}
+			if got >= c.seq {
+				t.Errorf("fact %d was handed out", got)
+			}
+			if !strings.Contains(err.Error(), s.path) || !strings.Contains(err.Error(), "salvage") {
+				t.Errorf("path or remedy is missing: %v", err)
+			}
+		})
+	}
+}
+
+func bodyFile(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, blobsName, "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	return files[0]
+}
+
+// A reading can begin in the middle, end early, and be stopped.
+func TestLoadPart(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-partpart")
+	for n := 1; n <= 400; n++ {
+		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), "out")
+		h = appendAll(t, s, h, append(a, b...), AppendOptions{})
+	}
+	want := h.Seq
+	for _, from := range []int64{1, 511, 512, 513, want - 1, want} {
+		seq := from
+		for e, err := range s.Load(context.Background(), h.Run, from) {
+			if err != nil || e.Seq != seq+1 {
+				t.Fatal(from, e.Seq, err)
+			}
+			seq = e.Seq
+		}
+		if seq != want {
+			t.Errorf("from %d the reading ended at %d", from, seq)
+		}
+	}
+	n := 0
+	for range s.Load(context.Background(), h.Run, 0) {
+		if n++; n == 700 {
+			break
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var last error
+	for e, err := range s.Load(ctx, h.Run, 0) {
+		if e.Seq == 10 {
+			cancel()
+		}
+		last = err
+	}
+	cancel()
+	if last != nil && !errors.Is(last, context.Canceled) {
+		t.Errorf("a stopped reading says %v", last)
+	}
+	for _, err := range s.Load(context.Background(), "r-nowhere0", 0) {
+		if !errors.As(err, new(*UnknownIDError)) {
+			t.Error(err)
+		}
+	}
+}
+
+// A body of a newer version is refused by name and not guessed at.
+func TestLoadRefusesNewerBodies(t *testing.T) {
+	dir := stateDir(t)
+	s, err := Open(context.Background(), dir, Options{NoBallast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	startRun(t, s, "r-newernew")
+	h := Head{No: 1, Run: "r-newernew"}
+	facts, err := s.prepare(h, events(createdFact("r-newernew", "t-newernew")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := facts[0]
+	f.row.V = recovery.Version + 1
+	f.chain(1, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tamper(t, dir, "UPDATE journal SET v = ?1, digest = ?2, time = ?3, body = ?4 WHERE id & 16777215 = 1", f.row.V, f.row.Digest, f.row.Time, f.row.Body)
+	s = openStore(t, dir)
+	for _, err := range s.Load(context.Background(), "r-newernew", 0) {
+		if err == nil || errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "newer") {
+			t.Fatalf("%v", err)
+		}
+		break
+	}
+}
