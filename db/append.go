@@ -193,6 +193,9 @@ func (s *Store) replayed(t *tx, r dbsqlc.Run, h Head, facts []fact) (Head, error
 		prev = facts[i].chain(r.No, prev)
 	}
 	have, err := t.q.GetDigest(context.Background(), last.row.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, ErrLostRace
+	}
 	if err != nil {
 		return h, err
 	}
