@@ -28,7 +28,7 @@ type driver struct {
 
 	facts   []recovery.Event // folded, not yet durable
 	consume []int64          // inbox rows that the facts take
-	launch  []func()         // effects that may begin once the facts are durable
+	launch  []takeOff        // effects that may begin once the facts are durable
 	done    []tools.Call     // calls of a runner whose files go once the facts are durable
 
 	results chan ended
@@ -36,6 +36,7 @@ type driver struct {
 	handles map[int]any                // what Prepare made
 	waker   *stream.Waker
 	dead    error // a commit failed or the run was lost: nothing may be written any more
+	full    error // the state folder had no room for a call's files: nothing new may be started
 }
 
 // ended is what came back from a call.
@@ -120,8 +121,12 @@ func (d *driver) flush(ctx context.Context) error {
 		d.facts, d.consume = nil, nil
 	}
 	d.forget()
-	for _, begin := range d.launch {
-		begin()
+	for _, l := range d.launch {
+		if l.fresh && (d.full != nil || d.h.Store.DiskFull()) {
+			d.ground(l.index)
+			continue
+		}
+		l.begin()
 	}
 	d.launch = nil
 	return nil

@@ -72,11 +72,25 @@ func (h *Host) outcome(s *recovery.State) Outcome {
 		o.Unknown = s.Open.Kind == recovery.RequestTwin || s.Open.About != ""
 	}
 	for _, c := range s.Unsettled() {
-		if c.Phase == recovery.PhaseStarted {
+		if c.Phase == recovery.PhaseStarted && h.goesOn(s, c) {
 			o.Running = append(o.Running, c.ID)
 		}
 	}
 	return o
+}
+
+// goesOn says whether a call that was started runs outside this process.
+func (h *Host) goesOn(s *recovery.State, c *recovery.Call) bool {
+	t, err := h.Tools.Get(c.Tool)
+	if err != nil {
+		return false
+	}
+	a, ok := t.(tools.Attacher)
+	if !ok {
+		return false
+	}
+	d := driver{h: h, state: s}
+	return a.Find(context.Background(), d.toolCall(c)).State == recovery.ProcessRunning
 }
 
 // IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.

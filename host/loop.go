@@ -44,8 +44,11 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	if ctx.Err() != nil {
 		return d.shutDown(ctx)
 	}
-	if startsSomething(action) && d.h.Store.DiskFull() {
-		return d.interrupt(ctx, recovery.CauseFailing, "the disk is full; make room, then: agent resume "+d.state.Created.Run)
+	if d.full == nil && startsSomething(action) && d.h.Store.DiskFull() {
+		d.full = errDiskFull
+	}
+	if d.full != nil && (startsSomething(action) || len(d.flying) == 0) {
+		return d.noRoom(ctx)
 	}
 	return d.perform(ctx, action)
 }

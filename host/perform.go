@@ -23,19 +23,20 @@ func (d *driver) start(ctx context.Context, calls []*recovery.Call) error {
 			d.record(recovery.ApprovalVoided{Place: c.Place, Reason: "what the yes was given for has changed"})
 			return nil
 		}
-		if !d.prepare(ctx, c) {
-			return nil
+		if ready, err := d.prepare(ctx, c); err != nil || !ready {
+			return err
 		}
 	}
 	return nil
 }
 
 // prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
-func (d *driver) prepare(ctx context.Context, c *recovery.Call) bool {
+// A state folder that takes no files is no fault of the call: the run stops here, and the call is still to come.
+func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	t, err := d.h.Tools.Get(c.Tool)
 	if err != nil {
 		d.tellNotRun(c, err)
-		return false
+		return false, nil
 	}
 	place := c.Place
 	place.Attempt++
@@ -46,16 +47,20 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) bool {
 		tc := d.toolCall(c)
 		tc.Place = place
 		before, handle, err := p.Prepare(ctx, tc)
+		if _, ours := t.(tools.Attacher); ours && unwritable(err) {
+			d.full = err
+			return false, nil
+		}
 		if err != nil {
 			d.tellNotRun(c, err)
-			return false
+			return false, nil
 		}
 		fact.Before, d.handles[c.Index] = before, handle
 		fault.Hit(fault.AfterPrepare)
 	}
 	d.record(fact)
 	d.begin(ctx, c, t)
-	return true
+	return true, nil
 }
 
 func (d *driver) tellNotRun(c *recovery.Call, err error) {
@@ -83,14 +88,14 @@ func (d *driver) fly(ctx context.Context, c *recovery.Call, how recovery.How, do
 	d.flying[c.Index] = cancel
 	tc := d.toolCall(c)
 	began := time.Now()
-	d.launch = append(d.launch, func() {
+	d.launch = append(d.launch, takeOff{c.Index, how == recovery.HowExecuted, func() {
 		go func() {
 			e := carryOut(callCtx, tc, do)
 			e.how, e.took = how, time.Since(began)
 			fault.Hit(fault.AfterEffect)
 			d.results <- e
 		}()
-	})
+	}})
 }
 
 func carryOut(ctx context.Context, tc tools.Call, do act) (e ended) {
@@ -116,14 +121,17 @@ func (d *driver) settle(e ended) {
 		return // it was settled by another word meanwhile
 	}
 	t, _ := d.h.Tools.Get(c.Tool) // a tool that began is there
-	_, outlives := t.(tools.Attacher)
 	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
-	if stopped && d.state.Stopping == nil && (outlives || c.Effect == recovery.EffectRead) {
+	if stopped && d.state.Stopping == nil && (outlives(t) || c.Effect == recovery.EffectRead) {
+		return
+	}
+	if d.stalled(t, e) {
+		d.full = e.err
 		return
 	}
 	r := finish(c, e)
 	d.record(recovery.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
-	if outlives {
+	if outlives(t) {
 		d.done = append(d.done, d.toolCall(c))
 	}
 }

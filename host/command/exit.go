@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"agent/db"
 	"agent/host"
@@ -91,6 +92,10 @@ func hints(err error) []string {
 		return out
 	case errors.As(err, &finished):
 		return []string{"see it:         agent show " + finished.State.Created.Run}
+	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return []string{"make room on its disk, then see what is to go on with: agent ls"}
+	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
+		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
 	}
 	return nil
 }

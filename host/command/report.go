@@ -25,7 +25,7 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	s.show.wait() // activity comes before the answer
 	code := s.print(c, out)
 	if err != nil {
-		return errors.Join(err, s.close())
+		code = max(code, s.app.exit(err))
 	}
 	return errors.Join(withCode(code), s.close())
 }

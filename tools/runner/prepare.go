@@ -132,6 +132,15 @@ func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 // Folder is the call's folder.
 func (j *Job) Folder() string { return j.folder }
 
+// Close drops the lock of a job that is not to be started by this process, and leaves its folder: where the start was recorded
+// already, that folder is the proof that the call never began.
+func (j *Job) Close() error {
+	if err := j.lock.Close(); err != nil {
+		return fmt.Errorf("let go of call %s: %w", j.spec.Mark(), err)
+	}
+	return nil
+}
+
 // Abandon drops the lock of a job that is not to be started, and removes its folder.
 func (j *Job) Abandon() error {
 	// The folder goes first: an outsider who finds the lock free must not find a call that was never started here.
