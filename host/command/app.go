@@ -83,7 +83,8 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 type app struct {
 	IO
-	armed string // what is said about an armed fault point
+	armed   string // what is said about an armed fault point
+	verbose bool   // the log is shown on stderr
 }
 
 func (a *app) root() *cli.Command {
@@ -102,6 +103,9 @@ func (a *app) root() *cli.Command {
 		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
 		OnUsageError:                    func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
 		Commands:                        a.commands(),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.verbose},
+		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Present() {
 				return &usageError{fmt.Errorf("there is no command %q; see agent --help", c.Args().First())}

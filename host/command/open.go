@@ -43,6 +43,7 @@ type session struct {
 	app  *app
 	lock *ofd.File // locks/store, shared by every process that drives
 	show *renderer
+	log  *logger
 }
 
 // use says how a command uses the state folder.
@@ -78,6 +79,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 		fmt.Fprintf(a.Err, "agent: %s\n", n)
 	}
 	s.show = newRenderer(newTeller(newScreen(a.Err, a.Getenv)), s.Hub, s.Store)
+	s.log = newLogger(home, a.logTo(), s.Hub)
 	if err := s.look(ctx, write); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -208,6 +210,11 @@ func (s *session) close() error {
 	if s.show != nil {
 		s.show.wait()
 	}
+	if s.log != nil {
+		if err := s.log.close(); err != nil {
+			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // nothing of the run depends on it
+		}
+	}
 	return errors.Join(s.Store.Close(), s.unlock())
 }
 
@@ -220,6 +227,9 @@ func (s *session) look(ctx context.Context, write bool) error {
 			line = "run %s can go on (%s: %s); go on with: agent resume %s\n"
 		}
 		fmt.Fprintf(s.app.Err, "agent: "+line, m.Run, m.Cause, m.Detail, m.Run)
+	}
+	if len(marks) > 0 && !write {
+		fmt.Fprintf(s.app.Err, "agent: %s cannot be written, so this is not recorded\n", s.Home)
 	}
 	return err
 }
