@@ -234,7 +234,7 @@ func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o Appe
 		if err := t.q.AddFact(ctx, f.row); err != nil {
 			return h, err
 		}
-		if err := s.project(t, h, f); err != nil {
+		if err := s.project(t, h, f, facts[i+1:]); err != nil {
 			return h, err
 		}
 	}

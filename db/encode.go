@@ -41,6 +41,8 @@ type fact struct {
 	body     recovery.Body // as a reader will see it
 	external *blob
 	output   *blob // a call's whole output
+
+	projected bool // a fact before it in the batch has seen to it
 }
 
 // prepare encodes a batch and chains its digests. It fills in what the caller left open, and replaces each body by what
@@ -121,10 +123,25 @@ func survives(b recovery.Body, data []byte) bool {
 		if b.Result.Data != nil || b.Result.Alive != nil {
 			return false
 		}
+	case recovery.ModelAnswered:
+		if b.Blocks != nil || b.Usage != nil {
+			return false
+		}
+		for _, c := range b.Calls {
+			if c.Question != nil || !compact(c.Args) {
+				return false
+			}
+		}
 	default:
 		return false
 	}
 	return !bytes.Contains(data, []byte(`\ufffd`))
+}
+
+// compact says that JSON is written without a byte too many.
+func compact(data json.RawMessage) bool {
+	var b bytes.Buffer
+	return json.Compact(&b, data) == nil && bytes.Equal(b.Bytes(), data)
 }
 
 // chain gives the fact its key and its digest, which covers everything in the row and the digest of the row before.

@@ -94,7 +94,7 @@ func statusAfter(from recovery.Status, k recovery.Kind) recovery.Status {
 }
 
 // project writes what a fact says into the tables that are read without a journal.
-func (s *Store) project(t *tx, h Head, f *fact) error {
+func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 	ctx := context.Background()
 	switch b := f.body.(type) {
 	case recovery.RunClaimed:
@@ -108,10 +108,13 @@ func (s *Store) project(t *tx, h Head, f *fact) error {
 	case recovery.RunCancelled:
 		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
 	case recovery.ModelAnswered:
-		return proposed(t, h, f, b)
+		return proposed(t, h, f, b, next)
 	case recovery.CallJudged:
 		return judged(t, h, b)
 	case recovery.CallStarted:
+		if f.projected {
+			return nil // with its answer
+		}
 		return changedOne(b.Place)(t.q.StartCall(ctx, dbsqlc.StartCallParams{
 			Attempt: int64(b.Attempt), Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
@@ -147,13 +150,22 @@ func claimed(t *tx, h Head, b recovery.RunClaimed) error {
 	return t.q.SetRunMaxTurns(ctx, int64(b.Limits.MaxTurns), h.No)
 }
 
-func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered) error {
+// proposed records the calls of an answer. Those that the same batch starts are recorded as started: next is what follows.
+func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) error {
 	for i, c := range b.Calls {
-		err := t.q.AddCall(context.Background(), dbsqlc.AddCallParams{
+		p := dbsqlc.AddCallParams{
 			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Effect: string(c.Effect),
-			Fingerprint: packFingerprint(c.Fingerprint), ProposedSeq: f.seq,
-		})
-		if err != nil {
+			Fingerprint: packFingerprint(c.Fingerprint), ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
+		}
+		for k := range next {
+			if s, ok := next[k].body.(recovery.CallStarted); ok && s.Turn == int(f.row.Turn) && s.Index == i {
+				p.Phase, p.Attempt = string(recovery.PhaseStarted), int64(s.Attempt)
+				p.StartedSeq, p.StartedAt = next[k].seq, next[k].row.Time
+				next[k].projected = true
+				break
+			}
+		}
+		if err := t.q.AddCall(context.Background(), p); err != nil {
 			return fmt.Errorf("record call %d.%d (%s): %w", f.row.Turn, i, c.Tool, err)
 		}
 	}

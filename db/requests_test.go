@@ -96,7 +96,7 @@ func TestOwnersAnswer(t *testing.T) {
 	h := ask(t, s, startRun(t, s, "r-ownowner"), "p-ownowner")
 	other := ask(t, s, startRun(t, s, "r-otheroth"), "p-otheroth")
 
-	h = appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-ownowner", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
+	appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-ownowner", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
 	var conflict *ConflictError
 	if _, err := s.Answer(ctx, "p-ownowner", json.RawMessage(`false`), "late"); !errors.As(err, &conflict) || conflict.First.By != "owner" {
 		t.Errorf("%v", err)

@@ -1,6 +1,6 @@
 -- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, phase, proposed_seq)
-VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @fingerprint, 'proposed', @proposed_seq);
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @fingerprint, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
 
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now

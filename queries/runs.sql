@@ -64,9 +64,6 @@ SELECT * FROM runs WHERE thread = @thread ORDER BY no;
 -- name: RunsOfFolder :many
 SELECT * FROM runs WHERE folder = @folder ORDER BY no DESC LIMIT @max_rows;
 
--- name: RunsByNo :many
-SELECT * FROM runs WHERE no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) ORDER BY no;
-
 -- name: RunsBetween :many
 SELECT * FROM runs WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
 

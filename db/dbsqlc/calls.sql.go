@@ -10,8 +10,8 @@ import (
 )
 
 const addCall = `-- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, phase, proposed_seq)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'proposed', ?8)
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 `
 
 type AddCallParams struct {
@@ -23,6 +23,10 @@ type AddCallParams struct {
 	Effect      string
 	Fingerprint []byte
 	ProposedSeq int64
+	Phase       string
+	Attempt     int64
+	StartedSeq  int64
+	StartedAt   int64
 }
 
 func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
@@ -35,6 +39,10 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 		arg.Effect,
 		arg.Fingerprint,
 		arg.ProposedSeq,
+		arg.Phase,
+		arg.Attempt,
+		arg.StartedSeq,
+		arg.StartedAt,
 	)
 	return err
 }

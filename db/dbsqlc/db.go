@@ -153,9 +153,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runsBetweenStmt, err = db.PrepareContext(ctx, runsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query RunsBetween: %w", err)
 	}
-	if q.runsByNoStmt, err = db.PrepareContext(ctx, runsByNo); err != nil {
-		return nil, fmt.Errorf("error preparing query RunsByNo: %w", err)
-	}
 	if q.runsOfFolderStmt, err = db.PrepareContext(ctx, runsOfFolder); err != nil {
 		return nil, fmt.Errorf("error preparing query RunsOfFolder: %w", err)
 	}
@@ -424,11 +421,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runsBetweenStmt: %w", cerr)
 		}
 	}
-	if q.runsByNoStmt != nil {
-		if cerr := q.runsByNoStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing runsByNoStmt: %w", cerr)
-		}
-	}
 	if q.runsOfFolderStmt != nil {
 		if cerr := q.runsOfFolderStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runsOfFolderStmt: %w", cerr)
@@ -591,7 +583,6 @@ type Queries struct {
 	resolveRequestStmt         *sql.Stmt
 	ruleCallStmt               *sql.Stmt
 	runsBetweenStmt            *sql.Stmt
-	runsByNoStmt               *sql.Stmt
 	runsOfFolderStmt           *sql.Stmt
 	runsOfThreadStmt           *sql.Stmt
 	runsToLookAtStmt           *sql.Stmt
@@ -657,7 +648,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		resolveRequestStmt:         q.resolveRequestStmt,
 		ruleCallStmt:               q.ruleCallStmt,
 		runsBetweenStmt:            q.runsBetweenStmt,
-		runsByNoStmt:               q.runsByNoStmt,
 		runsOfFolderStmt:           q.runsOfFolderStmt,
 		runsOfThreadStmt:           q.runsOfThreadStmt,
 		runsToLookAtStmt:           q.runsToLookAtStmt,

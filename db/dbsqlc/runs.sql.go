@@ -368,61 +368,6 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 	return items, nil
 }
 
-const runsByNo = `-- name: RunsByNo :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) ORDER BY no
-`
-
-func (q *Queries) RunsByNo(ctx context.Context, numbers string) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsByNoStmt, runsByNo, numbers)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Run{}
-	for rows.Next() {
-		var i Run
-		if err := rows.Scan(
-			&i.No,
-			&i.ID,
-			&i.Thread,
-			&i.Parent,
-			&i.Folder,
-			&i.Words,
-			&i.Model,
-			&i.Mode,
-			&i.Status,
-			&i.Cause,
-			&i.Detail,
-			&i.StopReason,
-			&i.Epoch,
-			&i.LastSeq,
-			&i.Turns,
-			&i.MaxTurns,
-			&i.Calls,
-			&i.Unknown,
-			&i.Claims,
-			&i.Pid,
-			&i.Boot,
-			&i.Host,
-			&i.Version,
-			&i.Tools,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.EndedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const runsOfFolder = `-- name: RunsOfFolder :many
 SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
 `
