@@ -91,6 +91,9 @@ func endsRun(r recovery.Record) bool {
 // await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
 // time limit, the end of the context.
 func (d *driver) await(ctx context.Context) error {
+	if d.gathers(ctx) {
+		return nil
+	}
 	if err := d.flush(ctx); err != nil {
 		return err
 	}
@@ -109,6 +112,38 @@ func (d *driver) await(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil // the loop looks at the context before the next effect
 	}
+}
+
+// gatherFor is how long results of reads wait for those of their neighbours. Nothing is in doubt meanwhile: a read whose
+// result was not recorded is read again.
+const gatherFor = 20 * time.Millisecond
+
+// gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
+// share a commit. It says whether one came.
+func (d *driver) gathers(ctx context.Context) bool {
+	if len(d.facts) == 0 || len(d.launch) > 0 || len(d.consume) > 0 {
+		return false
+	}
+	for _, f := range d.facts {
+		s, ok := f.Body.(recovery.CallSettled)
+		if !ok {
+			return false
+		}
+		if c, err := d.state.Call(s.Place); err != nil || c.Effect != recovery.EffectRead {
+			return false
+		}
+	}
+	wait := time.NewTimer(min(gatherFor, gatherFor-d.now().Sub(d.facts[0].Time)))
+	defer wait.Stop()
+	select {
+	case e := <-d.results:
+		d.settle(e)
+		d.drain()
+		return true
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // drain takes what has come meanwhile, so that results that end together share a commit.

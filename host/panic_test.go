@@ -51,7 +51,7 @@ func (m scripted) Stream(_ context.Context, req model.Request) iter.Seq2[model.D
 	}
 }
 
-func newHost(t *testing.T, m model.Model, list ...tools.Tool) *host.Host {
+func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "state")
 	store, err := db.Open(t.Context(), home, db.Options{NoBallast: true})

@@ -14,6 +14,7 @@ import (
 const (
 	slowPoll = time.Second            // behind notification, which may lose things
 	fastPoll = 250 * time.Millisecond // instead of it
+	hintGap  = 20 * time.Millisecond  // between two hints: who writes often is not looked at after every write
 )
 
 // Waker hints that files may have changed. It watches their folders and never opens, reads or stats the files: closing
@@ -28,6 +29,10 @@ type Waker struct {
 	stop    chan struct{}
 	done    chan struct{}
 	closed  atomic.Bool
+
+	// Only run uses what follows.
+	given time.Time        // when the last hint was given
+	rest  <-chan time.Time // fires when the next one may be given; nil when none is due
 }
 
 // NewWaker wakes on changes of the files at paths, which need not exist, and once a second without any. Where the
@@ -105,6 +110,8 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 			return
 		case <-tick.C:
 			w.hint()
+		case <-w.rest:
+			w.give()
 		case event, ok := <-events:
 			lost = w.happened(event, ok)
 		case err, ok := <-errs:
@@ -145,7 +152,20 @@ func (w *Waker) degrade(why error) {
 	w.notice.Store(&err)
 }
 
+// hint gives a hint, at once after a quiet time and otherwise when hintGap is over.
 func (w *Waker) hint() {
+	if w.rest != nil {
+		return // one is due
+	}
+	if wait := hintGap - time.Since(w.given); wait > 0 {
+		w.rest = time.After(wait)
+		return
+	}
+	w.give()
+}
+
+func (w *Waker) give() {
+	w.rest, w.given = nil, time.Now()
 	select {
 	case w.hints <- struct{}{}:
 	default: // one is waiting already
