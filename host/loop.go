@@ -18,7 +18,7 @@ var errLeave = errors.New("leave the run")
 func (d *driver) loop(ctx context.Context) error {
 	for {
 		if err := d.step(ctx, recovery.Next(d.state)); errors.Is(err, errLeave) {
-			return nil
+			return d.dead // also when the last word could not be recorded
 		} else if err != nil {
 			return err
 		}
