@@ -65,6 +65,9 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	row, call, err := s.answered(ctx, id, &r)
+	if err == nil {
+		err = s.mustWrite("answer")
+	}
 	switch {
 	case err != nil:
 		return errors.Join(err, s.close())
@@ -270,6 +273,8 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 		v.State = "kept"
 	}
 	switch {
+	case run.Pending != nil: // it asked the next one already
+		v.Next = []string{"agent answer " + run.Pending.ID + choices(&run.Pending.Request)}
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + row.Run}
 	case !run.Status.Terminal():

@@ -55,6 +55,9 @@ func (a *app) cancel(ctx context.Context, c *cli.Command) error {
 		return noState(err, "cancel "+c.Args().First())
 	}
 	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'p')
+	if err == nil {
+		err = s.mustWrite("cancel " + id)
+	}
 	switch {
 	case err != nil:
 	case kind == 'p':
@@ -174,6 +177,14 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 		s.app.say(s.app.Err, "go on with: %s", v.Next[0])
 	}
 	return nil
+}
+
+// mustWrite refuses what has to be recorded where nothing can be.
+func (s *session) mustWrite(what string) error {
+	if s.lock != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w (%s): make it writable, and try again", what, db.ErrReadOnly, s.Home)
 }
 
 // settleOutput waits until the activity is shown, which comes before what a command prints last.

@@ -23,11 +23,8 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line.
 func (t *table) write(w io.Writer) {
-	lines := [][]string{t.head}
+	lines := append([][]string{t.head}, t.rows...)
 	widths := make([]int, len(t.head))
-	for _, row := range t.rows {
-		lines = append(lines, row)
-	}
 	for i, line := range lines {
 		clean := make([]string, len(line))
 		for col, cell := range line {
