@@ -146,6 +146,7 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 			return nil, s.corrupt(r.Run, r.ProposedSeq, "it does not hold call "+c.ID, nil)
 		}
 		c.Proposal = answer.Calls[c.Index]
+		c.Fingerprint = c.Proposal.Fingerprint
 		if r.SettledSeq > 0 {
 			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.SettledSeq)
 			if err != nil {
@@ -155,7 +156,7 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 			if !ok {
 				return nil, s.corrupt(r.Run, r.SettledSeq, "it is not the result of call "+c.ID, nil)
 			}
-			c.Result = &settled.Result
+			c.Result, c.How = &settled.Result, settled.Result.How
 		}
 		out = append(out, c)
 	}
@@ -165,9 +166,9 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 func callRow(r dbsqlc.Call) CallRow {
 	c := CallRow{
 		Run: r.Run, Thread: r.Thread, Place: recovery.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
-		ID: r.ID, Tool: r.Tool, Effect: recovery.Effect(r.Effect), Fingerprint: unpackFingerprint(r.Fingerprint),
+		ID: r.ID, Tool: r.Tool, Effect: recovery.Effect(r.Effect),
 		Phase: recovery.Phase(r.Phase), Outcome: recovery.Outcome(r.Outcome), Applied: recovery.Applied(r.Applied),
-		How: recovery.How(r.How), Ruled: recovery.Word(r.Ruled),
+		Ruled:       recovery.Word(r.Ruled),
 		ProposedSeq: r.ProposedSeq, StartedSeq: r.StartedSeq, SettledSeq: r.SettledSeq,
 	}
 	if r.StartedAt > 0 {

@@ -183,9 +183,6 @@ func TestFingerprint(t *testing.T) {
 		if !strings.HasPrefix(f, "hmac-sha256:v1:") || len(f) != len("hmac-sha256:v1:")+64 {
 			t.Errorf("%s", f)
 		}
-		if back := unpackFingerprint(packFingerprint(f)); back != f {
-			t.Errorf("%s is stored as %s", f, back)
-		}
 	}
 	if fp("shell", `{}`) == fp("shell2", `{}`) || fp("a", `{}`) == fp("b", `{}`) {
 		t.Error("the tool does not count")
@@ -193,9 +190,6 @@ func TestFingerprint(t *testing.T) {
 	s.key = []byte(strings.Repeat("k", keySize))
 	if _, twice := seen[fp("shell", `{"a":1}`)]; twice {
 		t.Error("the key does not count")
-	}
-	if back := unpackFingerprint(packFingerprint("another:form")); back != "another:form" {
-		t.Error(back)
 	}
 }
 

@@ -76,24 +76,3 @@ func isLarge(number string) bool {
 	n, err := strconv.ParseInt(number, 10, 64)
 	return err != nil || n > 1<<53 || n < -1<<53
 }
-
-// packFingerprint shortens ours for the table: one byte for the form, 32 for the hash. Anything else is kept as it is,
-// after a zero.
-func packFingerprint(fp string) []byte {
-	if digits, ok := strings.CutPrefix(fp, fingerprintPrefix); ok {
-		if b, err := hex.DecodeString(digits); err == nil && len(b) == sha256.Size {
-			return append([]byte{1}, b...)
-		}
-	}
-	return append([]byte{0}, fp...)
-}
-
-func unpackFingerprint(b []byte) string {
-	switch {
-	case len(b) == 0:
-		return ""
-	case b[0] == 1:
-		return fingerprintPrefix + hex.EncodeToString(b[1:])
-	}
-	return string(b[1:])
-}

@@ -196,8 +196,12 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 // body is a row's body, wherever it lies, and its hash.
 func (s *Store) body(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal) (body, hash []byte, err error) {
 	if r.BodyHash == nil {
-		sum := sha256.Sum256(r.Body)
-		return r.Body, sum[:], nil
+		body, err := unpack(r.Body)
+		if err != nil {
+			return nil, nil, damage{"its body is damaged: " + err.Error()}
+		}
+		sum := sha256.Sum256(body)
+		return body, sum[:], nil
 	}
 	b, err := q.GetBlob(ctx, r.BodyHash)
 	if errors.Is(err, sql.ErrNoRows) {

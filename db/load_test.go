@@ -63,7 +63,7 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 		}, 1},
 		{"a kind", func(t *testing.T, dir string) { tamper(t, dir, "UPDATE journal SET kind = 4 WHERE id & 16777215 = 3") }, 3},
 		{"a digest", func(t *testing.T, dir string) {
-			tamper(t, dir, "UPDATE journal SET digest = zeroblob(32) WHERE id & 16777215 = 7")
+			tamper(t, dir, "UPDATE journal SET digest = zeroblob(16) WHERE id & 16777215 = 7")
 		}, 7},
 		{"a row is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM journal WHERE id & 16777215 = 4") }, 4},
 		{"the first row is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM journal WHERE id & 16777215 = 1") }, 1},

@@ -120,7 +120,7 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 		}))
 	case recovery.CallSettled:
 		return changedOne(b.Place)(t.q.SettleCall(ctx, dbsqlc.SettleCallParams{
-			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), How: string(b.Result.How),
+			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied),
 			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
 	case recovery.CallRuled:
@@ -155,7 +155,7 @@ func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) err
 	for i, c := range b.Calls {
 		p := dbsqlc.AddCallParams{
 			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Effect: string(c.Effect),
-			Fingerprint: packFingerprint(c.Fingerprint), ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
+			ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
 		}
 		for k := range next {
 			if s, ok := next[k].body.(recovery.CallStarted); ok && s.Turn == int(f.row.Turn) && s.Index == i {

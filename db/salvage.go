@@ -162,7 +162,8 @@ func (v *salvager) explain(table string, row map[string]any) {
 	if k, err := kindOf(number); err == nil {
 		row["kind"] = k
 	}
-	if b, ok := row["body"].([]byte); ok && json.Valid(b) {
+	packed, _ := row["body"].([]byte)
+	if b, err := unpack(packed); err == nil && json.Valid(b) {
 		row["body"] = json.RawMessage(b)
 	}
 }

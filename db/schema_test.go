@@ -32,7 +32,6 @@ func TestStatesAgree(t *testing.T) {
 		"calls_phase":     list([]recovery.Phase{recovery.PhaseProposed, recovery.PhaseStarted, recovery.PhaseSettled}),
 		"calls_outcome":   list([]recovery.Outcome{recovery.OutcomeOK, recovery.OutcomeError, recovery.OutcomeUnknown, recovery.OutcomeSkipped, recovery.OutcomeDenied}),
 		"calls_applied":   list([]recovery.Applied{recovery.AppliedNo, recovery.AppliedYes, recovery.AppliedUnknown}),
-		"calls_how":       list([]recovery.How{recovery.HowExecuted, recovery.HowAttached, recovery.HowAdopted, recovery.HowVerified, recovery.HowTold}),
 		"calls_ruled":     list([]recovery.Word{recovery.WordHappened, recovery.WordRun, recovery.WordLeave}),
 		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns}),
 		"requests_status": list(RequestStatuses()),

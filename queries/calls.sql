@@ -1,13 +1,13 @@
 -- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @fingerprint, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
 
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now
 WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
 
 -- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = @outcome, applied = @applied, how = @how,
+UPDATE tool_executions SET phase = 'settled', outcome = @outcome, applied = @applied,
     settled_seq = @seq, settled_at = @now
 WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
 

@@ -10,8 +10,8 @@ import (
 )
 
 const addCall = `-- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, fingerprint, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 `
 
 type AddCallParams struct {
@@ -21,7 +21,6 @@ type AddCallParams struct {
 	ID          string
 	Tool        string
 	Effect      string
-	Fingerprint []byte
 	ProposedSeq int64
 	Phase       string
 	Attempt     int64
@@ -37,7 +36,6 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 		arg.ID,
 		arg.Tool,
 		arg.Effect,
-		arg.Fingerprint,
 		arg.ProposedSeq,
 		arg.Phase,
 		arg.Attempt,
@@ -48,7 +46,7 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 }
 
 const callsBetween = `-- name: CallsBetween :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, fingerprint, phase, outcome, applied, how, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Call, error) {
@@ -68,11 +66,9 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 			&i.ID,
 			&i.Tool,
 			&i.Effect,
-			&i.Fingerprint,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.How,
 			&i.Ruled,
 			&i.ProposedSeq,
 			&i.StartedSeq,
@@ -96,7 +92,7 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 }
 
 const callsOfRun = `-- name: CallsOfRun :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, fingerprint, phase, outcome, applied, how, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE run = ?1 ORDER BY turn, idx
+SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE run = ?1 ORDER BY turn, idx
 `
 
 func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
@@ -116,11 +112,9 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 			&i.ID,
 			&i.Tool,
 			&i.Effect,
-			&i.Fingerprint,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.How,
 			&i.Ruled,
 			&i.ProposedSeq,
 			&i.StartedSeq,
@@ -144,7 +138,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 }
 
 const newestCalls = `-- name: NewestCalls :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, fingerprint, phase, outcome, applied, how, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls ORDER BY run_no DESC, turn DESC, idx DESC LIMIT ?1
+SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls ORDER BY run_no DESC, turn DESC, idx DESC LIMIT ?1
 `
 
 func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error) {
@@ -164,11 +158,9 @@ func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error
 			&i.ID,
 			&i.Tool,
 			&i.Effect,
-			&i.Fingerprint,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.How,
 			&i.Ruled,
 			&i.ProposedSeq,
 			&i.StartedSeq,
@@ -277,15 +269,14 @@ func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, t
 }
 
 const settleCall = `-- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = ?1, applied = ?2, how = ?3,
-    settled_seq = ?4, settled_at = ?5
-WHERE run_no = ?6 AND turn = ?7 AND idx = ?8 AND phase <> 'settled'
+UPDATE tool_executions SET phase = 'settled', outcome = ?1, applied = ?2,
+    settled_seq = ?3, settled_at = ?4
+WHERE run_no = ?5 AND turn = ?6 AND idx = ?7 AND phase <> 'settled'
 `
 
 type SettleCallParams struct {
 	Outcome string
 	Applied string
-	How     string
 	Seq     int64
 	Now     int64
 	RunNo   int64
@@ -297,7 +288,6 @@ func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, 
 	result, err := q.exec(ctx, q.settleCallStmt, settleCall,
 		arg.Outcome,
 		arg.Applied,
-		arg.How,
 		arg.Seq,
 		arg.Now,
 		arg.RunNo,
@@ -340,7 +330,7 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 }
 
 const unknownCallsOfThread = `-- name: UnknownCallsOfThread :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, fingerprint, phase, outcome, applied, how, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
+SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
 ORDER BY run_no, turn, idx
 `
 
@@ -361,11 +351,9 @@ func (q *Queries) UnknownCallsOfThread(ctx context.Context, thread string, excep
 			&i.ID,
 			&i.Tool,
 			&i.Effect,
-			&i.Fingerprint,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.How,
 			&i.Ruled,
 			&i.ProposedSeq,
 			&i.StartedSeq,

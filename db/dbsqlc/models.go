@@ -19,11 +19,9 @@ type Call struct {
 	ID          string
 	Tool        string
 	Effect      string
-	Fingerprint []byte
 	Phase       string
 	Outcome     string
 	Applied     string
-	How         string
 	Ruled       string
 	ProposedSeq int64
 	StartedSeq  int64

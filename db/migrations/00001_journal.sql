@@ -52,7 +52,8 @@ CREATE INDEX runs_unfinished ON runs (status) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX runs_one_unfinished ON runs (thread) WHERE ended_at IS NULL;
 
 -- One fact of one run: id is the run's number shifted left by 24 bits, plus the fact's place in the run.
--- kind is a number that db/kinds.go names. The digest is chained to the row before.
+-- kind is a number that db/kinds.go names, body is JSON shortened by db/pack.go, digest is half a SHA-256 over this row and
+-- the digest of the row before.
 CREATE TABLE journal (
     id        INTEGER PRIMARY KEY,
     turn      INTEGER NOT NULL,
@@ -65,7 +66,7 @@ CREATE TABLE journal (
     CONSTRAINT journal_id CHECK (id > 16777216 AND (id & 16777215) > 0),
     CONSTRAINT journal_one_body CHECK ((body IS NULL) <> (body_hash IS NULL)),
     CONSTRAINT journal_body_hash CHECK (body_hash IS NULL OR length(body_hash) = 32),
-    CONSTRAINT journal_digest CHECK (length(digest) = 32)
+    CONSTRAINT journal_digest CHECK (length(digest) = 16)
 ) STRICT;
 
 -- A body that is too large for its row, once, by the SHA-256 of its bytes. With encoding 'file' it lies in the folder blobs.
@@ -88,11 +89,9 @@ CREATE TABLE tool_executions (
     id           TEXT    NOT NULL,
     tool         TEXT    NOT NULL,
     effect       TEXT    NOT NULL,
-    fingerprint  BLOB    NOT NULL,           -- packed, see db/fingerprint.go
     phase        TEXT    NOT NULL,
     outcome      TEXT    NOT NULL DEFAULT '',
     applied      TEXT    NOT NULL DEFAULT '',
-    how          TEXT    NOT NULL DEFAULT '',
     ruled        TEXT    NOT NULL DEFAULT '',
     proposed_seq INTEGER NOT NULL,
     started_seq  INTEGER NOT NULL DEFAULT 0,
@@ -104,7 +103,6 @@ CREATE TABLE tool_executions (
     CONSTRAINT calls_phase CHECK (phase = 'proposed' OR phase = 'started' OR phase = 'settled'),
     CONSTRAINT calls_outcome CHECK (outcome = '' OR outcome = 'ok' OR outcome = 'error' OR outcome = 'unknown' OR outcome = 'skipped' OR outcome = 'denied'),
     CONSTRAINT calls_applied CHECK (applied = '' OR applied = 'no' OR applied = 'yes' OR applied = 'unknown'),
-    CONSTRAINT calls_how CHECK (how = '' OR how = 'executed' OR how = 'attached' OR how = 'adopted' OR how = 'verified' OR how = 'told'),
     CONSTRAINT calls_ruled CHECK (ruled = '' OR ruled = 'happened' OR ruled = 'run' OR ruled = 'leave'),
     CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> ''))
 ) STRICT, WITHOUT ROWID;
@@ -113,7 +111,7 @@ CREATE INDEX calls_by_id ON tool_executions (id);
 CREATE INDEX calls_unknown ON tool_executions (run_no) WHERE outcome = 'unknown' AND ruled <> 'happened';
 
 CREATE VIEW calls AS
-SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.fingerprint, c.phase, c.outcome, c.applied, c.how, c.ruled,
+SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled,
     c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, r.id AS run, r.thread AS thread
 FROM tool_executions c JOIN runs r ON r.no = c.run_no;
 
