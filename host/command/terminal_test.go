@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agent/host"
 	"agent/recovery"
@@ -104,6 +105,17 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 	if !strings.HasSuffix(k.shown.String(), "\n") || *dropped != 2 {
 		t.Errorf("dropped %d times, shown %q", *dropped, k.shown.String())
+	}
+	// Nobody reads any more: the next line belongs to whoever comes next.
+	if err := k.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.WriteString("next"); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 10)
+	if n, err := k.Read(b); err != nil || !strings.HasSuffix(string(b[:n]), "next") {
+		t.Errorf("read %q, %v", b[:n], err)
 	}
 }
 
