@@ -34,7 +34,7 @@ type driver struct {
 	results chan ended
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]any                // what Prepare made
-	waker   *stream.Waker
+	waker   *wake
 	dead    error // a commit failed or the run was lost: nothing may be written any more
 	full    error // the state folder had no room for a call's files: nothing new may be started
 }
@@ -50,9 +50,9 @@ type ended struct {
 }
 
 func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
-	w, err := stream.NewWaker(h.Store.Files()...)
+	w, err := h.wakeFor()
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %v", h.Home, err)
+		return nil, err
 	}
 	return &driver{
 		h: h, state: s, head: head, lock: lock, waker: w,

@@ -36,6 +36,8 @@ type Host struct {
 	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
 	// Who names the person of this process in answers.
 	Who string
+
+	wakes wakes
 }
 
 // ErrLeftOpen says that the person at the terminal left the question open.

@@ -73,6 +73,9 @@ func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, 
 // C delivers hints. It is never closed.
 func (w *Waker) C() <-chan struct{} { return w.hints }
 
+// Done is closed when the waker was closed.
+func (w *Waker) Done() <-chan struct{} { return w.stop }
+
 // Notice says why there is no notification and the poll alone wakes; nil while there is one.
 func (w *Waker) Notice() error {
 	if err := w.notice.Load(); err != nil {
