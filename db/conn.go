@@ -21,6 +21,7 @@ const (
 	codeReadOnly = 8
 	codeIOErr    = 10
 	codeCorrupt  = 11
+	codeError    = 1
 	codeFull     = 13
 	codeCantOpen = 14
 	codeNotADB   = 26
@@ -114,6 +115,13 @@ func readOnlyDSN(path string, immutable bool) string {
 		v.Set("immutable", "1")
 	}
 	return fileURI(path) + "?" + v.Encode()
+}
+
+// salvageDSN is readOnlyDSN for a file whose own word about its size or its tables may be wrong: SQLite then reads what it
+// finds.
+func salvageDSN(path string, immutable bool) string {
+	dsn := strings.Replace(readOnlyDSN(path, immutable), "_defensive=1&", "", 1)
+	return dsn + "&_pragma=writable_schema(1)"
 }
 
 func fileURI(path string) string {

@@ -25,7 +25,7 @@ func Salvage(ctx context.Context, dir string, out io.Writer) error {
 	if err := useOFDLocks(); err != nil {
 		return err
 	}
-	c, err := sqlite.NewConnector(readOnlyDSN(s.path, s.walEmpty()))
+	c, err := sqlite.NewConnector(salvageDSN(s.path, s.walEmpty()))
 	if err != nil {
 		return fmt.Errorf("salvage %s: %w", s.path, err)
 	}
@@ -53,6 +53,9 @@ func (s *Store) salvage(ctx context.Context, out io.Writer) error {
 			break
 		}
 	}
+	if err == nil && v.read == 0 && v.lost > 0 {
+		err = errors.New("nothing in it could be read: all of it is lost, or it never was a database of agent")
+	}
 	return errors.Join(err, w.Flush(), conn.Close())
 }
 
@@ -60,11 +63,13 @@ type salvager struct {
 	s    *Store
 	conn *sql.Conn
 	out  *json.Encoder
+	read int // rows of all tables
+	lost int // places of all tables that could not be read
 }
 
 // maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in growing steps.
 const (
-	singleSteps = 4096
+	singleSteps = 512
 	maxStep     = int64(1) << 40
 )
 
@@ -81,9 +86,16 @@ func (v *salvager) table(ctx context.Context, name string) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
+		if hopeless(err) {
+			first = err
+			break
+		}
 		if err != nil {
 			first = errors.Join(first, errIf(first == nil, err))
 			lost++
+			if c := code(err) & 0xff; c != codeCorrupt && c != codeIOErr {
+				break // it is no matter of a place: the table, or the whole file, cannot be read
+			}
 			key += step
 			if lost%singleSteps == 0 {
 				step *= 2
@@ -96,11 +108,18 @@ func (v *salvager) table(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	v.read, v.lost = v.read+read, v.lost+lost
 	end := map[string]any{"table": name, "rows": read, "unreadable": lost}
 	if first != nil {
 		end["error"] = first.Error()
 	}
 	return v.out.Encode(end)
+}
+
+// hopeless says whether no row of the table can be read: it is not there, or the file is no database.
+func hopeless(err error) bool {
+	c := code(err) & 0xff
+	return c == codeError || c == codeNotADB
 }
 
 func errIf(yes bool, err error) error {

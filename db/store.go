@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -83,6 +85,34 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.abandon())
 	}
 	return s, nil
+}
+
+// Refuse says why Open would refuse the state folder for what it is, and makes nothing in it: nil where it can be used, or
+// is not there yet.
+func Refuse(dir string, o Options) error {
+	s, err := newStore(dir, o)
+	if err != nil {
+		return err
+	}
+	if !o.AllowUnsafeFS {
+		if err := checkFileSystem(s.dir); err != nil {
+			return err
+		}
+	}
+	info, err := os.Stat(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at state folder: %w", err)
+	}
+	if err := checkOwner(s.dir, info); err != nil {
+		return err
+	}
+	if err := s.checkHeader(); !errors.Is(err, ErrNoState) {
+		return err
+	}
+	return nil
 }
 
 // OpenRead opens the state folder for reading. It creates and changes nothing, so it works on a read-only folder too.

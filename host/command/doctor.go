@@ -116,7 +116,7 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 		return
 	}
 	if err != nil {
-		f.Bad(areaDatabase, remedySave, "%v", err)
+		f.Bad(areaDatabase, remedyFor(err), "%v", err)
 		return
 	}
 	for _, n := range s.Store.Notices() {
@@ -135,6 +135,21 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 	if err := s.close(); err != nil {
 		f.Bad(areaDatabase, "", "close: %v", err)
 	}
+}
+
+// remedyFor is empty where the error names its own.
+func remedyFor(err error) string {
+	var damaged *db.CorruptError
+	var foreign *db.ForeignError
+	var newer *db.NewerError
+	var folder *db.FolderError
+	switch {
+	case errors.As(err, &damaged), errors.As(err, &foreign), errors.As(err, &newer), errors.As(err, &folder):
+		return ""
+	case errors.Is(err, db.ErrDiskFull):
+		return "make room on its disk"
+	}
+	return remedySave
 }
 
 // openDoctor opens without the look that every other command begins with: what it would mark is a finding here.

@@ -44,6 +44,7 @@ type session struct {
 	lock *ofd.File // locks/store, shared by every process that drives
 	show *renderer
 	log  *logger
+	lost []string // runs that the look found without their owner and did not mark
 }
 
 // use says how a command uses the state folder.
@@ -52,6 +53,7 @@ type use int
 const (
 	useRead  use = iota // shows what is there; makes nothing, and marks runs without an owner where the folder can be written
 	useDrive            // may drive runs; makes the state folder
+	useLook             // as useRead, and marks nothing
 )
 
 // open opens the state folder, looks for runs that lost their owner, and says so. db.ErrNoState means that nothing was
@@ -63,7 +65,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	}
 	s := &session{app: a}
 	write := true
-	if how == useRead {
+	if how != useDrive {
 		if write, err = writable(home); err != nil {
 			return nil, err
 		}
@@ -80,7 +82,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	}
 	s.show = newRenderer(newTeller(newScreen(a.Err, a.Getenv)), s.Hub, s.Store)
 	s.log = newLogger(home, a.logTo(), s.Hub)
-	if err := s.look(ctx, write); err != nil {
+	if err := s.look(ctx, write, how); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -104,15 +106,20 @@ func (s *session) store(ctx context.Context, home string, write bool) (*db.Store
 	if !write {
 		return db.OpenRead(ctx, home)
 	}
+	o := db.Options{
+		Now: time.Now, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
+		Hit: func(name string) { fault.Hit(fault.Point(name)) },
+	}
+	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
+		return nil, err
+	}
 	lock, alone, err := storeLock(ctx, home)
 	if err != nil {
 		return nil, err
 	}
 	s.lock = lock
-	store, err := db.Open(ctx, home, db.Options{
-		Now: time.Now, FirstAfterCrash: alone && walLeft(home), AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Hit: func(name string) { fault.Hit(fault.Point(name)) },
-	})
+	o.FirstAfterCrash = alone && walLeft(home)
+	store, err := db.Open(ctx, home, o)
 	if err == nil && alone {
 		if ok, lockErr := lock.TryLockShared(); lockErr != nil || !ok {
 			err = errors.Join(fmt.Errorf("share %s: held by another process", filepath.Join(home, "locks", "store")), lockErr, store.Close())
@@ -218,17 +225,25 @@ func (s *session) close() error {
 	return errors.Join(s.Store.Close(), s.unlock())
 }
 
-// look marks runs that lost their owner and prints one line for each.
-func (s *session) look(ctx context.Context, write bool) error {
-	marks, err := s.Look(ctx, write)
+// look marks runs that lost their owner, where that can be written and is wanted, and prints one line for each.
+func (s *session) look(ctx context.Context, write bool, how use) error {
+	mark := write && how != useLook
+	marks, err := s.Look(ctx, mark)
 	for _, m := range marks {
+		if !mark {
+			s.lost = append(s.lost, m.Run)
+		}
 		line := "run %s was interrupted (%s: %s); go on with: agent resume %s\n"
 		if m.Cause == recovery.CauseAnswered {
 			line = "run %s can go on (%s: %s); go on with: agent resume %s\n"
 		}
 		fmt.Fprintf(s.app.Err, "agent: "+line, m.Run, m.Cause, m.Detail, m.Run)
 	}
-	if len(marks) > 0 && !write {
+	switch {
+	case len(s.lost) == 0:
+	case write:
+		fmt.Fprintln(s.app.Err, "agent: this is not recorded: a dry run changes nothing")
+	default:
 		fmt.Fprintf(s.app.Err, "agent: %s cannot be written, so this is not recorded\n", s.Home)
 	}
 	return err

@@ -55,11 +55,18 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	if c.Bool("all") == c.Args().Present() || c.Args().Len() > 1 {
 		return &usageError{errors.New("name one run (agent resume last), or give --all")}
 	}
-	s, err := a.open(ctx, useDrive)
-	if err != nil {
-		return err
+	how := useDrive
+	if c.Bool("dry-run") {
+		how = useLook
 	}
-	if c.Bool("all") {
+	s, err := a.open(ctx, how)
+	if err != nil {
+		return noState(err, "resume")
+	}
+	switch {
+	case c.Bool("all") && c.Bool("dry-run"):
+		return errors.Join(s.dryRunAll(ctx, c), s.close())
+	case c.Bool("all"):
 		return s.resumeAll(ctx, c, t)
 	}
 	run, err := s.Store.Find(ctx, 'r', c.Args().First())
@@ -98,10 +105,6 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten)
 			code = max(code, exitInterrupted)
 			continue
 		}
-		if c.Bool("dry-run") {
-			err = errors.Join(err, s.dryRun(ctx, c, row.ID))
-			continue
-		}
 		out, runErr := s.Resume(ctx, row.ID, t, s.showPlan)
 		if runErr != nil {
 			code = max(code, s.app.exit(runErr))
@@ -110,6 +113,21 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten)
 		code = max(code, s.print(c, out))
 	}
 	return errors.Join(err, s.close(), withCode(code))
+}
+
+// dryRunAll prints the plan of each run that a resume of all would go on with.
+func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
+	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true})
+	runs := s.lost
+	for _, row := range rows {
+		if row.Fruitless < host.MaxFruitless {
+			runs = append(runs, row.ID)
+		}
+	}
+	for _, run := range runs {
+		err = errors.Join(err, s.dryRun(ctx, c, run))
+	}
+	return err
 }
 
 func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error {
