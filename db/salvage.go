@@ -87,15 +87,12 @@ func (v *salvager) table(ctx context.Context, name string) error {
 			break
 		}
 		if hopeless(err) {
-			first = err
+			first, lost = err, lost+1
 			break
 		}
 		if err != nil {
 			first = errors.Join(first, errIf(first == nil, err))
 			lost++
-			if c := code(err) & 0xff; c != codeCorrupt && c != codeIOErr {
-				break // it is no matter of a place: the table, or the whole file, cannot be read
-			}
 			key += step
 			if lost%singleSteps == 0 {
 				step *= 2
