@@ -419,6 +419,84 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
+// One caller's failure leaves nothing behind and costs the others of its commit nothing.
+func TestFailureInASharedCommit(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := ask(t, s, startRun(t, s, "r-sharedsh"), "p-sharedsh")
+	other := startRun(t, s, "r-shareoth")
+	if _, err := s.Answer(ctx, "p-sharedsh", json.RawMessage(`1`), "first"); err != nil {
+		t.Fatal(err)
+	}
+	results := make([]chan error, 2)
+	for i := range results {
+		results[i] = make(chan error, 1)
+	}
+	err := s.w.hand(&job{between: func() error { // while this runs, the two queue up and then share a commit
+		go func() {
+			_, err := s.Append(ctx, h, events(recovery.RunNoted{Text: "lost"}, recovery.RequestAnswered{ID: "p-sharedsh", Answer: json.RawMessage(`2`)}), AppendOptions{})
+			results[0] <- err
+		}()
+		first := <-s.w.queue
+		go func() {
+			_, err := s.Append(ctx, other, events(recovery.RunNoted{Text: "kept"}), AppendOptions{})
+			results[1] <- err
+		}()
+		s.w.commit([]*job{first, <-s.w.queue})
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-results[0]; !errors.As(err, new(*ConflictError)) {
+		t.Error(err)
+	}
+	if err := <-results[1]; err != nil {
+		t.Error(err)
+	}
+	if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
+		t.Errorf("the failed batch left %d facts", len(got)-int(h.Seq))
+	}
+	if got := loadAll(t, s, other.Run); len(got) != int(other.Seq)+1 {
+		t.Error("the other batch is not there")
+	}
+}
+
+// A verdict to run puts the call back before its start; after another claim it counts as started again until it is judged
+// afresh, as the fold has it.
+func TestPhaseAfterAVerdict(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-verdictv")
+	a, _ := turnFacts(1, "c-11111111", "")
+	h = appendAll(t, s, h, a, AppendOptions{})
+	phase := func() recovery.Phase {
+		c, err := s.Call(ctx, "c-11111111")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Phase
+	}
+	again := append(events(recovery.RunInterrupted{Cause: recovery.CauseCrash}, recovery.RunClaimed{Epoch: 2}),
+		inTurn(1, recovery.CallJudged{Place: recovery.Place{Turn: 1, Attempt: 1}, Verdict: recovery.VerdictAgain})...)
+	h = appendAll(t, s, h, again, AppendOptions{})
+	if p := phase(); p != recovery.PhaseProposed {
+		t.Errorf("after the verdict the call is %s", p)
+	}
+	claim := events(recovery.RunInterrupted{Cause: recovery.CauseCrash}, recovery.RunClaimed{Epoch: 3})
+	for i := range claim {
+		claim[i].Seq = h.Seq + int64(i) + 1
+	}
+	state, err := recovery.Fold(append(loadAll(t, s, h.Run), claim...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, s, h, claim, AppendOptions{State: state})
+	if p := phase(); p != state.Turns[0].Calls[0].Phase || p != recovery.PhaseStarted {
+		t.Errorf("after another claim the call is %s and the fold has %s", p, state.Turns[0].Calls[0].Phase)
+	}
+}
+
 // The caller's context is looked at before its batch is queued; after that the batch is written.
 func TestContextBeforeTheQueue(t *testing.T) {
 	s := openStore(t, stateDir(t))

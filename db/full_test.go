@@ -141,9 +141,9 @@ func TestFullDiskAtABody(t *testing.T) {
 	}
 	h := startRun(t, s, "r-fullbody")
 	s.side.Wait()
-	stuff(t, root)
 	a, b := turnFacts(1, "c-11111111", strings.Repeat("body ", 200<<10))
 	h = appendAll(t, s, h, a, AppendOptions{})
+	stuff(t, root)
 	h = appendAll(t, s, h, b, AppendOptions{})
 	if !s.DiskFull() {
 		t.Error("nothing is said")

