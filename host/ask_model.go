@@ -51,7 +51,6 @@ func (d *driver) stream(ctx context.Context) (*model.Answer, error) {
 	defer cancel()
 	req, turn := d.request(), len(d.state.Turns)+1
 	d.openLive()
-	d.live.reset() // an answer that was begun before starts over
 	got := make(chan streamed, 1)
 	go func() { a, err := d.read(ctx, req, turn); got <- streamed{a, err} }()
 	limit, stop := d.deadline()

@@ -168,8 +168,6 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 			fault.Hit(fault.AtQuestion)
 		case recovery.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
-		case recovery.ModelAnswered:
-			d.live.reset()
 		}
 	}
 }
@@ -262,7 +260,7 @@ func (d *driver) afterPanic(ctx context.Context, p any) error {
 func (d *driver) close() error {
 	fault.Hit(fault.BeforeUnlocking)
 	d.waker.Close()
-	err := d.lock.Close()
 	d.live.close()
-	return err
+	d.dropLive()
+	return d.lock.Close()
 }

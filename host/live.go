@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	"agent/host/stream"
+	"agent/recovery"
 )
 
 // liveText copies the model's text into the run's live file as it comes, for observers in other processes. It is an
@@ -36,18 +38,25 @@ func (d *driver) openLive() {
 			if err != nil {
 				return // closed, or too slow: who watches from elsewhere sees the facts
 			}
-			if e.Text != "" && l.file.Text(e.Turn, e.Text) != nil {
+			if l.take(e) != nil {
 				return // a disk that takes no live text keeps no facts either, and that is said where it matters
 			}
 		}
 	}()
 }
 
-// reset empties the file: what it held is a fact now, or void.
-func (l *liveText) reset() {
-	if l != nil {
-		_ = l.file.Reset() // the next line carries a new generation, by which followers tell it from the old
+// take writes a piece of text, and empties the file behind the fact that the text became. Both come in order.
+func (l *liveText) take(e stream.Event) error {
+	if e.Text != "" {
+		return l.file.Text(e.Turn, e.Text)
 	}
+	if e.Fact == nil {
+		return nil
+	}
+	if _, ok := e.Fact.Body.(recovery.ModelAnswered); ok {
+		return l.file.Reset()
+	}
+	return nil
 }
 
 func (l *liveText) close() {
@@ -57,4 +66,11 @@ func (l *liveText) close() {
 	l.obs.Close()
 	<-l.done
 	_ = l.file.Close() // nothing durable is in it
+}
+
+// dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.
+func (d *driver) dropLive() {
+	if d.dead == nil && d.state.Status.Terminal() {
+		_ = os.Remove(filepath.Join(d.h.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays
+	}
 }

@@ -93,7 +93,11 @@ func writable(home string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(home, "agent.db")); errors.Is(err, fs.ErrNotExist) {
 		return false, db.ErrNoState
 	}
-	f, err := os.OpenFile(filepath.Join(home, "locks", "store"), os.O_RDWR|os.O_CREATE, 0o600)
+	locks := filepath.Join(home, "locks")
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		return false, nil // as below
+	}
+	f, err := os.OpenFile(filepath.Join(locks, "store"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return false, nil // a folder that cannot be written is shown as it is
 	}

@@ -238,6 +238,7 @@ func processes(work, word string) []int {
 
 func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
 	signalAll(ts, "__runner", syscall.SIGKILL)
+	cmdWaitGone(ts, false, []string{"__runner"})
 }
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
