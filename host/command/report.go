@@ -25,7 +25,9 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	s.show.wait() // activity comes before the answer
 	code := s.print(c, out)
 	if err != nil {
-		code = max(code, s.app.exit(err))
+		if failed := s.app.exit(err); code != exitInterrupted {
+			code = failed
+		}
 	}
 	return errors.Join(withCode(code), s.close())
 }
