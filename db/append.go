@@ -56,8 +56,8 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.
 	if err != nil {
 		return Head{}, fmt.Errorf("create run: %w", err)
 	}
-	s.ballasts.Do(s.keepBallast)
 	created := facts[0].body.(recovery.RunCreated)
+	s.ballasts.Do(s.keepBallast)
 	var h Head
 	err = s.w.write(ctx, func(t *tx) error {
 		var err error
@@ -72,16 +72,13 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.
 	return h, nil
 }
 
-// keepBallast sees to the ballast beside the first run: nobody waits for it but Close.
+// keepBallast sees to the ballast beside the first write: nobody waits for it but Close.
 func (s *Store) keepBallast() {
-	if s.o.NoBallast {
-		return
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.o.NoBallast && !s.closed.Load() {
+		s.side.Go(s.makeBallast)
 	}
-	s.side.Add(1)
-	go func() {
-		defer s.side.Done()
-		s.makeBallast()
-	}()
 }
 
 func (s *Store) createRun(t *tx, ref ThreadRef, c recovery.RunCreated, facts []fact, blobs []blobRow) (Head, error) {
@@ -165,6 +162,7 @@ func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o A
 	if err != nil {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
 	}
+	s.ballasts.Do(s.keepBallast)
 	next := h
 	err = s.w.write(ctx, func(t *tx) error {
 		if t.again {

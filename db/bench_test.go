@@ -243,3 +243,36 @@ func written(tb testing.TB) int64 {
 	tb.Fatal("no wchar in /proc/self/io")
 	return 0
 }
+
+// BenchmarkRuns is a plain list over ten thousand runs, from opening the state folder to closing it.
+func BenchmarkRuns(b *testing.B) {
+	dir := stateDir(b)
+	s := openStore(b, dir)
+	var wg sync.WaitGroup
+	for worker := range 50 {
+		wg.Go(func() {
+			for i := range 200 {
+				h := startRun(b, s, fmt.Sprintf("r-%03d%05d", worker, i))
+				last := recovery.Body(recovery.RunCompleted{Text: "done"})
+				if i == 0 && worker < 10 {
+					last = recovery.RunInterrupted{Cause: recovery.CauseCrash}
+				}
+				appendAll(b, s, h, events(last), AppendOptions{})
+			}
+		})
+	}
+	wg.Wait()
+	for b.Loop() {
+		s, err := OpenRead(context.Background(), dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows, err := s.Runs(context.Background(), Filter{})
+		if err != nil || len(rows) < 20 {
+			b.Fatal(len(rows), err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

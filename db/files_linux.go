@@ -44,14 +44,19 @@ func checkFileSystem(dir string) error {
 		if err != nil {
 			return fmt.Errorf("find the file system of %s: %w", dir, err)
 		}
-		if name, bad := unsafeFileSystems[int64(st.Type)&0xffffffff]; bad {
-			return &FolderError{
-				Dir:    dir,
-				What:   "it is on " + name + ", where neither locks nor fsync can be relied on",
-				Remedy: "choose a local one with AGENT_HOME, or set AGENT_ALLOW_UNSAFE_FS=1 and accept that a crash may lose or repeat work",
-			}
-		}
+		return checkMagic(dir, int64(st.Type)&0xffffffff)
+	}
+}
+
+func checkMagic(dir string, magic int64) error {
+	name, bad := unsafeFileSystems[magic]
+	if !bad {
 		return nil
+	}
+	return &FolderError{
+		Dir:    dir,
+		What:   "it is on " + name + ", where neither locks nor fsync can be relied on",
+		Remedy: "choose a local one with AGENT_HOME, or set AGENT_ALLOW_UNSAFE_FS=1 and accept that a crash may lose or repeat work",
 	}
 }
 

@@ -51,7 +51,7 @@ type Store struct {
 	w       *writer // nil when opened for reading
 
 	full     atomic.Bool // the disk was full since Open
-	mu       sync.Mutex  // guards notices
+	mu       sync.Mutex  // guards notices, and side against closed
 	notices  []string
 	side     sync.WaitGroup // work beside the writer: the ballast
 	ballasts sync.Once
@@ -206,7 +206,10 @@ func (s *Store) abandon() error {
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	s.mu.Lock()
+	again := s.closed.Swap(true)
+	s.mu.Unlock()
+	if again {
 		return nil
 	}
 	s.side.Wait()
