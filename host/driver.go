@@ -132,17 +132,32 @@ func (d *driver) flush(ctx context.Context) error {
 	return nil
 }
 
+// commit waits out a database that others keep busy, however long, as long as the run is wanted: nothing was written then.
 func (d *driver) commit(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	var err error
+	for {
+		err := d.write(context.WithoutCancel(ctx))
+		if !errors.Is(err, db.ErrBusy) || ctx.Err() != nil {
+			return err
+		}
+		d.h.warn(d.state.Created.Run, "other processes keep the database locked: waiting for it")
+	}
+}
+
+func (d *driver) write(ctx context.Context) error {
+	c := d.state.Created
 	if d.head.No == 0 {
-		c := d.state.Created
-		d.head, err = d.h.Store.Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: d.fresh}, d.facts)
+		head, err := d.h.Store.Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: d.fresh}, d.facts)
+		if err == nil {
+			d.head = head
+		}
 		return err
 	}
-	d.head, err = d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, Status: d.state.Status})
+	head, err := d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, Status: d.state.Status})
 	if errors.Is(err, db.ErrLostRace) {
-		return fmt.Errorf("record in run %s: another process took it over: %w", d.state.Created.Run, err)
+		return fmt.Errorf("record in run %s: another process took it over: %w", c.Run, err)
+	}
+	if err == nil {
+		d.head = head
 	}
 	return err
 }
