@@ -242,6 +242,8 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("%w (%s): %w", ErrDiskFull, s.dir, err)
 	case isBusy(err):
 		return fmt.Errorf("%w (%s): %w", ErrBusy, s.path, err)
+	case c&0xff == codeIOErr:
+		return fmt.Errorf("%w (%s): %w", ErrIO, s.path, err)
 	}
 	return err
 }

@@ -27,6 +27,9 @@ var (
 	// ErrDiskFull says that there is no room for the record, not even with the ballast given up.
 	ErrDiskFull = errors.New("the disk is full")
 
+	// ErrIO says that the disk did not carry out what was asked of it.
+	ErrIO = errors.New("the disk fails")
+
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("the store is closed")
 

@@ -92,6 +92,8 @@ func hints(err error) []string {
 		return out
 	case errors.As(err, &finished):
 		return []string{"see it:         agent show " + finished.State.Created.Run}
+	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
+		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return []string{"make room on its disk, then see what is to go on with: agent ls"}
 	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
