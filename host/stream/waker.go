@@ -33,6 +33,14 @@ type Waker struct {
 	// Only run uses what follows.
 	given time.Time        // when the last hint was given
 	rest  <-chan time.Time // fires when the next one may be given; nil when none is due
+	echo  <-chan time.Time // fires when the last change is to be hinted at once more; nil when it is not
+	left  []time.Duration  // of echoAfter, from the echo that is due
+}
+
+// echoAfter is how long after the last change another hint follows, each counted from the one before: what a writer
+// changed becomes visible only after its fsync and through shared memory, and of neither there is notification.
+func echoAfter() []time.Duration {
+	return []time.Duration{30 * time.Millisecond, 220 * time.Millisecond}
 }
 
 // NewWaker wakes on changes of the files at paths, which need not exist, and once a second without any. Where the
@@ -115,6 +123,9 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 			w.hint()
 		case <-w.rest:
 			w.give()
+		case <-w.echo:
+			w.hint()
+			w.await(w.left[1:])
 		case event, ok := <-events:
 			lost = w.happened(event, ok)
 		case err, ok := <-errs:
@@ -144,10 +155,18 @@ func (w *Waker) happened(event fsnotify.Event, ok bool) error {
 		return errors.New("it ended")
 	case w.names[event.Name]:
 		w.hint()
+		w.await(echoAfter())
 	case event.Has(fsnotify.Remove|fsnotify.Rename) && slices.Contains(w.dirs, event.Name):
 		return fmt.Errorf("%s was removed or moved", event.Name)
 	}
 	return nil
+}
+
+func (w *Waker) await(echoes []time.Duration) {
+	w.left, w.echo = echoes, nil
+	if len(echoes) > 0 {
+		w.echo = time.After(echoes[0])
+	}
 }
 
 func (w *Waker) degrade(why error) {
