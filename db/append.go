@@ -144,9 +144,9 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 // recovery.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
 // it was answered otherwise.
 //
-// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, so fold
-// events after Append and not before. Once it returns without an error the facts survive SIGKILL and power loss. Any
-// error but ErrLostRace, *ConflictError, ErrBusy and those of ctx means that nothing more can be written (see CommitError).
+// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it. Once it
+// returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
+// and nothing more is written; after any other error none of them is, and the store goes on.
 func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o AppendOptions) (Head, error) {
 	if s.w == nil {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)

@@ -150,7 +150,7 @@ func claimed(t *tx, h Head, b recovery.RunClaimed) error {
 	return t.q.SetRunMaxTurns(ctx, int64(b.Limits.MaxTurns), h.No)
 }
 
-// proposed records the calls of an answer. Those that the same batch starts are recorded as started: next is what follows.
+// proposed records the calls of an answer. Those whose start follows at once are recorded as started: next is what follows.
 func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) error {
 	for i, c := range b.Calls {
 		p := dbsqlc.AddCallParams{
@@ -158,7 +158,11 @@ func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) err
 			ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
 		}
 		for k := range next {
-			if s, ok := next[k].body.(recovery.CallStarted); ok && s.Turn == int(f.row.Turn) && s.Index == i {
+			s, ok := next[k].body.(recovery.CallStarted)
+			if !ok {
+				break
+			}
+			if s.Turn == int(f.row.Turn) && s.Index == i {
 				p.Phase, p.Attempt = string(recovery.PhaseStarted), int64(s.Attempt)
 				p.StartedSeq, p.StartedAt = next[k].seq, next[k].row.Time
 				next[k].projected = true

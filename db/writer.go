@@ -124,7 +124,9 @@ func (w *writer) run() {
 			w.apart(alone)
 			idle.Reset(idleAfter)
 		case <-idle.C:
-			w.bringIn()
+			if w.bringIn(); w.dirty {
+				idle.Reset(idleAfter) // somebody was reading
+			}
 		}
 	}
 }
