@@ -387,7 +387,45 @@ func TestBallastKeepsTheResult(t *testing.T) {
 		t.Errorf("effects: %q\n%s", got, w.log.String())
 	}
 	if _, err := os.Stat(w.state("ballast")); err != nil {
-		t.Logf("the ballast is not made anew by a resume: %v", err)
+		t.Errorf("the ballast was not made anew: %v", err)
+	}
+}
+
+// A start that only the ballast made room for is recorded and not carried out, which is the order of effects: record, then
+// act, and nothing new on a full disk. The next owner sees that it never began.
+func TestBallastStartsNothing(t *testing.T) {
+	for name, step := range map[string]string{
+		"a command": "```sh\ncat <<'end' > out.txt\n%s\nend\n```\n",
+		"a write":   "- write_file out.txt\n\n```\n%s\n```\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, d := newDiskWorld(t, mountDisk, 48)
+			text := base64.StdEncoding.EncodeToString(garbage(90_000))
+			w.write("start.md", fmt.Sprintf(step, text))
+			p := w.launch("db.before_commit:2:stop", "run", "-f", "start.md")
+			if !p.stopped() {
+				t.Fatal("there was no second commit")
+			}
+			d.fill()
+			p.goOn()
+			code, out := p.end()
+			w.expect(code, 4, out, "is interrupted (store: the disk is full")
+			if strings.Contains(out, "goes on without") {
+				t.Errorf("a call that never began goes on, it is said\n%s", out)
+			}
+			if got := w.read("out.txt"); got != "" {
+				t.Errorf("out.txt has %d bytes", len(got))
+			}
+			code, out = w.say("ls")
+			w.expect(code, 0, out, "started")
+			d.room()
+			code, out = w.say("resume", "last")
+			w.expect(code, 0, out, "attempt 2", "completed")
+			if got := w.read("out.txt"); got != text+"\n" {
+				t.Errorf("out.txt has %d bytes, want %d", len(got), len(text)+1)
+			}
+		})
 	}
 }
 
