@@ -51,6 +51,9 @@ func (s *Store) Find(ctx context.Context, kind byte, prefix string) (string, err
 		switch len(hits) {
 		case 0:
 			list, err := near(ctx, q, kind, text)
+			if err == nil {
+				list, err = namesAnother(ctx, q, kind, text, list)
+			}
 			if err != nil {
 				return err
 			}
@@ -144,6 +147,18 @@ func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]str
 		slices.SortStableFunc(all, func(a, b hit) int { return distance(a) - distance(b) })
 	}
 	return describeAll(all[:min(3, len(all))], hit.String), nil
+}
+
+// namesAnother puts in front what the text names of another type than was asked for.
+func namesAnother(ctx context.Context, q *dbsqlc.Queries, kind byte, text string, list []string) ([]string, error) {
+	if kind == 0 || len(text) < 3 || text[1] != '-' || text[0] == kind || strings.IndexByte("rpct", text[0]) < 0 {
+		return list, nil
+	}
+	hits, err := beginning(ctx, q, text[0], text)
+	if err != nil || len(hits) != 1 {
+		return list, err
+	}
+	return append([]string{hits[0].String()}, list...), nil
 }
 
 // edits is how many letters have to be changed, added or left out to come from a to b.

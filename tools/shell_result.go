@@ -107,7 +107,7 @@ func (t shell) outputOf(c Call) output {
 		gap := total - int64(len(head)) - int64(len(tail))
 		full = append(fmt.Appendf(head, "\n[%d bytes of output are not kept]\n", gap), tail...)
 	}
-	o := output{text: bounded(full, total, c.ID)}
+	o := output{text: bounded(full, total, total-int64(len(head)+len(tail)), c.ID)}
 	if len(full) > outputRoom || truncated {
 		o.full = full
 	}
@@ -121,12 +121,16 @@ func (t shell) outputOf(c Call) output {
 	return o
 }
 
-// bounded is the head and the tail of a long output, with what is between them said.
-func bounded(full []byte, total int64, call string) string {
+// bounded is the head and the tail of a long output, with what is between them said, and how much of it is gone.
+func bounded(full []byte, total, gone int64, call string) string {
 	if len(full) <= outputRoom {
 		return string(full)
 	}
+	reads := "read_output with call " + call + " reads them"
+	if gone > 0 {
+		reads = fmt.Sprintf("%d of those are not kept; read_output with call %s reads the others", gone, call)
+	}
 	head, tail := headOf(full, outputRoom/2), tailOf(full, outputRoom/2)
 	left := total - int64(len(head)) - int64(len(tail))
-	return fmt.Sprintf("%s\n[%d of %d bytes are left out here; read_output with call %s reads them]\n%s", head, left, total, call, tail)
+	return fmt.Sprintf("%s\n[%d of %d bytes are left out here; %s]\n%s", head, left, total, reads, tail)
 }

@@ -123,7 +123,8 @@ func TestShellOutputBeyondWhatIsKept(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(r.Full))
 	}
 	contains(t, string(r.Full), "bytes of output are not kept]")
-	contains(t, r.Content, "of 20000011 bytes are left out here")
+	contains(t, r.Content, "of 20000011 bytes are left out here; ")
+	contains(t, r.Content, " of those are not kept; read_output with call c-test reads the others]")
 }
 
 // Shutdown: the host stops watching, the command goes on, and the next host picks it up and gets its true end.
