@@ -124,6 +124,18 @@ func salvageDSN(path string, immutable bool) string {
 	return dsn + "&_pragma=writable_schema(1)"
 }
 
+// crowdedDSN locks everybody else out, and with that needs no file beside the database and its log.
+func crowdedDSN(path string) string {
+	v := url.Values{}
+	v.Set("_defensive", "1")
+	v.Set("_dqs", "0")
+	v.Set("_busy_timeout", "10")
+	v.Set("_query_only", "1")
+	v.Set("mode", "rw")
+	v.Set("_pragma", "locking_mode(EXCLUSIVE)")
+	return fileURI(path) + "?" + v.Encode()
+}
+
 func fileURI(path string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {

@@ -134,6 +134,28 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
+// OpenCrowded opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull: SQLite then
+// keeps in memory what it would write beside the database. Nobody else can use the database meanwhile, so the caller holds
+// the store's lock and is quick.
+func OpenCrowded(ctx context.Context, dir string) (*Store, error) {
+	s, err := newStore(dir, Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkHeader(); err != nil {
+		return nil, err
+	}
+	if err := useOFDLocks(); err != nil {
+		return nil, err
+	}
+	if err := s.connectReaders(ctx, crowdedDSN(s.path)); err != nil {
+		return nil, errors.Join(err, s.abandon())
+	}
+	s.readers.SetMaxOpenConns(1) // the one that has locked out all others
+	s.notice("the disk of %s is full: what is recorded is shown, and nothing can be written; make room there", s.dir)
+	return s, nil
+}
+
 func newStore(dir string, o Options) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -198,10 +220,14 @@ func (s *Store) connect(ctx context.Context) error {
 
 // abandon closes what a failed Open has opened.
 func (s *Store) abandon() error {
-	if s.readers == nil {
-		return nil
+	var err error
+	if s.readers != nil {
+		err = s.readers.Close()
 	}
-	return s.readers.Close()
+	if s.w != nil {
+		err = errors.Join(err, s.w.close())
+	}
+	return err
 }
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -333,8 +334,13 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 				// Whatever is tried while there is no room starts nothing and spoils nothing.
 				d.fill()
 				before := w.read("effects") + w.read("out.txt")
-				for _, args := range [][]string{{"ls"}, {"pending"}, {"doctor"}, {"resume", "last"}, {"run", "-f", "blocks.md"}} {
-					w.say(args...)
+				for _, args := range [][]string{{"ls"}, {"show", "last"}, {"pending"}} {
+					code, out := w.say(args...)
+					w.expect(code, 0, out, "nothing can be written; make room there")
+				}
+				for _, args := range [][]string{{"doctor"}, {"resume", "last"}, {"run", "-f", "blocks.md"}} {
+					code, out := w.say(args...)
+					w.expect(code, 1, out, w.state(""))
 				}
 				if now := w.read("effects") + w.read("out.txt"); now != before {
 					t.Errorf("%q became %q on a full disk\n%s", before, now, w.log.String())
@@ -529,12 +535,12 @@ func TestDiskFullInTheWorkspace(t *testing.T) {
 	}
 }
 
-// sums is every file of the state folder with its hash, the locks and the log apart.
+// sums is every file of the state folder with its hash, the locks apart.
 func (w *world) sums() string {
 	w.t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(w.state(""), func(path string, e os.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
+		if err != nil || !e.Type().IsRegular() || filepath.Base(filepath.Dir(path)) == "locks" {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -662,6 +668,9 @@ func TestStateThatIsRefused(t *testing.T) {
 			if code, out := w.say("run", "-f", "blocks.md"); code != 3 {
 				t.Fatalf("exit %d\n%s", code, out)
 			}
+			if err := os.RemoveAll(w.state("locks")); err != nil {
+				t.Fatal(err)
+			}
 			c.harm(t, w)
 			before := w.sums()
 			for _, args := range [][]string{
@@ -673,6 +682,9 @@ func TestStateThatIsRefused(t *testing.T) {
 			}
 			if after := w.sums(); after != before {
 				t.Errorf("the files changed:\n%s\n%s", before, after)
+			}
+			if _, err := os.Stat(w.state("locks")); err == nil && slices.Contains(c.say, notOurs) {
+				t.Errorf("a folder of ours was made beside what is not ours")
 			}
 			if got := w.read("effects"); got != "one\n" {
 				t.Errorf("effects: %q", got)

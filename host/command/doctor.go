@@ -160,6 +160,9 @@ func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
 	}
 	s := &session{app: a}
 	store, err := s.store(ctx, home, write)
+	if errors.Is(err, db.ErrDiskFull) {
+		store, err = s.crowded(ctx, home)
+	}
 	if err == nil {
 		s.Host, err = a.host(home, store)
 	}

@@ -40,11 +40,12 @@ func (a *app) home() (string, error) {
 // session is an open state folder with a host over it.
 type session struct {
 	*host.Host
-	app  *app
-	lock *ofd.File // locks/store, shared by every process that drives
-	show *renderer
-	log  *logger
-	lost []string // runs that the look found without their owner and did not mark
+	app   *app
+	lock  *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
+	show  *renderer
+	log   *logger
+	guard *ofd.File // locks/store while a full disk lets the state only be read
+	lost  []string  // runs that the look found without their owner and did not mark
 }
 
 // use says how a command uses the state folder.
@@ -71,6 +72,10 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 		}
 	}
 	store, err := s.store(ctx, home, write)
+	if how != useDrive && errors.Is(err, db.ErrDiskFull) {
+		store, err = s.crowded(ctx, home)
+		write = false
+	}
 	if err == nil {
 		s.Host, err = a.host(home, store)
 	}
@@ -92,6 +97,10 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 func writable(home string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(home, "agent.db")); errors.Is(err, fs.ErrNotExist) {
 		return false, db.ErrNoState
+	}
+	// A folder that is not ours gets no folder of ours.
+	if err := db.Refuse(home, db.Options{AllowUnsafeFS: true}); err != nil {
+		return false, err
 	}
 	locks := filepath.Join(home, "locks")
 	if err := os.MkdirAll(locks, 0o700); err != nil {
@@ -130,6 +139,13 @@ func (s *session) store(ctx context.Context, home string, write bool) (*db.Store
 		}
 	}
 	return store, err
+}
+
+// crowded opens for reading what a full disk keeps from being opened as always. The lock that was taken is kept, and the
+// session counts as one that cannot write.
+func (s *session) crowded(ctx context.Context, home string) (*db.Store, error) {
+	s.guard, s.lock = s.lock, nil
+	return db.OpenCrowded(ctx, home)
 }
 
 func (a *app) host(home string, store *db.Store) (*host.Host, error) {
@@ -210,10 +226,13 @@ func walLeft(home string) bool {
 }
 
 func (s *session) unlock() error {
-	if s.lock == nil {
-		return nil
+	var err error
+	for _, l := range []*ofd.File{s.lock, s.guard} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
 	}
-	return s.lock.Close()
+	return err
 }
 
 func (s *session) close() error {
