@@ -227,12 +227,11 @@ func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o Appe
 	if err := addBlobs(t, blobs); err != nil {
 		return h, err
 	}
+	if err := addFacts(t, facts); err != nil {
+		return h, err
+	}
 	for i := range facts {
-		f := &facts[i]
-		if err := t.q.AddFact(ctx, f.row); err != nil {
-			return h, err
-		}
-		if err := s.project(t, h, f, facts[i+1:]); err != nil {
+		if err := s.project(t, h, &facts[i], facts[i+1:]); err != nil {
 			return h, err
 		}
 	}

@@ -223,7 +223,7 @@ func settled(tb testing.TB, s *Store) {
 	if err := s.w.settle(); err != nil {
 		tb.Fatal(err)
 	}
-	if err := s.w.hand(&job{between: func() error { s.w.bringIn(); return nil }}); err != nil {
+	if err := s.w.queue.hand(&job{between: func() error { s.w.bringIn(); return nil }}); err != nil {
 		tb.Fatal(err)
 	}
 }

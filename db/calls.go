@@ -190,18 +190,31 @@ type CheckpointRow struct {
 	Digest    []byte // of the journal up to here
 }
 
-// Checkpoints lists a run's checkpoints from the oldest to the newest.
+// Checkpoints lists a run's checkpoints from the oldest to the newest. They are the facts that settle its turns.
 func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, error) {
+	h, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
 	var out []CheckpointRow
-	err := s.read(ctx, "list the checkpoints of run "+run, func(q *dbsqlc.Queries) error {
-		rows, err := q.Checkpoints(ctx, run)
+	err = s.read(ctx, "list the checkpoints of run "+run, func(q *dbsqlc.Queries) error {
+		rows, err := q.Checkpoints(ctx, packID(h.No, 1), packID(h.No, h.Seq))
 		if err != nil {
 			return err
 		}
 		out = make([]CheckpointRow, 0, len(rows))
 		for _, r := range rows {
+			body, err := unpack(r.Body)
+			if err != nil {
+				return s.corrupt(run, r.Seq, "its body is damaged", err)
+			}
+			b, err := recovery.Decode(recovery.KindTurnSettled, int(r.V), body)
+			if err != nil {
+				return s.corrupt(run, r.Seq, err.Error(), nil)
+			}
+			end, _ := b.(recovery.TurnSettled) // what its kind decodes to
 			out = append(out, CheckpointRow{
-				Seq: r.Seq, ID: r.ID, Turn: int(r.Turn), TurnsLeft: int(r.TurnsLeft), Time: timeOf(r.Time), Digest: r.Digest,
+				Seq: r.Seq, ID: end.Checkpoint, Turn: int(r.Turn), TurnsLeft: end.TurnsLeft, Time: timeOf(r.Time), Digest: r.Digest,
 			})
 		}
 		return nil

@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -179,6 +180,36 @@ const (
 
 // packID is a fact's key in the journal.
 func packID(no, seq int64) int64 { return no<<seqBits | seq }
+
+// addFacts writes the journal's rows, three at a time.
+func addFacts(t *tx, facts []fact) error {
+	ctx := context.Background()
+	for len(facts) > 0 {
+		n := min(3, len(facts))
+		a, b, c := facts[0].row, facts[min(1, n-1)].row, facts[n-1].row
+		var err error
+		switch n {
+		case 1:
+			err = t.q.AddFact(ctx, a)
+		case 2:
+			err = t.q.AddTwoFacts(ctx, dbsqlc.AddTwoFactsParams{
+				ID1: a.ID, Turn1: a.Turn, Kind1: a.Kind, V1: a.V, Time1: a.Time, Body1: a.Body, BodyHash1: a.BodyHash, Digest1: a.Digest,
+				ID2: b.ID, Turn2: b.Turn, Kind2: b.Kind, V2: b.V, Time2: b.Time, Body2: b.Body, BodyHash2: b.BodyHash, Digest2: b.Digest,
+			})
+		case 3:
+			err = t.q.AddThreeFacts(ctx, dbsqlc.AddThreeFactsParams{
+				ID1: a.ID, Turn1: a.Turn, Kind1: a.Kind, V1: a.V, Time1: a.Time, Body1: a.Body, BodyHash1: a.BodyHash, Digest1: a.Digest,
+				ID2: b.ID, Turn2: b.Turn, Kind2: b.Kind, V2: b.V, Time2: b.Time, Body2: b.Body, BodyHash2: b.BodyHash, Digest2: b.Digest,
+				ID3: c.ID, Turn3: c.Turn, Kind3: c.Kind, V3: c.V, Time3: c.Time, Body3: c.Body, BodyHash3: c.BodyHash, Digest3: c.Digest,
+			})
+		}
+		if err != nil {
+			return err
+		}
+		facts = facts[n:]
+	}
+	return nil
+}
 
 // deflate compresses data when that makes it smaller.
 func deflate(data []byte) ([]byte, bool) {

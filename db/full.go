@@ -29,7 +29,7 @@ func (w *writer) checkpoint() (busy bool, frames, copied int, err error) {
 // settle is for the first start after an unclean end, when the page cache may show what the disk does not hold: the log
 // is copied into the database, with an fsync of both, and a commit is tried, before anything is shown or done.
 func (w *writer) settle() error {
-	return w.hand(&job{between: w.settleNow})
+	return w.queue.hand(&job{between: w.settleNow})
 }
 
 func (w *writer) settleNow() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -201,20 +202,35 @@ func TestFullDiskAfterTheCommit(t *testing.T) {
 func commitTwice(t *testing.T, s *Store, write func() error) error {
 	t.Helper()
 	result := make(chan error, 1)
-	err := s.w.hand(&job{between: func() error {
+	err := s.w.queue.hand(&job{between: func() error {
 		go func() { result <- write() }()
-		j := <-s.w.queue
-		if err := s.w.attempt([]*job{j}, false); err != nil {
+		batch := queued(s, 1)
+		defer func() { batch[0].turn <- false }()
+		if err := s.w.attempt(batch, false); err != nil {
 			return err
 		}
-		err := s.w.attempt([]*job{j}, true)
-		close(j.done)
-		return err
+		return s.w.attempt(batch, true)
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return <-result
+}
+
+// queued takes jobs out of the queue once so many wait.
+func queued(s *Store, n int) []*job {
+	q := s.w.queue
+	for {
+		q.mu.Lock()
+		if len(q.waiting) >= n {
+			batch := q.waiting
+			q.waiting = nil
+			q.mu.Unlock()
+			return batch
+		}
+		q.mu.Unlock()
+		runtime.Gosched()
+	}
 }
 
 // Without room for the ballast the store works and says what that means.

@@ -131,10 +131,6 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 		return s.answered(t, h, f, b)
 	case recovery.RequestClosed:
 		return s.closedRequest(t, h, f, b)
-	case recovery.TurnSettled:
-		return t.q.AddCheckpoint(ctx, dbsqlc.AddCheckpointParams{
-			RunNo: h.No, Seq: f.seq, ID: b.Checkpoint, Turn: f.row.Turn, TurnsLeft: int64(b.TurnsLeft),
-		})
 	}
 	return nil
 }

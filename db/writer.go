@@ -5,18 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"sync"
-	"time"
 
 	"modernc.org/sqlite"
 
 	"agent/db/dbsqlc"
-)
-
-const (
-	queueSize = 256         // callers that can wait without blocking each other; also the most that share a commit
-	idleAfter = time.Second // without a write, after which the log is brought into the database
 )
 
 // tx is the transaction that a job writes in.
@@ -26,26 +18,11 @@ type tx struct {
 	again bool
 }
 
-// job is one caller's part of a transaction, or something that is done between transactions.
-type job struct {
-	do      func(t *tx) error
-	between func() error
-	err     error
-	done    chan struct{}
-}
-
-// writer owns the one connection of this process that writes. What waits while a commit is made durable shares the next
-// one; nothing ever waits for company.
+// writer is the one connection of this process that writes. One goroutine at a time uses it: the one that leads the queue.
 type writer struct {
 	s     *Store
-	queue chan *job
-	gone  chan struct{} // closed when the goroutine has ended
+	queue *queue
 
-	mu      sync.Mutex
-	started bool
-	stopped bool
-
-	// Only the goroutine uses what follows.
 	pool  *sql.DB
 	conn  *sql.Conn
 	q     *dbsqlc.Queries
@@ -55,121 +32,13 @@ type writer struct {
 }
 
 func newWriter(s *Store) *writer {
-	return &writer{s: s, queue: make(chan *job, queueSize), gone: make(chan struct{})}
+	w := &writer{s: s}
+	w.queue = newQueue(w)
+	return w
 }
 
-// write runs do inside a transaction that others may share, and returns once it is durable. An error of do undoes do
-// alone. ctx is looked at before do is queued and not after: a write that was stopped half way reports an error although
-// it may be committed.
-func (w *writer) write(ctx context.Context, do func(t *tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return w.hand(&job{do: do})
-}
-
-// hand gives a job to the goroutine and waits for its end.
-func (w *writer) hand(j *job) error {
-	j.done = make(chan struct{})
-	if err := w.enqueue(j); err != nil {
-		return err
-	}
-	<-j.done
-	return j.err
-}
-
-func (w *writer) enqueue(j *job) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
-		return ErrClosed
-	}
-	if !w.started {
-		w.started = true
-		go w.run()
-	}
-	w.queue <- j
-	return nil
-}
-
-// close waits for what is queued and ends the goroutine.
-func (w *writer) close() error {
-	w.mu.Lock()
-	started := w.started
-	if !w.stopped {
-		w.stopped = true
-		close(w.queue)
-	}
-	w.mu.Unlock()
-	if !started {
-		return nil
-	}
-	<-w.gone
-	return w.disconnect()
-}
-
-func (w *writer) run() {
-	defer close(w.gone)
-	idle := time.NewTimer(idleAfter)
-	defer idle.Stop()
-	for {
-		select {
-		case j, ok := <-w.queue:
-			if !ok {
-				w.bringIn()
-				return
-			}
-			batch, alone := w.collect(j)
-			w.commit(batch)
-			w.apart(alone)
-			idle.Reset(idleAfter)
-		case <-idle.C:
-			if w.bringIn(); w.dirty {
-				idle.Reset(idleAfter) // somebody was reading
-			}
-		}
-	}
-}
-
-// collect takes along whatever waits already, up to the first job that is done between transactions.
-func (w *writer) collect(first *job) (batch []*job, alone *job) {
-	for j, more := first, true; more; {
-		if j.between != nil {
-			return batch, j
-		}
-		batch = append(batch, j)
-		if len(batch) == queueSize {
-			return batch, nil
-		}
-		select {
-		case j, more = <-w.queue:
-		default:
-			more = false
-		}
-	}
-	return batch, nil
-}
-
-// apart does a job between transactions.
-func (w *writer) apart(j *job) {
-	if j == nil {
-		return
-	}
-	j.err = w.dead
-	if j.err == nil {
-		j.err = w.connect()
-	}
-	if j.err == nil {
-		j.err = j.between()
-	}
-	close(j.done)
-}
-
-// commit writes a batch and tells every caller how its part ended.
+// commit writes a batch and leaves with every job how it ended.
 func (w *writer) commit(batch []*job) {
-	if len(batch) == 0 {
-		return
-	}
 	err := w.dead
 	if err == nil {
 		err = w.attempt(batch, false)
@@ -177,16 +46,29 @@ func (w *writer) commit(batch []*job) {
 	if isDiskFull(err) {
 		err = w.afterFullDisk(batch, err)
 	}
+	if err == nil {
+		return
+	}
 	for _, j := range batch {
-		if err != nil {
-			j.err = err
-		}
-		close(j.done)
+		j.err = err
 	}
 }
 
 // attempt runs the batch in one transaction. An error it returns is everybody's; that of a single job is kept in the job.
+// Jobs rarely fail, so the first try does without savepoints, and only a failure among several has the batch done again
+// with one for each.
 func (w *writer) attempt(batch []*job, again bool) error {
+	err := w.transact(batch, again, false)
+	if errors.Is(err, errOneFailed) {
+		err = w.transact(batch, again, true)
+	}
+	return err
+}
+
+// errOneFailed says that a job failed and took the others' work with it.
+var errOneFailed = errors.New("a part of the transaction failed")
+
+func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	if err := w.connect(); err != nil {
 		return err
 	}
@@ -195,13 +77,20 @@ func (w *writer) attempt(batch []*job, again bool) error {
 	}
 	alive := 0
 	for _, j := range batch {
-		err := w.one(j, again, len(batch) > 1)
+		err := w.one(j, again, savepoints)
 		if fatal(err) {
 			return w.abort(err)
 		}
 		j.err = err
 		if err == nil {
 			alive++
+			continue
+		}
+		if !savepoints {
+			if undo := w.undo(); undo != nil || len(batch) == 1 {
+				return undo
+			}
+			return errOneFailed
 		}
 	}
 	if alive == 0 {
@@ -216,9 +105,9 @@ func (w *writer) attempt(batch []*job, again bool) error {
 	return nil
 }
 
-// one runs a job so that its failure leaves the others' work alone.
-func (w *writer) one(j *job, again, shared bool) error {
-	if !shared {
+// one runs a job, with a savepoint so that its failure leaves the others' work alone.
+func (w *writer) one(j *job, again, savepoint bool) error {
+	if !savepoint {
 		return j.do(&tx{q: w.q, again: again})
 	}
 	if err := w.exec("SAVEPOINT job"); err != nil {
@@ -324,11 +213,4 @@ func (w *writer) disconnect() error {
 		return fmt.Errorf("close the writer of %s: %w", w.s.path, err)
 	}
 	return nil
-}
-
-// upgrade runs migrations in a transaction of their own.
-func (w *writer) upgrade(files fs.FS) error {
-	return w.write(context.Background(), func(*tx) error {
-		return upgrade(context.Background(), w.conn, files)
-	})
 }

@@ -26,7 +26,7 @@ SELECT * FROM calls WHERE run = @run ORDER BY turn, idx;
 SELECT * FROM calls WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
 
 -- name: NewestCalls :many
-SELECT * FROM calls ORDER BY run_no DESC, turn DESC, idx DESC LIMIT @max_rows;
+SELECT * FROM calls ORDER BY no DESC LIMIT @max_rows;
 
 -- name: UnknownCallsOfThread :many
 SELECT * FROM calls WHERE thread = @thread AND run <> @except_run AND outcome = 'unknown' AND ruled <> 'happened'

@@ -46,7 +46,7 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 }
 
 const callsBetween = `-- name: CallsBetween :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Call, error) {
@@ -59,6 +59,7 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 	for rows.Next() {
 		var i Call
 		if err := rows.Scan(
+			&i.No,
 			&i.RunNo,
 			&i.Turn,
 			&i.Idx,
@@ -92,7 +93,7 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 }
 
 const callsOfRun = `-- name: CallsOfRun :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE run = ?1 ORDER BY turn, idx
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE run = ?1 ORDER BY turn, idx
 `
 
 func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
@@ -105,6 +106,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 	for rows.Next() {
 		var i Call
 		if err := rows.Scan(
+			&i.No,
 			&i.RunNo,
 			&i.Turn,
 			&i.Idx,
@@ -138,7 +140,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 }
 
 const newestCalls = `-- name: NewestCalls :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls ORDER BY run_no DESC, turn DESC, idx DESC LIMIT ?1
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls ORDER BY no DESC LIMIT ?1
 `
 
 func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error) {
@@ -151,6 +153,7 @@ func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error
 	for rows.Next() {
 		var i Call
 		if err := rows.Scan(
+			&i.No,
 			&i.RunNo,
 			&i.Turn,
 			&i.Idx,
@@ -330,7 +333,7 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 }
 
 const unknownCallsOfThread = `-- name: UnknownCallsOfThread :many
-SELECT run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
 ORDER BY run_no, turn, idx
 `
 
@@ -344,6 +347,7 @@ func (q *Queries) UnknownCallsOfThread(ctx context.Context, thread string, excep
 	for rows.Next() {
 		var i Call
 		if err := rows.Scan(
+			&i.No,
 			&i.RunNo,
 			&i.Turn,
 			&i.Idx,

@@ -30,9 +30,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addCallStmt, err = db.PrepareContext(ctx, addCall); err != nil {
 		return nil, fmt.Errorf("error preparing query AddCall: %w", err)
 	}
-	if q.addCheckpointStmt, err = db.PrepareContext(ctx, addCheckpoint); err != nil {
-		return nil, fmt.Errorf("error preparing query AddCheckpoint: %w", err)
-	}
 	if q.addFactStmt, err = db.PrepareContext(ctx, addFact); err != nil {
 		return nil, fmt.Errorf("error preparing query AddFact: %w", err)
 	}
@@ -44,6 +41,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.addRunUnknownStmt, err = db.PrepareContext(ctx, addRunUnknown); err != nil {
 		return nil, fmt.Errorf("error preparing query AddRunUnknown: %w", err)
+	}
+	if q.addThreeFactsStmt, err = db.PrepareContext(ctx, addThreeFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query AddThreeFacts: %w", err)
+	}
+	if q.addTwoFactsStmt, err = db.PrepareContext(ctx, addTwoFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query AddTwoFacts: %w", err)
 	}
 	if q.advanceRunStmt, err = db.PrepareContext(ctx, advanceRun); err != nil {
 		return nil, fmt.Errorf("error preparing query AdvanceRun: %w", err)
@@ -216,11 +219,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addCallStmt: %w", cerr)
 		}
 	}
-	if q.addCheckpointStmt != nil {
-		if cerr := q.addCheckpointStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing addCheckpointStmt: %w", cerr)
-		}
-	}
 	if q.addFactStmt != nil {
 		if cerr := q.addFactStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addFactStmt: %w", cerr)
@@ -239,6 +237,16 @@ func (q *Queries) Close() error {
 	if q.addRunUnknownStmt != nil {
 		if cerr := q.addRunUnknownStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addRunUnknownStmt: %w", cerr)
+		}
+	}
+	if q.addThreeFactsStmt != nil {
+		if cerr := q.addThreeFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addThreeFactsStmt: %w", cerr)
+		}
+	}
+	if q.addTwoFactsStmt != nil {
+		if cerr := q.addTwoFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addTwoFactsStmt: %w", cerr)
 		}
 	}
 	if q.advanceRunStmt != nil {
@@ -542,11 +550,12 @@ type Queries struct {
 	tx                         *sql.Tx
 	addBlobStmt                *sql.Stmt
 	addCallStmt                *sql.Stmt
-	addCheckpointStmt          *sql.Stmt
 	addFactStmt                *sql.Stmt
 	addMessageStmt             *sql.Stmt
 	addRequestStmt             *sql.Stmt
 	addRunUnknownStmt          *sql.Stmt
+	addThreeFactsStmt          *sql.Stmt
+	addTwoFactsStmt            *sql.Stmt
 	advanceRunStmt             *sql.Stmt
 	allBlobsStmt               *sql.Stmt
 	allRequestsStmt            *sql.Stmt
@@ -607,11 +616,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tx:                         tx,
 		addBlobStmt:                q.addBlobStmt,
 		addCallStmt:                q.addCallStmt,
-		addCheckpointStmt:          q.addCheckpointStmt,
 		addFactStmt:                q.addFactStmt,
 		addMessageStmt:             q.addMessageStmt,
 		addRequestStmt:             q.addRequestStmt,
 		addRunUnknownStmt:          q.addRunUnknownStmt,
+		addThreeFactsStmt:          q.addThreeFactsStmt,
+		addTwoFactsStmt:            q.addTwoFactsStmt,
 		advanceRunStmt:             q.advanceRunStmt,
 		allBlobsStmt:               q.allBlobsStmt,
 		allRequestsStmt:            q.allRequestsStmt,

@@ -12,6 +12,7 @@ type Blob struct {
 }
 
 type Call struct {
+	No          int64
 	RunNo       int64
 	Turn        int64
 	Idx         int64

@@ -80,8 +80,10 @@ CREATE TABLE blobs (
     CONSTRAINT blobs_data CHECK ((data IS NULL) = (encoding = 'file'))
 ) STRICT;
 
--- One call of a run. Arguments and result stay in the journal, where the sequence numbers point.
+-- One call of a run. Arguments and result stay in the journal, where the sequence numbers point. Rows lie in the order in
+-- which they came, so that many runs at once write few pages.
 CREATE TABLE tool_executions (
+    no           INTEGER PRIMARY KEY,
     run_no       INTEGER NOT NULL REFERENCES runs (no),
     turn         INTEGER NOT NULL,
     idx          INTEGER NOT NULL,
@@ -98,20 +100,20 @@ CREATE TABLE tool_executions (
     settled_seq  INTEGER NOT NULL DEFAULT 0,
     started_at   INTEGER NOT NULL DEFAULT 0,
     settled_at   INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (run_no, turn, idx),
     CONSTRAINT calls_effect CHECK (effect = 'read' OR effect = 'write_local' OR effect = 'write_external'),
     CONSTRAINT calls_phase CHECK (phase = 'proposed' OR phase = 'started' OR phase = 'settled'),
     CONSTRAINT calls_outcome CHECK (outcome = '' OR outcome = 'ok' OR outcome = 'error' OR outcome = 'unknown' OR outcome = 'skipped' OR outcome = 'denied'),
     CONSTRAINT calls_applied CHECK (applied = '' OR applied = 'no' OR applied = 'yes' OR applied = 'unknown'),
     CONSTRAINT calls_ruled CHECK (ruled = '' OR ruled = 'happened' OR ruled = 'run' OR ruled = 'leave'),
     CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> ''))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
+CREATE UNIQUE INDEX calls_by_place ON tool_executions (run_no, turn, idx);
 CREATE INDEX calls_by_id ON tool_executions (id);
 CREATE INDEX calls_unknown ON tool_executions (run_no) WHERE outcome = 'unknown' AND ruled <> 'happened';
 
 CREATE VIEW calls AS
-SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled,
+SELECT c.no, c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled,
     c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, r.id AS run, r.thread AS thread
 FROM tool_executions c JOIN runs r ON r.no = c.run_no;
 
@@ -147,15 +149,10 @@ SELECT p.no, p.id, p.run_no, p.kind, p.status, p.answer, p.answered_by, p.opened
     p.opened_seq, p.consumed_seq, r.id AS run, r.thread AS thread
 FROM pending_requests p JOIN runs r ON r.no = p.run_no;
 
--- The end of a settled turn: from here a run can go on.
-CREATE TABLE checkpoints (
-    run_no     INTEGER NOT NULL REFERENCES runs (no),
-    seq        INTEGER NOT NULL,
-    id         TEXT    NOT NULL,
-    turn       INTEGER NOT NULL,
-    turns_left INTEGER NOT NULL,
-    PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID;
+-- The end of a settled turn: from here a run can go on. The fact says everything about it.
+CREATE VIEW checkpoints AS
+SELECT j.id >> 24 AS run_no, j.id & 16777215 AS seq, j.turn, j.v, j.time, j.body, j.digest, j.id AS fact
+FROM journal j WHERE j.kind = 19;
 
 -- What others want the owner of a run to do: cancel it, or take a person's word on a call whose outcome is unknown.
 CREATE TABLE inbox (
@@ -173,7 +170,7 @@ CREATE INDEX inbox_unconsumed ON inbox (run_no) WHERE consumed_seq IS NULL;
 
 -- +goose Down
 DROP TABLE inbox;
-DROP TABLE checkpoints;
+DROP VIEW checkpoints;
 DROP VIEW requests;
 DROP TABLE pending_requests;
 DROP VIEW calls;
