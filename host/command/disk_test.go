@@ -564,6 +564,7 @@ func TestReadOnlyState(t *testing.T) {
 		t.Fatal("it was not killed")
 	}
 	before := w.read("effects") + w.read("out.txt")
+	await(t, "the end of the runner", func() bool { return len(processes(w.home, "__runner")) == 0 })
 	d.remount(true)
 	sums := w.sums()
 	for _, args := range [][]string{
