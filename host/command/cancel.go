@@ -181,10 +181,13 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 
 // mustWrite refuses what has to be recorded where nothing can be.
 func (s *session) mustWrite(what string) error {
-	if s.lock != nil {
-		return nil
+	switch {
+	case s.guard != nil:
+		return fmt.Errorf("%s: %w (%s)", what, db.ErrDiskFull, s.Home)
+	case s.lock == nil:
+		return fmt.Errorf("%s: %w (%s)", what, db.ErrReadOnly, s.Home)
 	}
-	return fmt.Errorf("%s: %w (%s): make it writable, and try again", what, db.ErrReadOnly, s.Home)
+	return nil
 }
 
 // settleOutput waits until the activity is shown, which comes before what a command prints last.

@@ -338,7 +338,7 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 					code, out := w.say(args...)
 					w.expect(code, 0, out, "nothing can be written; make room there")
 				}
-				for _, args := range [][]string{{"doctor"}, {"resume", "last"}, {"run", "-f", "blocks.md"}} {
+				for _, args := range [][]string{{"doctor"}, {"resume", "last"}, {"run", "-f", "blocks.md"}, {"cancel", "last"}} {
 					code, out := w.say(args...)
 					w.expect(code, 1, out, w.state(""))
 				}
