@@ -6,11 +6,12 @@
 //     commit that failed is never taken for one that did nothing (writer.go, full.go).
 //   - Only the owner of a run appends to its journal. Every write names the status, the epoch and the last sequence number
 //     that the writer saw; a write that no longer fits is [ErrLostRace] and leaves nothing behind (append.go).
-//   - Rows of runs, tool_executions, pending_requests and checkpoints are projections of the journal, written in the same
-//     transaction (project.go). A body is stored once, in the journal or, when it is large, in blobs or beside them.
+//   - Rows of runs, tool_executions and pending_requests are projections of the journal, written in the same transaction
+//     (project.go); checkpoints are a view of it. A body is stored once, in the journal or, when it is large, in blobs or
+//     in a file that is durable before the fact that names it (encode.go, blob.go).
 //   - Everything that comes to rest passes through encode (encode.go).
 //   - A file that is not ours, is newer than this binary or does not match its digests is left as it is and named.
 //
-// One process has one writer: a goroutine with a connection of its own, which puts whatever waits for it into one
-// transaction. Readers have connections that cannot write.
+// One process has one writer, a connection of its own, and one goroutine at a time uses it: it puts whatever waits into one
+// transaction (queue.go). Readers have connections that cannot write.
 package db
