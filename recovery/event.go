@@ -284,6 +284,9 @@ func Decode(kind Kind, version int, data []byte) (Body, error) {
 	case version < 1:
 		return nil, fmt.Errorf("decode %s: there is no version %d", kind, version)
 	}
+	if b, ok := plainly(kind, data); ok {
+		return b, nil
+	}
 	b, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %v", kind, err)

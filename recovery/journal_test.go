@@ -180,6 +180,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add("run.claimed", 1, []byte(`null`))
 	f.Fuzz(func(t *testing.T, kind string, v int, data []byte) {
+		if decoders[Kind(kind)] != nil {
+			sameReading(t, Kind(kind), data)
+		}
 		body, err := Decode(Kind(kind), v, data)
 		if err != nil {
 			return

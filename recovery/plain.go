@@ -1,0 +1,297 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Four kinds of facts are nearly all of a long journal, and reading JSON of any shape is most of the time until a run goes
+// on. So they are first read in the one spelling in which this program writes them: members in their order, no white
+// space. Whatever is spelled otherwise is read as any JSON; both readings give the same body.
+
+// plainly reads a body in that spelling, and says whether it is in it.
+func plainly(kind Kind, data []byte) (Body, bool) {
+	p := &plain{rest: data}
+	var b Body
+	switch kind {
+	case KindModelRequested:
+		p.must("{}")
+		b = ModelRequested{}
+	case KindModelAnswered:
+		b = p.answered()
+	case KindCallStarted:
+		b = p.started()
+	case KindCallSettled:
+		b = p.settled()
+	case KindTurnSettled:
+		b = p.turnSettled()
+	default:
+		return nil, false
+	}
+	return b, !p.other && len(p.rest) == 0
+}
+
+// plain reads from the front of rest. Once something is spelled otherwise, what is read means nothing.
+type plain struct {
+	rest  []byte
+	other bool
+}
+
+func (p *plain) answered() ModelAnswered {
+	var b ModelAnswered
+	p.must("{")
+	if p.has(`"blocks":[`) {
+		for more := true; more && !p.other; more = p.has(",") {
+			p.must(`{"kind":`)
+			block := Block{Kind: BlockKind(p.text())}
+			if p.has(`,"text":`) {
+				block.Text = p.text()
+			}
+			p.must("}")
+			b.Blocks = append(b.Blocks, block)
+		}
+		p.must("],")
+	}
+	if p.has(`"calls":[`) {
+		for more := true; more && !p.other; more = p.has(",") {
+			b.Calls = append(b.Calls, p.proposal())
+		}
+		p.must("],")
+	}
+	p.must(`"stop":`)
+	b.Stop = AnswerStop(p.text())
+	p.must("}")
+	return b
+}
+
+func (p *plain) proposal() Proposal {
+	var c Proposal
+	p.must(`{"id":`)
+	c.ID = p.text()
+	if p.has(`,"provider":`) {
+		c.Provider = p.text()
+	}
+	p.must(`,"tool":`)
+	c.Tool = p.text()
+	p.must(`,"args":`)
+	c.Args = p.object()
+	p.must(`,"fp":`)
+	c.Fingerprint = p.text()
+	p.must(`,"effect":`)
+	c.Effect = Effect(p.text())
+	c.RetrySafe = p.has(`,"retry_safe":true`)
+	p.must(`,"decision":`)
+	c.Decision = Decision(p.text())
+	p.must("}")
+	return c
+}
+
+// place reads a call's place up to the end of its members.
+func (p *plain) place() Place {
+	var c Place
+	p.must(`{"turn":`)
+	c.Turn = int(p.number())
+	p.must(`,"index":`)
+	c.Index = int(p.number())
+	if p.has(`,"attempt":`) {
+		c.Attempt = int(p.number())
+	}
+	return c
+}
+
+func (p *plain) started() CallStarted {
+	b := CallStarted{Place: p.place()}
+	if p.has(`,"before":`) {
+		b.Before = p.object()
+	}
+	if p.has(`,"binding":`) {
+		b.Binding = p.text()
+	}
+	p.must("}")
+	return b
+}
+
+func (p *plain) settled() CallSettled {
+	b := CallSettled{Place: p.place()}
+	p.must(`,"fp":`)
+	b.Fingerprint = p.text()
+	p.must(`,"result":{"outcome":`)
+	r := &b.Result
+	r.Outcome = Outcome(p.text())
+	p.must(`,"applied":`)
+	r.Applied = Applied(p.text())
+	if p.has(`,"how":`) {
+		r.How = How(p.text())
+	}
+	p.must(`,"content":`)
+	r.Content = p.text()
+	if p.has(`,"data":`) {
+		r.Data = p.object()
+	}
+	if p.has(`,"blob":`) {
+		r.Blob = p.text()
+	}
+	if p.has(`,"size":`) {
+		r.Size = p.number()
+	}
+	if p.has(`,"took":`) {
+		r.Took = time.Duration(p.number())
+	}
+	p.must("}}")
+	return b
+}
+
+func (p *plain) turnSettled() TurnSettled {
+	var b TurnSettled
+	p.must(`{"checkpoint":`)
+	b.Checkpoint = p.text()
+	if p.has(`,"turns_left":`) {
+		b.TurnsLeft = int(p.number())
+	}
+	p.must("}")
+	return b
+}
+
+// has takes words from the front if they are there.
+func (p *plain) has(words string) bool {
+	if len(p.rest) < len(words) || string(p.rest[:len(words)]) != words {
+		return false
+	}
+	p.rest = p.rest[len(words):]
+	return true
+}
+
+func (p *plain) must(words string) {
+	if !p.has(words) {
+		p.other = true
+	}
+}
+
+// number takes digits that fit into an int.
+func (p *plain) number() int64 {
+	n := 0
+	for n < len(p.rest) && '0' <= p.rest[n] && p.rest[n] <= '9' {
+		n++
+	}
+	v, err := strconv.ParseInt(string(p.rest[:n]), 10, strconv.IntSize)
+	if err != nil || (n > 1 && p.rest[0] == '0') {
+		p.other = true
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return v
+}
+
+// text takes a string. One that holds more than letters and the short escapes is left to the reader of any JSON, which is
+// also who knows what becomes of bytes that are no UTF-8.
+func (p *plain) text() string {
+	if len(p.rest) == 0 || p.rest[0] != '"' {
+		p.other = true
+		return ""
+	}
+	end, escaped := closing(p.rest)
+	if end < 0 {
+		p.other = true
+		return ""
+	}
+	inside := p.rest[1:end]
+	p.rest = p.rest[end+1:]
+	for _, c := range inside {
+		if c < ' ' {
+			p.other = true
+			return ""
+		}
+	}
+	if !utf8.Valid(inside) {
+		p.other = true
+		return ""
+	}
+	if !escaped {
+		return string(inside)
+	}
+	return p.unescaped(inside)
+}
+
+// closing is the place of the quote that ends a string which begins at 0, and whether there is an escape before it.
+func closing(b []byte) (end int, escaped bool) {
+	for i := 1; ; {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1, escaped
+		}
+		slash := bytes.IndexByte(b[i:i+n], '\\')
+		if slash < 0 {
+			return i + n, escaped
+		}
+		escaped = true
+		if i += slash + 2; i > len(b) {
+			return -1, true
+		}
+	}
+}
+
+func (p *plain) unescaped(inside []byte) string {
+	out := make([]byte, 0, len(inside))
+	for {
+		n := bytes.IndexByte(inside, '\\')
+		if n < 0 {
+			return string(append(out, inside...))
+		}
+		out = append(out, inside[:n]...)
+		switch inside[n+1] { // closing saw a byte behind every backslash
+		case '"', '\\', '/':
+			out = append(out, inside[n+1])
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		default:
+			p.other = true
+			return ""
+		}
+		inside = inside[n+2:]
+	}
+}
+
+// object takes a JSON object as it stands.
+func (p *plain) object() json.RawMessage {
+	if len(p.rest) == 0 || p.rest[0] != '{' {
+		p.other = true
+		return nil
+	}
+	depth := 0
+	for i := 0; i < len(p.rest); i++ {
+		switch p.rest[i] {
+		case '"':
+			end, _ := closing(p.rest[i:])
+			if end < 0 {
+				p.other = true
+				return nil
+			}
+			i += end
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return p.raw(i + 1)
+			}
+		}
+	}
+	p.other = true
+	return nil
+}
+
+func (p *plain) raw(n int) json.RawMessage {
+	text := p.rest[:n:n]
+	p.rest = p.rest[n:]
+	if !json.Valid(text) {
+		p.other = true
+		return nil
+	}
+	return bytes.Clone(text)
+}

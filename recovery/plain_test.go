@@ -1,0 +1,89 @@
+package recovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plainBodies are facts in every form that the quick reading takes, and some that it must leave alone.
+func plainBodies() (taken, left []Body) {
+	at := Place{Turn: 12, Index: 3, Attempt: 2}
+	long := strings.Repeat("a line with \"quotes\", a \\ and\ttabs\r\n", 40) + "é 漢 \U0001F600 <b> & done"
+	call := Proposal{ID: "c-1", Provider: "step-1", Tool: "shell", Args: json.RawMessage(`{"a":[{"b":"}\"]"},1.5e3,null]}`),
+		Fingerprint: "hmac", Effect: EffectWriteExternal, RetrySafe: true, Decision: DecisionAllow}
+	bare := Proposal{ID: "c-2", Tool: "read_file", Args: json.RawMessage(`{}`), Effect: EffectRead, Decision: DecisionDeny}
+	taken = []Body{
+		ModelRequested{},
+		ModelAnswered{Stop: AnswerEnd},
+		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{call, bare}},
+		ModelAnswered{Stop: AnswerCalls, Blocks: []Block{{Kind: BlockText, Text: long}, {Kind: BlockReasoning}}, Calls: []Proposal{bare}},
+		CallStarted{Place: Place{}},
+		CallStarted{Place: at, Before: json.RawMessage(`{"hash":"x","ctime":1}`), Binding: "b"},
+		CallSettled{Place: at, Fingerprint: "fp"},
+		CallSettled{Place: at, Fingerprint: "fp", Result: Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: long,
+			Data: json.RawMessage(`{"status":0}`), Blob: "00ff", Size: 1 << 40, Took: time.Hour}},
+		TurnSettled{Checkpoint: "r-1@3"},
+		TurnSettled{Checkpoint: "r-1@3", TurnsLeft: 97},
+	}
+	why := bare
+	why.Why = "mode plan only reads"
+	left = []Body{
+		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{Input: 1}},
+		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{why}},
+		ModelAnswered{Stop: AnswerEnd, Blocks: []Block{{Kind: BlockText, Opaque: json.RawMessage(`{}`)}}},
+		CallSettled{Result: Result{Content: "\x1b[0m"}},
+		CallSettled{Result: Result{Alive: []string{"process 1"}}},
+		CallSettled{Result: Result{Data: json.RawMessage(`[1]`)}},
+		TurnSettled{Checkpoint: "x", TurnsLeft: -1},
+		RunClaimed{Epoch: 1},
+	}
+	return taken, left
+}
+
+func TestPlainReading(t *testing.T) {
+	taken, left := plainBodies()
+	for _, b := range taken {
+		got, ok := plainly(b.Kind(), encodeBody(t, b))
+		if !ok || !reflect.DeepEqual(got, b) {
+			t.Errorf("%s is read as\n%+v (%v), want\n%+v", b.Kind(), got, ok, b)
+		}
+	}
+	for _, b := range left {
+		if got, ok := plainly(b.Kind(), encodeBody(t, b)); ok {
+			t.Errorf("%s is read as %+v and should be left alone", encodeBody(t, b), got)
+		}
+	}
+}
+
+// Whatever the quick reading takes, the reading of any JSON takes too, and as the same: also of a body that was cut or
+// changed at any place.
+func TestPlainReadingIsTheSame(t *testing.T) {
+	taken, left := plainBodies()
+	for _, b := range append(taken, left...) {
+		text := encodeBody(t, b)
+		sameReading(t, b.Kind(), text)
+		for i := range text {
+			sameReading(t, b.Kind(), text[:i])
+			for _, with := range []string{"", "0", "-", `"`, `\`, `\u0041`, "{", "}", "]", ",", " ", "\x00", "\xff", "null", `,"x":1`} {
+				sameReading(t, b.Kind(), fmt.Appendf(nil, "%s%s%s", text[:i], with, text[i+1:]))
+				sameReading(t, b.Kind(), fmt.Appendf(nil, "%s%s%s", text[:i], with, text[i:]))
+			}
+		}
+	}
+}
+
+func sameReading(t *testing.T, kind Kind, text []byte) {
+	t.Helper()
+	got, ok := plainly(kind, text)
+	if !ok {
+		return
+	}
+	want, err := decoders[kind](text)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s is read as\n%+v, want\n%+v (%v)", text, got, want, err)
+	}
+}
