@@ -1,0 +1,94 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"agent/recovery"
+)
+
+// A panic in the middle of a commit leaves nobody waiting, and nothing is written after it.
+func TestPanicInACommit(t *testing.T) {
+	ctx := context.Background()
+	dir := stateDir(t)
+	s := openStore(t, dir)
+	h := startRun(t, s, "r-panicpan")
+	other := startRun(t, s, "r-panicoth")
+	second := make(chan error, 1)
+	s.o.Hit = func(point string) {
+		s.o.Hit = func(string) {}
+		go func() {
+			_, err := s.Append(ctx, other, events(recovery.RunNoted{Text: "after"}), AppendOptions{})
+			second <- err
+		}()
+		panic("at " + point)
+	}
+	first := func() (p any) {
+		defer func() { p = recover() }()
+		_, err := s.Append(ctx, h, events(recovery.RunNoted{Text: "lost"}), AppendOptions{})
+		return err
+	}()
+	if fmt.Sprint(first) != "at db.before_commit" {
+		t.Errorf("the panic became %v", first)
+	}
+	if err := <-second; !errors.As(err, new(*CommitError)) {
+		t.Errorf("the store went on: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	again := openStore(t, dir)
+	for _, run := range []Head{h, other} {
+		if got := loadAll(t, again, run.Run); len(got) != int(run.Seq) {
+			t.Errorf("%d facts, %d were written", len(got), run.Seq)
+		}
+	}
+}
+
+// What is queued when the store is closed is still written; what comes later is refused.
+func TestCloseWithWaitingWrites(t *testing.T) {
+	ctx := context.Background()
+	dir := stateDir(t)
+	s := openStore(t, dir)
+	const n = 16
+	heads := make([]Head, n)
+	for i := range heads {
+		heads[i] = startRun(t, s, fmt.Sprintf("r-close%03d", i))
+	}
+	results := make(chan error, n)
+	err := s.w.queue.hand(&job{between: func() error {
+		for i := range heads {
+			go func() {
+				next, err := s.Append(ctx, heads[i], events(recovery.RunNoted{Text: "queued"}), AppendOptions{})
+				heads[i] = next
+				results <- err
+			}()
+		}
+		q := s.w.queue
+		for waiting := 0; waiting < n; {
+			q.mu.Lock()
+			waiting = len(q.waiting)
+			q.mu.Unlock()
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	again := openStore(t, dir)
+	for _, h := range heads {
+		if got := loadAll(t, again, h.Run); len(got) != int(h.Seq) || h.Seq != 4 {
+			t.Errorf("run %s has %d facts, %d were reported", h.Run, len(got), h.Seq)
+		}
+	}
+}
