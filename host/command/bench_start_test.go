@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host"
 	"agent/recovery"
 )
 
@@ -32,7 +33,7 @@ func grown(tb testing.TB, store *db.Store, run, folder string, turns int, conten
 		{Body: recovery.RunCreated{
 			Run: run, Thread: thread, Prompt: prompt.String(), Folder: folder, Model: "runbook", Mode: recovery.ModeAsk, Authored: true,
 		}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: "an earlier one", Host: "here"}},
+		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: host.Self().Boot, Host: "here"}},
 		{Turn: 1, Body: recovery.ModelRequested{}},
 	})
 	must(tb, err)
@@ -75,21 +76,15 @@ func BenchmarkKilledToNextAction(b *testing.B) {
 			effect, folder := newFifo(b), b.TempDir()
 			script := "echo x >'" + effect.path + "'"
 			killed := filepath.Join(b.TempDir(), "killed")
+			manyRuns(b, killed, folder, 1, db.Options{}) // with the ballast, which would otherwise be made during the resume
 			store := openStore(b, killed)
 			grown(b, store, run, folder, turns, strings.Repeat("0123456789abcdef", 64), script)
 			images := b.TempDir()
-			copyTo := func(name string) string {
-				to := filepath.Join(images, name)
-				took(b, exec.Command("cp", "-r", killed, to))
-				must(b, os.RemoveAll(filepath.Join(to, "agent.db-shm")))
-				return to
-			}
-			image := copyTo("image") // before the store is closed: the log stays as a kill leaves it
+			image := copied(b, killed, filepath.Join(images, "image")) // before it is closed: the log stays as a kill leaves it
 			must(b, store.Close())
-			killed = image
 			var resumed, alone, rows []time.Duration
 			for n := 0; b.Loop(); n++ {
-				home := copyTo(fmt.Sprint(n))
+				home := copied(b, image, filepath.Join(images, fmt.Sprint(n)))
 				cmd := bench{home, folder}.command("resume", run)
 				resumed = append(resumed, untilEffect(b, cmd, effect))
 				alone = append(alone, untilEffect(b, exec.Command("/bin/sh", "-e", "-c", script), effect))
@@ -101,6 +96,15 @@ func BenchmarkKilledToNextAction(b *testing.B) {
 			b.ReportMetric(middle(rows, time.Millisecond), "ms/read-rows")
 		})
 	}
+}
+
+// copied is a copy of a state folder that is on the disk and not on its way there.
+func copied(tb testing.TB, from, to string) string {
+	tb.Helper()
+	took(tb, exec.Command("cp", "-r", from, to))
+	must(tb, os.RemoveAll(filepath.Join(to, "agent.db-shm")))
+	took(tb, exec.Command("sync", "-f", to))
+	return to
 }
 
 func untilEffect(tb testing.TB, cmd *exec.Cmd, effect *fifo) time.Duration {
@@ -130,9 +134,9 @@ func readAll(tb testing.TB, path string) time.Duration {
 }
 
 // manyRuns fills a state folder with finished runs and a few interrupted ones.
-func manyRuns(tb testing.TB, home, folder string, count int) {
+func manyRuns(tb testing.TB, home, folder string, count int, o db.Options) {
 	tb.Helper()
-	store := openStore(tb, home)
+	store := openStoreWith(tb, home, o)
 	var all sync.WaitGroup
 	const writers = 64
 	for w := range writers {
@@ -162,7 +166,7 @@ func manyRuns(tb testing.TB, home, folder string, count int) {
 // nothing; and the opening of the database in a process that is there.
 func BenchmarkCommands(b *testing.B) {
 	c := newBench(b)
-	manyRuns(b, c.home, c.folder, 10000)
+	manyRuns(b, c.home, c.folder, 10000, db.Options{})
 	commands := [][]string{{"version"}, {"ls"}, {"ls", "--interrupted"}}
 	times := make([][]time.Duration, len(commands))
 	var shell, open []time.Duration

@@ -122,8 +122,12 @@ func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.De
 }
 
 func openStore(tb testing.TB, home string) *db.Store {
+	return openStoreWith(tb, home, db.Options{NoBallast: true})
+}
+
+func openStoreWith(tb testing.TB, home string, o db.Options) *db.Store {
 	tb.Helper()
-	s, err := db.Open(context.Background(), home, db.Options{NoBallast: true})
+	s, err := db.Open(context.Background(), home, o)
 	must(tb, err)
 	return s
 }
