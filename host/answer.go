@@ -125,10 +125,12 @@ func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := d.readInbox(ctx); err != nil {
+	if err = d.readInbox(ctx); err == nil {
+		err = d.cancelled(ctx, h.Who)
+	}
+	if err != nil {
 		return Outcome{}, errors.Join(err, d.close())
 	}
-	d.stopFor(recovery.StopCancelled, h.Who, "cancelled by "+h.Who)
 	return d.drive(ctx)
 }
 
@@ -190,7 +192,7 @@ func (h *Host) takeRulings(ctx context.Context, run string) error {
 	for _, r := range rows {
 		if r.Kind == inboxRuling && err == nil {
 			d.consume = append(d.consume, r.ID)
-			err = d.take(r)
+			err = d.take(ctx, r)
 		}
 	}
 	return errors.Join(err, d.flush(ctx), d.close())

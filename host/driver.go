@@ -152,7 +152,7 @@ func (d *driver) write(ctx context.Context) error {
 		}
 		return err
 	}
-	head, err := d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, Status: d.state.Status})
+	head, err := d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, State: d.state})
 	if errors.Is(err, db.ErrLostRace) {
 		return fmt.Errorf("record in run %s: another process took it over: %w", c.Run, err)
 	}

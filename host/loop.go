@@ -168,6 +168,15 @@ func (d *driver) deadline() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
+// cancelled ends the run on a person's word. An answer that was given before is taken first: its row is closed already.
+func (d *driver) cancelled(ctx context.Context, by string) error {
+	_, err := d.takeAnswer(ctx)
+	if err == nil {
+		d.stopFor(recovery.StopCancelled, by, "cancelled by "+by)
+	}
+	return err
+}
+
 func (d *driver) stopFor(why recovery.Stop, by, reason string) {
 	if d.state.Stopping == nil {
 		d.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
@@ -186,7 +195,7 @@ func (d *driver) readInbox(ctx context.Context) error {
 			continue
 		}
 		d.consume = append(d.consume, r.ID)
-		if err := d.take(r); err != nil {
+		if err := d.take(ctx, r); err != nil {
 			d.h.warn(d.state.Created.Run, "%v", err)
 		}
 	}
@@ -202,11 +211,10 @@ func (d *driver) taken(id int64) bool {
 	return false
 }
 
-func (d *driver) take(r db.InboxRow) error {
+func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 	switch r.Kind {
 	case inboxCancel:
-		d.stopFor(recovery.StopCancelled, r.By, "cancelled by "+r.By)
-		return nil
+		return d.cancelled(ctx, r.By)
 	case inboxRuling:
 		body, err := decodeRuling(r)
 		if err != nil {

@@ -160,6 +160,7 @@ func (h *Host) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s re
 		left = append(left, err.Error())
 	}
 	s.Alive = left
+	s.Output = a.Find(ctx, tc).Output // all of it, now that nothing prints any more
 	return s
 }
 

@@ -97,10 +97,15 @@ func unknown(c *Call, e Evidence) Judgement {
 	if len(e.Process.Alive) > 0 {
 		text += " It may still be running: " + strings.Join(e.Process.Alive, ", ") + "."
 	}
-	return Judgement{VerdictSkip, "outcome unknown: " + reason, &Result{
+	r := &Result{
 		Outcome: OutcomeUnknown, Applied: AppliedUnknown, How: HowTold,
 		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
-	}}
+	}
+	if out := e.Process.Output; out != nil {
+		r.Content += "\nuntil then it had printed:\n" + out.Content
+		r.Full, r.Size = out.Full, out.Size
+	}
+	return Judgement{VerdictSkip, "outcome unknown: " + reason, r}
 }
 
 // doubts says in words why nothing better can be said.

@@ -31,12 +31,13 @@ type State struct {
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []Message
 
-	grantedAt int       // turns used when the turn limit was last lifted
-	limited   Body      // what ends the run at the turn limit: a person's no, or nobody's word
-	unknown   []*Call   // calls of this run whose outcome is unknown, in their order
-	elsewhere []Unknown // calls of other runs that a person settled from here
-	progress  bool      // something came forward since the last claim
-	last      time.Time // of the last fact
+	grantedAt int           // turns used when the turn limit was last lifted
+	limited   Body          // what ends the run at the turn limit: a person's no, or nobody's word
+	unknown   []*Call       // calls of this run whose outcome is unknown, in their order
+	elsewhere []Unknown     // calls of other runs that a person settled from here
+	progress  bool          // something came forward since the last claim
+	last      time.Time     // of the last fact
+	idle      time.Duration // since an owner was last seen, while a call may have gone on
 
 	said      []Message // what Messages built: the earlier runs, the prompt and the settled turns
 	heard     int       // messages of earlier runs in it
@@ -88,10 +89,31 @@ func (s *State) spend(e Event, k Kind) {
 	if b, ok := e.Body.(RunInterrupted); ok {
 		going = b.Cause == CauseShutdown || b.Cause == CauseModel
 	}
-	if s.Status == StatusRunning && going && e.Time.After(s.last) {
-		s.Active += e.Time.Sub(s.last)
+	gap := max(0, e.Time.Sub(s.last))
+	switch {
+	case s.Status == StatusRunning && going:
+		s.Active += gap
+	case s.Status == StatusRunning, s.Status == StatusInterrupted:
+		s.idle += gap
 	}
+	s.charge(e)
 	s.last = e.Time
+}
+
+// charge counts the time without an owner in which a call went on by itself: a crash refills no budget.
+func (s *State) charge(e Event) {
+	switch b := e.Body.(type) {
+	case CallJudged:
+		if b.Verdict == VerdictAttach {
+			s.Active, s.idle = s.Active+s.idle, 0
+		}
+	case CallSettled:
+		if b.Result.How == HowAdopted {
+			s.Active, s.idle = s.Active+min(s.idle, b.Result.Took), 0
+		}
+	case CallStarted, ModelRequested, ModelAnswered:
+		s.idle = 0
+	}
 }
 
 func (s *State) apply(e Event) error {

@@ -32,6 +32,7 @@ type Sighting struct {
 	Result *Result  // with ProcessEnded
 	Alive  []string // what is left of it, as a person would name it
 	Why    string   // what was seen, in words
+	Output *Result  // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
 }
 
 // Inspection is what a look at the world says about a call's effect.

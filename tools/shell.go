@@ -196,7 +196,7 @@ func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
 	case runner.NeverStarted:
 		s.State = recovery.ProcessNever
 	case runner.Unknown:
-		s.State = recovery.ProcessLost
+		s.State, s.Output = recovery.ProcessLost, t.printed(c)
 	}
 	return s
 }

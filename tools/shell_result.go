@@ -95,6 +95,7 @@ func joined(parts ...string) string {
 type output struct {
 	text string // for the model: head and tail
 	full []byte // all that is kept, when text is only a part of it
+	size int64  // of all that was printed
 }
 
 func (t shell) outputOf(c Call) output {
@@ -107,7 +108,7 @@ func (t shell) outputOf(c Call) output {
 		gap := total - int64(len(head)) - int64(len(tail))
 		full = append(fmt.Appendf(head, "\n[%d bytes of output are not kept]\n", gap), tail...)
 	}
-	o := output{text: bounded(full, total, total-int64(len(head)+len(tail)), c.ID)}
+	o := output{size: total, text: bounded(full, total, total-int64(len(head)+len(tail)), c.ID)}
 	if len(full) > outputRoom || truncated {
 		o.full = full
 	}
@@ -133,4 +134,13 @@ func bounded(full []byte, total, gone int64, call string) string {
 	head, tail := headOf(full, outputRoom/2), tailOf(full, outputRoom/2)
 	left := total - int64(len(head)) - int64(len(tail))
 	return fmt.Sprintf("%s\n[%d of %d bytes are left out here; %s]\n%s", head, left, total, reads, tail)
+}
+
+// printed is what a command had printed when its runner was lost; nil when that is nothing.
+func (t shell) printed(c Call) *recovery.Result {
+	out := t.outputOf(c)
+	if out.text == "" {
+		return nil
+	}
+	return &recovery.Result{Content: out.text, Full: out.full, Size: out.size}
 }
