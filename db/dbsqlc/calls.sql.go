@@ -29,7 +29,7 @@ type AddCallParams struct {
 }
 
 func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
-	_, err := q.exec(ctx, q.addCallStmt, addCall,
+	_, err := q.db.ExecContext(ctx, addCall,
 		arg.RunNo,
 		arg.Turn,
 		arg.Idx,
@@ -50,7 +50,7 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, appli
 `
 
 func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Call, error) {
-	rows, err := q.query(ctx, q.callsBetweenStmt, callsBetween, low, high, maxRows)
+	rows, err := q.db.QueryContext(ctx, callsBetween, low, high, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, appli
 `
 
 func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
-	rows, err := q.query(ctx, q.callsOfRunStmt, callsOfRun, run)
+	rows, err := q.db.QueryContext(ctx, callsOfRun, run)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, appli
 `
 
 func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error) {
-	rows, err := q.query(ctx, q.newestCallsStmt, newestCalls, maxRows)
+	rows, err := q.db.QueryContext(ctx, newestCalls, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ type OpenCallsOfRunsRow struct {
 
 // The first call without a result in the last turn of each of the runs.
 func (q *Queries) OpenCallsOfRuns(ctx context.Context, numbers string) ([]OpenCallsOfRunsRow, error) {
-	rows, err := q.query(ctx, q.openCallsOfRunsStmt, openCallsOfRuns, numbers)
+	rows, err := q.db.QueryContext(ctx, openCallsOfRuns, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND outcome = 'unknown' AND ruled <
 `
 
 func (q *Queries) RuleCall(ctx context.Context, ruled string, runNo int64, turn int64, idx int64) (int64, error) {
-	result, err := q.exec(ctx, q.ruleCallStmt, ruleCall,
+	result, err := q.db.ExecContext(ctx, ruleCall,
 		ruled,
 		runNo,
 		turn,
@@ -259,7 +259,7 @@ WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND phase <> 'settled'
 `
 
 func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, turn int64, idx int64) (int64, error) {
-	result, err := q.exec(ctx, q.setCallPhaseStmt, setCallPhase,
+	result, err := q.db.ExecContext(ctx, setCallPhase,
 		phase,
 		runNo,
 		turn,
@@ -288,7 +288,7 @@ type SettleCallParams struct {
 }
 
 func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, error) {
-	result, err := q.exec(ctx, q.settleCallStmt, settleCall,
+	result, err := q.db.ExecContext(ctx, settleCall,
 		arg.Outcome,
 		arg.Applied,
 		arg.Seq,
@@ -318,7 +318,7 @@ type StartCallParams struct {
 }
 
 func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, error) {
-	result, err := q.exec(ctx, q.startCallStmt, startCall,
+	result, err := q.db.ExecContext(ctx, startCall,
 		arg.Attempt,
 		arg.Seq,
 		arg.Now,
@@ -338,7 +338,7 @@ ORDER BY run_no, turn, idx
 `
 
 func (q *Queries) UnknownCallsOfThread(ctx context.Context, thread string, exceptRun string) ([]Call, error) {
-	rows, err := q.query(ctx, q.unknownCallsOfThreadStmt, unknownCallsOfThread, thread, exceptRun)
+	rows, err := q.db.QueryContext(ctx, unknownCallsOfThread, thread, exceptRun)
 	if err != nil {
 		return nil, err
 	}

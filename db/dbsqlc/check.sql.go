@@ -20,7 +20,7 @@ type AllBlobsRow struct {
 }
 
 func (q *Queries) AllBlobs(ctx context.Context) ([]AllBlobsRow, error) {
-	rows, err := q.query(ctx, q.allBlobsStmt, allBlobs)
+	rows, err := q.db.QueryContext(ctx, allBlobs)
 	if err != nil {
 		return nil, err
 	}

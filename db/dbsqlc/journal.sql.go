@@ -15,7 +15,7 @@ ON CONFLICT (hash) DO NOTHING
 `
 
 func (q *Queries) AddBlob(ctx context.Context, hash []byte, size int64, encoding string, data []byte) error {
-	_, err := q.exec(ctx, q.addBlobStmt, addBlob,
+	_, err := q.db.ExecContext(ctx, addBlob,
 		hash,
 		size,
 		encoding,
@@ -41,7 +41,7 @@ type AddFactParams struct {
 }
 
 func (q *Queries) AddFact(ctx context.Context, arg AddFactParams) error {
-	_, err := q.exec(ctx, q.addFactStmt, addFact,
+	_, err := q.db.ExecContext(ctx, addFact,
 		arg.ID,
 		arg.Turn,
 		arg.Kind,
@@ -89,7 +89,7 @@ type AddThreeFactsParams struct {
 }
 
 func (q *Queries) AddThreeFacts(ctx context.Context, arg AddThreeFactsParams) error {
-	_, err := q.exec(ctx, q.addThreeFactsStmt, addThreeFacts,
+	_, err := q.db.ExecContext(ctx, addThreeFacts,
 		arg.ID1,
 		arg.Turn1,
 		arg.Kind1,
@@ -145,7 +145,7 @@ type AddTwoFactsParams struct {
 
 // A turn writes two facts in its first commit and three in its second: one statement each costs half as much.
 func (q *Queries) AddTwoFacts(ctx context.Context, arg AddTwoFactsParams) error {
-	_, err := q.exec(ctx, q.addTwoFactsStmt, addTwoFacts,
+	_, err := q.db.ExecContext(ctx, addTwoFacts,
 		arg.ID1,
 		arg.Turn1,
 		arg.Kind1,
@@ -181,7 +181,7 @@ type CheckpointsRow struct {
 }
 
 func (q *Queries) Checkpoints(ctx context.Context, first int64, final int64) ([]CheckpointsRow, error) {
-	rows, err := q.query(ctx, q.checkpointsStmt, checkpoints, first, final)
+	rows, err := q.db.QueryContext(ctx, checkpoints, first, final)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id > 
 `
 
 func (q *Queries) Facts(ctx context.Context, after int64, upto int64, maxRows int64) ([]Journal, error) {
-	rows, err := q.query(ctx, q.factsStmt, facts, after, upto, maxRows)
+	rows, err := q.db.QueryContext(ctx, facts, after, upto, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ SELECT hash, size, encoding, data FROM blobs WHERE hash = ?1
 `
 
 func (q *Queries) GetBlob(ctx context.Context, hash []byte) (Blob, error) {
-	row := q.queryRow(ctx, q.getBlobStmt, getBlob, hash)
+	row := q.db.QueryRowContext(ctx, getBlob, hash)
 	var i Blob
 	err := row.Scan(
 		&i.Hash,
@@ -267,7 +267,7 @@ SELECT digest FROM journal WHERE id = ?1
 `
 
 func (q *Queries) GetDigest(ctx context.Context, id int64) ([]byte, error) {
-	row := q.queryRow(ctx, q.getDigestStmt, getDigest, id)
+	row := q.db.QueryRowContext(ctx, getDigest, id)
 	var digest []byte
 	err := row.Scan(&digest)
 	return digest, err
@@ -278,7 +278,7 @@ SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id = 
 `
 
 func (q *Queries) GetFact(ctx context.Context, id int64) (Journal, error) {
-	row := q.queryRow(ctx, q.getFactStmt, getFact, id)
+	row := q.db.QueryRowContext(ctx, getFact, id)
 	var i Journal
 	err := row.Scan(
 		&i.ID,

@@ -22,7 +22,7 @@ type AddMessageParams struct {
 }
 
 func (q *Queries) AddMessage(ctx context.Context, arg AddMessageParams) (int64, error) {
-	row := q.queryRow(ctx, q.addMessageStmt, addMessage,
+	row := q.db.QueryRowContext(ctx, addMessage,
 		arg.RunNo,
 		arg.Kind,
 		arg.Body,
@@ -49,7 +49,7 @@ type AddRequestParams struct {
 }
 
 func (q *Queries) AddRequest(ctx context.Context, arg AddRequestParams) error {
-	_, err := q.exec(ctx, q.addRequestStmt, addRequest,
+	_, err := q.db.ExecContext(ctx, addRequest,
 		arg.ID,
 		arg.RunNo,
 		arg.Kind,
@@ -65,7 +65,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) AllRequests(ctx context.Context) ([]Request, error) {
-	rows, err := q.query(ctx, q.allRequestsStmt, allRequests)
+	rows, err := q.db.QueryContext(ctx, allRequests)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ UPDATE pending_requests SET status = 'cancelled', closed_at = ?1, consumed_seq =
 `
 
 func (q *Queries) CancelRequestsOfRun(ctx context.Context, now *int64, seq *int64, runNo int64) error {
-	_, err := q.exec(ctx, q.cancelRequestsOfRunStmt, cancelRequestsOfRun, now, seq, runNo)
+	_, err := q.db.ExecContext(ctx, cancelRequestsOfRun, now, seq, runNo)
 	return err
 }
 
@@ -117,7 +117,7 @@ WHERE id = ?4 AND status = 'open'
 `
 
 func (q *Queries) CloseRequest(ctx context.Context, status string, answeredBy string, now *int64, iD string) (int64, error) {
-	result, err := q.exec(ctx, q.closeRequestStmt, closeRequest,
+	result, err := q.db.ExecContext(ctx, closeRequest,
 		status,
 		answeredBy,
 		now,
@@ -134,7 +134,7 @@ UPDATE inbox SET consumed_seq = ?1 WHERE id = ?2 AND run_no = ?3 AND consumed_se
 `
 
 func (q *Queries) ConsumeMessage(ctx context.Context, seq *int64, iD int64, runNo int64) (int64, error) {
-	result, err := q.exec(ctx, q.consumeMessageStmt, consumeMessage, seq, iD, runNo)
+	result, err := q.db.ExecContext(ctx, consumeMessage, seq, iD, runNo)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +147,7 @@ WHERE id = ?2 AND run_no = ?3 AND status <> 'open' AND consumed_seq IS NULL
 `
 
 func (q *Queries) ConsumeRequest(ctx context.Context, seq *int64, iD string, runNo int64) (int64, error) {
-	result, err := q.exec(ctx, q.consumeRequestStmt, consumeRequest, seq, iD, runNo)
+	result, err := q.db.ExecContext(ctx, consumeRequest, seq, iD, runNo)
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ UPDATE pending_requests SET status = 'expired', closed_at = ?1 WHERE status = 'o
 `
 
 func (q *Queries) ExpireRequests(ctx context.Context, now *int64) (int64, error) {
-	result, err := q.exec(ctx, q.expireRequestsStmt, expireRequests, now)
+	result, err := q.db.ExecContext(ctx, expireRequests, now)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +171,7 @@ SELECT id FROM inbox WHERE run_no = ?1 AND kind = 'cancel' AND consumed_seq IS N
 `
 
 func (q *Queries) FindCancel(ctx context.Context, runNo int64) (int64, error) {
-	row := q.queryRow(ctx, q.findCancelStmt, findCancel, runNo)
+	row := q.db.QueryRowContext(ctx, findCancel, runNo)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -182,7 +182,7 @@ SELECT id FROM inbox WHERE run_no = ?1 AND kind = ?2 AND body = ?3 AND consumed_
 `
 
 func (q *Queries) FindMessage(ctx context.Context, runNo int64, kind string, body string) (int64, error) {
-	row := q.queryRow(ctx, q.findMessageStmt, findMessage, runNo, kind, body)
+	row := q.db.QueryRowContext(ctx, findMessage, runNo, kind, body)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -193,7 +193,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) GetRequest(ctx context.Context, id string) (Request, error) {
-	row := q.queryRow(ctx, q.getRequestStmt, getRequest, id)
+	row := q.db.QueryRowContext(ctx, getRequest, id)
 	var i Request
 	err := row.Scan(
 		&i.No,
@@ -219,7 +219,7 @@ SELECT i.id, i.run_no, i.kind, i.body, i.sender, i.created_at, i.consumed_seq FR
 `
 
 func (q *Queries) Messages(ctx context.Context, run string) ([]Inbox, error) {
-	rows, err := q.query(ctx, q.messagesStmt, messages, run)
+	rows, err := q.db.QueryContext(ctx, messages, run)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) NewestRequests(ctx context.Context, maxRows int64) ([]Request, error) {
-	rows, err := q.query(ctx, q.newestRequestsStmt, newestRequests, maxRows)
+	rows, err := q.db.QueryContext(ctx, newestRequests, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) OpenRequests(ctx context.Context) ([]Request, error) {
-	rows, err := q.query(ctx, q.openRequestsStmt, openRequests)
+	rows, err := q.db.QueryContext(ctx, openRequests)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) OpenRequestsOfRuns(ctx context.Context, numbers string) ([]Request, error) {
-	rows, err := q.query(ctx, q.openRequestsOfRunsStmt, openRequestsOfRuns, numbers)
+	rows, err := q.db.QueryContext(ctx, openRequestsOfRuns, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +381,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) RequestsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Request, error) {
-	rows, err := q.query(ctx, q.requestsBetweenStmt, requestsBetween, low, high, maxRows)
+	rows, err := q.db.QueryContext(ctx, requestsBetween, low, high, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -424,7 +424,7 @@ WHERE id = ?4 AND status = 'open'
 `
 
 func (q *Queries) ResolveRequest(ctx context.Context, answer *string, answeredBy string, now *int64, iD string) (int64, error) {
-	result, err := q.exec(ctx, q.resolveRequestStmt, resolveRequest,
+	result, err := q.db.ExecContext(ctx, resolveRequest,
 		answer,
 		answeredBy,
 		now,
@@ -441,7 +441,7 @@ SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_a
 `
 
 func (q *Queries) UnconsumedRequestOfRun(ctx context.Context, run string) (Request, error) {
-	row := q.queryRow(ctx, q.unconsumedRequestOfRunStmt, unconsumedRequestOfRun, run)
+	row := q.db.QueryRowContext(ctx, unconsumedRequestOfRun, run)
 	var i Request
 	err := row.Scan(
 		&i.No,

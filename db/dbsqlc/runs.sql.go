@@ -14,7 +14,7 @@ UPDATE runs SET unknown = unknown + ?1 WHERE no = ?2
 `
 
 func (q *Queries) AddRunUnknown(ctx context.Context, unknown int64, no int64) error {
-	_, err := q.exec(ctx, q.addRunUnknownStmt, addRunUnknown, unknown, no)
+	_, err := q.db.ExecContext(ctx, addRunUnknown, unknown, no)
 	return err
 }
 
@@ -41,7 +41,7 @@ type AdvanceRunParams struct {
 
 // The fence of every write: it names what the caller last saw, and no row means that the race was lost.
 func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, error) {
-	result, err := q.exec(ctx, q.advanceRunStmt, advanceRun,
+	result, err := q.db.ExecContext(ctx, advanceRun,
 		arg.Seq,
 		arg.Epoch,
 		arg.Now,
@@ -82,7 +82,7 @@ type CreateRunParams struct {
 }
 
 func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, error) {
-	row := q.queryRow(ctx, q.createRunStmt, createRun,
+	row := q.db.QueryRowContext(ctx, createRun,
 		arg.ID,
 		arg.Thread,
 		arg.Parent,
@@ -105,7 +105,7 @@ INSERT INTO threads (id, folder, created_at) VALUES (?1, ?2, ?3)
 `
 
 func (q *Queries) CreateThread(ctx context.Context, iD string, folder string, createdAt int64) error {
-	_, err := q.exec(ctx, q.createThreadStmt, createThread, iD, folder, createdAt)
+	_, err := q.db.ExecContext(ctx, createThread, iD, folder, createdAt)
 	return err
 }
 
@@ -127,7 +127,7 @@ type GetHeadRow struct {
 }
 
 func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
-	row := q.queryRow(ctx, q.getHeadStmt, getHead, id)
+	row := q.db.QueryRowContext(ctx, getHead, id)
 	var i GetHeadRow
 	err := row.Scan(
 		&i.No,
@@ -147,7 +147,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
-	row := q.queryRow(ctx, q.getRunStmt, getRun, id)
+	row := q.db.QueryRowContext(ctx, getRun, id)
 	var i Run
 	err := row.Scan(
 		&i.No,
@@ -186,7 +186,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
-	row := q.queryRow(ctx, q.getRunByNoStmt, getRunByNo, no)
+	row := q.db.QueryRowContext(ctx, getRunByNo, no)
 	var i Run
 	err := row.Scan(
 		&i.No,
@@ -225,7 +225,7 @@ SELECT id, folder, created_at FROM threads WHERE id = ?1
 `
 
 func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
-	row := q.queryRow(ctx, q.getThreadStmt, getThread, id)
+	row := q.db.QueryRowContext(ctx, getThread, id)
 	var i Thread
 	err := row.Scan(&i.ID, &i.Folder, &i.CreatedAt)
 	return i, err
@@ -236,7 +236,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) {
-	rows, err := q.query(ctx, q.newestRunsStmt, newestRuns, maxRows)
+	rows, err := q.db.QueryContext(ctx, newestRuns, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ SELECT id, folder, created_at FROM threads ORDER BY created_at DESC LIMIT ?1
 `
 
 func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, error) {
-	rows, err := q.query(ctx, q.newestThreadsStmt, newestThreads, maxRows)
+	rows, err := q.db.QueryContext(ctx, newestThreads, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsBetweenStmt, runsBetween, low, high, maxRows)
+	rows, err := q.db.QueryContext(ctx, runsBetween, low, high, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +373,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsOfFolderStmt, runsOfFolder, folder, maxRows)
+	rows, err := q.db.QueryContext(ctx, runsOfFolder, folder, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -428,7 +428,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsOfThreadStmt, runsOfThread, thread)
+	rows, err := q.db.QueryContext(ctx, runsOfThread, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -487,7 +487,7 @@ ORDER BY no
 
 // A waiting run whose question is no longer open has something to do.
 func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsToLookAtStmt, runsToLookAt)
+	rows, err := q.db.QueryContext(ctx, runsToLookAt)
 	if err != nil {
 		return nil, err
 	}
@@ -543,7 +543,7 @@ WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int64) ([]Run, error) {
-	rows, err := q.query(ctx, q.runsWithStatusStmt, runsWithStatus, status, maxRows)
+	rows, err := q.db.QueryContext(ctx, runsWithStatus, status, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -612,7 +612,7 @@ type SetRunClaimedParams struct {
 }
 
 func (q *Queries) SetRunClaimed(ctx context.Context, arg SetRunClaimedParams) error {
-	_, err := q.exec(ctx, q.setRunClaimedStmt, setRunClaimed,
+	_, err := q.db.ExecContext(ctx, setRunClaimed,
 		arg.Pid,
 		arg.Boot,
 		arg.Host,
@@ -629,7 +629,7 @@ UPDATE runs SET cause = ?1, detail = ?2 WHERE no = ?3
 `
 
 func (q *Queries) SetRunInterrupted(ctx context.Context, cause string, detail string, no int64) error {
-	_, err := q.exec(ctx, q.setRunInterruptedStmt, setRunInterrupted, cause, detail, no)
+	_, err := q.db.ExecContext(ctx, setRunInterrupted, cause, detail, no)
 	return err
 }
 
@@ -638,7 +638,7 @@ UPDATE runs SET max_turns = ?1 WHERE no = ?2
 `
 
 func (q *Queries) SetRunMaxTurns(ctx context.Context, maxTurns int64, no int64) error {
-	_, err := q.exec(ctx, q.setRunMaxTurnsStmt, setRunMaxTurns, maxTurns, no)
+	_, err := q.db.ExecContext(ctx, setRunMaxTurns, maxTurns, no)
 	return err
 }
 
@@ -647,7 +647,7 @@ UPDATE runs SET status = ?1, ended_at = ?2 WHERE no = ?3
 `
 
 func (q *Queries) SetRunStatus(ctx context.Context, status string, endedAt *int64, no int64) error {
-	_, err := q.exec(ctx, q.setRunStatusStmt, setRunStatus, status, endedAt, no)
+	_, err := q.db.ExecContext(ctx, setRunStatus, status, endedAt, no)
 	return err
 }
 
@@ -656,7 +656,7 @@ UPDATE runs SET stop_reason = ?1 WHERE no = ?2
 `
 
 func (q *Queries) SetRunStopReason(ctx context.Context, stopReason string, no int64) error {
-	_, err := q.exec(ctx, q.setRunStopReasonStmt, setRunStopReason, stopReason, no)
+	_, err := q.db.ExecContext(ctx, setRunStopReason, stopReason, no)
 	return err
 }
 
@@ -665,7 +665,7 @@ SELECT id, folder, created_at FROM threads WHERE id >= ?1 AND id < ?2 ORDER BY i
 `
 
 func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Thread, error) {
-	rows, err := q.query(ctx, q.threadsBetweenStmt, threadsBetween, low, high, maxRows)
+	rows, err := q.db.QueryContext(ctx, threadsBetween, low, high, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -692,7 +692,7 @@ SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, deta
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
-	row := q.queryRow(ctx, q.unfinishedOfThreadStmt, unfinishedOfThread, thread)
+	row := q.db.QueryRowContext(ctx, unfinishedOfThread, thread)
 	var i Run
 	err := row.Scan(
 		&i.No,
