@@ -166,7 +166,10 @@ func (s *Store) connectReaders(ctx context.Context, dsn string) error {
 	if closing := conn.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("open %s: %w", s.path, closing)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.checkKey(ctx)
 }
 
 // dial takes a connection from a pool. A log that has to be recovered makes the first of several processes lock out the

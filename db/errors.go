@@ -76,6 +76,8 @@ type CorruptError struct {
 	Seq  int64 // the first fact that differs; 0 when it is not about one
 	What string
 	Err  error
+
+	Remedy string // what to do; to restore or to salvage when it is empty
 }
 
 func (e *CorruptError) Error() string {
@@ -91,7 +93,11 @@ func (e *CorruptError) Error() string {
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
-	b.WriteString("; nothing was changed: restore a backup, or save what is left with `agent doctor --salvage`")
+	remedy := e.Remedy
+	if remedy == "" {
+		remedy = "restore a backup, or save what is left with `agent doctor --salvage`"
+	}
+	b.WriteString("; nothing was changed: " + remedy)
 	return b.String()
 }
 

@@ -1,8 +1,6 @@
 package db
 
 import (
-	"bytes"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 )
 
 const (
-	keySize     = 32
 	ballastSize = 16 << 20
 	ballastRoom = 2 * ballastSize // free space without which no ballast is made
 )
@@ -104,52 +101,6 @@ func (s *Store) tighten(info fs.FileInfo) error {
 		return fmt.Errorf("close state folder to others: %w", err)
 	}
 	return nil
-}
-
-// openKey reads the key of the fingerprints, or makes it for a database that is about to be made. A key that is gone
-// cannot be made again: no recorded call could be recognised with another one.
-func (s *Store) openKey(fresh bool) error {
-	path := filepath.Join(s.dir, keyName)
-	key, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && fresh {
-		if err := makeKey(s.dir, path); err != nil {
-			return err
-		}
-		key, err = os.ReadFile(path)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &CorruptError{Path: path, What: "the key that belongs to the database is missing"}
-	case err != nil:
-		return fmt.Errorf("read key: %w", err)
-	case len(key) != keySize:
-		return &CorruptError{Path: path, What: fmt.Sprintf("the key has %d bytes and not %d", len(key), keySize)}
-	}
-	if err := ownerOnly(path); err != nil {
-		return err
-	}
-	s.key = key
-	return nil
-}
-
-// makeKey writes a new key under another name first, so that half a key is never found. Of several makers one wins.
-func makeKey(dir, path string) error {
-	key := make([]byte, keySize)
-	if _, err := io.ReadFull(rand.Reader, key); err != nil {
-		return fmt.Errorf("make key: %w", err)
-	}
-	temp, err := writeTemp(dir, ".key-*", bytes.NewReader(key))
-	if err != nil {
-		return fmt.Errorf("make key: %w", err)
-	}
-	err = os.Link(temp, path)
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	if err := errors.Join(err, os.Remove(temp)); err != nil {
-		return fmt.Errorf("make key: %w", err)
-	}
-	return syncDir(dir)
 }
 
 // ownerOnly takes away a file's modes for others.

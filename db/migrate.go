@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"agent/db/dbsqlc"
 )
 
 // migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never edited.
@@ -127,7 +129,7 @@ func (s *Store) createDatabase(ctx context.Context) error {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return fmt.Errorf("create %s: %w", temp, errors.Join(err, os.Remove(temp)))
 	}
-	err = fill(ctx, temp)
+	err = fill(ctx, temp, s.key)
 	if err == nil {
 		err = syncFile(temp)
 	}
@@ -162,8 +164,8 @@ func removeTemps(dir string) error {
 	return nil
 }
 
-// fill writes mark and tables into an empty file and leaves no log beside it.
-func fill(ctx context.Context, file string) (err error) {
+// fill writes mark, tables and what tells the key into an empty file and leaves no log beside it.
+func fill(ctx context.Context, file string, key []byte) (err error) {
 	c, err := sqlite.NewConnector(fileURI(file) + "?_synchronous=FULL&mode=rw")
 	if err != nil {
 		return err
@@ -181,6 +183,9 @@ func fill(ctx context.Context, file string) (err error) {
 		}
 	}
 	if err := upgrade(ctx, conn, migrations); err != nil {
+		return err
+	}
+	if err := dbsqlc.New(conn).SetKeyCheck(ctx, keyMAC(key)); err != nil {
 		return err
 	}
 	for _, text := range []string{"COMMIT", "PRAGMA journal_mode = WAL"} {

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -275,6 +276,65 @@ func TestMissingKey(t *testing.T) {
 	}
 	if _, err := os.Stat(key); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A key of the right length that is another one is named with the remedy, for writing and for reading, and nothing changes:
+// with it no call that was made would be recognised. With the right one back everything is there.
+func TestWrongKey(t *testing.T) {
+	ctx := context.Background()
+	dir := madeDir(t)
+	key := filepath.Join(dir, keyName)
+	right, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, bytes.Repeat([]byte{7}, keySize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, dir)
+	for _, open := range []func() (*Store, error){
+		func() (*Store, error) { return Open(ctx, dir, Options{}) },
+		func() (*Store, error) { return Open(ctx, dir, Options{FirstAfterCrash: true}) },
+		func() (*Store, error) { return OpenRead(ctx, dir) },
+		func() (*Store, error) { return OpenCrowded(ctx, dir) },
+	} {
+		s, err := open()
+		if err == nil {
+			t.Fatal("it was opened", s.Close())
+		}
+		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "read "+key+": ") || !strings.HasSuffix(err.Error(), keyRemedy) {
+			t.Errorf("%T: %v", err, err)
+		}
+	}
+	if after := snapshot(t, dir); !maps.Equal(before, after) {
+		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
+	}
+	if err := os.WriteFile(key, right, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := loadAll(t, openStore(t, dir), "r-madeonce"); len(got) != 103 {
+		t.Errorf("%d facts", len(got))
+	}
+}
+
+// A database without its check value cannot say whether a key is right.
+func TestNoKeyCheck(t *testing.T) {
+	dir := madeDir(t)
+	path := filepath.Join(dir, fileName)
+	c, err := sqlite.NewConnector("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	if _, err := pool.Exec("DELETE FROM key_check"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), dir, Options{}); !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -209,6 +209,9 @@ func (s *Store) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := ownerOnly(filepath.Join(s.dir, keyName)); err != nil {
+		return err
+	}
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}

@@ -41,3 +41,23 @@ func (q *Queries) AllBlobs(ctx context.Context) ([]AllBlobsRow, error) {
 	}
 	return items, nil
 }
+
+const getKeyCheck = `-- name: GetKeyCheck :one
+SELECT mac FROM key_check WHERE no = 1
+`
+
+func (q *Queries) GetKeyCheck(ctx context.Context) ([]byte, error) {
+	row := q.db.QueryRowContext(ctx, getKeyCheck)
+	var mac []byte
+	err := row.Scan(&mac)
+	return mac, err
+}
+
+const setKeyCheck = `-- name: SetKeyCheck :exec
+INSERT INTO key_check (no, mac) VALUES (1, ?1)
+`
+
+func (q *Queries) SetKeyCheck(ctx context.Context, mac []byte) error {
+	_, err := q.db.ExecContext(ctx, setKeyCheck, mac)
+	return err
+}

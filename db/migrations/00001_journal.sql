@@ -168,7 +168,16 @@ CREATE TABLE inbox (
 
 CREATE INDEX inbox_unconsumed ON inbox (run_no) WHERE consumed_seq IS NULL;
 
+-- What the key beside the database gives for a constant (db/key.go): with another key no call that was made is recognised.
+CREATE TABLE key_check (
+    no  INTEGER PRIMARY KEY,
+    mac BLOB NOT NULL,
+    CONSTRAINT key_check_one CHECK (no = 1),
+    CONSTRAINT key_check_mac CHECK (length(mac) = 32)
+) STRICT;
+
 -- +goose Down
+DROP TABLE key_check;
 DROP TABLE inbox;
 DROP VIEW checkpoints;
 DROP VIEW requests;
