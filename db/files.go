@@ -9,6 +9,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -80,6 +81,22 @@ func makeDir(path string) error {
 	return os.Chmod(path, 0o700)
 }
 
+// ownNames are what agent makes in its state folder, as patterns. The host's folders are among them: some are made before
+// the store is opened for the first time.
+func ownNames() []string {
+	return []string{
+		fileName, fileName + "-wal", fileName + "-shm", keyName, ballastName, blobsName, "locks", "calls", "live", "log",
+		".agent-*.db*", ".agent-try-*", ".key-*", ".ballast-*",
+	}
+}
+
+func isOwnName(name string) bool {
+	return slices.ContainsFunc(ownNames(), func(pattern string) bool {
+		ok, err := filepath.Match(pattern, name)
+		return ok && err == nil // the patterns are constants that can be read
+	})
+}
+
 // tighten closes a folder of ours to others. A folder that holds something else keeps its mode; our files are 0600.
 func (s *Store) tighten(info fs.FileInfo) error {
 	if info.Mode().Perm() == 0o700 || !keepsModes {
@@ -89,11 +106,7 @@ func (s *Store) tighten(info fs.FileInfo) error {
 	if err != nil {
 		return fmt.Errorf("look into state folder: %w", err)
 	}
-	ours := len(names) == 0
-	for _, n := range names {
-		ours = ours || n.Name() == fileName
-	}
-	if !ours {
+	if slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !isOwnName(e.Name()) }) {
 		s.notice("the state folder %s holds other files and can be listed by others; what agent writes there cannot be read by them", s.dir)
 		return nil
 	}
