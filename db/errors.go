@@ -130,26 +130,39 @@ func (e *ThreadBusyError) Error() string {
 }
 
 // ConflictError says that a request has its end already.
-type ConflictError struct{ First PendingRow }
+type ConflictError struct {
+	First PendingRow
+	Doing string // what was attempted; "answer" when empty
+}
 
 func (e *ConflictError) Error() string {
-	p := e.First
+	p, doing := e.First, doing(e.Doing)
 	by := p.By
 	if by == "" {
 		by = "someone"
 	}
 	at := p.Closed.Local().Format(time.DateTime)
 	if p.Status == RequestResolved {
-		return fmt.Sprintf("answer %s: %s answered it on %s with %s", p.ID, by, at, p.Answer)
+		return fmt.Sprintf("%s %s: %s answered it on %s with %s", doing, p.ID, by, at, recovery.Text(p.Answer))
 	}
-	return fmt.Sprintf("answer %s: it was %s on %s", p.ID, p.Status, at)
+	return fmt.Sprintf("%s %s: it was %s on %s", doing, p.ID, p.Status, at)
 }
 
 // ExpiredError says that a request was open for too long.
-type ExpiredError struct{ Request PendingRow }
+type ExpiredError struct {
+	Request PendingRow
+	Doing   string // what was attempted; "answer" when empty
+}
 
 func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("answer %s: it expired on %s", e.Request.ID, e.Request.Expires.Local().Format(time.DateTime))
+	return fmt.Sprintf("%s %s: it expired on %s", doing(e.Doing), e.Request.ID, e.Request.Expires.Local().Format(time.DateTime))
+}
+
+func doing(what string) string {
+	if what == "" {
+		return "answer"
+	}
+	return what
 }
 
 // UnknownIDError says that nothing has this id. Near lists what the person may have meant.

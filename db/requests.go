@@ -100,14 +100,14 @@ func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, b
 		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
 	}
 	text := string(data)
-	return s.end(ctx, "answer "+id, id, func(t *tx, now int64) (int64, error) {
+	return s.end(ctx, "answer", id, func(t *tx, now int64) (int64, error) {
 		return t.q.ResolveRequest(context.Background(), &text, by, &now, id)
 	})
 }
 
 // CancelRequest ends a request without an answer, exactly once, like Answer.
 func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
-	return s.end(ctx, "cancel "+id, id, func(t *tx, now int64) (int64, error) {
+	return s.end(ctx, "cancel", id, func(t *tx, now int64) (int64, error) {
 		return t.q.CloseRequest(context.Background(), RequestCancelled, by, &now, id)
 	})
 }
@@ -131,9 +131,9 @@ func (s *Store) Expire(ctx context.Context) (int, error) {
 }
 
 // end is the one way out of open: a compare-and-set on the request's row.
-func (s *Store) end(ctx context.Context, what, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
+func (s *Store) end(ctx context.Context, doing, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
 	if s.w == nil {
-		return PendingRow{}, fmt.Errorf("%s: %w", what, ErrReadOnly)
+		return PendingRow{}, fmt.Errorf("%s %s: %w", doing, id, ErrReadOnly)
 	}
 	now := s.now()
 	var out PendingRow
@@ -148,10 +148,10 @@ func (s *Store) end(ctx context.Context, what, id string, set func(*tx, int64) (
 		switch {
 		case ours: // a commit that reported an error has kept it
 		case p.Status != RequestOpen:
-			refused = &ConflictError{First: p}
+			refused = &ConflictError{First: p, Doing: doing}
 			return nil
 		case !p.Expires.IsZero() && !p.Expires.After(now):
-			refused = &ExpiredError{Request: p}
+			refused = &ExpiredError{Request: p, Doing: doing}
 			at := now.UnixMicro()
 			_, err := t.q.CloseRequest(context.Background(), RequestExpired, "", &at, id)
 			return err
@@ -163,11 +163,11 @@ func (s *Store) end(ctx context.Context, what, id string, set func(*tx, int64) (
 		out, err = s.requestByID(context.Background(), t.q, id)
 		return err
 	})
-	if err == nil {
-		err = refused
+	if err == nil && refused != nil {
+		return out, refused // says itself what it is about
 	}
 	if err != nil {
-		return out, fmt.Errorf("%s: %w", what, err)
+		return out, fmt.Errorf("%s %s: %w", doing, id, err)
 	}
 	return out, nil
 }

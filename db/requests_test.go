@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,12 +101,21 @@ func TestOwnersAnswer(t *testing.T) {
 	var conflict *ConflictError
 	if _, err := s.Answer(ctx, "p-ownowner", json.RawMessage(`false`), "late"); !errors.As(err, &conflict) || conflict.First.By != "owner" {
 		t.Errorf("%v", err)
+	} else {
+		at := conflict.First.Closed.Local().Format(time.DateTime)
+		if want := "answer p-ownowner: owner answered it on " + at + " with yes"; err.Error() != want {
+			t.Errorf("%q and not %q", err, want)
+		}
+	}
+	_, err := s.CancelRequest(ctx, "p-ownowner", "late")
+	if err == nil || !strings.HasPrefix(err.Error(), "cancel p-ownowner: owner answered it on ") {
+		t.Errorf("%v", err)
 	}
 
 	if _, err := s.Answer(ctx, "p-otheroth", json.RawMessage(`false`), "early"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Append(ctx, other, events(recovery.RequestAnswered{ID: "p-otheroth", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
+	_, err = s.Append(ctx, other, events(recovery.RequestAnswered{ID: "p-otheroth", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
 	if !errors.As(err, &conflict) || string(conflict.First.Answer) != "false" {
 		t.Errorf("%v", err)
 	}
@@ -157,6 +167,8 @@ func TestExpiry(t *testing.T) {
 	var late *ExpiredError
 	if _, err := s.Answer(ctx, "p-expiring", json.RawMessage(`1`), "late"); !errors.As(err, &late) || !late.Request.Expires.Equal(expires) {
 		t.Fatalf("%v", err)
+	} else if want := "answer p-expiring: it expired on " + expires.Local().Format(time.DateTime); err.Error() != want {
+		t.Errorf("%q and not %q", err, want)
 	}
 	if p, err := s.Answered(ctx, h.Run); err != nil || p == nil || p.Status != RequestExpired {
 		t.Fatalf("%+v %v", p, err)
