@@ -24,6 +24,9 @@ var (
 	// ErrReadOnly says that the state folder cannot be written.
 	ErrReadOnly = errors.New("the state folder cannot be written")
 
+	// ErrNoFiles says that the state folder may be written, and yet no file can be opened or made in it.
+	ErrNoFiles = errors.New("no file can be opened or made in the state folder")
+
 	// ErrDiskFull says that there is no room for the record, not even with the ballast given up.
 	ErrDiskFull = errors.New("the disk is full")
 

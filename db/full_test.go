@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"agent/recovery"
@@ -247,6 +249,44 @@ func TestNoRoomForBallast(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A disk that has room and no inode left is not called read-only: what is missing is said, and nothing is lost.
+func TestNoInodeLeft(t *testing.T) {
+	root := smallDisk(t, "64m,nr_inodes=40")
+	dir := filepath.Join(root, "state")
+	s, err := Open(context.Background(), dir, Options{NoBallast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := startRun(t, s, "r-noinodes")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var taken []string
+	for n := 0; err == nil && n < 100; n++ {
+		taken = append(taken, filepath.Join(root, fmt.Sprint(n)))
+		err = os.WriteFile(taken[n], nil, 0o600)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the inodes have no end: %v", err)
+	}
+	before := snapshot(t, dir)
+	_, err = Open(context.Background(), dir, Options{NoBallast: true})
+	if !errors.Is(err, ErrNoFiles) || errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "no inode") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("%v", err)
+	}
+	if after := snapshot(t, dir); !maps.Equal(before, after) {
+		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
+	}
+	for _, path := range taken[:len(taken)-1] {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := loadAll(t, openStore(t, dir), h.Run); len(got) != int(h.Seq) {
+		t.Errorf("%d facts, %d were written", len(got), h.Seq)
 	}
 }
 
