@@ -42,8 +42,7 @@ func (a *app) answerCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
 			jsonFlag(),
 		},
-		Action:        a.answer,
-		ShellComplete: a.completeRequests,
+		Action: a.answer,
 	}
 }
 

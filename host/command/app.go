@@ -52,6 +52,10 @@ func Main(args []string, std IO) int {
 	if len(args) == 3 && args[1] == RunnerCommand {
 		return runner.Main(args[2], runner.MainOptions{Hit: func(name string) { fault.Hit(fault.Point(name)) }})
 	}
+	if len(args) > 1 && args[1] == CompleteCommand {
+		(&app{IO: std}).complete(context.Background(), args[2:])
+		return exitDone
+	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	a := &app{IO: std, armed: warning}
@@ -89,24 +93,27 @@ type app struct {
 
 func (a *app) root() *cli.Command {
 	return &cli.Command{
-		Name:                            "agent",
-		Usage:                           "host AI agents that survive anything",
-		Description:                     rootHelp,
-		Version:                         Version,
-		HideVersion:                     true,
-		EnableShellCompletion:           true,
-		ConfigureShellCompletionCommand: completionCommand,
-		Suggest:                         true,
-		Reader:                          a.In,
-		Writer:                          a.Out,
-		ErrWriter:                       a.Err,
-		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
-		OnUsageError:                    func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
-		Commands:                        a.commands(),
+		Name:            "agent",
+		Usage:           "host AI agents that survive anything",
+		Description:     rootHelp,
+		Version:         Version,
+		HideVersion:     true,
+		HideHelpCommand: true,
+		Suggest:         true,
+		Reader:          a.In,
+		Writer:          a.Out,
+		ErrWriter:       a.Err,
+		ExitErrHandler:  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
+		OnUsageError:    func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
+		Commands:        a.commands(),
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.verbose},
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Bool("version") && !c.Args().Present() {
+				return a.printVersion(false)
+			}
 			if c.Args().Present() {
 				return &usageError{fmt.Errorf("there is no command %q; see agent --help", c.Args().First())}
 			}
@@ -117,6 +124,11 @@ func (a *app) root() *cli.Command {
 
 const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for, asks you when it must, and
 writes down every fact before acting on it. Kill it anywhere, by any means, and it goes on from where it was.
+
+EXAMPLE
+   agent run -f release.md
+   agent ls
+   agent resume last
 
 EXIT STATUS
    0  done                    4  interrupted: it can be resumed

@@ -24,13 +24,12 @@ EXIT STATUS
 
 func (a *app) cancelCommand() *cli.Command {
 	return &cli.Command{
-		Name:          "cancel",
-		Usage:         "end a run, or withdraw a question",
-		ArgsUsage:     "<run> | <pending-id> | last",
-		Description:   cancelHelp,
-		Flags:         []cli.Flag{jsonFlag()},
-		Action:        a.cancel,
-		ShellComplete: a.completeBoth,
+		Name:        "cancel",
+		Usage:       "end a run, or withdraw a question",
+		ArgsUsage:   "<run> | <pending-id> | last",
+		Description: cancelHelp,
+		Flags:       []cli.Flag{jsonFlag()},
+		Action:      a.cancel,
 	}
 }
 

@@ -21,13 +21,12 @@ EXIT STATUS
 
 func (a *app) checkpointsCommand() *cli.Command {
 	return &cli.Command{
-		Name:          "checkpoints",
-		Usage:         "list the checkpoints of a run",
-		ArgsUsage:     "<run> | last",
-		Description:   checkpointsHelp,
-		Flags:         []cli.Flag{jsonFlag()},
-		Action:        a.checkpoints,
-		ShellComplete: a.completeRuns(anyRun),
+		Name:        "checkpoints",
+		Usage:       "list the checkpoints of a run",
+		ArgsUsage:   "<run> | last",
+		Description: checkpointsHelp,
+		Flags:       []cli.Flag{jsonFlag()},
+		Action:      a.checkpoints,
 	}
 }
 

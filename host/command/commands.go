@@ -2,20 +2,20 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 )
 
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
 func (a *app) commands() []*cli.Command {
-	resume := a.resumeCommand()
-	resume.ShellComplete = a.completeRuns(unfinished)
 	list := []*cli.Command{
 		a.runCommand(),
 		a.lsCommand(),
 		a.showCommand(),
-		resume,
+		a.resumeCommand(),
 		a.answerCommand(),
 		a.pendingCommand(),
 		a.cancelCommand(),
@@ -23,6 +23,8 @@ func (a *app) commands() []*cli.Command {
 		a.toolsCommand(),
 		a.doctorCommand(),
 		a.versionCommand(),
+		a.completionCommand(),
+		a.helpCommand(),
 	}
 	for _, c := range list {
 		c.OnUsageError = wrongUsage // it is not inherited, and without it the error would come with the whole help
@@ -30,6 +32,37 @@ func (a *app) commands() []*cli.Command {
 	return list
 }
 
+// wrongUsage names the flag that is wrong as it is typed.
 func wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
-	return usage(fmt.Errorf("%w; see agent %s --help", err, c.Name))
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		text = "there is no flag --" + rest
+	} else if value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -"); ok {
+		name, why, _ := strings.Cut(rest, ": ")
+		if strings.HasPrefix(why, "strconv.") {
+			why = "this is not a whole number"
+		}
+		text = fmt.Sprintf("--%s %s: %s", strings.TrimLeft(name, "-"), value, why)
+	}
+	return usage(fmt.Errorf("%s; see agent %s --help", text, c.Name))
+}
+
+func (a *app) helpCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "help",
+		Usage:     "show help",
+		ArgsUsage: "[command]",
+		Action: func(ctx context.Context, c *cli.Command) error {
+			name := c.Args().First()
+			switch {
+			case c.Args().Len() > 1:
+				return &usageError{errors.New("name one command: agent help run")}
+			case name == "":
+				return cli.ShowRootCommandHelp(c.Root())
+			case c.Root().Command(name) == nil:
+				return &usageError{fmt.Errorf("there is no command %q; see agent --help", name)}
+			}
+			return cli.ShowCommandHelp(ctx, c.Root(), name)
+		},
+	}
 }

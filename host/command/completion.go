@@ -2,18 +2,15 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"io"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
-
-	"agent/db"
-	"agent/host/stream"
-	"agent/recovery"
 )
 
-const completionHelp = `Prints a script that lets a shell complete commands, flags and the ids of runs and requests.
+const completionHelp = `Prints a script that lets a shell complete commands, flags, files and the ids of runs and questions. It needs no other
+package, and what was typed is never executed.
 
 EXAMPLE
    source <(agent completion bash)
@@ -23,94 +20,83 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-// completionCommand words the command that package cli makes.
-func completionCommand(c *cli.Command) {
-	c.Hidden = false
-	c.Usage = "print a completion script for bash, zsh, fish or pwsh"
-	c.ArgsUsage = "bash | zsh | fish | pwsh"
-	c.Description = completionHelp
-}
-
-// anyRun and unfinished say which runs are worth completing.
-func anyRun(recovery.Status) bool       { return true }
-func unfinished(s recovery.Status) bool { return !s.Terminal() }
-
-// completeRuns completes the first argument with the ids of runs.
-func (a *app) completeRuns(want func(recovery.Status) bool) cli.ShellCompleteFunc {
-	return func(ctx context.Context, c *cli.Command) {
-		if flagsWanted(c) || c.Args().Len() > 0 {
-			cli.DefaultCompleteWithFlags(ctx, c)
-			return
-		}
-		a.withStore(ctx, func(s *db.Store) error {
-			rows, err := s.Runs(ctx, db.Filter{})
-			for _, r := range rows {
-				if want(r.Status) {
-					a.candidate(r.ID, string(r.Status)+", "+promptWords(r.Prompt))
-				}
-			}
-			return err
-		})
+func (a *app) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "completion",
+		Usage:       "print a completion script for bash, zsh or fish",
+		ArgsUsage:   "bash | zsh | fish",
+		Description: completionHelp,
+		Action:      a.completion,
 	}
 }
 
-// completeRequests completes the first argument with the ids of open requests and the second with the answers that fit.
-func (a *app) completeRequests(ctx context.Context, c *cli.Command) {
-	if flagsWanted(c) {
-		cli.DefaultCompleteWithFlags(ctx, c)
-		return
+func (a *app) completion(_ context.Context, c *cli.Command) error {
+	if c.Args().Len() != 1 {
+		return &usageError{errors.New("name one shell: agent completion bash, zsh or fish")}
 	}
-	a.withStore(ctx, func(s *db.Store) error {
-		rows, err := s.Pending(ctx, false)
-		for _, r := range rows {
-			switch {
-			case c.Args().Len() == 0:
-				a.candidate(r.ID, r.Request.Message)
-			case c.Args().Len() == 1 && c.Args().First() == r.ID:
-				for i, word := range r.Request.Choices {
-					hint := ""
-					if i < len(r.Request.Hints) {
-						hint = r.Request.Hints[i]
-					}
-					a.candidate(word, hint)
-				}
-			}
-		}
-		return err
-	})
-}
-
-// completeBoth completes what can be cancelled: runs that have not ended and open requests.
-func (a *app) completeBoth(ctx context.Context, c *cli.Command) {
-	a.completeRuns(unfinished)(ctx, c)
-	if !flagsWanted(c) && c.Args().Len() == 0 {
-		a.completeRequests(ctx, c)
+	script, ok := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Args().First()]
+	if !ok {
+		return &usageError{fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First())}
 	}
-}
-
-// flagsWanted says whether the word that is being typed is a flag.
-func flagsWanted(c *cli.Command) bool {
-	args := c.Args().Slice()
-	return len(args) > 0 && strings.HasPrefix(args[len(args)-1], "-")
-}
-
-// candidate prints one completion in the form that the scripts of package cli read: the word, a colon, what it is.
-func (a *app) candidate(word, about string) {
-	about = strings.Join(strings.Fields(stream.Sanitize(about)), " ")
-	fmt.Fprintf(a.Out, "%s:%s\n", word, displaywidth.TruncateString(about, 60, "…"))
-}
-
-// withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
-// that the person is typing, and every command shows it when it is run.
-func (a *app) withStore(ctx context.Context, f func(*db.Store) error) {
-	home, err := a.home()
+	_, err := io.WriteString(a.Out, script)
 	if err != nil {
-		return
+		return fmt.Errorf("write the completion script: %v", err)
 	}
-	s, err := db.OpenRead(ctx, home)
-	if err != nil {
-		return
-	}
-	_ = f(s)
-	_ = s.Close()
+	return nil
 }
+
+// The scripts hand the words to the hidden command as arguments and never evaluate them. It prints one candidate a line: the
+// word, a tab, what it is; or completeFiles or completeFolders alone, which the shell knows best.
+
+const bashCompletion = `# Completion of agent for bash.
+_agent() {
+    local word about
+    COMPREPLY=()
+    while IFS=$'\t' read -r word about; do
+        case $word in
+        :files) compopt -o default 2>/dev/null ;;
+        :folders) compopt -o dirnames 2>/dev/null ;;
+        ?*) printf -v word %q "$word" && COMPREPLY+=("$word") ;;
+        esac
+    done < <(command agent __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+}
+complete -F _agent agent
+`
+
+const zshCompletion = `#compdef agent
+# Completion of agent for zsh.
+_agent() {
+    local word about
+    local -a found
+    while IFS=$'\t' read -r word about; do
+        case $word in
+        (:files) _files; return ;;
+        (:folders) _files -/; return ;;
+        (?*) found+=("${word//:/\\:}:$about") ;;
+        esac
+    done < <(command agent __complete "${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)
+    _describe agent found
+}
+if [[ ${funcstack[1]} == _agent ]]; then
+    _agent "$@"
+else
+    compdef _agent agent
+fi
+`
+
+const fishCompletion = `# Completion of agent for fish.
+function __agent_complete
+    set -l before (commandline -opc)
+    set -l now (commandline -ct)
+    set -l found (command agent __complete $before[2..-1] "$now" 2>/dev/null </dev/null)
+    switch "$found[1]"
+        case :files
+            __fish_complete_path "$now"
+        case :folders
+            __fish_complete_directories "$now"
+        case '*'
+            printf '%s\n' $found
+    end
+end
+complete -c agent -f -a '(__agent_complete)'
+`

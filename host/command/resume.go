@@ -32,15 +32,15 @@ func (a *app) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "go on with an interrupted run",
-		ArgsUsage:   "<run> | last",
+		ArgsUsage:   "<run> | last | --all",
 		Description: resumeHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-			&cli.StringFlag{Name: "mode", Usage: "a tighter mode: plan, ask or auto"},
-			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns"},
-			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`"},
+			&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
+			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
+			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 			jsonFlag(),
 		},
 		Action: a.resume,
@@ -49,7 +49,7 @@ func (a *app) resumeCommand() *cli.Command {
 
 func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	t := host.Tighten{Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")}
-	if err := checkLimits(t.Mode, t.MaxTurns, t.Timeout); err != nil {
+	if err := checkLimits(c); err != nil {
 		return err
 	}
 	if c.Bool("all") == c.Args().Present() || c.Args().Len() > 1 {

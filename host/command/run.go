@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -36,16 +35,16 @@ func (a *app) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "carry out a prompt",
-		ArgsUsage:   `"prompt" | -`,
+		ArgsUsage:   `"prompt" | - | -f FILE`,
 		Description: runHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
 			&cli.StringFlag{Name: "dir", Usage: "work in `FOLDER` (default: the current one)"},
 			&cli.StringFlag{Name: "model", Usage: "`MODEL` to use (default: the thread's, else runbook)"},
-			&cli.StringFlag{Name: "mode", Usage: "what needs a yes: plan, ask, auto or yolo"},
+			&cli.StringFlag{Name: "mode", Usage: "`MODE`, what needs a yes: plan, ask, auto or yolo (default: the thread's, else ask)"},
 			&cli.IntFlag{Name: "max-turns", Value: 100, Usage: "ask after `N` turns whether to go on; 0 for no limit"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m"},
-			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`"},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},
+			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			jsonFlag(),
@@ -86,7 +85,7 @@ func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
 		Limits: recovery.Limits{MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")},
 		Model:  c.String("model"),
 	}
-	if err := checkLimits(req.Mode, req.Limits.MaxTurns, req.Limits.Timeout, req.Expire); err != nil {
+	if err := checkLimits(c); err != nil {
 		return req, err
 	}
 	var err error
@@ -97,7 +96,9 @@ func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
 	return req, err
 }
 
-func checkLimits(m recovery.Mode, turns int, times ...time.Duration) error {
+// checkLimits refuses a mode that there is not and limits below zero.
+func checkLimits(c *cli.Command) error {
+	m, turns := recovery.Mode(c.String("mode")), c.Int("max-turns")
 	known := m == ""
 	for _, k := range recovery.Modes() {
 		known = known || k == m
@@ -108,9 +109,9 @@ func checkLimits(m recovery.Mode, turns int, times ...time.Duration) error {
 	if turns < 0 {
 		return &usageError{fmt.Errorf("--max-turns %d: a count from 0", turns)}
 	}
-	for _, t := range times {
-		if t < 0 {
-			return &usageError{fmt.Errorf("%s: a time from 0", t)}
+	for _, name := range []string{"timeout", "expire"} {
+		if t := c.Duration(name); t < 0 {
+			return &usageError{fmt.Errorf("--%s %s: a time from 0", name, t)}
 		}
 	}
 	return nil

@@ -39,8 +39,7 @@ func (a *app) showCommand() *cli.Command {
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),
 		},
-		Action:        a.showAction,
-		ShellComplete: a.completeRuns(func(recovery.Status) bool { return true }),
+		Action: a.showAction,
 	}
 }
 

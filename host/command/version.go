@@ -16,7 +16,7 @@ EXAMPLE
    agent version --json
 
 EXIT STATUS
-   0 always`
+   0 printed, 2 wrong usage`
 
 // versionJSON is what version prints with --json. Fields are only ever added.
 type versionJSON struct {
@@ -44,11 +44,15 @@ func (a *app) version(_ context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	return a.printVersion(c.Bool("json"))
+}
+
+func (a *app) printVersion(asJSON bool) error {
 	v := versionJSON{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v.fill(info)
 	}
-	if c.Bool("json") {
+	if asJSON {
 		a.printJSON(v)
 		return nil
 	}

@@ -1,0 +1,268 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host/model/runbook"
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// CompleteCommand is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
+// typed so far follow, the one that is being typed last. They are looked at and never carried out.
+const CompleteCommand = "__complete"
+
+// What a shell completes by itself.
+const (
+	completeFiles   = ":files"
+	completeFolders = ":folders"
+)
+
+// newestCompleted is how many runs are offered beside those that have not ended.
+const newestCompleted = 50
+
+// typedLine is a command line as far as it was typed.
+type typedLine struct {
+	app     *app
+	cmd     *cli.Command // the last command that was named
+	args    []string     // its arguments before the word that is being typed
+	value   string       // the flag whose value is being typed
+	current string       // the word that is being typed
+	before  string       // what stands before it in the same word: --mode=
+	literal bool         // -- came: no flag follows
+}
+
+// complete prints what may stand where the last word is being typed.
+func (a *app) complete(ctx context.Context, words []string) {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	t := &typedLine{app: a, cmd: a.root(), current: words[len(words)-1]}
+	for _, w := range words[:len(words)-1] {
+		if !t.read(w) {
+			return // a command that there is not
+		}
+	}
+	switch name, value, joined := strings.Cut(t.current, "="); {
+	case t.value != "":
+		t.current = strings.TrimPrefix(t.current, "=") // bash makes a word of it
+		t.values(ctx)
+	case !t.literal && joined && t.takesValue(name):
+		t.before, t.current, t.value = name+"=", value, strings.TrimLeft(name, "-")
+		t.values(ctx)
+	case !t.literal && strings.HasPrefix(t.current, "-"):
+		t.flags()
+	case t.cmd.Name == "agent":
+		t.commands()
+	default:
+		t.arguments(ctx)
+	}
+}
+
+// read takes one whole word. It is false where the word names no command.
+func (t *typedLine) read(w string) bool {
+	switch {
+	case t.value != "" && w == "=": // bash makes a word of it
+	case t.value != "":
+		t.value = ""
+	case !t.literal && w == "--":
+		t.literal = true
+	case !t.literal && len(w) > 1 && w[0] == '-':
+		if t.takesValue(w) {
+			t.value = strings.TrimLeft(w, "-")
+		}
+	case t.cmd.Name == "agent":
+		sub := t.cmd.Command(w)
+		if sub == nil {
+			return false
+		}
+		t.cmd = sub
+	default:
+		t.args = append(t.args, w)
+	}
+	return true
+}
+
+// takesValue says whether a word is a flag of the command that a value follows.
+func (t *typedLine) takesValue(w string) bool {
+	name := strings.TrimLeft(w, "-")
+	for _, f := range t.cmd.Flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if ok && name != w && slices.Contains(f.Names(), name) {
+			return doc.TakesValue()
+		}
+	}
+	return false
+}
+
+func (t *typedLine) flags() {
+	for _, f := range t.cmd.Flags {
+		about := ""
+		if doc, ok := f.(cli.DocGenerationFlag); ok {
+			about = strings.ReplaceAll(doc.GetUsage(), "`", "")
+		}
+		t.offer("--"+f.Names()[0], about)
+	}
+	t.offer("--help", "show help")
+}
+
+func (t *typedLine) commands() {
+	for _, c := range t.cmd.Commands {
+		t.offer(c.Name, c.Usage)
+	}
+}
+
+// values completes the value of a flag.
+func (t *typedLine) values(ctx context.Context) {
+	switch t.value {
+	case "f", "file", "salvage":
+		fmt.Fprintln(t.app.Out, completeFiles)
+	case "dir":
+		fmt.Fprintln(t.app.Out, completeFolders)
+	case "model":
+		t.offer(runbook.Name, "carries out Markdown")
+	case "mode":
+		for _, m := range recovery.Modes() {
+			t.offer(string(m), "")
+		}
+	case "thread":
+		t.app.withStore(ctx, t.threads)
+	}
+}
+
+// arguments completes the arguments of a command.
+func (t *typedLine) arguments(ctx context.Context) {
+	first := len(t.args) == 0
+	switch t.cmd.Name {
+	case "help":
+		if first {
+			t.cmd = t.app.root()
+			t.commands()
+		}
+	case "completion":
+		if first {
+			t.offer("bash", "")
+			t.offer("zsh", "")
+			t.offer("fish", "")
+		}
+	case "show", "checkpoints", "resume", "cancel":
+		if first {
+			t.offer("last", "the newest run")
+			t.app.withStore(ctx, func(s *db.Store) error { return t.runs(ctx, s) })
+		}
+	}
+	if t.cmd.Name == "answer" || t.cmd.Name == "cancel" && first {
+		t.app.withStore(ctx, func(s *db.Store) error { return t.requests(ctx, s) })
+	}
+	if t.cmd.Name == "answer" {
+		t.app.withStore(ctx, func(s *db.Store) error { return t.calls(ctx, s) })
+	}
+}
+
+// offered are all runs that have not ended and the newest of all.
+func offered(ctx context.Context, s *db.Store) ([]db.RunRow, error) {
+	return s.Runs(ctx, db.Filter{Limit: newestCompleted})
+}
+
+// runs completes ids of runs: only such as can still go on, where the command is about going on.
+func (t *typedLine) runs(ctx context.Context, s *db.Store) error {
+	rows, err := offered(ctx, s)
+	for _, r := range rows {
+		if t.cmd.Name == "show" || t.cmd.Name == "checkpoints" || !r.Status.Terminal() {
+			t.offer(r.ID, string(r.Status)+", "+promptWords(r.Prompt))
+		}
+	}
+	return err
+}
+
+func (t *typedLine) threads(s *db.Store) error {
+	rows, err := offered(context.Background(), s)
+	seen := map[string]bool{}
+	for _, r := range rows {
+		if !seen[r.Thread] {
+			seen[r.Thread] = true
+			t.offer(r.Thread, promptWords(r.Prompt))
+		}
+	}
+	return err
+}
+
+// requests completes the ids of open questions, and the answers that fit the one that was named.
+func (t *typedLine) requests(ctx context.Context, s *db.Store) error {
+	rows, err := s.Pending(ctx, false)
+	for _, r := range rows {
+		switch {
+		case len(t.args) == 0:
+			t.offer(r.ID, r.Request.Message)
+		case len(t.args) == 1 && t.args[0] == r.ID:
+			for i, word := range r.Request.Choices {
+				hint := ""
+				if i < len(r.Request.Hints) {
+					hint = r.Request.Hints[i]
+				}
+				t.offer(word, hint)
+			}
+		}
+	}
+	return err
+}
+
+// calls completes the ids of calls whose outcome is unknown, and what can be said about one.
+func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
+	if len(t.args) > 0 {
+		if len(t.args) == 1 && strings.HasPrefix(t.args[0], "c-") {
+			t.offer(string(recovery.WordHappened), "it took place")
+			t.offer(string(recovery.WordLeave), "it stays unknown")
+		}
+		return nil
+	}
+	rows, err := offered(ctx, s)
+	for _, r := range rows {
+		if err != nil {
+			break
+		}
+		if r.Unknown == 0 {
+			continue
+		}
+		var calls []db.CallRow
+		calls, err = s.Calls(ctx, r.ID)
+		for _, c := range calls {
+			if c.Outcome == recovery.OutcomeUnknown && c.Ruled != recovery.WordHappened {
+				t.offer(c.ID, callName(c.Tool, c.Proposal.Args))
+			}
+		}
+	}
+	return err
+}
+
+// offer prints a candidate that begins as what was typed.
+func (t *typedLine) offer(word, about string) {
+	word = strings.Join(strings.Fields(stream.Sanitize(word)), " ")
+	if !strings.HasPrefix(word, t.current) {
+		return
+	}
+	about = strings.Join(strings.Fields(stream.Sanitize(about)), " ")
+	fmt.Fprintf(t.app.Out, "%s%s\t%s\n", t.before, word, displaywidth.TruncateString(about, 60, "…"))
+}
+
+// withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
+// that the person is typing, and every command shows it when it is run.
+func (a *app) withStore(ctx context.Context, f func(*db.Store) error) {
+	home, err := a.home()
+	if err != nil {
+		return
+	}
+	s, err := db.OpenRead(ctx, home)
+	if err != nil {
+		return
+	}
+	_ = f(s)
+	_ = s.Close()
+}
