@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"agent/host/model"
 	"agent/host/stream"
@@ -45,6 +46,10 @@ type streamed struct {
 	err    error
 }
 
+// forgetAfter is how long a model may think before the files of calls that are done with go meanwhile; after a quick answer
+// they go beside the next call.
+const forgetAfter = 20 * time.Millisecond
+
 // stream reads the answer in a goroutine, so that a cancel or the time limit ends it at once.
 func (d *driver) stream(ctx context.Context) (*model.Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -55,10 +60,14 @@ func (d *driver) stream(ctx context.Context) (*model.Answer, error) {
 	go func() { a, err := d.read(ctx, req, turn); got <- streamed{a, err} }()
 	limit, stop := d.deadline()
 	defer stop()
+	slow := time.NewTimer(forgetAfter)
+	defer slow.Stop()
 	for {
 		select {
 		case s := <-got:
 			return s.answer, s.err
+		case <-slow.C:
+			d.forget()
 		case <-limit:
 			d.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", d.state.Limits.Timeout))
 		case <-d.waker.C():

@@ -120,7 +120,7 @@ func (d *driver) flush(ctx context.Context) error {
 		d.reached(ctx, d.facts)
 		d.facts, d.consume = nil, nil
 	}
-	d.forget()
+	asksNext := d.state.Status == recovery.StatusRunning && len(d.flying) == 0
 	for _, l := range d.launch {
 		if l.fresh && (d.full != nil || d.h.Store.DiskFull()) {
 			d.ground(l.index)
@@ -129,6 +129,9 @@ func (d *driver) flush(ctx context.Context) error {
 		l.begin()
 	}
 	d.launch = nil
+	if !asksNext {
+		d.forget() // beside what has begun, and not before it
+	}
 	return nil
 }
 
