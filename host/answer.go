@@ -152,69 +152,6 @@ func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	return row, err
 }
 
-// Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model.
-func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
-	body, err := json.Marshal(recovery.CallRuled{
-		Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who,
-	})
-	if err != nil {
-		return fmt.Errorf("encode word on call %s: %v", c.ID, err)
-	}
-	if _, err := h.Store.PutInbox(ctx, c.Run, inboxRuling, body, h.Who); err != nil {
-		return err
-	}
-	return h.takeRulings(ctx, c.Run)
-}
-
-// takeRulings journals words on unknown calls of a run that nobody drives; a live owner takes them itself.
-func (h *Host) takeRulings(ctx context.Context, run string) error {
-	lock, err := h.lock(run)
-	var held *HeldError
-	if errors.As(err, &held) {
-		return nil // its owner was woken by the row and takes it
-	}
-	if err != nil {
-		return err
-	}
-	head, err := h.Store.Head(ctx, run)
-	if err != nil {
-		return errors.Join(err, lock.Close())
-	}
-	s, err := h.fold(ctx, run)
-	if err != nil {
-		return errors.Join(err, lock.Close())
-	}
-	d, err := h.newDriver(s, head, lock)
-	if err != nil {
-		return errors.Join(err, lock.Close())
-	}
-	rows, err := h.Store.Inbox(ctx, run)
-	for _, r := range rows {
-		if r.Kind == inboxRuling && err == nil {
-			d.consume = append(d.consume, r.ID)
-			err = d.take(ctx, r)
-		}
-	}
-	return errors.Join(err, d.flush(ctx), d.close())
-}
-
-// settleElsewhere passes a person's word on to the other run of the thread that the call belongs to. If this process ends
-// before, that call stays unknown, which is the safe side.
-func (d *driver) settleElsewhere(ctx context.Context, b recovery.CallRuled) {
-	other := b.Run
-	b.Run = ""
-	body, err := json.Marshal(b)
-	if err == nil {
-		_, err = d.h.Store.PutInbox(ctx, other, inboxRuling, body, d.h.Who)
-	}
-	if err == nil {
-		err = d.h.takeRulings(ctx, other)
-	}
-	if err != nil {
-		d.h.warn(d.state.Created.Run, "pass the word on to run %s: %v", other, err)
-	}
-}
-
 func decodeRuling(r db.InboxRow) (recovery.CallRuled, error) {
 	var b recovery.CallRuled
 	if err := json.Unmarshal(r.Body, &b); err != nil {

@@ -48,26 +48,41 @@ func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 		a, err := d.h.Ask(askCtx, d.state.Created.Run, *r)
 		typed <- reply{a, err}
 	}()
+	over, stop := untilExpiry(r, d.now())
+	defer stop()
 	for {
+		var done bool
+		var err error
 		select {
 		case got := <-typed:
 			return d.answeredHere(ctx, r, got)
+		case <-over:
+			if _, err = d.h.Store.Expire(ctx); err == nil {
+				done, err = d.takeAnswer(ctx)
+			}
 		case <-d.waker.C():
-			done, err := d.takeAnswer(ctx)
+			done, err = d.takeAnswer(ctx)
 			if err == nil && !done {
 				done, err = d.stopped(ctx)
 			}
-			if done || err != nil {
-				cancel()
-				<-typed // the terminal is restored before anything else is shown
-				return err
-			}
 		case <-ctx.Done():
+			done = true
+		}
+		if done || err != nil {
 			cancel()
-			<-typed
-			return nil
+			<-typed // the terminal is restored before anything else is shown
+			return err
 		}
 	}
+}
+
+// untilExpiry fires when the question's time is over; never without one.
+func untilExpiry(r *recovery.Request, now time.Time) (<-chan time.Time, func()) {
+	if r.Expires == nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(r.Expires.Sub(now) + time.Millisecond)
+	return t.C, func() { t.Stop() }
 }
 
 func (d *driver) stopped(ctx context.Context) (bool, error) {
@@ -88,8 +103,9 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 	}
 	_, err := d.h.Store.Answer(ctx, r.ID, got.answer, d.h.Who)
 	var conflict *db.ConflictError
-	if errors.As(err, &conflict) {
-		d.h.note(d.state.Created.Run, "%v", conflict)
+	var late *db.ExpiredError
+	if errors.As(err, &conflict) || errors.As(err, &late) {
+		d.h.note(d.state.Created.Run, "%v", err)
 	} else if err != nil {
 		return err
 	}
@@ -99,7 +115,7 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 
 // takeAnswer consumes the answer that stands in the request's row, whoever gave it.
 func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
-	row, err := d.h.Store.Answered(ctx, d.state.Created.Run)
+	row, err := d.h.Store.Answered(context.WithoutCancel(ctx), d.state.Created.Run)
 	if err != nil || row == nil {
 		return false, err
 	}

@@ -153,6 +153,9 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	if err := checkFolder(s.Created); err != nil {
 		return err
 	}
+	if err := d.h.takeThreadRulings(ctx, s.Created.Thread, s.Created.Run); err != nil {
+		return err
+	}
 	unknown, err := d.h.Store.UnknownCalls(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func (d *driver) recordAll(bodies []recovery.Body) {
 	}
 }
 
-// now is the writer's clock in the journal's precision. It never goes back behind what the journal holds.
+// now is the writer's clock in the journal's precision.
 func (d *driver) now() time.Time { return d.h.Now().UTC().Truncate(time.Microsecond) }
 
 // turnOf is the turn that a fact belongs to: a request and its answer begin the next.
@@ -110,7 +110,11 @@ func (d *driver) flush(ctx context.Context) error {
 		return d.dead
 	}
 	if len(d.facts) > 0 {
-		if err := d.commit(ctx); err != nil {
+		err := d.settleElsewhere(ctx)
+		if err == nil {
+			err = d.commit(ctx)
+		}
+		if err != nil {
 			d.dead = err
 			return err
 		}
@@ -171,7 +175,7 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 		switch b := f.Body.(type) {
 		case recovery.CallRuled:
 			if b.Run != "" {
-				d.settleElsewhere(ctx, b)
+				d.settledElsewhere(ctx, b)
 			}
 		case recovery.CallStarted:
 			fault.Hit(fault.AfterStarted)
@@ -259,7 +263,7 @@ func (d *driver) guarded(ctx context.Context) (err error) {
 func (d *driver) afterPanic(ctx context.Context, p any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	d.facts, d.launch = d.facts[:0:0], nil
+	d.facts, d.consume, d.launch, d.done = nil, nil, nil, nil
 	s, err := d.h.State(ctx, d.state.Created.Run)
 	if err != nil {
 		return err

@@ -186,6 +186,7 @@ func (d *driver) stopFor(why recovery.Stop, by, reason string) {
 // readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
 // commit that journals it.
 func (d *driver) readInbox(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // a shutdown at this moment is looked at next, and is no failure
 	rows, err := d.h.Store.Inbox(ctx, d.state.Created.Run)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -122,7 +123,7 @@ func (d *driver) settle(e ended) {
 	}
 	t, _ := d.h.Tools.Get(c.Tool) // a tool that began is there
 	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
-	if stopped && d.state.Stopping == nil && (outlives(t) || c.Effect == recovery.EffectRead) {
+	if stopped && (outlives(t) || d.state.Stopping == nil && c.Effect == recovery.EffectRead) {
 		return
 	}
 	if d.stalled(t, e) {
@@ -198,6 +199,10 @@ func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 			cancel()
 		}
 	}
+	if len(d.flying) == 0 {
+		d.giveUp(ctx, a.Calls) // nothing is under way that could come back
+		return nil
+	}
 	limit := time.NewTimer(stopPatience)
 	defer limit.Stop()
 	select {
@@ -214,20 +219,24 @@ func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 // stopPatience is how long a call is waited for after it was told to stop; a runner kills its command after two seconds.
 const stopPatience = 15 * time.Second
 
-// giveUp ends by force what does not react, and says that its outcome is unknown.
+// giveUp ends by force what does not react, and judges it by what it left, as a recovery would.
 func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
+	ctx = context.WithoutCancel(ctx)
 	for _, c := range calls {
-		var alive []string
-		if t, err := d.h.Tools.Get(c.Tool); err == nil {
-			if a, ok := t.(tools.Attacher); ok {
-				if alive, err = a.Bury(ctx, d.toolCall(c)); err != nil {
-					d.h.warn(d.state.Created.Run, "%v", err)
-				}
+		var left []string
+		if a, ok := d.tool(d.toolCall(c)).(tools.Attacher); ok {
+			var err error
+			if left, err = a.Bury(ctx, d.toolCall(c)); err != nil {
+				d.h.warn(d.state.Created.Run, "%v", err)
 			}
+			d.done = append(d.done, d.toolCall(c))
 		}
-		e := recovery.Evidence{ToolKnown: true, Process: recovery.Sighting{
-			State: recovery.ProcessLost, Alive: alive, Why: "it was told to stop and did not react",
-		}}
+		e := d.h.evidence(ctx, d.state, c, true)
+		if e.Process.State == recovery.ProcessRunning {
+			e.Process.State, e.Process.Alive = recovery.ProcessLost, left
+			e.Process.Why = "it was told to stop and did not react"
+		}
+		delete(d.flying, c.Index)
 		d.recordAll(recovery.Judge(c, nil, e).Facts(c))
 	}
 }
@@ -235,7 +244,8 @@ func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
 // binding is what a yes is bound to: the call's arguments, the folder, the mode, and the names that a command's
 // environment passes on. If one changes, the yes is void.
 func (h *Host) binding(s *recovery.State, c *recovery.Call) string {
-	b, err := json.Marshal([]any{c.Tool, c.Fingerprint, s.Created.Folder, s.Mode, h.Tools.Digest()})
+	names := tools.EnvironmentNames(os.Environ())
+	b, err := json.Marshal([]any{c.Tool, c.Fingerprint, s.Created.Folder, s.Mode, h.Tools.Digest(), names})
 	if err != nil {
 		panic(err) // strings always encode
 	}

@@ -33,7 +33,7 @@ type PlanStep struct {
 }
 
 // DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
-func (h *Host) DryRun(ctx context.Context, run string) (Plan, error) {
+func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) {
 	s, err := h.State(ctx, run)
 	if err != nil {
 		return Plan{}, err
@@ -44,23 +44,11 @@ func (h *Host) DryRun(ctx context.Context, run string) (Plan, error) {
 	if err := checkFolder(s.Created); err != nil {
 		return Plan{}, err
 	}
-	held, err := h.Held(run)
-	if err != nil {
-		return Plan{}, err
-	}
-	if held {
-		holder, _ := readHolder(h.LockPath(run)) // without it the message says "another process"
-		return Plan{}, &HeldError{Run: run, Holder: holder}
-	}
-	unknown, err := h.Store.UnknownCalls(ctx, s.Created.Thread, run)
-	if err != nil {
-		return Plan{}, err
+	if owner, held, err := h.Owner(run); err != nil || held {
+		return Plan{}, orHeld(err, run, owner)
 	}
 	notes := h.changes(s)
-	if err := imagine(s, h.claimFact(s, unknown)); err != nil {
-		return Plan{}, err
-	}
-	if err := h.imagineAnswer(ctx, s); err != nil {
+	if err := h.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err
 	}
 	p := h.planFor(ctx, s, s.Lost(), false)
@@ -86,16 +74,50 @@ func imagine(s *recovery.State, bodies ...recovery.Body) error {
 	return nil
 }
 
+// imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
+func (h *Host) imagineClaim(ctx context.Context, s *recovery.State, t Tighten) error {
+	unknown, err := h.Store.UnknownCalls(ctx, s.Created.Thread, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	claim := h.claimFact(s, unknown)
+	claim.Mode, claim.Limits = tightened(s, t)
+	if err := imagine(s, claim); err != nil {
+		return err
+	}
+	if err := h.imagineAnswer(ctx, s); err != nil {
+		return err
+	}
+	rows, err := h.Store.Inbox(ctx, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Kind == inboxCancel && s.Stopping == nil {
+			if err := imagine(s, recovery.RunStopping{Why: recovery.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // imagineAnswer folds an answer that waits for its owner.
 func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if s.Open == nil {
 		return nil
 	}
 	row, err := h.Store.Answered(ctx, s.Created.Run)
-	if err != nil || row == nil {
+	if err != nil {
 		return err
 	}
-	return imagine(s, answerFact(*row))
+	if row != nil {
+		return imagine(s, answerFact(*row))
+	}
+	if expired(s.Open, h.Now()) {
+		return imagine(s, recovery.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
+	}
+	return nil
 }
 
 // planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
@@ -201,6 +223,9 @@ func (h *Host) then(s *recovery.State) string {
 	for range 8 {
 		switch a := recovery.Next(s).(type) {
 		case recovery.Record:
+			if s.Stopping != nil {
+				return "end the run: " + s.Stopping.Reason
+			}
 			for _, f := range a.Facts {
 				if o, ok := f.(recovery.RequestOpened); ok {
 					return "ask: " + brief(o.Request.Message, 200)

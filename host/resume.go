@@ -52,6 +52,11 @@ type Mark struct {
 // Look finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
 // be proved. It takes no lock. With write false it only reports.
 func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
+	if write {
+		if err := h.expire(ctx); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := h.Store.Alive(ctx)
 	if err != nil {
 		return nil, err
@@ -78,6 +83,21 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		marks = append(marks, m)
 	}
 	return marks, nil
+}
+
+// expire closes the questions whose time is over, so that their runs can go on.
+func (h *Host) expire(ctx context.Context) error {
+	open, err := h.Store.Pending(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, p := range open {
+		if !p.Expires.IsZero() && !h.Now().Before(p.Expires) {
+			_, err := h.Store.Expire(ctx)
+			return err
+		}
+	}
+	return nil
 }
 
 // mark writes the mark, unless the run went on since it was looked at.

@@ -61,6 +61,9 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if a, ok := m.(model.Authored); ok {
 		created.Authored = a.Authored()
 	}
+	if err := h.takeThreadRulings(ctx, created.Thread, created.Run); err != nil {
+		return nil, err
+	}
 	unknown, err := h.Store.UnknownCalls(ctx, created.Thread, created.Run)
 	if err != nil {
 		return nil, err
