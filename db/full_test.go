@@ -116,7 +116,8 @@ func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 	t.Helper()
 	for range 100000 {
 		a, _ := turnFacts(n, fmt.Sprintf("c-%08d", n), "")
-		a = append(a[:1], inTurn(n, recovery.RunNoted{Text: strings.Repeat("x", 30000)})...)
+		note := recovery.RunNoted{Text: strings.Repeat("x", 30000)}
+		a = append(a[:1], inTurn(n, note, note, note, note)...)
 		next, err := s.Append(context.Background(), h, a, AppendOptions{})
 		if err == nil {
 			h, n = next, n+1

@@ -3,8 +3,11 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"agent/recovery"
@@ -26,6 +29,43 @@ func openStore(t testing.TB, dir string, change ...func(*Options)) *Store {
 		}
 	})
 	return s
+}
+
+// envRounds is by how much the tests that repeat what is left to chance repeat it more often, for a run that may take its
+// time: AGENT_DB_TEST_ROUNDS=10 go test ./db. One round more is one chance more; what a round checks is the same.
+const envRounds = "AGENT_DB_TEST_ROUNDS"
+
+func rounds(t *testing.T, n int) int {
+	t.Helper()
+	text := os.Getenv(envRounds)
+	if text == "" {
+		return n
+	}
+	times, err := strconv.Atoi(text)
+	if err != nil || times < 1 {
+		t.Fatalf("%s=%s is no number of times", envRounds, text)
+	}
+	return n * times
+}
+
+// checks has rapid draw so many examples, unless the command line says how many.
+func checks(t *testing.T, n int) {
+	t.Helper()
+	const name = "rapid.checks"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, strconv.Itoa(rounds(t, n))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := flag.Set(name, before); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func stateDir(t testing.TB) string { return filepath.Join(t.TempDir(), "state") }

@@ -93,12 +93,8 @@ func writerProcess(t *testing.T, spec string) (*exec.Cmd, *bufio.Scanner) {
 // process goes on from it.
 func TestKilledWriter(t *testing.T) {
 	dir := stateDir(t)
-	rounds := 50
-	if testing.Short() {
-		rounds = 5
-	}
 	var acked int64
-	for round := range rounds {
+	for round := range rounds(t, 12) {
 		spec := dir + ":r-killkill:100000"
 		if round%2 == 1 {
 			spec += ":after-crash"
@@ -187,7 +183,7 @@ func TestTwoProcesses(t *testing.T) {
 			if n != 2*turns {
 				t.Errorf("a process wrote %d batches and not %d", n, 2*turns)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			t.Fatal("a process is stuck")
 		}
 	}
