@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -42,7 +43,7 @@ func (a *app) answerCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
 			jsonFlag(),
 		},
-		Action: a.answer,
+		Action: a.oneObject(a.answer),
 	}
 }
 
@@ -64,6 +65,9 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	row, call, err := s.answered(ctx, id, &r)
+	if a.about = row.Run; call != nil {
+		a.about = call.Run
+	}
 	if err == nil {
 		err = s.mustWrite("answer")
 	}
@@ -153,16 +157,23 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 	if !errors.As(err, &unknown) || given {
 		return err
 	}
-	open, listErr := s.Store.Pending(ctx, false)
+	open, listErr := s.open(ctx)
 	if listErr != nil || len(open) != 1 {
 		return errors.Join(err, listErr)
 	}
 	return fmt.Errorf("%w\nif this is your answer, name the question too: agent answer %s %s", err, open[0].ID, text)
 }
 
+// open lists the requests that can still be answered.
+func (s *session) open(ctx context.Context) ([]db.PendingRow, error) {
+	rows, err := s.Store.Pending(ctx, false)
+	now := time.Now()
+	return slices.DeleteFunc(rows, func(r db.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
+}
+
 // onlyRequest is the one open request. With several, the person has to say which.
 func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
-	open, err := s.Store.Pending(ctx, false)
+	open, err := s.open(ctx)
 	switch {
 	case err != nil:
 		return db.PendingRow{}, err
@@ -184,7 +195,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 
 // newestRequest is the open request that was asked last.
 func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
-	open, err := s.Store.Pending(ctx, false)
+	open, err := s.open(ctx)
 	if err == nil && len(open) == 0 {
 		err = errors.New("answer: no question is open")
 	}

@@ -58,11 +58,12 @@ func Main(args []string, std IO) int {
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	std.Out = &watched{Writer: std.Out}
 	a := &app{IO: std, armed: warning}
 	if warning != "" {
 		fmt.Fprintf(std.Err, "agent: %s\n", warning)
 	}
-	return a.exit(a.root().Run(ctx, args))
+	return a.missed(a.exit(a.root().Run(ctx, args)))
 }
 
 // withSignals ends the context on the first signal to stop; a second one takes its default action and ends the process,
@@ -89,6 +90,9 @@ type app struct {
 	IO
 	armed   string // what is said about an armed fault point
 	verbose bool   // the log is shown on stderr
+	printed bool   // a JSON object stands on stdout
+	drove   bool   // a run was driven: the exit code is its own
+	about   string // id of the run that the command is about
 }
 
 func (a *app) root() *cli.Command {

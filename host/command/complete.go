@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
@@ -199,6 +200,7 @@ func (t *typedLine) requests(ctx context.Context, s *db.Store) error {
 	rows, err := s.Pending(ctx, false)
 	for _, r := range rows {
 		switch {
+		case !r.Expires.IsZero() && !time.Now().Before(r.Expires):
 		case len(t.args) == 0:
 			t.offer(r.ID, r.Request.Message)
 		case len(t.args) == 1 && t.args[0] == r.ID:

@@ -517,7 +517,7 @@ func TestDiskFullInTheWorkspace(t *testing.T) {
 	w.write("book.md", "- write_file out.txt\n\n```\n"+strings.Repeat("new\n", 4096)+"```\n")
 	d.fill()
 	code, out := w.say("run", "-f", "book.md")
-	w.expect(code, 1, out, "no space left on device", "out.txt", "agent run -c continue")
+	w.expect(code, 1, out, "no space left on device", "out.txt", "agent run --thread t-")
 	if got := w.read("out.txt"); got != "old\n" {
 		t.Errorf("out.txt holds %q", got)
 	}

@@ -76,22 +76,16 @@ func (a *app) exit(err error) int {
 	return exitFailed
 }
 
-// hints are the commands that mend an error.
+// hints are the commands that mend an error, each with what it does.
 func hints(err error) []string {
-	var held *host.HeldError
-	var busy *db.ThreadBusyError
-	var finished *host.FinishedError
-	switch {
-	case errors.As(err, &held):
-		return []string{"watch it:       agent show --follow " + held.Run, "take it over:   agent resume --takeover " + held.Run}
-	case errors.As(err, &busy):
-		out := []string{"go on with it:  agent resume " + busy.Run, "end it:         agent cancel " + busy.Run}
-		if busy.Pending != "" {
-			out = append([]string{"answer it:      agent answer " + busy.Pending}, out...)
+	if known := mends(err); len(known) > 0 {
+		lines := make([]string, len(known))
+		for i, m := range known {
+			lines[i] = fmt.Sprintf("%-16s%s", m.does+":", m.command)
 		}
-		return out
-	case errors.As(err, &finished):
-		return []string{"see it:         agent show " + finished.State.Created.Run}
+		return lines
+	}
+	switch {
 	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
 		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/model/runbook"
 	"agent/recovery"
 )
 
@@ -134,6 +135,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 		}
 	}
 	out := make([]runJSON, 0, len(rows))
+	later := map[string]bool{} // threads of which a newer run was listed
 	for _, row := range rows {
 		v := runView(row)
 		if m, ok := marks[row.ID]; ok {
@@ -142,7 +144,8 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 		if err := s.owned(&v); err != nil {
 			return nil, err
 		}
-		v.Next = nextFor(v)
+		v.Next = nextFor(v, !later[v.Thread], time.Now())
+		later[v.Thread] = true
 		out = append(out, v)
 	}
 	return out, nil
@@ -200,15 +203,31 @@ func runView(r db.RunRow) runJSON {
 	return v
 }
 
+// continues says whether the run is a runbook that stopped and that its thread can go on with.
+func (r runJSON) continues(newest bool) bool {
+	return newest && r.Status == recovery.StatusFailed && r.Model == runbook.Name
+}
+
+func (r runJSON) continueWith() string { return "agent run --thread " + r.Thread + " continue" }
+
+// expired says whether the open question can no longer be answered. Who drives the run closes it; else a resume does.
+func (r runJSON) expired(now time.Time) bool {
+	return r.Request != nil && r.Owner == nil && r.Request.Expires != nil && !now.Before(*r.Request.Expires)
+}
+
 // nextFor is the command that brings a run forward, or shows why it went no further.
-func nextFor(v runJSON) []string {
+func nextFor(v runJSON, newest bool, now time.Time) []string {
 	switch {
+	case v.expired(now):
+		return []string{"agent resume " + v.ID}
 	case v.Request != nil:
 		return []string{"agent answer " + v.Request.ID + choices(v.Request)}
 	case v.Cause == recovery.CauseCorrupt:
 		return []string{"agent doctor"}
 	case v.Owner != nil:
 		return []string{"agent show --follow " + v.ID}
+	case v.continues(newest):
+		return []string{v.continueWith()}
 	case v.Status == recovery.StatusFailed:
 		return []string{"agent show " + v.ID}
 	case v.Status.Terminal():
@@ -261,6 +280,8 @@ func (r runJSON) statusText() string {
 		text += " (" + string(r.Cause) + ")"
 	case r.Owner != nil:
 		text += " (" + host.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
+	case r.expired(time.Now()):
+		text += " (" + string(r.Request.Kind) + ", expired)"
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"
 	}
@@ -276,7 +297,7 @@ func (r runJSON) placeText() string {
 		return fmt.Sprintf("call %d.%d %s %s", p.Turn, p.Index, p.Tool, p.Phase)
 	}
 	if r.Status.Terminal() {
-		return fmt.Sprintf("%d turns, %d calls", r.Turns, r.Calls)
+		return count(r.Turns, "turn") + ", " + count(r.Calls, "call")
 	}
 	if r.Turns == 0 {
 		return "before turn 1"

@@ -100,8 +100,13 @@ func requestView(r db.PendingRow) requestJSON {
 	if !r.Closed.IsZero() {
 		v.Closed = &r.Closed
 	}
-	if r.Status == db.RequestOpen {
+	switch {
+	case r.Status != db.RequestOpen:
+	case r.Expires.IsZero() || time.Now().Before(r.Expires):
 		v.Next = []string{"agent answer " + r.ID + choices(&r.Request)}
+	default: // its run closes it when it goes on
+		v.Status = db.RequestExpired
+		v.Next = []string{"agent resume " + r.Run}
 	}
 	return v
 }
@@ -130,6 +135,8 @@ func (r requestJSON) text(now time.Time) string {
 	switch {
 	case r.Closed != nil:
 		fmt.Fprintf(&b, ", %s %s", r.Status, ago(now, *r.Closed))
+	case r.Expires != nil && r.Status == db.RequestExpired:
+		fmt.Fprintf(&b, ", expired on %s", r.Expires.Local().Format(time.DateTime))
 	case r.Expires != nil:
 		fmt.Fprintf(&b, ", open until %s", r.Expires.Local().Format(time.DateTime))
 	}

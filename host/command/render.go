@@ -330,6 +330,17 @@ func (r *renderer) alone(ctx context.Context) (release func(), err error) {
 	return r.mu.Unlock, nil
 }
 
+// rest takes the line of progress away until something happens again.
+func (r *renderer) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking = ""
+	for _, c := range r.calls {
+		c.since = time.Time{}
+	}
+	r.out.wipe()
+}
+
 // caughtUp waits until everything that was published so far is shown. A mark without content, which travels the same way,
 // says when.
 func (r *renderer) caughtUp(ctx context.Context) error {

@@ -42,6 +42,9 @@ func newScreen(w io.Writer, getenv func(string) string) *screen {
 
 // terminalFile is the terminal behind a writer, if there is one.
 func terminalFile(w any) (*os.File, bool) {
+	if out, ok := w.(*watched); ok {
+		w = out.Writer
+	}
 	f, ok := w.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
@@ -85,6 +88,16 @@ func (s *screen) show(text string) {
 		s.write(s.paint(dim, displaywidth.TruncateString(text, max(1, s.width()-1), "…")))
 	}
 	s.progress = text
+}
+
+// wipe takes the line of progress away with what a terminal echoed behind it, such as ^C.
+func (s *screen) wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if s.moves {
+		s.write("\r\x1b[K")
+	}
 }
 
 // clear makes room for a new line.

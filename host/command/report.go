@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -21,31 +22,35 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	if err != nil && out.Run == "" {
 		return errors.Join(err, s.close())
 	}
+	s.app.drove = true
 	s.Hub.Close()
 	s.show.wait() // activity comes before the answer
-	code := s.print(c, out)
+	s.settle()
+	code := outcomeCode(out)
+	if !c.Bool("json") {
+		s.print(out)
+	}
 	if err != nil {
 		if failed := s.app.exit(err); code != exitInterrupted {
 			code = failed
 		}
 	}
+	if c.Bool("json") {
+		s.app.printJSON(s.outcomeView(out, code))
+	}
 	return errors.Join(withCode(code), s.close())
 }
 
-// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command. It returns the
-// exit code.
-func (s *session) print(c *cli.Command, out host.Outcome) int {
+// settle waits until all that happened is shown, and takes the line of progress away.
+func (s *session) settle() {
 	// The context never ends, so neither does this without everything shown.
 	_ = s.show.caughtUp(context.Background())
-	code := outcomeCode(out)
-	words := s.lastWords(out)
-	if c.Bool("json") {
-		v := outcomeView(out, code)
-		v.LastWords = words
-		s.app.printJSON(v)
-		return code
-	}
-	a := s.app
+	s.show.rest()
+}
+
+// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command.
+func (s *session) print(out host.Outcome) {
+	a, words := s.app, s.lastWords(out)
 	switch out.Status {
 	case recovery.StatusCompleted:
 		if !s.show.spokeLast(out.Run) || !a.oneTerminal() {
@@ -57,6 +62,9 @@ func (s *session) print(c *cli.Command, out host.Outcome) int {
 			a.say(a.Err, "%s", words)
 		}
 		a.say(a.Err, "run %s failed: %s (%s)", out.Run, out.Text, tally(out))
+		if next := s.onward(out); next != "" {
+			a.say(a.Err, "go on with it:  %s", next)
+		}
 	case recovery.StatusCancelled:
 		a.say(a.Err, "run %s was cancelled: %s (%s)", out.Run, out.Text, tally(out))
 	case recovery.StatusWaiting:
@@ -66,7 +74,15 @@ func (s *session) print(c *cli.Command, out host.Outcome) int {
 	default:
 		a.say(a.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
 	}
-	return code
+}
+
+// onward is the command that goes on after a run that failed; empty where there is none.
+func (s *session) onward(out host.Outcome) string {
+	v, err := s.runNow(context.Background(), out.Run)
+	if err != nil || v.Status != recovery.StatusFailed || !v.continues(true) || len(v.Next) == 0 || v.Next[0] != v.continueWith() {
+		return "" // the run can be shown: its id stands in the line above
+	}
+	return v.Next[0]
 }
 
 // oneTerminal says whether stdout and stderr are one terminal: what is on it need not be written twice.
@@ -86,7 +102,7 @@ func (a *app) oneTerminal() bool {
 
 // tally is what a run took.
 func tally(o host.Outcome) string {
-	return fmt.Sprintf("%s, %s, %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), usageWords(&o.Usage))
+	return fmt.Sprintf("%s, %s, driven for %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), usageWords(&o.Usage))
 }
 
 // lastWords is what the model said last in a run that failed: the reason is only its first line.
@@ -172,27 +188,31 @@ type outcomeJSON struct {
 	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 }
 
-func outcomeView(o host.Outcome, code int) outcomeJSON {
+func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 	v := outcomeJSON{
 		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
 		DurationMS: o.Took.Milliseconds(), Usage: o.Usage, Request: o.Request, Next: []string{},
+		LastWords: s.lastWords(o),
 	}
 	switch {
 	case o.Request != nil:
 		v.Next = []string{"agent answer " + o.Request.ID + choices(o.Request)}
 	case code == exitInterrupted:
 		v.Next = []string{"agent resume " + o.Run}
+	default:
+		if next := s.onward(o); next != "" {
+			v.Next = []string{next}
+		}
 	}
 	return v
 }
 
 func (a *app) printJSON(v any) {
+	a.printed = true
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		fmt.Fprintf(a.Err, "agent: write JSON: %v\n", err)
-	}
+	_ = enc.Encode(v) // what cannot be written is said at the end: missed
 }
 
 // showPlan prints what is replayed before a resumed run goes on.
@@ -216,6 +236,10 @@ func (s *session) printPlan(w io.Writer, p host.Plan) {
 }
 
 func planHead(t *teller, p host.Plan) {
+	if len(p.Steps) == 0 && p.Checkpoint == "" && strings.HasPrefix(p.Then, "nothing: ") {
+		t.line(bold, "resume", p.Then)
+		return
+	}
 	from := "its beginning"
 	if p.Checkpoint != "" {
 		from = "checkpoint " + p.Checkpoint

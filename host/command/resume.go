@@ -43,12 +43,12 @@ func (a *app) resumeCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 			jsonFlag(),
 		},
-		Action: a.resume,
+		Action: a.oneObject(a.resume),
 	}
 }
 
 func (a *app) resume(ctx context.Context, c *cli.Command) error {
-	t := host.Tighten{Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")}
+	t := tighten(c)
 	if err := checkLimits(c); err != nil {
 		return err
 	}
@@ -73,6 +73,10 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
+	a.about = run
+	if err := s.looser(ctx, c, run); err != nil {
+		return errors.Join(err, s.close())
+	}
 	if c.Bool("dry-run") {
 		return errors.Join(s.dryRun(ctx, c, run), s.close())
 	}
@@ -90,29 +94,66 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, err)
 }
 
+// resumedJSON is what resume --all prints with --json: for each run an outcome or a refusal. Fields are only ever added.
+type resumedJSON struct {
+	Version  int   `json:"version"`
+	Runs     []any `json:"runs"`
+	ExitCode int   `json:"exit_code"`
+}
+
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten) error {
 	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true})
-	code := exitDone
+	v := resumedJSON{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			break
 		}
-		if row.Fruitless >= host.MaxFruitless {
-			fmt.Fprintf(s.app.Err, "agent: run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s\n",
-				row.ID, row.Fruitless, row.ID)
-			code = max(code, exitInterrupted)
-			continue
-		}
-		out, runErr := s.Resume(ctx, row.ID, t, s.showPlan)
-		if runErr != nil {
-			code = max(code, s.app.exit(runErr))
-			continue
-		}
-		code = max(code, s.print(c, out))
+		one, code := s.resumeNext(ctx, c, row, t)
+		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
 	}
-	return errors.Join(err, s.close(), withCode(code))
+	switch {
+	case err != nil:
+	case c.Bool("json"):
+		s.app.printJSON(v)
+	case len(rows) == 0:
+		s.app.say(s.app.Err, "nothing is interrupted")
+	}
+	return errors.Join(err, s.close(), withCode(v.ExitCode))
+}
+
+// resumeNext goes on with one of several runs. It returns what JSON says of it and its exit code.
+func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Tighten) (any, int) {
+	err := s.looser(ctx, c, row.ID)
+	if err == nil && row.Fruitless >= host.MaxFruitless {
+		left := fmt.Errorf("run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s",
+			row.ID, row.Fruitless, row.ID)
+		s.app.say(s.app.Err, "agent: %v", left)
+		v := refusal(left, row.ID, exitInterrupted)
+		v.Next = []string{"agent resume " + row.ID}
+		return v, exitInterrupted
+	}
+	var out host.Outcome
+	if err == nil {
+		out, err = s.Resume(ctx, row.ID, t, s.showPlan)
+	}
+	if err != nil {
+		code := s.app.exit(err)
+		return refusal(err, row.ID, code), code
+	}
+	s.app.drove = true
+	s.settle()
+	if !c.Bool("json") {
+		s.print(out)
+	}
+	return s.outcomeView(out, outcomeCode(out)), outcomeCode(out)
+}
+
+// plansJSON is what resume --all --dry-run prints with --json. Fields are only ever added.
+type plansJSON struct {
+	Version int        `json:"version"`
+	Runs    []planJSON `json:"runs"`
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
@@ -124,26 +165,50 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
 			runs = append(runs, row.ID)
 		}
 	}
+	v := plansJSON{Version: 1, Runs: []planJSON{}}
 	for _, run := range runs {
-		err = errors.Join(err, s.dryRun(ctx, c, run))
+		p, planErr := s.plan(ctx, run, tighten(c))
+		if err = errors.Join(err, planErr); planErr != nil {
+			continue
+		}
+		v.Runs = append(v.Runs, planView(p))
+		if !c.Bool("json") {
+			s.printPlan(s.app.Out, p)
+		}
+	}
+	switch {
+	case c.Bool("json"):
+		s.app.printJSON(v)
+	case len(runs) == 0:
+		s.app.say(s.app.Err, "nothing is interrupted")
 	}
 	return err
 }
 
+// tighten is what the flags ask for.
+func tighten(c *cli.Command) host.Tighten {
+	return host.Tighten{Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")}
+}
+
 func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error {
-	p, err := s.DryRun(ctx, run)
+	p, err := s.plan(ctx, run, tighten(c))
+	switch {
+	case err != nil:
+		return err
+	case c.Bool("json"):
+		s.app.printJSON(planView(p))
+	default:
+		s.printPlan(s.app.Out, p)
+	}
+	return nil
+}
+
+// plan is what a resume of the run would do: nothing, where the run has ended.
+func (s *session) plan(ctx context.Context, run string, t host.Tighten) (host.Plan, error) {
+	p, err := s.DryRun(ctx, run, t)
 	var done *host.FinishedError
 	if errors.As(err, &done) {
-		fmt.Fprintf(s.app.Out, "run %s is %s: nothing to do\n", run, done.State.Status)
-		return nil
+		return host.Plan{Run: run, Then: fmt.Sprintf("nothing: run %s is %s", run, done.State.Status)}, nil
 	}
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		s.app.printJSON(planView(p))
-		return nil
-	}
-	s.printPlan(s.app.Out, p)
-	return nil
+	return p, err
 }

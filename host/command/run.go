@@ -49,7 +49,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			jsonFlag(),
 		},
-		Action: a.run,
+		Action: a.oneObject(a.run),
 	}
 }
 
@@ -71,11 +71,6 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	out, err := s.Start(ctx, req)
-	var busy *db.ThreadBusyError
-	if errors.As(err, &busy) && c.Bool("json") {
-		// The caller learns which run has the thread, and that nothing was submitted.
-		a.printJSON(outcomeView(host.Outcome{Run: busy.Run, Thread: busy.Thread, Status: busy.Status, Reused: true}, exitFailed))
-	}
 	return s.report(c, out, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -187,7 +188,15 @@ func (s *session) runNow(ctx context.Context, run string) (runJSON, error) {
 	if err := s.owned(&v); err != nil {
 		return v, err
 	}
-	v.Next = nextFor(v)
+	newest := false
+	if v.continues(true) {
+		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
+		if err != nil {
+			return v, err
+		}
+		newest = rows[len(rows)-1].ID == v.ID
+	}
+	v.Next = nextFor(v, newest, time.Now())
 	return v, nil
 }
 

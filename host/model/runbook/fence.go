@@ -101,14 +101,19 @@ func (p *parser) shell(line int, tag, attributes, command string) {
 	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: firstCommand(command)}, line)
 }
 
-// firstCommand is the first line of a script that is no comment; its first line where all are.
+// firstCommand is the first line of a script that is no comment; its first line where all are. Where the script has more,
+// " …" follows.
 func firstCommand(script string) string {
+	more := ""
+	if strings.Contains(strings.TrimSpace(script), "\n") {
+		more = " …"
+	}
 	for line := range strings.Lines(script) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return cut(line, titleLimit)
+			return cut(line, titleLimit) + more
 		}
 	}
-	return firstLine(script, titleLimit)
+	return firstLine(script, titleLimit) + more
 }
 
 // whole joins lines that each end in a line break.

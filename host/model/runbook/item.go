@@ -31,6 +31,9 @@ type shape struct {
 	use  string          // how an item is written
 }
 
+// Written says how a list item that calls the tool is written; empty where no item can call it.
+func Written(tool string) string { return shapes[tool].use }
+
 // shapes is read only. The package's documentation lists the same.
 var shapes = map[string]shape{
 	"read_file": {need: []string{"path"}, opts: map[string]kind{"offset": asCount, "limit": asCount},
@@ -41,7 +44,7 @@ var shapes = map[string]shape{
 	"search": {need: []string{"pattern"}, may: []string{"path"},
 		opts: map[string]kind{"path": asText, "glob": asText, "ignore_case": asFlag, "max": asCount},
 		use:  "search PATTERN [PATH] [glob=GLOB] [ignore_case=true] [max=N]"},
-	toolWrite: {need: []string{"path"}, use: "write_file PATH, and the text in a fenced block right after the item"},
+	toolWrite: {need: []string{"path"}, use: "write_file PATH, and the text in a fenced block below"},
 	"edit_file": {need: []string{"path", "old", "new"}, opts: map[string]kind{"all": asFlag},
 		use: `edit_file PATH "OLD" "NEW" [all=true]`},
 	toolShell: {need: []string{"command"}, opts: map[string]kind{"shell": asShell, "timeout": asSeconds},
@@ -185,6 +188,9 @@ func item(content string) (s step, ok bool, err error) {
 		return step{}, true, fmt.Errorf("%s: %v", name, err)
 	}
 	args, err := sh.fill(words)
+	if name == toolAsk && len(words) > 1 && words[0].bare == len(words[0].text) {
+		err = errors.New("put the question in quotes")
+	}
 	if err == nil {
 		err = settle(name, args)
 	}

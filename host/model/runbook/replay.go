@@ -94,6 +94,11 @@ func (m mark) done(s step) bool {
 	return e == endDone || e == endUnknownNo && m.result.Outcome == recovery.OutcomeOK
 }
 
+// told says whether a person said that the step happened, after its outcome had been unknown.
+func (m mark) told() bool {
+	return m.result != nil && m.result.Outcome == recovery.OutcomeOK && strings.HasSuffix(m.result.Text, "\nA person says that it happened.")
+}
+
 // left says whether the step is carried out once more by continue.
 func (m mark) left(s step) bool { return !m.done(s) && m.judge(s) != endPassed }
 

@@ -31,7 +31,7 @@ type step struct {
 	tool  string
 	args  map[string]any
 	noun  string // what it is: sh block, bash block, or the tool's name
-	title string // its first line that says something
+	title string // its first line that says something; with … where a script has more
 }
 
 // titleLimit bounds a step's first line where it is shown, in characters.

@@ -112,6 +112,9 @@ func (p *progress) summary() string {
 			continue
 		}
 		line := fmt.Sprintf("  %-7s  %s", word, s.brief())
+		if p.marks[i].told() {
+			line += " (a person says so)"
+		}
 		if s.tool == toolAsk && p.marks[i].result != nil {
 			line += fmt.Sprintf(": answered %q", firstLine(p.marks[i].result.Text, titleLimit))
 		}
@@ -139,6 +142,8 @@ func (m mark) word(s step, run int) (word string, usual bool) {
 		return "unknown", false
 	case s.tool == toolConfirm && m.result.Outcome == recovery.OutcomeOK:
 		return "yes", true
+	case m.told():
+		return string(recovery.WordHappened), false
 	case m.run != run:
 		return "earlier", true
 	}
@@ -170,7 +175,7 @@ func (p *progress) stopped(e end) string {
 			fmt.Fprintf(&b, "  … and %d more\n", len(left)-listLimit)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s agent run -c continue", onward(e, s))
+	fmt.Fprintf(&b, "\n%s give this thread the prompt: continue", onward(e, s))
 	return b.String()
 }
 
@@ -191,18 +196,18 @@ func reason(e end, what string) string {
 	return "stopped: the " + what + " failed"
 }
 
-// onward introduces the command that goes on.
+// onward says what it is to go on.
 func onward(e end, s step) string {
 	switch e {
 	case endUnknownNo, endUnanswered:
-		return "To go on (you are asked first what became of it):"
+		return "To go on (you are asked first what became of it),"
 	case endNo:
-		return "To be asked once more and go on:"
+		return "To be asked once more and go on,"
 	}
 	if s.noun != s.tool {
-		return "To go on from this block:"
+		return "To go on from this block,"
 	}
-	return "To go on from this step:"
+	return "To go on from this step,"
 }
 
 // tail is the first line of a text and its end, within bounds.

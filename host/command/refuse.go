@@ -1,0 +1,108 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// refusedJSON is what run, resume and answer print with --json when they are refused. Fields are only ever added.
+type refusedJSON struct {
+	Version   int             `json:"version"`
+	RunID     string          `json:"run_id"` // empty where it is about none
+	ThreadID  string          `json:"thread_id,omitempty"`
+	Reused    bool            `json:"reused"` // another run has the thread, or drives the run
+	Submitted bool            `json:"submitted"`
+	Status    string          `json:"status"` // always refused
+	RunStatus recovery.Status `json:"run_status,omitempty"`
+	ExitCode  int             `json:"exit_code"`
+	Error     string          `json:"error"`
+	Next      []string        `json:"next"`
+}
+
+// oneObject sees to it that with --json a command prints one object also when it is refused.
+func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
+	return func(ctx context.Context, c *cli.Command) error {
+		err := f(ctx, c)
+		if err == nil || a.printed || !c.Bool("json") {
+			return err
+		}
+		code := a.exit(err)
+		a.printJSON(refusal(err, a.about, code))
+		return withCode(code)
+	}
+}
+
+// refusal is the object about an error. run is what the command was about, as far as it is known.
+func refusal(err error, run string, code int) refusedJSON {
+	v := refusedJSON{Version: 1, RunID: run, Status: "refused", ExitCode: code, Error: err.Error(), Next: []string{}}
+	for _, m := range mends(err) {
+		v.Next = append(v.Next, m.command)
+	}
+	var shown *codeError
+	var held *host.HeldError
+	var busy *db.ThreadBusyError
+	switch {
+	case errors.As(err, &busy):
+		v.RunID, v.ThreadID, v.RunStatus, v.Reused = busy.Run, busy.Thread, busy.Status, true
+	case errors.As(err, &held):
+		v.RunID, v.Reused = held.Run, true
+	case errors.As(err, &shown):
+		v.Error = "" // it stands on stderr
+	}
+	return v
+}
+
+// mend is a command that mends an error, with what it does.
+type mend struct{ does, command string }
+
+func mends(err error) []mend {
+	var held *host.HeldError
+	var busy *db.ThreadBusyError
+	var finished *host.FinishedError
+	switch {
+	case errors.As(err, &held):
+		return []mend{{"watch it", "agent show --follow " + held.Run}, {"take it over", "agent resume --takeover " + held.Run}}
+	case errors.As(err, &busy):
+		out := []mend{{"go on with it", "agent resume " + busy.Run}, {"end it", "agent cancel " + busy.Run}}
+		if busy.Pending != "" {
+			out = slices.Insert(out, 0, mend{"answer it", "agent answer " + busy.Pending})
+		}
+		return out
+	case errors.As(err, &finished):
+		return []mend{{"see it", "agent show " + finished.State.Created.Run}}
+	}
+	return nil
+}
+
+// looser refuses flags of a resume that would loosen what a run goes by.
+func (s *session) looser(ctx context.Context, c *cli.Command, run string) error {
+	if !c.IsSet("mode") && !c.IsSet("max-turns") && !c.IsSet("timeout") {
+		return nil
+	}
+	st, err := s.State(ctx, run)
+	if err != nil {
+		return err
+	}
+	mode, turns, timeout := recovery.Mode(c.String("mode")), c.Int("max-turns"), c.Duration("timeout")
+	refuse := func(flag, value, has any) error {
+		return &usageError{fmt.Errorf("resume run %s: %v %v is looser than the run's %v: a resume may only tighten", run, flag, value, has)}
+	}
+	modes, l := recovery.Modes(), st.Limits
+	switch {
+	case slices.Index(modes, mode) > slices.Index(modes, st.Mode):
+		return refuse("--mode", mode, st.Mode)
+	case c.IsSet("max-turns") && l.MaxTurns > 0 && (turns == 0 || turns > l.MaxTurns):
+		return refuse("--max-turns", turns, l.MaxTurns)
+	case c.IsSet("timeout") && l.Timeout > 0 && (timeout == 0 || timeout > l.Timeout):
+		return refuse("--timeout", timeout, l.Timeout)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// watched remembers why something could not be written. A reader that went away is no error.
+type watched struct {
+	io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil && w.err == nil && !errors.Is(err, syscall.EPIPE) {
+		w.err = err
+	}
+	return n, err
+}
+
+// missed says that what a command printed is not whole, and returns the exit code: a run that was driven keeps its own.
+func (a *app) missed(code int) int {
+	w, ok := a.Out.(*watched)
+	if !ok || w.err == nil {
+		return code
+	}
+	fmt.Fprintf(a.Err, "agent: write to stdout: %v\n", w.err)
+	if code == exitDone && !a.drove {
+		return exitFailed
+	}
+	return code
+}
