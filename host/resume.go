@@ -70,7 +70,10 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		if held {
 			continue
 		}
-		m := h.causeOf(row)
+		m, err := h.causeOf(ctx, row)
+		if err != nil {
+			return marks, err
+		}
 		if write {
 			won, err := h.mark(ctx, row, m)
 			if err != nil {
@@ -110,15 +113,20 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 	return h.Store.MarkInterrupted(ctx, head, m.Cause, m.Detail, h.Now())
 }
 
-func (h *Host) causeOf(row db.RunRow) Mark {
+func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
 	switch {
 	case row.Status == recovery.StatusWaiting:
-		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered or closed while nobody drove it"
+		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
+		p, err := h.Store.Answered(ctx, row.ID)
+		if err == nil && p != nil && p.Status != db.RequestResolved {
+			m.Detail = "its question " + map[string]string{"expired": "expired", "cancelled": "was withdrawn"}[p.Status]
+		}
+		return m, err
 	case row.Boot != "" && h.Self.Boot != "" && row.Boot != h.Self.Boot:
 		m.Cause, m.Detail = recovery.CauseReboot, "the machine was started again"
 	}
-	return m
+	return m, nil
 }
 
 // Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock.
