@@ -72,7 +72,11 @@ func Main(args []string, std IO) int {
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stops, pipes := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(stops, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(sig) { // nohup, and a shell's & without job control, mean it
+			signal.Notify(stops, sig)
+		}
+	}
 	signal.Notify(pipes, syscall.SIGPIPE)
 	go func() {
 		if s, ok := <-stops; ok {

@@ -284,12 +284,13 @@ func (t *teller) resultText(id string, r recovery.Result, shown *liveOutput) str
 	if id != "" {
 		more = ": agent show " + id
 	}
+	whole := r.Size <= int64(len(r.Content))
 	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
 	switch {
 	case content == endWords(r) || content == "[no output]":
 		return ""
 	case shown.some() && shown.lost:
-		return excerpt(content, 0, 10, more)
+		return excerptOf(content, 0, 10, more, whole)
 	case shown.some():
 		last := content[strings.LastIndexByte(content, '\n')+1:]
 		if r.Outcome == recovery.OutcomeOK || last == endWords(r) {
@@ -300,7 +301,7 @@ func (t *teller) resultText(id string, r recovery.Result, shown *liveOutput) str
 	case r.Outcome == recovery.OutcomeOK, r.Outcome == recovery.OutcomeUnknown && r.How == recovery.HowTold:
 		return "" // recovery's decision says it
 	}
-	return excerpt(content, 10, 10, more)
+	return excerptOf(content, 10, 10, more, whole)
 }
 
 // forget drops the calls of a turn that is over.

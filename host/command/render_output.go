@@ -26,6 +26,7 @@ type liveOutput struct {
 	held         int      // lines that were not shown
 	tail         []string // the last of them
 	lost         bool     // nothing came since pieces were missed
+	gapped       bool     // that was said, and no whole line came since
 }
 
 func newLiveOutput(emit func(line string)) *liveOutput {
@@ -52,6 +53,7 @@ func (w lineWriter) Write(p []byte) (int, error) {
 			return n, nil
 		}
 		w.o.endLine()
+		w.o.gapped = false
 		p = rest
 	}
 }
@@ -114,9 +116,13 @@ func (o *liveOutput) hidden() int {
 
 // gap says that pieces were missed.
 func (o *liveOutput) gap() {
+	o.lost = true
+	if o.gapped {
+		return // neighbours are one gap
+	}
 	if len(o.line) > 0 {
 		o.endLine()
 	}
 	o.emit("… some output came faster than it could be shown and is left out here")
-	o.lost = true
+	o.gapped = true
 }

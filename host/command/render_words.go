@@ -113,7 +113,7 @@ func unknownWords(id, name string, r recovery.Result) string {
 	if id == "" {
 		return text
 	}
-	return text + "\nwhen you know: agent answer " + id + " happened|leave"
+	return text + "\nwhen you know: agent answer " + id + " happened|leave (happened: settles it; leave: keeps it unknown)"
 }
 
 // duration writes a span of time for people.
@@ -160,6 +160,11 @@ func count(n int, noun string) string {
 
 // excerpt is the beginning and the end of a long text, by lines, with what is left out said. more says how to see all of it.
 func excerpt(text string, head, tail int, more string) string {
+	return excerptOf(text, head, tail, more, true)
+}
+
+// excerptOf is excerpt of a text that may itself be a part: then nobody knows how many lines are left out.
+func excerptOf(text string, head, tail int, more string, whole bool) string {
 	text = strings.TrimRight(text, "\n")
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -169,6 +174,9 @@ func excerpt(text string, head, tail int, more string) string {
 		return strings.Join(lines, "\n")
 	}
 	gap := fmt.Sprintf("… %d lines are not shown here%s", len(lines)-head-tail, more)
+	if !whole {
+		gap = "… the rest is not shown here" + more
+	}
 	out := append(append(lines[:head:head], gap), lines[len(lines)-tail:]...)
 	return strings.Join(out, "\n")
 }

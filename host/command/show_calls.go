@@ -152,7 +152,7 @@ func timeWords(row db.CallRow, d *decided) string {
 // callResult prints a part of a call's result, and how to read all of it.
 func (t *teller) callResult(row db.CallRow) {
 	t.pair("result", "")
-	t.block(excerpt(row.Result.Content, 30, 30, ""))
+	t.block(excerptOf(row.Result.Content, 30, 30, "", row.Result.Size <= int64(len(row.Result.Content))))
 	if row.Result.Outcome == recovery.OutcomeUnknown && row.Ruled != recovery.WordHappened {
 		t.line(yellow, "!", unknownWords(row.ID, callName(row.Tool, row.Proposal.Args), *row.Result))
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
+	"agent/host/model/runbook"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/runner"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
@@ -33,6 +36,7 @@ type toolJSON struct {
 	Outlives    bool            `json:"outlives_host"` // its calls go on without the host and are found again
 	Schema      json.RawMessage `json:"input_schema"`
 	Description string          `json:"description"`
+	Written     string          `json:"written_as,omitempty"` // as an item of a runbook
 }
 
 type effectJSON struct {
@@ -74,7 +78,7 @@ func (a *app) tools(_ context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	v := toolsJSON{Version: 1, Tools: []toolJSON{}, Digest: h.Tools.Digest(), Environment: tools.EnvironmentNames(os.Environ()), Sandbox: noSandbox}
+	v := toolsJSON{Version: 1, Tools: []toolJSON{}, Digest: h.Tools.Digest(), Environment: environment(), Sandbox: noSandbox}
 	for _, spec := range h.Tools.Specs() {
 		t, err := h.Tools.Get(spec.Name)
 		if err != nil {
@@ -90,9 +94,16 @@ func (a *app) tools(_ context.Context, c *cli.Command) error {
 	return nil
 }
 
+// environment names what a command finds in its environment, the mark of its call included.
+func environment() []string {
+	names := append(tools.EnvironmentNames(os.Environ()), runner.MarkName)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func toolView(t tools.Tool) toolJSON {
 	spec := t.Spec()
-	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description}
+	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name)}
 	_, v.Asks = t.(tools.Asker)
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
@@ -122,6 +133,12 @@ func (a *app) printTools(v toolsJSON) {
 		}
 	}
 	t.write(a.Out)
+	a.say(a.Out, "\nwritten in a runbook as:")
+	for _, tool := range v.Tools {
+		if tool.Written != "" {
+			a.say(a.Out, "  - %s", tool.Written)
+		}
+	}
 	a.say(a.Out, "\nsandbox:      %s", v.Sandbox)
 	a.say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
 	a.say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
