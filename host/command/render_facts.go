@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -257,13 +258,22 @@ func (t *teller) settled(run string, b recovery.CallSettled) {
 	if name == "" {
 		name = "call"
 	}
-	t.line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, resultWords(r)))
+	words := resultWords(r)
+	if name == "confirm_action" && r.Outcome == recovery.OutcomeOK && saidNo(r.Content) {
+		st, mark, words = yellow, "-", "no"
+	}
+	t.line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
 	if text := t.resultText(c.ID, r, shown); text != "" {
 		t.block(text)
 	}
 	if r.Outcome == recovery.OutcomeUnknown {
 		t.line(yellow, "!", unknownWords(c.ID, c.name(), r))
 	}
+}
+
+// saidNo reads the answer to a question that takes yes or no.
+func saidNo(answer string) bool {
+	return slices.Contains([]string{"no", "n", "false"}, strings.ToLower(strings.Trim(strings.TrimSpace(answer), `"`)))
 }
 
 func outcomeMark(o recovery.Outcome) (style, string) {
