@@ -33,7 +33,7 @@ func (a *app) showCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show a run, or watch it",
-		ArgsUsage:   "<run> | last | <call>",
+		ArgsUsage:   "<run> | last | <call> | <pending-id>",
 		Description: showHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Usage: "go on with what happens now"},
@@ -55,11 +55,13 @@ func (a *app) showAction(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return noState(err, "show "+c.Args().First())
 	}
-	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'c')
+	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'c', 'p')
 	switch {
 	case err != nil:
 	case kind == 'c':
 		err = s.showOneCall(ctx, c, id)
+	case kind == 'p':
+		err = s.showRequest(ctx, c, id)
 	case c.Bool("json"):
 		err = s.showJSON(ctx, id)
 	case c.Bool("follow"):
@@ -222,6 +224,16 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 		return nil
 	}
 	return s.printOutput(ctx, row)
+}
+
+// showRequest prints one question, with the run whose question it is.
+func (s *session) showRequest(ctx context.Context, c *cli.Command, id string) error {
+	row, err := s.Store.PendingByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.app.printPending(c, pendingJSON{Version: 1, Requests: []requestJSON{requestView(row)}})
+	return nil
 }
 
 // printOutput writes the whole output of a call. Control sequences are taken out.
