@@ -65,6 +65,10 @@ func (a *app) exit(err error) int {
 		fmt.Fprintf(a.Err, "agent: %v\n", err)
 		return exitUsage
 	}
+	var unknown *db.UnknownIDError
+	if errors.As(err, &unknown) && unknown.Text == "last" {
+		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
+	}
 	fmt.Fprintf(a.Err, "agent: %v\n", err)
 	for _, hint := range hints(err) {
 		fmt.Fprintf(a.Err, "       %s\n", hint)

@@ -85,6 +85,7 @@ type ownerJSON struct {
 type lsJSON struct {
 	Version int       `json:"version"`
 	Runs    []runJSON `json:"runs"`
+	Older   int       `json:"older"` // runs that are not listed; ls --all lists them
 }
 
 func (a *app) ls(ctx context.Context, c *cli.Command) error {
@@ -105,6 +106,7 @@ func (a *app) ls(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if v.Runs, err = s.list(ctx, f); err == nil {
+		v.Older = s.older
 		a.printRuns(c, v, nothingListed(f))
 	}
 	return errors.Join(err, s.close())
@@ -133,6 +135,10 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
 			return nil, err
 		}
+	}
+	s.older = 0
+	if len(rows) > 0 && f == (db.Filter{}) {
+		s.older = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
 	}
 	out := make([]runJSON, 0, len(rows))
 	later := map[string]bool{} // threads of which a newer run was listed
@@ -258,6 +264,9 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), promptWords(r.Prompt), next)
 	}
 	t.write(a.Out)
+	if v.Older > 0 {
+		a.say(a.Out, "%s: agent ls --all", count(v.Older, "older run"))
+	}
 }
 
 // promptWords is a prompt's beginning without what only marks it up.

@@ -45,6 +45,7 @@ type session struct {
 	show  *renderer
 	log   *logger
 	guard *ofd.File // locks/store while a full disk lets the state only be read
+	older int       // runs that the last list left out
 	lost  []string  // runs that the look found without their owner and did not mark
 }
 
