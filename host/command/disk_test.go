@@ -652,8 +652,8 @@ func TestStateThatIsRefused(t *testing.T) {
 			try(err)
 			try(os.Truncate(path, info.Size()/2))
 		}), []string{"agent.db: the database file is damaged", salvage}},
-		"no key":         {func(t *testing.T, w *world) { try(os.Remove(w.state("key"))) }, []string{"state/key: the key that belongs to the database is missing", salvage}},
-		"half a key":     {func(t *testing.T, w *world) { try(os.Truncate(w.state("key"), 16)) }, []string{"state/key: the key has 16 bytes and not 32", salvage}},
+		"no key":         {func(t *testing.T, w *world) { try(os.Remove(w.state("key"))) }, []string{"state/key: the key that belongs to the database is missing", "restore a backup of the whole folder"}},
+		"half a key":     {func(t *testing.T, w *world) { try(os.Truncate(w.state("key"), 16)) }, []string{"state/key: the key has 16 bytes and not 32", "restore a backup of the whole folder"}},
 		"an open folder": {func(t *testing.T, w *world) { try(os.Chmod(w.state(""), 0o777)) }, []string{"others may write in it", "chmod 700"}},
 		"somebody else's": {func(t *testing.T, w *world) {
 			if os.Geteuid() != 0 {
