@@ -168,12 +168,7 @@ func BenchmarkSyncs(b *testing.B) {
 				d2, r2, o2 := c.syncs(b, many)
 				database, runner, other = database+d2-d1, runner+r2-r1, other+o2-o1
 			}
-			took(b, c.command(few...))
-			before := writtenBytes(b)
-			took(b, c.command(few...))
-			short := writtenBytes(b)
-			took(b, c.command(many...))
-			b.ReportMetric(float64(writtenBytes(b)-short-(short-before))/10e3, "written-KB/turn")
+			b.ReportMetric(float64(c.written(b, many)-c.written(b, few))/10e3, "written-KB/turn")
 			b.ReportMetric(float64(database)/10/float64(b.N), "db-fsyncs/turn")
 			b.ReportMetric(float64(runner)/10/float64(b.N), "runner-fsyncs/turn")
 			b.ReportMetric(float64(other)/10/float64(b.N), "workspace-fsyncs/turn")
@@ -181,9 +176,29 @@ func BenchmarkSyncs(b *testing.B) {
 	}
 }
 
+// unwrite removes what write_file wrote: it writes nothing that is there already.
+func (c bench) unwrite(tb testing.TB) {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(c.folder, "out-*"))
+	must(tb, err)
+	for _, f := range files {
+		must(tb, os.Remove(f))
+	}
+}
+
+// written runs the binary and says how many bytes it has given the disk to write.
+func (c bench) written(tb testing.TB, args []string) int64 {
+	tb.Helper()
+	c.unwrite(tb)
+	before := writtenBytes(tb)
+	took(tb, c.command(args...))
+	return writtenBytes(tb) - before
+}
+
 // syncs runs the binary under strace and splits its fsyncs.
 func (c bench) syncs(tb testing.TB, args []string) (database, runner, other int) {
 	tb.Helper()
+	c.unwrite(tb)
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		tb.Skip("strace is not installed, so fsyncs cannot be counted here")
