@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,8 +50,19 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		binDir = dir
+		hear(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
 		return m.Run()
 	}())
+}
+
+// hear catches signals that whoever started the tests (nohup, say) made them ignore: an ignored signal stays ignored in a
+// child, a caught one does not.
+func hear(signals ...os.Signal) {
+	for _, sig := range signals {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 func build(dir string) error {
