@@ -97,7 +97,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 			return err
 		}
 	}
-	if info, err := os.Stat(path); err != nil || info.Size() != int64(len(b.data)) {
+	if s.checkBlobFile(b.hash, int64(len(b.data))) != "" {
 		temp, err := writeTemp(dir, ".new-*", bytes.NewReader(b.data))
 		if err != nil {
 			return err

@@ -1,11 +1,14 @@
 package db
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -150,8 +153,8 @@ func (s *Store) checkBlobs(ctx context.Context, r *Report) error {
 		}
 		name := hex.EncodeToString(b.Hash)
 		named[name] = true
-		if have := sizeOf(s.blobPath(b.Hash)); have != b.Size {
-			r.Problems = append(r.Problems, fmt.Sprintf("body %s has %d bytes and not %d", s.blobPath(b.Hash), have, b.Size))
+		if why := s.checkBlobFile(b.Hash, b.Size); why != "" {
+			r.Problems = append(r.Problems, why)
 		}
 	}
 	root := filepath.Join(s.dir, blobsName)
@@ -184,4 +187,25 @@ func sizeOf(path string) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// checkBlobFile reads a body's file and compares it with the hash that is its name; "" when it is whole.
+func (s *Store) checkBlobFile(hash []byte, size int64) string {
+	path := s.blobPath(hash)
+	if have := sizeOf(path); have != size {
+		return fmt.Sprintf("body %s has %d bytes and not %d", path, have, size)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Sprintf("body %s cannot be read: %v", path, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Sprintf("body %s cannot be read: %v", path, err)
+	}
+	if have := sum.Sum(nil); !bytes.Equal(have[:len(hash)], hash) {
+		return fmt.Sprintf("body %s is not what was stored: its hash is another", path)
+	}
+	return ""
 }

@@ -89,6 +89,9 @@ func skipped(reason string) Judgement {
 	}}
 }
 
+// PrintedMark is the line of a result whose outcome is unknown behind which stands what the call had printed.
+const PrintedMark = "until then it had printed:"
+
 // unknown is the last row: it may have happened, so it is never done again without a person's word.
 func unknown(c *Call, e Evidence) Judgement {
 	reason := strings.Join(doubts(c, e), "; ")
@@ -102,7 +105,7 @@ func unknown(c *Call, e Evidence) Judgement {
 		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
 	}
 	if out := e.Process.Output; out != nil {
-		r.Content += "\nuntil then it had printed:\n" + out.Content
+		r.Content += "\n" + PrintedMark + "\n" + out.Content
 		r.Full, r.Size = out.Full, out.Size
 	}
 	return Judgement{VerdictSkip, "outcome unknown: " + reason, r}

@@ -59,7 +59,24 @@ func (p *progress) question() string {
 		on = fmt.Sprintf("Go on with the next step (%s)?", p.steps[p.at+1].brief())
 	}
 	return fmt.Sprintf("The outcome of the %s at %s is unknown, it may or may not have happened: %s\n%s\n%s "+
-		"No stops here. Neither answer runs it again.", s.noun, s.where(), s.title, cause(p.marks[p.at].result.Text), on)
+		"No stops here. Neither answer runs it again.", s.noun, s.where(), s.title, cause(p.marks[p.at].result.Text)+printed(p.marks[p.at].result.Text), on)
+}
+
+// printedLines is how much of what a lost block had printed is shown with the question about it.
+const printedLines = 5
+
+// printed is the end of what a block had printed when it was lost: a person judges by it.
+func printed(text string) string {
+	_, out, ok := strings.Cut(text, "\n"+recovery.PrintedMark+"\n")
+	if !ok {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
+	lines = lines[max(0, len(lines)-printedLines):]
+	for i, l := range lines {
+		lines[i] = "    " + cut(l, causeLimit)
+	}
+	return "\nIt had printed, at the end:\n" + strings.Join(lines, "\n")
 }
 
 // causeLimit bounds what is told about an unknown outcome, in characters.
