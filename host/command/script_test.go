@@ -101,7 +101,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
