@@ -31,8 +31,7 @@ type Waker struct {
 	closed  atomic.Bool
 
 	// Only run uses what follows.
-	given time.Time        // when the last hint was given
-	rest  <-chan time.Time // fires when the next one may be given; nil when none is due
+	rest  <-chan time.Time // fires when hintGap is over; nil when it is
 	echo  <-chan time.Time // fires when the last change is to be hinted at once more; nil when it is not
 	left  []time.Duration  // of echoAfter, from the echo that is due
 }
@@ -116,17 +115,21 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 	}
 	for {
 		var lost error
+		heard := events
+		if w.rest != nil {
+			heard = nil
+		}
 		select {
 		case <-w.stop:
 			return
 		case <-tick.C:
 			w.hint()
 		case <-w.rest:
-			w.give()
+			w.rest = nil
 		case <-w.echo:
 			w.hint()
 			w.await(w.left[1:])
-		case event, ok := <-events:
+		case event, ok := <-heard:
 			lost = w.happened(event, ok)
 		case err, ok := <-errs:
 			switch {
@@ -174,20 +177,10 @@ func (w *Waker) degrade(why error) {
 	w.notice.Store(&err)
 }
 
-// hint gives a hint, at once after a quiet time and otherwise when hintGap is over.
+// hint gives a hint and begins a rest. Meanwhile notification is left where it is: the kernel keeps one event for any
+// number of writes that follow each other, and wakes nobody for them.
 func (w *Waker) hint() {
-	if w.rest != nil {
-		return // one is due
-	}
-	if wait := hintGap - time.Since(w.given); wait > 0 {
-		w.rest = time.After(wait)
-		return
-	}
-	w.give()
-}
-
-func (w *Waker) give() {
-	w.rest, w.given = nil, time.Now()
+	w.rest = time.After(hintGap)
 	select {
 	case w.hints <- struct{}{}:
 	default: // one is waiting already
