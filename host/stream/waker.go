@@ -31,9 +31,9 @@ type Waker struct {
 	closed  atomic.Bool
 
 	// Only run uses what follows.
-	rest  <-chan time.Time // fires when hintGap is over; nil when it is
-	echo  <-chan time.Time // fires when the last change is to be hinted at once more; nil when it is not
-	left  []time.Duration  // of echoAfter, from the echo that is due
+	rest <-chan time.Time // fires when hintGap is over; nil when it is
+	echo <-chan time.Time // fires when the last change is to be hinted at once more; nil when it is not
+	left []time.Duration  // of echoAfter, from the echo that is due
 }
 
 // echoAfter is how long after the last change another hint follows, each counted from the one before: what a writer
