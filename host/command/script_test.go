@@ -255,8 +255,13 @@ func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
 	eventually(ts, "the end of the runner", func() bool { return !slices.ContainsFunc(pids, living) })
 }
 
-// living says whether a process still has its files, and so its locks: its command line is gone before they are.
+// living says whether a process still has its files, and so its locks: its command line is gone before they are, and its
+// first thread may be dead before the others.
 func living(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil || len(threads) != 1 {
+		return err == nil
+	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, ok := strings.Cut(string(b), ") ")
 	return err == nil && ok && !strings.HasPrefix(rest, "Z")
