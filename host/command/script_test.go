@@ -34,6 +34,9 @@ import (
 //	fault POINT          arms a fault point for the next commands; "fault off" disarms it
 //	same FILE FILE       expects both files to be equal byte for byte
 
+// noWait is a setting of the race detector; without it nothing reads it.
+const noWait = "atexit_sleep_ms=0"
+
 // binDir holds the built binary; set by TestMain before any test.
 var binDir string
 
@@ -50,6 +53,11 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		binDir = dir
+		// A binary with the race detector waits for a second at its end, for each of hundreds of processes.
+		if err := os.Setenv("GORACE", noWait); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		hear(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
 		return m.Run()
 	}())
@@ -91,6 +99,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", noWait)
 			e.Defer(func() { endRunners(e.WorkDir) })
 			return os.MkdirAll(home, 0o755)
 		},
