@@ -102,13 +102,23 @@ func (d *disk) breakDown() {
 // repair mounts the ext4 anew, as a person would after checking it.
 func (d *disk) repair() {
 	d.t.Helper()
-	if err := unix.Unmount(d.path, 0); err != nil {
+	if err := d.unused(func() error { return unix.Unmount(d.path, 0) }); err != nil {
 		d.t.Fatalf("unmount %s: %v", d.path, err)
 	}
 	if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
 		d.t.Logf("e2fsck: %v\n%s", err, out) // it says so when it has mended something
 	}
 	d.mount()
+}
+
+// unused does it once nobody uses the disk any more: a runner ends a moment after its call.
+func (d *disk) unused(do func() error) (err error) {
+	d.t.Helper()
+	await(d.t, "the end of who uses "+d.path, func() bool {
+		err = do()
+		return !errors.Is(err, unix.EBUSY)
+	})
+	return err
 }
 
 func (d *disk) filler() string { return filepath.Join(d.path, "filler") }
@@ -149,7 +159,7 @@ func (d *disk) remount(readOnly bool) {
 	if readOnly {
 		flags |= unix.MS_RDONLY
 	}
-	if err := unix.Mount("none", d.path, "tmpfs", flags, d.options()); err != nil {
+	if err := d.unused(func() error { return unix.Mount("none", d.path, "tmpfs", flags, d.options()) }); err != nil {
 		d.t.Fatalf("remount %s: %v", d.path, err)
 	}
 }
