@@ -28,6 +28,8 @@ var kindNames = [...]recovery.Kind{
 	17: recovery.KindRequestAnswered,
 	18: recovery.KindRequestClosed,
 	19: recovery.KindTurnSettled,
+	20: recovery.KindModelFailed,
+	21: recovery.KindCompacted,
 }
 
 func numberOf(k recovery.Kind) (int64, error) {

@@ -84,6 +84,8 @@ const (
 	RequestPermission RequestKind = "permission"
 	RequestTwin       RequestKind = "twin"
 	RequestMaxTurns   RequestKind = "max_turns"
+	RequestMaxTokens  RequestKind = "max_tokens"
+	RequestMaxCost    RequestKind = "max_cost"
 )
 
 // Request is an open question of a run.
@@ -194,7 +196,8 @@ type Block struct {
 	Text   string          `json:"text,omitempty"`
 	Call   *CallBlock      `json:"call,omitempty"`
 	Result *ResultBlock    `json:"result,omitempty"`
-	Opaque json.RawMessage `json:"opaque,omitempty"` // what a provider needs back unchanged
+	Image  *Image          `json:"image,omitempty"`
+	Opaque json.RawMessage `json:"opaque,omitempty"` // what a provider needs back unchanged: {"<wire protocol>": anything}
 }
 
 // BlockKind names a kind of block.
@@ -206,6 +209,7 @@ const (
 	BlockReasoning BlockKind = "reasoning"
 	BlockCall      BlockKind = "call"
 	BlockResult    BlockKind = "result"
+	BlockImage     BlockKind = "image"
 )
 
 // CallBlock is a call inside an assistant's message.

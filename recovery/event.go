@@ -29,6 +29,8 @@ const (
 	KindRunCancelled    Kind = "run.cancelled"
 	KindModelRequested  Kind = "model.requested"
 	KindModelAnswered   Kind = "model.answered"
+	KindModelFailed     Kind = "model.failed"
+	KindCompacted       Kind = "context.compacted"
 	KindCallJudged      Kind = "call.judged"
 	KindCallStarted     Kind = "call.started"
 	KindCallSettled     Kind = "call.settled"
@@ -48,8 +50,10 @@ type Body interface{ Kind() Kind }
 
 // Limits bound a run. Zero means no limit.
 type Limits struct {
-	MaxTurns int           `json:"max_turns,omitempty"`
-	Timeout  time.Duration `json:"timeout,omitempty"` // time spent running, in nanoseconds; waiting for a person does not count
+	MaxTurns  int           `json:"max_turns,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"`    // time spent running, in nanoseconds; waiting for a person does not count
+	MaxTokens int64         `json:"max_tokens,omitempty"` // read and written, by all requests together
+	MaxCost   int64         `json:"max_cost,omitempty"`   // in millionths of a US dollar
 }
 
 // RunCreated is the first fact of every run: what was asked, where, and under which rules.
@@ -69,6 +73,7 @@ type RunCreated struct {
 	Authored  bool          `json:"authored,omitempty"`
 	Version   string        `json:"version"`
 	ToolsHash string        `json:"tools"`
+	Setup     Setup         `json:"setup,omitzero"`
 }
 
 // RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on only this epoch may write.
@@ -147,13 +152,6 @@ type RunCancelled struct {
 // ModelRequested says that the model is about to be asked for the turn's answer. Without an answer it was asked in vain.
 type ModelRequested struct{}
 
-// Usage is what an answer cost, in tokens.
-type Usage struct {
-	Input  int64 `json:"input,omitempty"`
-	Output int64 `json:"output,omitempty"`
-	Cached int64 `json:"cached,omitempty"`
-}
-
 // AnswerStop says why the model's answer ended.
 type AnswerStop string
 
@@ -162,6 +160,9 @@ const (
 	AnswerEnd    AnswerStop = "end"    // the model is done
 	AnswerCalls  AnswerStop = "calls"  // the model waits for its calls
 	AnswerFailed AnswerStop = "failed" // the model says that what was asked cannot be done
+	AnswerLength AnswerStop = "length" // it was cut at the limit of its length
+	AnswerPause  AnswerStop = "pause"  // the provider wants to be asked once more to go on
+	AnswerRefuse AnswerStop = "refuse" // the model, or the provider's content filter, will not answer
 )
 
 // ModelAnswered is one turn's answer with the calls that it asked for, in the model's order.
@@ -170,6 +171,8 @@ type ModelAnswered struct {
 	Calls  []Proposal `json:"calls,omitempty"`
 	Stop   AnswerStop `json:"stop"`
 	Usage  *Usage     `json:"usage,omitempty"`
+	Served string     `json:"served,omitempty"` // the model that answered, by the provider's own name
+	Origin string     `json:"origin,omitempty"` // the provider's id of the exchange
 }
 
 // CallJudged is recovery's decision about one call that was started and has no result.
@@ -268,6 +271,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindRunCreated, KindRunClaimed, KindRunInterrupted, KindRunNoted, KindRunStopping,
 		KindRunCompleted, KindRunFailed, KindRunCancelled, KindModelRequested, KindModelAnswered,
+		KindModelFailed, KindCompacted,
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallRuled, KindApprovalVoided,
 		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled,
 	}
@@ -305,7 +309,7 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindRunCreated: as[RunCreated], KindRunClaimed: as[RunClaimed], KindRunInterrupted: as[RunInterrupted],
 	KindRunNoted: as[RunNoted], KindRunStopping: as[RunStopping], KindRunCompleted: as[RunCompleted],
 	KindRunFailed: as[RunFailed], KindRunCancelled: as[RunCancelled], KindModelRequested: as[ModelRequested],
-	KindModelAnswered: as[ModelAnswered], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
+	KindModelAnswered: as[ModelAnswered], KindModelFailed: as[ModelFailed], KindCompacted: as[ContextCompacted], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
 	KindCallSettled: as[CallSettled], KindCallRuled: as[CallRuled], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
 	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled],

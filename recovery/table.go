@@ -57,6 +57,8 @@ var table = map[Status]map[Kind]Status{
 		KindRunCancelled:    StatusCancelled,
 		KindModelRequested:  StatusRunning,
 		KindModelAnswered:   StatusRunning,
+		KindModelFailed:     StatusRunning,
+		KindCompacted:       StatusRunning,
 		KindCallJudged:      StatusRunning,
 		KindCallStarted:     StatusRunning,
 		KindCallSettled:     StatusRunning,

@@ -133,7 +133,7 @@ CREATE TABLE pending_requests (
     opened_seq   INTEGER NOT NULL,
     consumed_seq INTEGER,
     CONSTRAINT requests_id CHECK (id LIKE 'p-_%'),
-    CONSTRAINT requests_kind CHECK (kind = 'ask_user' OR kind = 'confirm_action' OR kind = 'permission' OR kind = 'twin' OR kind = 'max_turns'),
+    CONSTRAINT requests_kind CHECK (kind = 'ask_user' OR kind = 'confirm_action' OR kind = 'permission' OR kind = 'twin' OR kind = 'max_turns' OR kind = 'max_tokens' OR kind = 'max_cost'),
     CONSTRAINT requests_status CHECK (status = 'open' OR status = 'resolved' OR status = 'cancelled' OR status = 'expired'),
     CONSTRAINT requests_answer CHECK ((answer IS NOT NULL) = (status = 'resolved')),
     CONSTRAINT requests_closed CHECK ((closed_at IS NULL) = (status = 'open')),

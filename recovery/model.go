@@ -1,0 +1,127 @@
+package recovery
+
+import "time"
+
+// Setup is what a model is asked with at every request of a run. It is recorded when the run is created, so that the
+// requests after a crash, an upgrade or an edited file are those of before.
+type Setup struct {
+	Provider     string        `json:"provider,omitempty"` // wire protocol: anthropic, responses or chat; "" for a model without one
+	BaseURL      string        `json:"base_url,omitempty"` // where it is asked, when a flag said so; else the configuration does
+	System       string        `json:"system,omitempty"`   // the whole system prompt
+	SystemName   string        `json:"system_name,omitempty"`
+	Instructions []Instruction `json:"instructions,omitempty"` // files that System quotes
+	Window       int64         `json:"window,omitempty"`       // tokens that a request and its answer may have together; 0 when not known
+	MaxOutput    int64         `json:"max_output,omitempty"`   // tokens that one answer may have; 0 leaves it to the provider
+	Effort       Effort        `json:"effort,omitempty"`
+	Price        *Price        `json:"price,omitempty"` // nil when not known
+	NoCompact    bool          `json:"no_compact,omitempty"`
+	Images       []Image       `json:"images,omitempty"` // shown to the model with the prompt
+}
+
+// Instruction is a file of a person's standing instructions, such as AGENTS.md.
+type Instruction struct {
+	Path   string `json:"path"`
+	Digest string `json:"digest"` // SHA-256 of the file, hex
+	Bytes  int64  `json:"bytes"`
+}
+
+// Image is a picture. Data is base64 in JSON.
+type Image struct {
+	Media string `json:"media"` // image/png, image/jpeg, image/gif or image/webp
+	Data  []byte `json:"data"`
+}
+
+// Effort says how long a model may think before it answers; "" leaves it to the provider.
+type Effort string
+
+// The efforts.
+const (
+	EffortNone   Effort = "none"
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+)
+
+// Efforts lists the efforts from the smallest.
+func Efforts() []Effort { return []Effort{EffortNone, EffortLow, EffortMedium, EffortHigh} }
+
+// Price is what a million tokens cost, in millionths of a US dollar.
+type Price struct {
+	Input   int64 `json:"input"`             // read afresh
+	Cached  int64 `json:"cached,omitempty"`  // read from the provider's cache
+	Written int64 `json:"written,omitempty"` // read and written to the provider's cache
+	Output  int64 `json:"output"`
+}
+
+// Usage is what requests cost, in tokens.
+type Usage struct {
+	Input     int64 `json:"input,omitempty"`     // all that the model read, from a cache or not
+	Output    int64 `json:"output,omitempty"`    // all that it wrote, reasoning included
+	Cached    int64 `json:"cached,omitempty"`    // part of Input that came from the provider's cache
+	Written   int64 `json:"written,omitempty"`   // part of Input that was written to the provider's cache
+	Reasoning int64 `json:"reasoning,omitempty"` // part of Output that was reasoning, where the provider says so
+}
+
+// Add sums up.
+func (u *Usage) Add(v Usage) {
+	u.Input += v.Input
+	u.Output += v.Output
+	u.Cached += v.Cached
+	u.Written += v.Written
+	u.Reasoning += v.Reasoning
+}
+
+// Tokens is all that was read and written.
+func (u Usage) Tokens() int64 { return u.Input + u.Output }
+
+// Cost is what the usage costs, in millionths of a US dollar, rounded up.
+func (p Price) Cost(u Usage) int64 {
+	fresh := max(0, u.Input-u.Cached-u.Written)
+	total := fresh*p.Input + u.Cached*p.Cached + u.Written*p.Written + u.Output*p.Output
+	return (total + 999_999) / 1_000_000
+}
+
+// ModelFailed says that a request to the model brought no answer.
+type ModelFailed struct {
+	Fault  Fault         `json:"fault"`
+	Detail string        `json:"detail"`           // what happened
+	Remedy string        `json:"remedy,omitempty"` // what a person can do about it
+	Tries  int           `json:"tries"`            // requests in a row that failed under this owner, this one included
+	Again  bool          `json:"again,omitempty"`  // the same request is sent again
+	Wait   time.Duration `json:"wait,omitempty"`   // until then, in nanoseconds
+	Usage  *Usage        `json:"usage,omitempty"`  // what it cost nevertheless; estimated
+}
+
+// ContextCompacted says that the model is shown a summary instead of older messages from here on. The record keeps them.
+type ContextCompacted struct {
+	Through int    `json:"through"` // the summary stands for the thread's earlier runs and for the turns up to this one; 0 for none of this run
+	Summary string `json:"summary"`
+	Before  int64  `json:"before,omitempty"` // tokens of the next request without it, estimated
+	After   int64  `json:"after,omitempty"`  // and with it
+	Usage   *Usage `json:"usage,omitempty"`  // what the summary cost
+}
+
+// Kind names the fact.
+func (ModelFailed) Kind() Kind      { return KindModelFailed }
+func (ContextCompacted) Kind() Kind { return KindCompacted }
+
+// Fault says why a request to a model brought no answer.
+type Fault string
+
+// The faults.
+const (
+	FaultRateLimit  Fault = "rate_limit" // too many requests or tokens for now
+	FaultOverloaded Fault = "overloaded" // the provider has no capacity for now
+	FaultServer     Fault = "server"     // the provider failed
+	FaultNetwork    Fault = "network"    // no connection, or it broke before the answer began
+	FaultStalled    Fault = "stalled"    // no byte came for too long
+	FaultCut        Fault = "cut"        // the answer broke off
+	FaultGarbage    Fault = "garbage"    // what came is not the provider's protocol
+	FaultTooLarge   Fault = "too_large"  // the answer is larger than what is taken
+	FaultContext    Fault = "context"    // the request is longer than the model's window
+	FaultFiltered   Fault = "filtered"   // the provider's content filter refused it
+	FaultKey        Fault = "key"        // no key, or one that is not accepted
+	FaultCredit     Fault = "credit"     // nothing left to pay with
+	FaultNoModel    Fault = "no_model"   // the provider has no such model
+	FaultRequest    Fault = "request"    // the provider refuses the request for another reason
+)
