@@ -31,7 +31,7 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 		if endsRun(a) {
 			fault.Hit(fault.BeforeTerminal)
 		}
-		d.recordAll(a.Facts)
+		d.recordNext(ctx, a.Facts)
 		return nil
 	case recovery.Done:
 		if err := d.flush(ctx); err != nil {
@@ -51,6 +51,14 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 		return d.noRoom(ctx)
 	}
 	return d.perform(ctx, action)
+}
+
+// recordNext records what follows from the journal, or first what was seen just now and lets something else follow.
+func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
+	if gone := d.h.gone(ctx, d.state, facts); gone != nil {
+		facts = []recovery.Body{gone}
+	}
+	d.recordAll(facts)
 }
 
 // startsSomething tells what a full disk forbids from what is under way and must be brought home.
@@ -246,7 +254,7 @@ func (d *driver) shutDown(ctx context.Context) error {
 		if !ok {
 			break
 		}
-		d.recordAll(r.Facts)
+		d.recordNext(ctx, r.Facts)
 	}
 	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
 		return errors.Join(d.flush(ctx), errLeave)

@@ -60,7 +60,7 @@ func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) 
 			}
 		}
 	}
-	p.Then = h.then(s)
+	p.Then = h.then(ctx, s)
 	return p, nil
 }
 
@@ -219,12 +219,15 @@ func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
 }
 
 // then says in words what follows.
-func (h *Host) then(s *recovery.State) string {
+func (h *Host) then(ctx context.Context, s *recovery.State) string {
 	for range 8 {
 		switch a := recovery.Next(s).(type) {
 		case recovery.Record:
 			if s.Stopping != nil {
 				return "end the run: " + s.Stopping.Reason
+			}
+			if gone := h.gone(ctx, s, a.Facts); gone != nil {
+				a.Facts = []recovery.Body{gone}
 			}
 			for _, f := range a.Facts {
 				if o, ok := f.(recovery.RequestOpened); ok {

@@ -9,6 +9,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/tools"
 )
 
 // Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model. It
@@ -114,6 +115,48 @@ func (h *Host) takeThreadRulings(ctx context.Context, thread, except string) err
 		}
 	}
 	return nil
+}
+
+// gone looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
+// fact that nothing of it runs any more; nil when that is not so, or cannot be told.
+func (h *Host) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
+	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
+	if !ok {
+		return nil
+	}
+	u, ok := s.MayLive(o.Request.Question)
+	if !ok {
+		return nil
+	}
+	t, err := h.Tools.Get(u.Tool)
+	a, ok := t.(tools.Attacher)
+	if err != nil || !ok {
+		return nil
+	}
+	trace, err := h.trace(ctx, s, u)
+	if err != nil || len(trace) == 0 {
+		return nil
+	}
+	if left, err := a.Living(trace); err != nil || len(left) > 0 {
+		return nil // the question says what is known: it may still be running
+	}
+	return recovery.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}
+}
+
+// trace is what was kept of an unknown call to look for it again.
+func (h *Host) trace(ctx context.Context, s *recovery.State, u recovery.Unknown) (json.RawMessage, error) {
+	if u.Run == s.Created.Run { // its result may not be durable yet
+		c, err := s.Call(u.Place)
+		if err != nil {
+			return nil, err
+		}
+		return c.Result.Data, nil
+	}
+	row, err := h.Store.Call(context.WithoutCancel(ctx), u.ID)
+	if err != nil || row.Result == nil {
+		return nil, err
+	}
+	return row.Result.Data, nil
 }
 
 // settleElsewhere puts a person's word on a call of another run into that run's inbox before the fact here is durable:

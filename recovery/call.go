@@ -138,7 +138,7 @@ type Result struct {
 	Applied Applied         `json:"applied"`
 	How     How             `json:"how,omitempty"`
 	Content string          `json:"content"`
-	Data    json.RawMessage `json:"data,omitempty"`  // facts of the tool itself: exit status, hash after
+	Data    json.RawMessage `json:"data,omitempty"`  // facts of the tool itself: exit status, hash after; with Alive, where to look for them again
 	Full    []byte          `json:"-"`               // the whole output where Content is only a part; the store keeps it as a body of its own
 	Blob    string          `json:"blob,omitempty"`  // content hash under which the store keeps Full
 	Size    int64           `json:"size,omitempty"`  // bytes of the whole output

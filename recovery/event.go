@@ -113,6 +113,7 @@ const (
 // RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.
 type RunNoted struct {
 	Text string `json:"text"`
+	Gone string `json:"gone,omitempty"` // id of a call with an unknown outcome of which nothing runs any more, as was seen since
 }
 
 // RunStopping says that the run must end before its work is done. Every call is settled before the terminal fact.

@@ -78,6 +78,26 @@ func (s *State) seen(d *Call) Unknown {
 	}
 }
 
+// MayLive returns the call that a question is about when it is said of it that it may still be running.
+func (s *State) MayLive(q Question) (Unknown, bool) {
+	u := s.unknownByID(q.About)
+	return u, q.Kind == RequestTwin && u.Alive
+}
+
+// gone takes note that nothing of a call runs any more: its outcome stays unknown, and running it once more can be offered.
+func (s *State) gone(id string) {
+	for _, c := range s.unknown {
+		if c.ID == id {
+			c.Result.Alive = nil
+		}
+	}
+	for i := range s.Inherited {
+		if s.Inherited[i].ID == id {
+			s.Inherited[i].Alive = false
+		}
+	}
+}
+
 // unknownByID finds the call that a question is about; its id alone is left when its outcome became known meanwhile.
 func (s *State) unknownByID(id string) Unknown {
 	for _, d := range s.unknown {

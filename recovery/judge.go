@@ -104,6 +104,9 @@ func unknown(c *Call, e Evidence) Judgement {
 		Outcome: OutcomeUnknown, Applied: AppliedUnknown, How: HowTold,
 		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
 	}
+	if len(r.Alive) > 0 {
+		r.Data = e.Process.Trace
+	}
 	if out := e.Process.Output; out != nil {
 		r.Content += "\n" + PrintedMark + "\n" + out.Content
 		r.Full, r.Size = out.Full, out.Size

@@ -125,6 +125,7 @@ func (s *State) apply(e Event) error {
 	case RunInterrupted:
 		s.Cause, s.Detail = b.Cause, b.Detail
 	case RunNoted:
+		s.gone(b.Gone)
 	case RunStopping:
 		if s.Stopping == nil {
 			s.Stopping = &b

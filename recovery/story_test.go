@@ -228,7 +228,7 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 	case "interrupted":
 		st.add(RunInterrupted{Cause: Cause(rest[0])})
 	case "note":
-		st.add(RunNoted{Text: text(0)})
+		st.add(RunNoted{Text: text(0), Gone: o["gone"]})
 	case "stopping":
 		st.add(RunStopping{Why: Stop(rest[0]), By: o["by"], Reason: text(1)})
 	case "request":

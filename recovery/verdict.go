@@ -1,5 +1,7 @@
 package recovery
 
+import "encoding/json"
+
 // Verdict is what recovery does with a call that was started and has no result.
 type Verdict string
 
@@ -29,10 +31,11 @@ const (
 // Sighting is what the files of a call's process say.
 type Sighting struct {
 	State  ProcessState
-	Result *Result  // with ProcessEnded
-	Alive  []string // what is left of it, as a person would name it
-	Why    string   // what was seen, in words
-	Output *Result  // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
+	Result *Result         // with ProcessEnded
+	Alive  []string        // what is left of it, as a person would name it
+	Trace  json.RawMessage // what its tool needs to look for it again when its files are gone
+	Why    string          // what was seen, in words
+	Output *Result         // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
 }
 
 // Inspection is what a look at the world says about a call's effect.

@@ -175,6 +175,9 @@ func (m *sim) claim() {
 		b.Mode = Modes()[m.pick(1+strictness(m.s.Mode), "mode")]
 	}
 	m.add(b)
+	if len(m.others) > 0 && m.pick(3, "ended since") == 1 {
+		m.add(RunNoted{Text: "nothing of it runs any more", Gone: m.others[0].ID})
+	}
 	if m.pick(8, "changed since") == 1 {
 		m.add(RunNoted{Text: "the tools of this binary differ"})
 	}

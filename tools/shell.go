@@ -162,6 +162,9 @@ func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Re
 		left, err := t.Bury(ctx, c)
 		r, _ := failed(recovery.AppliedUnknown, nil)
 		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left
+		if len(left) > 0 {
+			r.Data = data(seen.Trace())
+		}
 		r.Content = lostText(seen.Why, left, err)
 		r.Size = int64(len(r.Content))
 		return r, nil
@@ -184,19 +187,21 @@ func lostText(why string, left []string, err error) string {
 func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
 	seen, err := runner.Look(t.callFolder(c), identity(c))
 	if err != nil {
-		return recovery.Sighting{Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}}
+		return recovery.Sighting{
+			Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}, Trace: data(seen.Trace()),
+		}
 	}
 	s := recovery.Sighting{Why: seen.Why, Alive: named(seen.Survivors)}
 	switch seen.State {
 	case runner.Running:
-		s.State = recovery.ProcessRunning
+		s.State, s.Trace = recovery.ProcessRunning, data(seen.Trace())
 	case runner.Ended:
 		r := t.resultOf(c, seen.Exit, recovery.HowAdopted)
 		s.State, s.Result = recovery.ProcessEnded, &r
 	case runner.NeverStarted:
 		s.State = recovery.ProcessNever
 	case runner.Unknown:
-		s.State, s.Output = recovery.ProcessLost, t.printed(c)
+		s.State, s.Output, s.Trace = recovery.ProcessLost, t.printed(c), data(seen.Trace())
 	}
 	return s
 }
@@ -235,6 +240,16 @@ func (t shell) Bury(ctx context.Context, c Call) ([]string, error) {
 		return []string{"something that the command started"}, err
 	}
 	return named(left), err
+}
+
+// Living looks again for what could not be shown dead of a command.
+func (t shell) Living(trace json.RawMessage) ([]string, error) {
+	at, err := decode[runner.Trace](trace)
+	if err != nil {
+		return nil, fmt.Errorf("read the trace of a command: %v", err)
+	}
+	living, err := at.Living()
+	return named(living), err
 }
 
 // Stop asks the command's runner to end it and everything that it started.

@@ -28,6 +28,7 @@ import (
 //	waitrun STATUS       waits until the newest run has the status
 //	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
+//	waitpid FILE         waits until the process whose number the file holds is gone
 //	killrunner           SIGKILL to every runner of this script's state folder
 //	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
@@ -105,7 +106,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
-			"ids": cmdIDs, "count": cmdCount, "fault": cmdFault, "same": cmdSame,
+			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "fault": cmdFault, "same": cmdSame,
 		},
 	})
 }
@@ -292,6 +293,17 @@ func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pids := processes(ts.Getenv("WORK"), args[0])
 	eventually(ts, "the end of agent "+args[0], func() bool { return !slices.ContainsFunc(pids, living) })
+}
+
+func cmdWaitPid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitpid FILE")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	if err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+	eventually(ts, fmt.Sprintf("the end of process %d", pid), func() bool { return !living(pid) })
 }
 
 func signalAll(ts *testscript.TestScript, word string, sig syscall.Signal) {

@@ -28,6 +28,12 @@ func supported() error { return ErrUnsupported }
 
 func survivors(Began) ([]Process, error) { return nil, ErrUnsupported }
 
+// Trace has nothing to look for here.
+func (Sighting) Trace() Trace { return Trace{} }
+
+// Living cannot look here.
+func (Trace) Living() ([]Process, error) { return nil, ErrUnsupported }
+
 // Start starts nothing here.
 func (j *Job) Start(string, []string) error {
 	return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), ErrUnsupported)

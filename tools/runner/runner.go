@@ -137,6 +137,13 @@ type Sighting struct {
 	Why       string    // one sentence for people
 }
 
+// Trace says where to look for the processes of a call that could not be shown dead.
+type Trace struct {
+	Boot  string    `json:"boot"`            // boot id of the kernel under which they were seen
+	Began *Began    `json:"began,omitempty"` // nil if it could not be read
+	Left  []Process `json:"left,omitempty"`
+}
+
 // withDefaults fills in the limits and refuses a specification that no runner could carry out.
 func (s Spec) withDefaults() (Spec, error) {
 	if len(s.Shell) == 0 || !filepath.IsAbs(s.Shell[0]) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"agent/tools/ofd"
@@ -56,6 +57,36 @@ func survivors(b Began) ([]Process, error) {
 	}
 	members, spared, err := t.find()
 	return append(members, spared...), err
+}
+
+// Trace is what is needed to look again for the processes that were seen, when the call's folder is gone.
+func (s Sighting) Trace() Trace {
+	t := Trace{Began: s.Began, Left: s.Survivors}
+	if boot, err := bootID(); err == nil { // without it only the processes themselves can show that they are gone
+		t.Boot = boot
+	}
+	return t
+}
+
+// Living lists what is alive of a call whose trace was taken. An error means that it could not be told.
+func (t Trace) Living() ([]Process, error) {
+	if boot, err := bootID(); err == nil && t.Boot != "" && boot != t.Boot {
+		return nil, nil
+	}
+	if t.Began == nil {
+		return nil, errors.New("look for what is left of a call: no record says which processes were its")
+	}
+	living, err := survivors(*t.Began)
+	if err != nil {
+		return nil, fmt.Errorf("look for what is left of call %s: %w", t.Began.Mark(), err)
+	}
+	for _, p := range t.Left {
+		now, err := readProc(fmt.Sprint(p.Pid)) // one that cannot be read is gone
+		if err == nil && now.Start == p.Start && !now.dead && !slices.Contains(living, now.Process) {
+			living = append(living, now.Process)
+		}
+	}
+	return living, nil
 }
 
 // Sweep kills what is left of a call whose runner is gone: its session, and whatever carries its mark. It waits until they
