@@ -17,12 +17,40 @@ var errLeave = errors.New("leave the run")
 // loop asks what is next and performs it. Facts gather until an effect is due; then they are made durable first.
 func (d *driver) loop(ctx context.Context) error {
 	for {
-		if err := d.step(ctx, recovery.Next(d.state)); errors.Is(err, errLeave) {
+		err := d.step(ctx, recovery.Next(d.state))
+		var first *db.ConflictError
+		if errors.As(err, &first) {
+			err = d.readAgain(ctx)
+		}
+		switch {
+		case errors.Is(err, errLeave):
 			return d.dead // also when the last word could not be recorded
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 	}
+}
+
+// readAgain is for facts that ended a question in the moment in which somebody else did. Nothing of them was written: the
+// journal is read again, with that person's word, and what was to end the run still does.
+func (d *driver) readAgain(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	stopping := d.state.Stopping
+	s, err := d.h.State(ctx, d.state.Created.Run)
+	if err != nil {
+		return err
+	}
+	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
+		return err
+	}
+	d.state, d.dead, d.facts, d.consume, d.launch, d.done = s, nil, nil, nil, nil, nil
+	if _, err := d.takeAnswer(ctx); err != nil {
+		return err
+	}
+	if stopping != nil {
+		d.stopFor(stopping.Why, stopping.By, stopping.Reason)
+	}
+	return d.readInbox(ctx)
 }
 
 func (d *driver) step(ctx context.Context, action recovery.Action) error {

@@ -28,6 +28,7 @@ import (
 //	waitrun STATUS       waits until the newest run has the status
 //	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
+//	waitstop WORD        waits until a process agent WORD of this script is stopped, at a fault point
 //	waitpid FILE         waits until the process whose number the file holds is gone
 //	killrunner           SIGKILL to every runner of this script's state folder
 //	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
@@ -106,7 +107,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
-			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "fault": cmdFault, "same": cmdSame,
+			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 		},
 	})
 }
@@ -293,6 +294,19 @@ func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pids := processes(ts.Getenv("WORK"), args[0])
 	eventually(ts, "the end of agent "+args[0], func() bool { return !slices.ContainsFunc(pids, living) })
+}
+
+func cmdWaitStop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitstop WORD")
+	}
+	eventually(ts, "the stop of agent "+args[0], func() bool {
+		return slices.ContainsFunc(processes(ts.Getenv("WORK"), args[0]), func(pid int) bool {
+			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			_, rest, ok := strings.Cut(string(b), ") ")
+			return err == nil && ok && strings.HasPrefix(rest, "T")
+		})
+	})
 }
 
 func cmdWaitPid(ts *testscript.TestScript, neg bool, args []string) {
