@@ -34,6 +34,8 @@ func layers() []rule {
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
 		{dir: "host/model", allow: []string{"recovery", "host/model/..."},
 			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
+		{dir: "host/instruct", allow: []string{"recovery"},
+			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/stream", allow: []string{"recovery"},
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
 		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact"},
