@@ -15,6 +15,7 @@ import (
 
 const (
 	ballastSize = 16 << 20
+	ballastTemp = ".ballast-*"    // name of one that is being written
 	ballastRoom = 2 * ballastSize // free space without which no ballast is made
 )
 
@@ -86,7 +87,7 @@ func makeDir(path string) error {
 func ownNames() []string {
 	return []string{
 		fileName, fileName + "-wal", fileName + "-shm", keyName, ballastName, blobsName, "locks", "calls", "live", "log",
-		".agent-*.db*", ".agent-try-*", ".key-*", ".ballast-*",
+		".agent-*.db*", ".agent-try-*", ".key-*", ballastTemp,
 	}
 }
 
@@ -142,12 +143,28 @@ func (s *Store) makeBallast() {
 		s.notice("the disk of %s has %d MiB left, too little for the ballast of %d MiB: a full disk would stop agent at once", s.dir, free>>20, ballastSize>>20)
 		return
 	}
-	temp, err := writeTemp(s.dir, ".ballast-*", io.LimitReader(mathrand.NewChaCha8([32]byte{}), ballastSize))
+	temp, err := writeTemp(s.dir, ballastTemp, io.LimitReader(mathrand.NewChaCha8([32]byte{}), ballastSize))
 	if err == nil {
 		err = errors.Join(os.Rename(temp, path), syncDir(s.dir))
 	}
 	if err != nil {
 		s.notice("the ballast %s could not be written (%v): a full disk would stop agent at once", path, err)
+	}
+}
+
+// dropHalfBallasts removes what was written of a ballast when its process ended. Each would keep the room of a whole one.
+func (s *Store) dropHalfBallasts() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		s.notice("a ballast that was not finished could not be looked for: %v", err)
+	}
+	for _, e := range entries {
+		if ok, err := filepath.Match(ballastTemp, e.Name()); err != nil || !ok {
+			continue // the pattern is a constant that can be read
+		}
+		if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
+			s.notice("a ballast that was not finished could not be removed: %v", err)
+		}
 	}
 }
 

@@ -23,6 +23,10 @@ type Options struct {
 	// BusyWait is how long a database that other processes keep locked is waited for; 30 seconds when zero.
 	BusyWait time.Duration
 
+	// Alone is set by a caller that holds the store's lock alone while Open runs: what a process that was killed left half
+	// written is nobody's any more, and is removed.
+	Alone bool
+
 	// FirstAfterCrash is set by a caller that holds the store's lock alone after an unclean end: the write-ahead log is
 	// brought into the database and a commit is tried before Open returns.
 	FirstAfterCrash bool
@@ -216,9 +220,12 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	if s.o.FirstAfterCrash {
-		return s.w.settle()
+		err = s.w.settle()
 	}
-	return nil
+	if err == nil && s.o.Alone {
+		s.dropHalfBallasts()
+	}
+	return err
 }
 
 // abandon closes what a failed Open has opened.

@@ -132,7 +132,7 @@ func (s *session) store(ctx context.Context, home string, write bool) (*db.Store
 		return nil, err
 	}
 	s.lock = lock
-	o.FirstAfterCrash = alone && walLeft(home)
+	o.Alone, o.FirstAfterCrash = alone, alone && walLeft(home)
 	store, err := db.Open(ctx, home, o)
 	if err == nil && alone {
 		if ok, lockErr := lock.TryLockShared(); lockErr != nil || !ok {
