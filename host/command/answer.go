@@ -43,7 +43,7 @@ func (a *app) answerCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
 			jsonFlag(),
 		},
-		Action: a.oneObject(a.answer),
+		Action: a.answer,
 	}
 }
 

@@ -59,7 +59,7 @@ func Main(args []string, std IO) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	std.Out = &watched{Writer: std.Out}
-	a := &app{IO: std, armed: warning}
+	a := &app{IO: std, args: args, armed: warning}
 	if warning != "" {
 		fmt.Fprintf(std.Err, "agent: %s\n", warning)
 	}
@@ -92,11 +92,12 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 type app struct {
 	IO
-	armed   string // what is said about an armed fault point
-	verbose bool   // the log is shown on stderr
-	printed bool   // a JSON object stands on stdout
-	drove   bool   // a run was driven: the exit code is its own
-	about   string // id of the run that the command is about
+	args    []string // as they were typed, with the binary's name
+	armed   string   // what is said about an armed fault point
+	verbose bool     // the log is shown on stderr
+	printed bool     // a JSON object stands on stdout
+	drove   bool     // a run was driven: the exit code is its own
+	about   string   // id of the run that the command is about
 }
 
 func (a *app) root() *cli.Command {
@@ -112,7 +113,7 @@ func (a *app) root() *cli.Command {
 		Writer:          a.Out,
 		ErrWriter:       a.Err,
 		ExitErrHandler:  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
-		OnUsageError:    func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usage(err) },
+		OnUsageError:    a.wrongUsage,
 		Commands:        a.commands(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -27,13 +29,17 @@ func (a *app) commands() []*cli.Command {
 		a.helpCommand(),
 	}
 	for _, c := range list {
-		c.OnUsageError = wrongUsage // it is not inherited, and without it the error would come with the whole help
+		c.OnUsageError = a.wrongUsage // it is not inherited, and without it the error would come with the whole help
+		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
+			c.Action = a.oneObject(c.Action)
+		}
 	}
 	return list
 }
 
-// wrongUsage names the flag that is wrong as it is typed.
-func wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
+// wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether JSON is wanted is looked for
+// in what was typed.
+func (a *app) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		text = "there is no flag --" + rest
@@ -44,7 +50,30 @@ func wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 		}
 		text = fmt.Sprintf("--%s %s: %s", strings.TrimLeft(name, "-"), value, why)
 	}
-	return usage(fmt.Errorf("%s; see agent %s --help", text, c.Name))
+	name := "agent"
+	if c != c.Root() {
+		name += " " + c.Name
+	}
+	err = usage(fmt.Errorf("%s; see %s --help", text, name))
+	if !wantsJSON(a.args) {
+		return err
+	}
+	return a.refuse(err)
+}
+
+// wantsJSON says whether a line that could not be read asks for JSON.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		name, value, set := strings.Cut(arg, "=")
+		on, err := strconv.ParseBool(value)
+		switch {
+		case arg == "--":
+			return false
+		case name == "--json" || name == "-json":
+			return !set || on || err != nil
+		}
+	}
+	return false
 }
 
 func (a *app) helpCommand() *cli.Command {

@@ -13,7 +13,7 @@ import (
 	"agent/recovery"
 )
 
-// refusedJSON is what run, resume and answer print with --json when they are refused. Fields are only ever added.
+// refusedJSON is what every command prints with --json when it is refused. Fields are only ever added.
 type refusedJSON struct {
 	Version   int             `json:"version"`
 	RunID     string          `json:"run_id"` // empty where it is about none
@@ -34,10 +34,15 @@ func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
 		if err == nil || a.printed || !c.Bool("json") {
 			return err
 		}
-		code := a.exit(err)
-		a.printJSON(refusal(err, a.about, code))
-		return withCode(code)
+		return a.refuse(err)
 	}
+}
+
+// refuse shows an error and prints the object about it.
+func (a *app) refuse(err error) error {
+	code := a.exit(err)
+	a.printJSON(refusal(err, a.about, code))
+	return withCode(code)
 }
 
 // refusal is the object about an error. run is what the command was about, as far as it is known.

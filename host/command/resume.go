@@ -43,7 +43,7 @@ func (a *app) resumeCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 			jsonFlag(),
 		},
-		Action: a.oneObject(a.resume),
+		Action: a.resume,
 	}
 }
 

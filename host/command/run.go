@@ -49,7 +49,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			jsonFlag(),
 		},
-		Action: a.oneObject(a.run),
+		Action: a.run,
 	}
 }
 
