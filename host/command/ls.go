@@ -255,6 +255,9 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 		head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
 		most: []int{0, 0, 0, 28, 28, 32, 0},
 	}
+	if f, ok := terminalFile(a.Out); ok {
+		t.fit = terminalWidth(f)
+	}
 	now := time.Now()
 	for _, r := range v.Runs {
 		next := ""

@@ -31,13 +31,16 @@ func newScreen(w io.Writer, getenv func(string) string) *screen {
 		return s
 	}
 	s.moves, s.colour = true, getenv("NO_COLOR") == ""
-	s.width = func() int {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
-		return 80
-	}
+	s.width = func() int { return terminalWidth(f) }
 	return s
+}
+
+// terminalWidth is the width of a terminal in cells; 80 where it does not say.
+func terminalWidth(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
 }
 
 // terminalFile is the terminal behind a writer, if there is one.

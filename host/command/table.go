@@ -16,12 +16,14 @@ import (
 type table struct {
 	head []string
 	most []int // widest that a column may get, in cells of a terminal; 0 or absent: as wide as it needs
+	fit  int   // cells of the terminal; 0: no limit
 	rows [][]string
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line.
+// write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line. Where
+// the terminal is too narrow the last column gets lines of its own, and the columns before it are cut to the width.
 func (t *table) write(w io.Writer) {
 	lines := append([][]string{t.head}, t.rows...)
 	widths := make([]int, len(t.head))
@@ -33,18 +35,53 @@ func (t *table) write(w io.Writer) {
 		}
 		lines[i] = clean
 	}
+	last := len(t.head) - 1
+	below := t.fit > 0 && spread(widths) > t.fit
+	if below {
+		t.narrow(widths[:last])
+		lines[0][last] = ""
+	}
 	var b strings.Builder
 	for _, line := range lines {
 		text := ""
-		for col, cell := range line {
-			text += cell
-			if col < len(line)-1 {
-				text += strings.Repeat(" ", widths[col]-displaywidth.String(cell)+2)
-			}
+		for col, cell := range line[:last] {
+			cell = displaywidth.TruncateString(cell, widths[col], "…")
+			text += cell + strings.Repeat(" ", widths[col]-displaywidth.String(cell)+2)
 		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
+		if below && line[last] != "" {
+			text = strings.TrimRight(text, " ") + "\n    "
+		}
+		b.WriteString(strings.TrimRight(text+line[last], " ") + "\n")
 	}
 	_, _ = io.WriteString(w, b.String()) // a reader that went away stops the showing, nothing else
+}
+
+// spread is how wide columns are with the space between them.
+func spread(widths []int) int {
+	n := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}
+
+// leastColumn is what is left of a column that is cut to fit.
+const leastColumn = 8
+
+// narrow takes from the widest of the columns that may be cut until all fit.
+func (t *table) narrow(widths []int) {
+	for spread(widths) > t.fit {
+		widest := -1
+		for col, w := range widths {
+			if col < len(t.most) && t.most[col] > 0 && w > leastColumn && (widest < 0 || w > widths[widest]) {
+				widest = col
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
 }
 
 func (t *table) cell(col int, text string) string {

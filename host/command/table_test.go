@@ -22,6 +22,32 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// On a narrow terminal the next command stays whole, on a line of its own.
+func TestTableOnNarrowTerminal(t *testing.T) {
+	tab := table{head: []string{"RUN", "PROMPT", "NEXT"}, most: []int{0, 32, 0}, fit: 24}
+	tab.add("r-7k2m9qx4", "put the house in order", "agent answer p-3f9x0000 yes|no")
+	tab.add("r-00000000", "done", "")
+	for fit, want := range map[int]string{
+		24: "RUN         PROMPT\n" +
+			"r-7k2m9qx4  put the hou…\n" +
+			"    agent answer p-3f9x0000 yes|no\n" +
+			"r-00000000  done\n",
+		10: "RUN         PROMPT\n" +
+			"r-7k2m9qx4  put the…\n" +
+			"    agent answer p-3f9x0000 yes|no\n" +
+			"r-00000000  done\n",
+		66: "RUN         PROMPT                  NEXT\n" +
+			"r-7k2m9qx4  put the house in order  agent answer p-3f9x0000 yes|no\n" +
+			"r-00000000  done\n",
+	} {
+		var b strings.Builder
+		tab.fit = fit
+		if tab.write(&b); b.String() != want {
+			t.Errorf("%d cells: got\n%s\nwant\n%s", fit, b.String(), want)
+		}
+	}
+}
+
 func TestAge(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for d, want := range map[time.Duration]string{

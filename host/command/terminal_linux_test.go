@@ -237,3 +237,23 @@ func TestJSONAsksNobody(t *testing.T) {
 		t.Errorf("it asked:\n%s", s.screen())
 	}
 }
+
+// On a terminal that is too narrow for it the next command stands whole on a line of its own. // DESIGN 13
+func TestListAtNarrowTerminal(t *testing.T) {
+	t.Parallel()
+	w := newAskWorld(t)
+	if code := w.agent("", "run", "-f", "ask.md"); code != 3 {
+		t.Fatalf("exit code %d\n%s", code, w.log.String())
+	}
+	s := sit(t, w, "", "ls") // of 80 cells
+	s.exits(0)
+	for line := range strings.Lines(s.screen()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("a line of %d letters:\n%s", n, s.screen())
+		}
+	}
+	s.until(" yes|no\n")
+	if !strings.Contains(s.screen(), "\n    agent answer p-") {
+		t.Errorf("the command has no line of its own:\n%s", s.screen())
+	}
+}
