@@ -9,7 +9,7 @@ import (
 	"agent/recovery"
 )
 
-// liveText copies the model's text into the run's live file as it comes, for observers in other processes. It is an
+// liveText copies the model's text and reasoning into the run's live file as it comes, for observers in other processes. It is an
 // observer itself, so a slow disk never holds up the reader of the model's stream. Losing it loses nothing: the answer
 // is a fact. All methods work on nil.
 type liveText struct {
@@ -45,15 +45,20 @@ func (d *driver) openLive() {
 	}()
 }
 
-// take writes a piece of text, and empties the file behind the fact that the text became. Both come in order.
+// take writes a piece of an answer, and empties the file behind the fact that the answer became or that says that there is
+// none. They come in order.
 func (l *liveText) take(e stream.Event) error {
-	if e.Text != "" {
+	switch {
+	case e.Fact != nil:
+		switch e.Fact.Body.(type) {
+		case recovery.ModelAnswered, recovery.ModelFailed:
+			return l.file.Reset()
+		}
+	case e.Text != "":
 		return l.file.Text(e.Turn, e.Text)
-	}
-	if e.Fact == nil {
-		return nil
-	}
-	if _, ok := e.Fact.Body.(recovery.ModelAnswered); ok {
+	case e.Reasoning != "":
+		return l.file.Reasoning(e.Turn, e.Reasoning)
+	case e.Void:
 		return l.file.Reset()
 	}
 	return nil

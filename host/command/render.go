@@ -110,7 +110,7 @@ func (r *renderer) take(e stream.Event) {
 		r.note(e)
 	case e.Turn < 0:
 		r.release(-e.Turn)
-	case e.Turn > 0:
+	case e.Void:
 		r.restart(e)
 	}
 }

@@ -180,9 +180,7 @@ func (f *follower) facts(ctx context.Context) error {
 
 // texts shows the model's answer as it comes.
 func (f *follower) texts(ctx context.Context) {
-	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, func(turn int, text string) {
-		f.r.take(stream.Event{Run: f.run, Turn: turn, Text: text})
-	})
+	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, f.r.take)
 	if ctx.Err() == nil {
 		f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers are shown when they are whole: %v", err), Warn: true})
 	}

@@ -13,11 +13,10 @@ import (
 	"strings"
 )
 
-// FollowLive calls emit with the text of the answer that the model is giving to run, from its beginning and then as it
-// comes, until ctx is done, whose error it returns. The file need not be there yet, and may go and come again. An empty
-// text says that this turn's answer starts over and that what was emitted of it is void. Any process may follow, and
-// nothing is written. dir is that of OpenLive.
-func FollowLive(ctx context.Context, dir, run string, emit func(turn int, text string)) error {
+// FollowLive calls emit with the answer that the model is giving to run, from its beginning and then as it comes, until ctx
+// is done, whose error it returns. The file need not be there yet, and may go and come again. What is emitted is a Turn with
+// Text or Reasoning, or with Void. Any process may follow, and nothing is written. dir is that of OpenLive.
+func FollowLive(ctx context.Context, dir, run string, emit func(Event)) error {
 	path, err := livePath(dir, run)
 	if err != nil {
 		return err
@@ -27,7 +26,7 @@ func FollowLive(ctx context.Context, dir, run string, emit func(turn int, text s
 		return fmt.Errorf("follow the live file of %s: %w", run, err)
 	}
 	defer w.Close()
-	f := &follower{path: path, emit: emit}
+	f := &follower{path: path, run: run, emit: emit}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -45,10 +44,11 @@ func FollowLive(ctx context.Context, dir, run string, emit func(turn int, text s
 // follower is a position in a live file.
 type follower struct {
 	path   string
-	emit   func(turn int, text string)
+	run    string
+	emit   func(Event)
 	gen    string // what offset belongs to
 	offset int64  // of the first line not emitted yet
-	turn   int    // of the last text emitted; 0 if there was none
+	turn   int    // of the last piece emitted; 0 if there was none
 	fresh  bool   // nothing of gen was emitted yet
 }
 
@@ -103,10 +103,12 @@ func (f *follower) read() (bool, error) {
 
 func (f *follower) pass(l liveLine) {
 	if f.fresh && f.turn == l.Turn {
-		f.emit(l.Turn, "")
+		f.emit(Event{Run: f.run, Turn: l.Turn, Void: true})
 	}
 	f.fresh, f.turn = false, l.Turn
-	f.emit(l.Turn, l.Text)
+	if l.Text != "" || l.Reasoning != "" { // else it is of a kind that this binary does not know
+		f.emit(Event{Run: f.run, Turn: l.Turn, Text: l.Text, Reasoning: l.Reasoning})
+	}
 }
 
 // readGen reads which gen the file's first line belongs to; none if there is not that much of it.

@@ -98,7 +98,7 @@ func TestOverflowNamesEveryRunsCursor(t *testing.T) {
 	}
 }
 
-// STR-05, STR-08: neighbours of one turn's text and of one call's output merge, nothing else does, the order stays, and
+// STR-05, STR-08: neighbours of one turn's text, of its reasoning and of one call's output merge, nothing else does, the order stays, and
 // a character that comes in two pieces is whole.
 func TestNeighboursMerge(t *testing.T) {
 	h := NewHub()
@@ -111,6 +111,11 @@ func TestNeighboursMerge(t *testing.T) {
 		{Run: "r-2", Turn: 1, Text: "another run"},
 		{Run: "r-1", Turn: 1, Text: "a"},
 		{Run: "r-1", Turn: 2, Text: "another turn"},
+		{Run: "r-1", Turn: 2, Reasoning: "so \xc3"},
+		{Run: "r-1", Turn: 2, Reasoning: "\xaf it is"},
+		{Run: "r-1", Turn: 3, Reasoning: "a new turn"},
+		{Run: "r-1", Turn: 3, Void: true},
+		{Run: "r-1", Turn: 3, Reasoning: "anew"},
 		fact("r-1", 1),
 		fact("r-1", 2),
 		{Run: "r-1", Turn: 2, Text: "after the facts"},
@@ -133,6 +138,10 @@ func TestNeighboursMerge(t *testing.T) {
 		{Run: "r-2", Turn: 1, Text: "another run"},
 		{Run: "r-1", Turn: 1, Text: "a"},
 		{Run: "r-1", Turn: 2, Text: "another turn"},
+		{Run: "r-1", Turn: 2, Reasoning: "so \u00ef it is"},
+		{Run: "r-1", Turn: 3, Reasoning: "a new turn"},
+		{Run: "r-1", Turn: 3, Void: true},
+		{Run: "r-1", Turn: 3, Reasoning: "anew"},
 		fact("r-1", 1),
 		fact("r-1", 2),
 		{Run: "r-1", Turn: 2, Text: "after the facts"},
@@ -160,12 +169,14 @@ func TestMergingLosesNothing(t *testing.T) {
 			e := Event{Run: rapid.SampledFrom([]string{"r-1", "r-2"}).Draw(t, "run")}
 			piece := rapid.SampledFrom([]string{"a", "bc", "\xc3", "\xaf"}).Draw(t, "piece")
 			n := rapid.IntRange(1, 2).Draw(t, "n")
-			switch rapid.SampledFrom([]string{"fact", "text", "text", "output", "output", "note", "take"}).Draw(t, "kind") {
+			switch rapid.SampledFrom([]string{"fact", "text", "text", "reasoning", "reasoning", "output", "output", "note", "take"}).Draw(t, "kind") {
 			case "fact":
 				seq++
 				e = fact(e.Run, seq)
 			case "text":
 				e.Turn, e.Text = n, piece
+			case "reasoning":
+				e.Turn, e.Reasoning = n, piece
 			case "output":
 				e.Call, e.Output = &recovery.Place{Turn: n}, []byte(piece)
 			case "note":
@@ -205,6 +216,9 @@ func told(e Event) string {
 			fmt.Fprintf(&b, "<%s %v out %x>", e.Run, e.Call, c)
 		}
 	default:
+		for i := range len(e.Reasoning) {
+			fmt.Fprintf(&b, "<%s %d thought %x>", e.Run, e.Turn, e.Reasoning[i])
+		}
 		for i := range len(e.Text) {
 			fmt.Fprintf(&b, "<%s %d text %x>", e.Run, e.Turn, e.Text[i])
 		}

@@ -15,11 +15,13 @@ import (
 )
 
 // liveLine is one line of a live file. Gen comes first and has a fixed width: it names what was written since the file
-// was last emptied, and so tells a follower that its position belongs to something that is gone.
+// was last emptied, and so tells a follower that its position belongs to something that is gone. A line holds text or
+// reasoning; a binary that knows no reasoning passes over it.
 type liveLine struct {
-	Gen  string `json:"gen"`
-	Turn int    `json:"turn"`
-	Text string `json:"text"`
+	Gen       string `json:"gen"`
+	Turn      int    `json:"turn"`
+	Text      string `json:"text"`
+	Reasoning string `json:"reasoning,omitempty"`
 }
 
 const (
@@ -39,7 +41,8 @@ type Live struct {
 	size int64
 	torn bool // a line could be neither finished nor taken back
 	turn int
-	held []byte // first bytes of a character of turn whose rest has not come
+	mind bool   // what came last of turn is reasoning
+	held []byte // its last bytes, which begin a character whose rest has not come
 }
 
 // OpenLive starts the live file of run in dir, which is made if need be. What a former owner left there is dropped: the
@@ -65,17 +68,22 @@ func OpenLive(dir, run string) (*Live, error) {
 
 // Text appends a piece of the given turn's answer. A character whose bytes come in several pieces is written when it is
 // whole. After an error the file stays readable; the piece is lost to observers of other processes and to nobody else.
-func (l *Live) Text(turn int, s string) error {
+func (l *Live) Text(turn int, s string) error { return l.add(turn, s, false) }
+
+// Reasoning appends a piece of what the model thinks on its way to the given turn's answer, as Text does.
+func (l *Live) Reasoning(turn int, s string) error { return l.add(turn, s, true) }
+
+func (l *Live) add(turn int, s string, mind bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return fmt.Errorf("write live text of turn %d: %w", turn, os.ErrClosed)
 	}
-	if turn != l.turn {
+	if turn != l.turn || mind != l.mind {
 		if err := l.flush(); err != nil {
 			return err
 		}
-		l.turn = turn
+		l.turn, l.mind = turn, mind
 	}
 	text := append(l.held, s...)
 	whole := len(text) - unfinished(text)
@@ -157,7 +165,11 @@ func (l *Live) write(text []byte) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(liveLine{Gen: l.gen, Turn: l.turn, Text: string(text)}); err != nil {
+	of := liveLine{Gen: l.gen, Turn: l.turn, Text: string(text)}
+	if l.mind {
+		of.Text, of.Reasoning = "", of.Text
+	}
+	if err := enc.Encode(of); err != nil {
 		return fmt.Errorf("encode live text of turn %d: %w", l.turn, err)
 	}
 	n, err := l.file.Write(line.Bytes())

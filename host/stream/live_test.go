@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,14 +30,18 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// heard gathers what a follower is told, as "turn:text", with | where a turn starts over.
+// heard gathers what a follower is told, as "turn:text", reasoning in parentheses, with | where a turn starts over.
 type heard struct{ strings.Builder }
 
-func (h *heard) emit(turn int, text string) {
-	if text == "" {
+func (h *heard) emit(e Event) {
+	text := e.Text
+	switch {
+	case e.Void:
 		text = "|"
+	case e.Reasoning != "":
+		text = "(" + e.Reasoning + ")"
 	}
-	fmt.Fprintf(h, "%d:%s ", turn, text)
+	fmt.Fprintf(h, "%d:%s ", e.Turn, text)
 }
 
 func (h *heard) want(t *testing.T, want string) {
@@ -155,6 +160,42 @@ func TestLiveKeepsCharactersWhole(t *testing.T) {
 	h.want(t, "1:\u20ac 1:\U0001F600 1:<&>\u2028\ufffdend 1:\ufffd\ufffd 2:next ")
 }
 
+// What the model thinks travels beside what it says: each keeps its own characters whole. A line of a kind that is not known
+// is passed over, and one of a binary that knew no reasoning is text. // issue: thinking shown only on request
+func TestLiveReasoning(t *testing.T) {
+	dir := t.TempDir()
+	l := openLive(t, dir, "r-1")
+	var h heard
+	f := &follower{path: filepath.Join(dir, "r-1"), emit: h.emit}
+	ok(t, l.Reasoning(1, "let me \xe2\x82"))
+	ok(t, l.Reasoning(1, "\xac"))
+	ok(t, l.Reasoning(1, "\xe2"))
+	ok(t, l.Text(1, "so "))
+	ok(t, l.Reasoning(1, "and"))
+	ok(t, l.Text(1, "it is"))
+	ok(t, f.look())
+	h.want(t, "1:(let me ) 1:(\u20ac) 1:(\ufffd) 1:so  1:(and) 1:it is ")
+	ok(t, l.Reset())
+	ok(t, l.Reasoning(1, "again"))
+	ok(t, f.look())
+	h.want(t, "1:| 1:(again) ")
+
+	b, err := os.ReadFile(filepath.Join(dir, "r-1"))
+	ok(t, err)
+	var known struct {
+		Turn int    `json:"turn"`
+		Text string `json:"text"`
+	}
+	ok(t, json.Unmarshal(b, &known))
+	if known.Turn != 1 || known.Text != "" {
+		t.Errorf("a binary that knows no reasoning reads %+v", known)
+	}
+	gen := string(b[:len(genPrefix)+genWidth])
+	ok(t, os.WriteFile(f.path, append(b, gen+"\",\"turn\":1,\"new\":\"x\"}\n"+gen+"\",\"turn\":1,\"text\":\"old\"}\n"...), 0o600))
+	ok(t, f.look())
+	h.want(t, "1:old ")
+}
+
 // A torn last line waits for its end; a damaged one costs itself only.
 func TestFollowTornLines(t *testing.T) {
 	dir := t.TempDir()
@@ -190,42 +231,45 @@ func TestFollowLive(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(deadline(t))
 	type piece struct {
-		turn int
-		text string
+		turn      int
+		text      string
+		reasoning string
 	}
 	pieces, ended := make(chan piece), make(chan error)
 	go func() {
-		ended <- FollowLive(ctx, dir, "r-1", func(turn int, text string) {
+		ended <- FollowLive(ctx, dir, "r-1", func(e Event) {
 			select {
-			case pieces <- piece{turn, text}:
+			case pieces <- piece{e.Turn, e.Text, e.Reasoning}:
 			case <-ctx.Done():
 			}
 		})
 	}()
-	want := func(turn int, text string) {
+	want := func(turn int, text, reasoning string) {
 		t.Helper()
 		select {
 		case got := <-pieces:
-			if want := (piece{turn, text}); got != want {
+			if want := (piece{turn, text, reasoning}); got != want {
 				t.Fatalf("heard %v, want %v", got, want)
 			}
 		case <-ctx.Done():
-			t.Fatalf("never heard %q of turn %d", text, turn)
+			t.Fatalf("never heard %q of turn %d", text+reasoning, turn)
 		}
 	}
 	l := openLive(t, dir, "r-1")
 	for turn := 1; turn <= 3; turn++ {
+		ok(t, l.Reasoning(turn, "hm"))
+		want(turn, "", "hm")
 		ok(t, l.Text(turn, "some "))
-		want(turn, "some ")
+		want(turn, "some ", "")
 		ok(t, l.Text(turn, "more"))
-		want(turn, "more")
+		want(turn, "more", "")
 		ok(t, l.Reset())
 	}
 	ok(t, l.Close())
 	l = openLive(t, dir, "r-1")
 	ok(t, l.Text(3, "again"))
-	want(3, "")
-	want(3, "again")
+	want(3, "", "")
+	want(3, "again", "")
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatalf("ended with %v, want %v", err, context.Canceled)

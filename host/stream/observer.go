@@ -208,14 +208,16 @@ func (o *Observer) push(e *Event, cost int) {
 	o.queue = append(o.queue, it)
 }
 
-// isText and isOutput say which of the mergeable kinds e is.
+// isText, isReasoning and isOutput say which of the mergeable kinds e is.
 func isText(e *Event) bool { return e.Fact == nil && e.Text != "" }
 
+func isReasoning(e *Event) bool { return e.Fact == nil && e.Text == "" && e.Reasoning != "" }
+
 func isOutput(e *Event) bool {
-	return e.Fact == nil && e.Text == "" && e.Call != nil && len(e.Output) > 0
+	return e.Fact == nil && e.Text == "" && e.Reasoning == "" && e.Call != nil && len(e.Output) > 0
 }
 
-// joins says whether e continues the queued event: the same turn's text or the same call's output.
+// joins says whether e continues the queued event: the same turn's text or reasoning, or the same call's output.
 func (it *item) joins(e *Event) bool {
 	q := &it.event
 	switch {
@@ -223,6 +225,8 @@ func (it *item) joins(e *Event) bool {
 		return false
 	case isText(q):
 		return isText(e) && q.Turn == e.Turn
+	case isReasoning(q):
+		return isReasoning(e) && q.Turn == e.Turn
 	case isOutput(q):
 		return isOutput(e) && *q.Call == *e.Call
 	}
@@ -231,9 +235,12 @@ func (it *item) joins(e *Event) bool {
 
 // join adds e to the queued event. Pieces are only ever put together, so no character is cut.
 func (it *item) join(e *Event) {
-	if isText(e) {
+	switch {
+	case isText(e):
 		it.more = append(it.more, e.Text)
-	} else {
+	case isReasoning(e):
+		it.more = append(it.more, e.Reasoning)
+	default:
 		it.more = append(it.more, string(e.Output))
 	}
 }
@@ -245,6 +252,8 @@ func (it *item) whole() Event {
 	case len(it.more) == 0:
 	case isText(&e):
 		e.Text += strings.Join(it.more, "")
+	case isReasoning(&e):
+		e.Reasoning += strings.Join(it.more, "")
 	default:
 		e.Output = append(e.Output, strings.Join(it.more, "")...)
 	}
@@ -253,7 +262,7 @@ func (it *item) whole() Event {
 
 // costOf is the bytes of content that a queued e is counted as.
 func costOf(e *Event) int {
-	cost := len(e.Text) + len(e.Output) + len(e.Note)
+	cost := len(e.Text) + len(e.Reasoning) + len(e.Output) + len(e.Note)
 	if e.Fact == nil {
 		return cost
 	}
