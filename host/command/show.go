@@ -87,8 +87,33 @@ func (s *session) showStory(ctx context.Context, run string) error {
 		}
 		t.fact(run, e)
 	}
+	kept, err := s.Store.Answered(ctx, run)
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		t.line(bold, "?", keptWords(requestView(*kept)))
+	}
 	t.next(v)
 	return nil
+}
+
+// keptWords says what ended a question that the run has not heard of yet.
+func keptWords(r requestJSON) string {
+	end := r.Status // expired
+	switch r.Status {
+	case db.RequestResolved:
+		end = "answered by " + orPerson(r.By)
+	case db.RequestCancelled:
+		end = "withdrawn by " + orPerson(r.By)
+	}
+	if r.Closed != nil {
+		end += " on " + stamp(*r.Closed)
+	}
+	if len(r.Answer) > 0 {
+		end += ": " + recovery.Text(r.Answer)
+	}
+	return fmt.Sprintf("%s %s (kept; the run takes it when it goes on)", r.ID, end)
 }
 
 // storyTeller tells everything on stdout.

@@ -13,10 +13,11 @@ import (
 
 // showRunJSON is what show prints with --json: everything that is on record. Fields are only ever added.
 type showRunJSON struct {
-	Version int        `json:"version"`
-	Run     runJSON    `json:"run"`
-	Calls   []callJSON `json:"calls"`
-	Facts   []factJSON `json:"facts"`
+	Version int          `json:"version"`
+	Run     runJSON      `json:"run"`
+	Calls   []callJSON   `json:"calls"`
+	Facts   []factJSON   `json:"facts"`
+	Kept    *requestJSON `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
 }
 
 // factJSON is one fact of the journal; body is as it is stored.
@@ -105,6 +106,14 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 			return err
 		}
 		v.Facts = append(v.Facts, factJSON{e.Seq, e.Turn, e.Time, e.Body.Kind(), e.Body})
+	}
+	kept, err := s.Store.Answered(ctx, run)
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		r := requestView(*kept)
+		v.Kept = &r
 	}
 	s.app.printJSON(v)
 	return nil
