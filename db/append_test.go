@@ -350,7 +350,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 // sideways is for facts that bring no turn to its end; there are so many of them that few histories would get far.
 func sideways(e recovery.Event) bool {
 	switch b := e.Body.(type) {
-	case recovery.RunClaimed, recovery.RunInterrupted, recovery.CallJudged:
+	case recovery.RunClaimed, recovery.RunInterrupted, recovery.CallJudged, recovery.ModelFailed, recovery.ContextCompacted:
 		return true
 	case recovery.RequestOpened:
 		return b.Request.Kind == recovery.RequestMaxTurns || b.Request.Call.Index == 0
@@ -376,6 +376,8 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 	asked.Decision = recovery.DecisionAsk
 	add(turn+1, recovery.ModelRequested{}, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{
 		call(fmt.Sprintf("c-%04d%03d0", n, turn), "{}"), asked}})
+	add(turn+1, recovery.ModelFailed{Fault: recovery.FaultCut, Again: true, Tries: s.Tries() + 1})
+	add(turn, recovery.ContextCompacted{Through: turn, Summary: "what was before"})
 	for index := range 2 {
 		at := recovery.Place{Turn: max(1, turn), Index: index}
 		c, err := s.Call(at)

@@ -50,6 +50,8 @@ func readBatch(h Head, facts []fact) (projection, error) {
 			p.turns++
 			p.calls += int64(len(b.Calls))
 			p.progress()
+		case recovery.ContextCompacted:
+			p.progress()
 		case recovery.CallSettled:
 			if b.Result.Outcome == recovery.OutcomeUnknown {
 				p.unknown++

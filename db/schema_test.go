@@ -33,7 +33,7 @@ func TestStatesAgree(t *testing.T) {
 		"calls_outcome":   list([]recovery.Outcome{recovery.OutcomeOK, recovery.OutcomeError, recovery.OutcomeUnknown, recovery.OutcomeSkipped, recovery.OutcomeDenied}),
 		"calls_applied":   list([]recovery.Applied{recovery.AppliedNo, recovery.AppliedYes, recovery.AppliedUnknown}),
 		"calls_ruled":     list([]recovery.Word{recovery.WordHappened, recovery.WordRun, recovery.WordLeave}),
-		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns}),
+		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns, recovery.RequestMaxTokens, recovery.RequestMaxCost}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(MessageKinds()),
 		"blobs_encoding":  list([]string{encodingPlain, encodingDeflate, encodingFile}),

@@ -76,6 +76,8 @@ type Tighten struct {
 	Mode     recovery.Mode
 	MaxTurns int
 	Timeout  time.Duration
+	Tokens   int64
+	Cost     int64 // millionths of a US dollar
 }
 
 // claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
@@ -195,6 +197,12 @@ func tightened(s *recovery.State, t Tighten) (recovery.Mode, *recovery.Limits) {
 	if t.Timeout > 0 && (l.Timeout == 0 || t.Timeout < l.Timeout) {
 		l.Timeout = t.Timeout
 	}
+	if t.Tokens > 0 && (l.MaxTokens == 0 || t.Tokens < l.MaxTokens) {
+		l.MaxTokens = t.Tokens
+	}
+	if t.Cost > 0 && (l.MaxCost == 0 || t.Cost < l.MaxCost) {
+		l.MaxCost = t.Cost
+	}
 	if l == s.Limits {
 		return mode, nil
 	}
@@ -236,15 +244,11 @@ func (h *Host) changes(s *recovery.State) []string {
 
 // State reads a run's journal and folds it, with what the thread's earlier runs said.
 func (h *Host) State(ctx context.Context, run string) (*recovery.State, error) {
-	s, err := h.fold(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	s.Earlier, err = h.earlier(ctx, s.Created)
-	return s, err
+	return h.fold(ctx, run, h.earlier)
 }
 
-func (h *Host) fold(ctx context.Context, run string) (*recovery.State, error) {
+// fold reads a run's journal. What the thread said before is known once the run's first fact is, and before its second.
+func (h *Host) fold(ctx context.Context, run string, earlier func(context.Context, recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
 	s := &recovery.State{}
 	for e, err := range h.Store.Load(ctx, run, 0) {
 		if err != nil {
@@ -252,6 +256,11 @@ func (h *Host) fold(ctx context.Context, run string) (*recovery.State, error) {
 		}
 		if err := s.Apply(e); err != nil {
 			return nil, &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
+		}
+		if e.Seq == 1 && earlier != nil {
+			if s.Earlier, err = earlier(ctx, s.Created); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if s.Status == recovery.StatusNone {
@@ -279,11 +288,15 @@ func (h *Host) transcript(ctx context.Context, thread, until string) ([]recovery
 		if row.ID == until {
 			break
 		}
-		s, err := h.fold(ctx, row.ID)
+		s, err := h.fold(ctx, row.ID, nil)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, s.Transcript()...)
+		said, alone := s.Transcript()
+		if alone {
+			out = nil
+		}
+		out = append(out, said...)
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ var ErrShutdown = errors.New("told to stop")
 type Host struct {
 	Store   *db.Store
 	Tools   *tools.Registry
-	Models  func(name string) (model.Model, error)
+	Models  func(recovery.RunCreated) (model.Model, error)
 	Home    string // the state folder
 	Hub     *stream.Hub
 	Now     func() time.Time
@@ -56,8 +56,11 @@ type Outcome struct {
 	Turns     int
 	Calls     int
 	Usage     recovery.Usage
-	Took      time.Duration // time spent running, over all owners
-	Running   []string      // calls that go on under their runner
+	Estimated recovery.Usage // charged beside it: requests that brought no answer
+	Cost      int64          // millionths of a US dollar, what is estimated included
+	Priced    bool           // Cost is known
+	Took      time.Duration  // time spent running, over all owners
+	Running   []string       // calls that go on under their runner
 	Reused    bool
 	Submitted bool
 }
@@ -65,8 +68,9 @@ type Outcome struct {
 func (h *Host) outcome(s *recovery.State) Outcome {
 	o := Outcome{
 		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: s.Detail,
-		Text: s.Final, Request: s.Open, Turns: len(s.Turns), Usage: s.Usage, Took: s.Active,
+		Text: s.Final, Request: s.Open, Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
+	o.Cost, o.Priced = s.Cost()
 	for _, t := range s.Turns {
 		o.Calls += len(t.Calls)
 	}

@@ -92,7 +92,7 @@ func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
 // startsSomething tells what a full disk forbids from what is under way and must be brought home.
 func startsSomething(a recovery.Action) bool {
 	switch a.(type) {
-	case recovery.Start, recovery.CallModel:
+	case recovery.Start, recovery.CallModel, recovery.Compact:
 		return true
 	}
 	return false
@@ -111,7 +111,9 @@ func (d *driver) perform(ctx context.Context, action recovery.Action) error {
 	case recovery.AskPerson:
 		return d.ask(ctx, a.Request)
 	case recovery.CallModel:
-		return d.callModel(ctx)
+		return d.callModel(ctx, a)
+	case recovery.Compact:
+		return d.compact(ctx, a)
 	}
 	return fmt.Errorf("drive run %s: action %T is not known", d.state.Created.Run, action)
 }
@@ -143,7 +145,7 @@ func (d *driver) await(ctx context.Context) error {
 	case <-d.waker.C():
 		return d.readInbox(ctx)
 	case <-limit:
-		d.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", d.state.Limits.Timeout))
+		d.timeIsUp()
 		return nil
 	case <-ctx.Done():
 		return nil // the loop looks at the context before the next effect

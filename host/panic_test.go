@@ -69,7 +69,7 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 	}
 	return &host.Host{
 		Store: store, Tools: reg, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
-		Models: func(string) (model.Model, error) { return m, nil }, Who: "tester",
+		Models: func(recovery.RunCreated) (model.Model, error) { return m, nil }, Who: "tester",
 	}
 }
 

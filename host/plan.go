@@ -247,6 +247,8 @@ func (h *Host) then(ctx context.Context, s *recovery.State) string {
 			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(a.Request.Message, 200))
 		case recovery.CallModel:
 			return fmt.Sprintf("ask the model for turn %d", a.Turn)
+		case recovery.Compact:
+			return fmt.Sprintf("have the model summarise older messages, and ask it for turn %d", len(s.Turns)+1)
 		case recovery.StopCalls:
 			return "stop what is running: " + a.Reason
 		case recovery.Done:

@@ -75,7 +75,7 @@ func (h *Host) takeRulings(ctx context.Context, run string) error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	s, err := h.fold(ctx, run)
+	s, err := h.fold(ctx, run, nil)
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}

@@ -27,6 +27,7 @@ type StartRequest struct {
 	Mode     recovery.Mode
 	Limits   recovery.Limits
 	Expire   time.Duration
+	Setup    recovery.Setup
 }
 
 // RefusedError says that the model cannot carry out the prompt. No run was recorded.
@@ -47,11 +48,11 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (Outcome, error) {
 
 // create takes the new run's lock before its row exists; creation, claim and the first request are one commit.
 func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
-	m, err := h.Models(req.Model)
+	created, earlier, err := h.created(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	created, earlier, err := h.created(ctx, req)
+	m, err := h.Models(created)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (h *Host) created(ctx context.Context, req StartRequest) (recovery.RunCreat
 	c := recovery.RunCreated{
 		Run: NewID("r"), Thread: req.Thread, Prompt: req.Prompt, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
-		Version: h.Version, ToolsHash: h.Tools.Digest(),
+		Version: h.Version, ToolsHash: h.Tools.Digest(), Setup: req.Setup,
 	}
 	if c.Source != "" {
 		c.Digest = digest([]byte(req.Prompt))

@@ -46,8 +46,9 @@
 //	queued      -> running     on run.claimed
 //	queued      -> interrupted on run.interrupted
 //	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping, model.requested,
-//	                              model.answered, call.judged, call.started, call.settled, call.ruled,
-//	                              approval.voided, request.answered, request.closed, turn.settled
+//	                              model.answered, model.failed, context.compacted, call.judged, call.started,
+//	                              call.settled, call.ruled, approval.voided, request.answered, request.closed,
+//	                              turn.settled
 //	running     -> waiting     on run.claimed (a request stands), request.opened
 //	running     -> interrupted on run.interrupted
 //	running     -> completed   on run.completed

@@ -38,33 +38,17 @@ func golden(t testing.TB, file string) []stored {
 	return out
 }
 
-// JRN-01: a journal of version 1 is read for ever. The file is written by hand and never changed; a later version of a body
-// gets a file of its own. It holds every kind, and every field that a stored body can have.
+// JRN-01: a journal of version 1 is read for ever. The files are written by hand and never changed; what is added later gets a
+// file of its own. They hold every kind, and every field that a stored body can have.
 func TestGoldenJournal(t *testing.T) {
 	fields := map[Kind]map[string]bool{}
-	s := &State{}
-	for _, line := range golden(t, "testdata/journal-v1.jsonl") {
-		body, err := Decode(line.Kind, line.V, line.Body)
-		if err != nil {
-			t.Fatalf("fact %d: %v", line.Seq, err)
-		}
-		if again := encodeBody(t, body); !bytes.Equal(again, line.Body) {
-			t.Errorf("fact %d is stored as\n%s\nand would be stored again as\n%s", line.Seq, line.Body, again)
-		}
-		if err := s.Apply(Event{Seq: line.Seq, Turn: line.Turn, Time: line.Time, Body: body}); err != nil {
-			t.Fatal(err)
-		}
-		if fields[line.Kind] == nil {
-			fields[line.Kind] = map[string]bool{}
-		}
-		var v any
-		if err := json.Unmarshal(line.Body, &v); err != nil {
-			t.Fatal(err)
-		}
-		gather(fields[line.Kind], "", v)
-	}
+	s := readGolden(t, "testdata/journal-v1.jsonl", fields)
 	if s.Status != StatusFailed || s.Epoch != 5 || len(s.Turns) != 3 || s.Final != "it shall end" {
 		t.Errorf("the journal says %q, epoch %d, %d turns, %q", s.Status, s.Epoch, len(s.Turns), s.Final)
+	}
+	s = readGolden(t, "testdata/journal-v1-models.jsonl", fields)
+	if s.Status != StatusCompleted || s.Usage.Tokens() != 2830 || s.Estimated.Tokens() != 1208 || s.Final != "Done." {
+		t.Errorf("the journal with a provider says %q, used %+v, estimated %+v, %q", s.Status, s.Usage, s.Estimated, s.Final)
 	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
@@ -83,6 +67,33 @@ func TestGoldenJournal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// readGolden folds a golden journal and notes the fields that it has.
+func readGolden(t *testing.T, file string, fields map[Kind]map[string]bool) *State {
+	t.Helper()
+	s := &State{}
+	for _, line := range golden(t, file) {
+		body, err := Decode(line.Kind, line.V, line.Body)
+		if err != nil {
+			t.Fatalf("%s: fact %d: %v", file, line.Seq, err)
+		}
+		if again := encodeBody(t, body); !bytes.Equal(again, line.Body) {
+			t.Errorf("%s: fact %d is stored as\n%s\nand would be stored again as\n%s", file, line.Seq, line.Body, again)
+		}
+		if err := s.Apply(Event{Seq: line.Seq, Turn: line.Turn, Time: line.Time, Body: body}); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if fields[line.Kind] == nil {
+			fields[line.Kind] = map[string]bool{}
+		}
+		var v any
+		if err := json.Unmarshal(line.Body, &v); err != nil {
+			t.Fatal(err)
+		}
+		gather(fields[line.Kind], "", v)
+	}
+	return s
 }
 
 // The ends that the golden journal does not have.

@@ -3,6 +3,7 @@ package recovery
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Action is what a run needs next. The host performs it, records what happened and asks again; it decides nothing itself.
@@ -27,7 +28,10 @@ type StopCalls struct {
 }
 
 // CallModel is a request to the model for the answer of a turn.
-type CallModel struct{ Turn int }
+type CallModel struct {
+	Turn      int
+	NotBefore time.Time // zero: at once
+}
 
 // AskPerson is a question that stands: nothing goes on before its answer.
 type AskPerson struct{ Request *Request }
@@ -112,25 +116,41 @@ func (s *State) together(calls []*Call) []*Call {
 
 // afterTurn is what follows a settled turn, and what a run begins with.
 func (s *State) afterTurn() Action {
-	next := len(s.Turns) + 1
 	if t := s.current(); t != nil {
-		switch {
-		case t.Stop == AnswerFailed:
-			return Record{[]Body{t.failure()}}
-		case len(t.Calls) == 0:
-			return Record{[]Body{RunCompleted{Text: t.text()}}}
+		if end := s.lastWord(t); end != nil {
+			return Record{[]Body{end}}
 		}
 	}
 	if s.limited != nil {
 		return Record{[]Body{s.limited}}
 	}
-	if s.Requested < next && s.TurnsLeft() == 0 {
+	if s.Requested == len(s.Turns)+1 {
+		return s.askModel()
+	}
+	if s.TurnsLeft() == 0 {
 		return open(maxTurns(s), nil)
 	}
-	if s.Requested < next {
-		return Record{[]Body{ModelRequested{}}}
+	if q, spent := s.spentLimit(); spent {
+		return open(q, nil)
 	}
-	return CallModel{next}
+	return Record{[]Body{ModelRequested{}}}
+}
+
+// lastWord is the end of the run, where the answer is one.
+func (s *State) lastWord(t *Turn) Body {
+	switch {
+	case t.Stop == AnswerFailed:
+		return t.failure()
+	case t.Stop == AnswerRefuse:
+		return t.refusal()
+	case len(t.Calls) > 0:
+		return nil
+	case s.cuts >= maxCuts:
+		return RunFailed{Reason: fmt.Sprintf("the answer was cut off %d times in a row", s.cuts), Text: s.text()}
+	case s.cuts > 0:
+		return nil
+	}
+	return RunCompleted{Text: s.text()}
 }
 
 // stop ends a run early: what runs is stopped, what never started is told so, and only then comes the terminal fact.
@@ -164,6 +184,24 @@ func (t *Turn) text() string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// text is the last answer, with the pieces before it from which it was cut off.
+func (s *State) text() string {
+	from := len(s.Turns) - 1
+	for from > 0 && len(s.Turns[from-1].Calls) == 0 {
+		from--
+	}
+	var b strings.Builder
+	for _, t := range s.Turns[from:] {
+		b.WriteString(t.text())
+	}
+	return b.String()
+}
+
+// refusal is the end of a run whose model, or provider, will not answer.
+func (t *Turn) refusal() RunFailed {
+	return RunFailed{Reason: "the model refused to answer", Text: strings.TrimSpace(t.text())}
 }
 
 // failure is the end of a run whose model says that what was asked cannot be done: its first line is the reason.

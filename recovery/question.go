@@ -67,6 +67,17 @@ func maxTurns(s *State) Question {
 	}
 }
 
+// moreOf asks whether to go on beyond a limit on what is paid for.
+func moreOf(k RequestKind, limit, used string) Question {
+	return Question{
+		Kind:    k,
+		Message: fmt.Sprintf("the run used its limit of %s (%s in all) and is not done. Go on with as much again?", limit, used),
+		Schema:  json.RawMessage(schemaYesNo),
+		Choices: []string{"yes", "no"},
+		Hints:   []string{"goes on with " + limit + " more", "ends the run; its transcript is kept"},
+	}
+}
+
 // Describe writes arguments for a person: one line a value, texts of several lines indented below their name.
 func Describe(args json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(args))

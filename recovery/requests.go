@@ -36,7 +36,7 @@ func (r *Request) whole() error {
 		return errors.New("the request has no id")
 	}
 	switch r.Kind {
-	case RequestMaxTurns:
+	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
 		return nil
 	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin:
 	default:
@@ -51,6 +51,38 @@ func (r *Request) whole() error {
 	return nil
 }
 
+// limits says whether the request asks what to do at a limit, and of what.
+func (r *Request) limits() (what string, limit bool) {
+	switch r.Kind {
+	case RequestMaxTurns:
+		return "turn", true
+	case RequestMaxTokens:
+		return "token", true
+	case RequestMaxCost:
+		return "cost", true
+	}
+	return "", false
+}
+
+func plural(what string) string {
+	if what == "cost" {
+		return what
+	}
+	return what + "s"
+}
+
+// grant begins a fresh budget.
+func (s *State) grant(k RequestKind) {
+	switch k {
+	case RequestMaxTurns:
+		s.grantedAt = len(s.Turns)
+	case RequestMaxTokens:
+		s.grantedTokens = s.tokens()
+	case RequestMaxCost:
+		s.grantedCost, _ = s.Cost() // without a known price there is no such question
+	}
+}
+
 // about says whether the request stands for the call.
 func (r *Request) about(c *Call) bool {
 	return r.Call != nil && r.Call.Turn == c.Turn && r.Call.Index == c.Index
@@ -63,11 +95,11 @@ func (s *State) replied(b RequestAnswered) error {
 	}
 	s.Open, s.progress, s.Fruitless = nil, true, 0
 	text := Text(b.Answer)
-	if r.Kind == RequestMaxTurns {
+	if what, limit := r.limits(); limit {
 		if text == "yes" {
-			s.grantedAt = len(s.Turns)
+			s.grant(r.Kind)
 		} else {
-			s.limited = RunCancelled{By: b.By, Reason: "stopped at the turn limit: " + by(b.By) + " said no to more turns"}
+			s.limited = RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s said no to more %s", what, by(b.By), plural(what))}
 		}
 		return nil
 	}
@@ -127,8 +159,8 @@ func (s *State) closed(b RequestClosed) error {
 	if reason == "" {
 		reason = "the question was closed without an answer"
 	}
-	if r.Kind == RequestMaxTurns {
-		s.limited = unanswered(b.Status, "stopped at the turn limit: "+reason)
+	if what, limit := r.limits(); limit {
+		s.limited = unanswered(b.Status, "stopped at the "+what+" limit: "+reason)
 		return nil
 	}
 	c, err := s.Call(*r.Call)

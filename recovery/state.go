@@ -26,12 +26,27 @@ type State struct {
 	Checkpoint string // the last settled turn's
 	CheckSeq   int64  // sequence number of that fact
 	Active     time.Duration
-	Usage      Usage
+	Usage      Usage  // as providers reported it
+	Estimated  Usage  // charged without a report: requests that brought no answer
 	Fruitless  int    // claims in a row that brought nothing forward
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []Message
 
-	grantedAt int           // turns used when the turn limit was last lifted
+	grantedAt     int   // turns used when the turn limit was last lifted
+	grantedTokens int64 // tokens used when the token limit was last lifted
+	grantedCost   int64 // millionths of a dollar spent when the cost limit was last lifted
+
+	failed   *ModelFailed // the last request under this owner, when it brought no answer
+	tries    int          // requests in a row that brought none under this owner
+	retryAt  time.Time    // no request before
+	asking   bool         // the model was asked, and nothing came of it yet
+	cuts     int          // answers in a row that were cut off or paused, without a call
+	summary  *ContextCompacted
+	overflow bool  // a request was refused as too long since the last summary
+	held     int64 // tokens of the next request, as far as they are counted or estimated
+	counted  bool  // held is all of them; else the opening comes on top
+	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
+
 	limited   Body          // what ends the run at the turn limit: a person's no, or nobody's word
 	unknown   []*Call       // calls of this run whose outcome is unknown, in their order
 	elsewhere []Unknown     // calls of other runs that a person settled from here
@@ -77,6 +92,7 @@ func (s *State) Apply(e Event) error {
 	if err := s.apply(e); err != nil {
 		return fmt.Errorf("apply %s (fact %d): %w", k, e.Seq, err)
 	}
+	s.noteContext(e.Body)
 	s.spend(e, k)
 	s.Seq, s.Status = e.Seq, to
 	return nil
@@ -119,7 +135,7 @@ func (s *State) charge(e Event) {
 func (s *State) apply(e Event) error {
 	switch b := e.Body.(type) {
 	case RunCreated:
-		s.Created, s.Mode, s.Limits = b, b.Mode, b.Limits
+		s.Created, s.Mode, s.Limits, s.overhead = b, b.Mode, b.Limits, -1
 	case RunClaimed:
 		return s.claimed(b)
 	case RunInterrupted:
@@ -143,6 +159,10 @@ func (s *State) apply(e Event) error {
 		return s.requested(e.Turn)
 	case ModelAnswered:
 		return s.answered(e.Turn, b)
+	case ModelFailed:
+		return s.modelFailed(e, b)
+	case ContextCompacted:
+		return s.compacted(b)
 	case TurnSettled:
 		return s.turnSettled(e, b)
 	default:
@@ -189,6 +209,7 @@ func (s *State) claimed(b RunClaimed) error {
 		s.Fruitless++
 	}
 	s.Epoch, s.progress = b.Epoch, waits
+	s.inVain()
 	s.Inherited = slices.DeleteFunc(slices.Clone(b.Unknown), s.settledFromHere)
 	for _, c := range s.current().calls() {
 		if c.Phase == PhaseStarted {
@@ -205,7 +226,8 @@ func (s *State) claimed(b RunClaimed) error {
 // tighten takes over what the claimer changed about the run. Looser is impossible.
 func (s *State) tighten(b RunClaimed) error {
 	if l := b.Limits; l != nil {
-		if looser(l.MaxTurns, s.Limits.MaxTurns) || looser(l.Timeout, s.Limits.Timeout) {
+		if looser(l.MaxTurns, s.Limits.MaxTurns) || looser(l.Timeout, s.Limits.Timeout) ||
+			looser(l.MaxTokens, s.Limits.MaxTokens) || looser(l.MaxCost, s.Limits.MaxCost) {
 			return fmt.Errorf("limits %+v are looser than %+v", *l, s.Limits)
 		}
 		s.Limits = *l
@@ -220,7 +242,7 @@ func (s *State) tighten(b RunClaimed) error {
 }
 
 // looser compares limits, of which zero is none at all.
-func looser[N int | time.Duration](limit, than N) bool {
+func looser[N int | int64 | time.Duration](limit, than N) bool {
 	return than > 0 && (limit <= 0 || limit > than)
 }
 
@@ -249,7 +271,7 @@ func (s *State) requested(turn int) error {
 	if turn != len(s.Turns)+1 || !s.current().done() {
 		return fmt.Errorf("turn %d is not the next", turn)
 	}
-	s.Requested = turn
+	s.Requested, s.asking = turn, true
 	return nil
 }
 
@@ -267,11 +289,14 @@ func (s *State) answered(turn int, b ModelAnswered) error {
 			Place: Place{Turn: turn, Index: i}, Proposal: p, Phase: PhaseProposed, mode: s.Mode,
 		})
 	}
-	s.Turns, s.progress = append(s.Turns, t), true
+	s.Turns, s.progress, s.asking = append(s.Turns, t), true, false
+	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
 	if b.Usage != nil {
-		s.Usage.Input += b.Usage.Input
-		s.Usage.Output += b.Usage.Output
-		s.Usage.Cached += b.Usage.Cached
+		s.Usage.Add(*b.Usage)
+	}
+	s.cuts++
+	if len(t.Calls) > 0 || t.Stop != AnswerLength && t.Stop != AnswerPause {
+		s.cuts = 0
 	}
 	return nil
 }

@@ -102,6 +102,9 @@ func (st *story) answer(words []string) *ModelAnswered {
 	for _, w := range words {
 		if v, ok := strings.CutPrefix(w, "stop="); ok {
 			a.Stop = AnswerStop(v)
+		} else if v, ok := strings.CutPrefix(w, "used="); ok {
+			in, out, _ := strings.Cut(v, "/")
+			a.Usage = &Usage{Input: int64(number(in)), Output: int64(number(out))}
 		} else {
 			text = append(text, w)
 		}
@@ -140,7 +143,7 @@ func (st *story) proposal(words []string) Proposal {
 func (st *story) add(b Body) bool {
 	turn := len(st.s.Turns)
 	switch b := b.(type) {
-	case ModelRequested, ModelAnswered:
+	case ModelRequested, ModelAnswered, ModelFailed:
 		turn++
 	case RequestOpened:
 		b.Request.ID, b.Request.Opened = fmt.Sprintf("p-%d", st.requests+1), st.now
@@ -179,10 +182,7 @@ func (st *story) line(words []string) {
 	o, rest := options(words[1:])
 	switch words[0] {
 	case "run":
-		st.add(RunCreated{
-			Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: Mode(o["mode"]),
-			Authored: o["authored"] != "", Limits: Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])},
-		})
+		st.run(o)
 	case "claim":
 		st.claim(o)
 	case "later":
@@ -200,6 +200,34 @@ func (st *story) line(words []string) {
 	default:
 		st.fact(words[0], o, rest)
 	}
+}
+
+func (st *story) run(o map[string]string) {
+	b := RunCreated{
+		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: Mode(o["mode"]),
+		Authored: o["authored"] != "", Limits: Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])},
+	}
+	if o["window"] != "" {
+		b.Model = "anthropic/m"
+		b.Limits.MaxTokens, b.Limits.MaxCost = int64(number(o["tokens"])), int64(number(o["cost"]))
+		b.Setup = Setup{
+			Provider: "anthropic", System: "You work.", Window: int64(number(o["window"])), NoCompact: o["compact"] == "no",
+			Price: &Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000},
+		}
+	}
+	st.add(b)
+}
+
+// failed reads "failed rate_limit again=yes wait=2s used=100 what the provider said".
+func (st *story) failed(o map[string]string, rest []string) {
+	b := ModelFailed{
+		Fault: Fault(rest[0]), Detail: strings.Join(rest[1:], " "), Remedy: o["remedy"], Tries: st.s.Tries() + 1,
+		Again: o["again"] != "", Wait: length(o["wait"]),
+	}
+	if o["used"] != "" {
+		b.Usage = &Usage{Input: int64(number(o["used"]))}
+	}
+	st.add(b)
 }
 
 func (st *story) claim(o map[string]string) {
@@ -233,6 +261,13 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 		st.add(RunStopping{Why: Stop(rest[0]), By: o["by"], Reason: text(1)})
 	case "request":
 		st.add(ModelRequested{})
+	case "failed":
+		st.failed(o, rest)
+	case "summary":
+		st.add(ContextCompacted{Through: number(o["through"]), Summary: text(0)})
+	case "charged":
+		cost, _ := st.s.Cost()
+		st.printf("used %+v, estimated %+v, %s\n", st.s.Usage, st.s.Estimated, Dollars(cost))
 	case "said":
 		st.add(RequestAnswered{ID: rest[0], Answer: answerJSON(text(1)), By: o["by"]})
 	case "close":
@@ -493,6 +528,8 @@ func say(b Body) string {
 		return fmt.Sprintf("%s: %s", b.Kind(), lines(b.Text))
 	case RunFailed:
 		return fmt.Sprintf("%s: %s", b.Kind(), b.Reason)
+	case RunInterrupted:
+		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Cause, b.Detail)
 	case RunCancelled:
 		return fmt.Sprintf("%s by %q: %s", b.Kind(), b.By, b.Reason)
 	}
@@ -522,7 +559,13 @@ func sayAction(a Action) string {
 	case StopCalls:
 		return "stop " + places(a.Calls) + ": " + a.Reason
 	case CallModel:
-		return fmt.Sprintf("ask the model for turn %d", a.Turn)
+		text := fmt.Sprintf("ask the model for turn %d", a.Turn)
+		if !a.NotBefore.IsZero() {
+			text += " at " + a.NotBefore.Format(time.TimeOnly)
+		}
+		return text
+	case Compact:
+		return fmt.Sprintf("summarise what is before turn %d", a.Through+1)
 	case AskPerson:
 		return fmt.Sprintf("ask a person: %s", a.Request.ID)
 	case Claim:

@@ -61,7 +61,7 @@ func (m *sim) live() {
 	mode := Modes()[3-m.pick(4, "mode")]
 	m.add(RunCreated{
 		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: mode,
-		Limits: Limits{MaxTurns: m.pick(4, "limit")}, Authored: m.pick(4, "authored") == 1,
+		Limits: Limits{MaxTurns: m.pick(4, "limit")}, Authored: m.pick(4, "authored") == 1, Setup: m.setup(),
 	})
 	if m.pick(4, "inherit") == 1 {
 		m.others = []Unknown{{
@@ -69,6 +69,17 @@ func (m *sim) live() {
 		}}
 	}
 	m.drive(600)
+}
+
+// setup is a model without a wire, or one with a window so small that it fills.
+func (m *sim) setup() Setup {
+	if m.pick(3, "provider") == 0 {
+		return Setup{}
+	}
+	return Setup{
+		Provider: "anthropic", System: "You work.", Window: []int64{0, 60, 120, 400}[m.pick(4, "window")],
+		NoCompact: m.pick(6, "no compaction") == 1,
+	}
 }
 
 // drive goes on until the run is done, and says that it is stuck after so many steps.
@@ -97,7 +108,7 @@ func (m *sim) fail(format string, args ...any) {
 func (m *sim) add(b Body) bool {
 	turn := len(m.s.Turns)
 	switch b.(type) {
-	case ModelRequested, ModelAnswered:
+	case ModelRequested, ModelAnswered, ModelFailed:
 		turn++
 	}
 	m.now = m.now.Add(time.Second)
@@ -221,10 +232,18 @@ func (m *sim) step() Action {
 	case StopCalls:
 		m.finish(a.Calls[m.pick(len(a.Calls), "which")], true)
 	case CallModel:
-		if len(m.s.Messages()) < 1+len(m.s.Turns) {
+		if len(m.s.Messages()) < 1+len(m.s.Turns)-m.s.shownFrom() {
 			m.fail("a turn is missing in what the model is shown")
 		}
+		if wrong := unpaired(m.s.Messages()); wrong != "" {
+			m.fail("the model is shown %s", wrong)
+		}
+		if m.modelFails() {
+			return action
+		}
 		m.answer()
+	case Compact:
+		m.summarise(a)
 	case AskPerson:
 		m.say(a.Request)
 	}
@@ -349,6 +368,61 @@ func (m *sim) finish(c *Call, stopped bool) {
 	m.add(CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
 }
 
+// modelFails lets a request bring no answer.
+func (m *sim) modelFails() bool {
+	if m.s.Created.Setup.Provider == "" || m.rough == 0 || m.pick(4, "the model") != 1 {
+		return false
+	}
+	faults := []Fault{FaultOverloaded, FaultCut, FaultContext, FaultKey, FaultFiltered}
+	m.fails(faults[m.pick(len(faults), "fault")])
+	return true
+}
+
+func (m *sim) fails(f Fault) {
+	b := ModelFailed{Fault: f, Detail: string(f), Tries: m.s.Tries() + 1}
+	b.Wait, b.Again = Retry(f, b.Tries, 0, 0)
+	if m.pick(2, "charged") == 1 {
+		b.Usage = m.s.Charge("")
+	}
+	m.add(b)
+}
+
+// summarise asks the model for a summary. What it must stand for is settled, and what it leaves is shown in pairs.
+func (m *sim) summarise(a Compact) {
+	if got := m.s.SummaryMessages(a.Through); len(got) < 2 {
+		m.fail("a summary of nothing")
+	}
+	if m.rough > 0 && m.pick(4, "the summary") == 1 {
+		m.fails([]Fault{FaultOverloaded, FaultContext, FaultKey}[m.pick(3, "fault")])
+		return
+	}
+	m.add(ContextCompacted{Through: a.Through, Summary: "what was before"})
+	if wrong := unpaired(m.s.Messages()); wrong != "" {
+		m.fail("after the summary: %s", wrong)
+	}
+}
+
+// unpaired says which call or result stands alone in a transcript; "" when none does.
+func unpaired(messages []Message) string {
+	open := map[string]bool{}
+	for _, msg := range messages {
+		for _, b := range msg.Blocks {
+			switch {
+			case b.Call != nil:
+				open[b.Call.ID] = true
+			case b.Result != nil && !open[b.Result.ID]:
+				return "a result without its call: " + b.Result.ID
+			case b.Result != nil:
+				delete(open, b.Result.ID)
+			}
+		}
+	}
+	for id := range open {
+		return "a call without its result: " + id
+	}
+	return ""
+}
+
 // answer is the model's: a few calls, or the end.
 func (m *sim) answer() {
 	m.turns--
@@ -359,7 +433,14 @@ func (m *sim) answer() {
 		}
 	}
 	if len(b.Calls) == 0 {
-		b.Stop = []AnswerStop{AnswerEnd, AnswerFailed}[m.pick(2, "end")]
+		ends := []AnswerStop{AnswerEnd, AnswerFailed}
+		if m.s.Created.Setup.Provider != "" {
+			ends = append(ends, AnswerLength, AnswerPause, AnswerRefuse)
+		}
+		b.Stop = ends[m.pick(len(ends), "end")]
+	}
+	if m.s.Created.Setup.Provider != "" && m.pick(2, "counted") == 1 {
+		b.Usage = &Usage{Input: m.s.ContextTokens() + 20, Output: 10}
 	}
 	m.add(b)
 }

@@ -139,7 +139,7 @@ func newHost(tb testing.TB, store *db.Store, m model.Model) *host.Host {
 	must(tb, err)
 	return &host.Host{
 		Store: store, Tools: reg, Home: store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
-		Models: func(string) (model.Model, error) { return m, nil }, Who: "tester",
+		Models: func(recovery.RunCreated) (model.Model, error) { return m, nil }, Who: "tester",
 	}
 }
 

@@ -165,7 +165,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Tools, err = tools.NewRegistry(list...)
-	h.Models = func(name string) (model.Model, error) { return newModel(name, h.Tools) }
+	h.Models = func(c recovery.RunCreated) (model.Model, error) { return newModel(c.Model, h.Tools) }
 	return h, err
 }
 

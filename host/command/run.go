@@ -205,7 +205,7 @@ func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.St
 	if req.Mode == "" {
 		req.Mode = recovery.ModeAsk
 	}
-	if _, err := s.Models(req.Model); err != nil {
+	if _, err := s.Models(recovery.RunCreated{Model: req.Model, Setup: req.Setup}); err != nil {
 		return &usageError{err}
 	}
 	return nil

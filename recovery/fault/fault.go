@@ -31,6 +31,7 @@ const (
 	AfterLock       Point = "run.after_lock"
 	AfterClaim      Point = "run.after_claim"
 	BeforeModel     Point = "model.before_request"
+	MidAnswer       Point = "model.mid_answer"
 	AfterModel      Point = "model.after_answer"
 	BeforePrepare   Point = "call.before_prepare"
 	AfterPrepare    Point = "call.after_prepare"
@@ -60,7 +61,7 @@ const (
 // All lists every point.
 func All() []Point {
 	return []Point{
-		BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, AfterModel, BeforePrepare, AfterPrepare, AfterStarted,
+		BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
 		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
 		BeforeMark, AnswerRecorded, BeforeUnlocking,

@@ -1,0 +1,97 @@
+package host
+
+import (
+	"encoding/json"
+
+	"agent/host/model"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
+// permission rules say.
+func (d *driver) answered(a *model.Answer) recovery.ModelAnswered {
+	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
+	for _, b := range a.Blocks {
+		if b.Kind == recovery.BlockCall {
+			fact.Calls = append(fact.Calls, d.proposed(a, b.Call))
+			continue
+		}
+		fact.Blocks = append(fact.Blocks, b)
+	}
+	return fact
+}
+
+// proposed is a call of the answer. What a model asks for while it refuses to answer is not carried out.
+func (d *driver) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Proposal {
+	p := d.propose(c)
+	if a.Stop == recovery.AnswerRefuse && p.Invalid == "" {
+		p.Invalid, p.Question = "the answer that holds it was refused", nil
+	}
+	return p
+}
+
+func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
+	p := recovery.Proposal{
+		ID: NewID("c"), Provider: c.Provider, Tool: c.Tool, Args: c.Args,
+		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+	}
+	if !json.Valid(p.Args) {
+		text, err := json.Marshal(string(c.Args))
+		if err != nil {
+			panic(err) // a string always encodes
+		}
+		p.Args, p.Invalid = text, "its arguments are not JSON"
+	}
+	fp, err := d.h.Store.Fingerprint(p.Tool, p.Args)
+	if err != nil {
+		p.Invalid, fp = err.Error(), "none:"+digest(p.Args)
+	}
+	p.Fingerprint = fp
+	t, err := d.h.Tools.Get(p.Tool)
+	if err != nil {
+		p.Invalid = err.Error()
+	}
+	if p.Invalid == "" {
+		if err := d.h.Tools.Read(p.Tool, p.Args); err != nil {
+			p.Invalid = err.Error()
+		}
+	}
+	if p.Invalid == "" {
+		d.classify(&p, t)
+	}
+	return p
+}
+
+func (d *driver) classify(p *recovery.Proposal, t tools.Tool) {
+	p.Effect = t.Effect(p.Args)
+	if r, ok := t.(tools.RetrySafe); ok {
+		p.RetrySafe = r.RetrySafe(p.Args)
+	}
+	if a, ok := t.(tools.Asker); ok {
+		q, err := a.Question(p.Args)
+		if err != nil {
+			p.Invalid = err.Error()
+			return
+		}
+		p.Question = &q
+		return
+	}
+	p.Decision, p.Why = permit(d.state.Mode, p.Effect, d.state.Created.Authored)
+}
+
+// permit says what the mode makes of an effect. What the person who started the run wrote needs no further yes, except
+// in plan, which only reads.
+func permit(m recovery.Mode, e recovery.Effect, authored bool) (recovery.Decision, string) {
+	switch {
+	case e == recovery.EffectRead:
+		return recovery.DecisionAllow, ""
+	case m == recovery.ModePlan:
+		return recovery.DecisionDeny, "mode plan only reads"
+	case authored, m == recovery.ModeYolo, m == recovery.ModeAuto && e == recovery.EffectWriteLocal:
+		return recovery.DecisionAllow, ""
+	case e == recovery.EffectWriteLocal:
+		return recovery.DecisionAsk, "it writes in the workspace"
+	}
+	return recovery.DecisionAsk, "it may change anything"
+}

@@ -1,0 +1,154 @@
+package recovery
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Patience bounds how long a provider may be waited for before its next request; a longer wait is left to a person.
+const Patience = 5 * time.Minute
+
+// Retry says whether the same request is sent again after so many failures in a row, and after which wait. after is what the
+// provider asked for, 0 when it did not. chance, from 0 up to 1, spreads the requests of many runs; the wait doubles from
+// one second up to a minute, of which chance takes off up to a quarter.
+func Retry(f Fault, tries int, after time.Duration, chance float64) (wait time.Duration, again bool) {
+	most := 0
+	switch f {
+	case FaultRateLimit, FaultOverloaded, FaultServer:
+		most = 8
+	case FaultNetwork, FaultStalled, FaultCut:
+		most = 5
+	case FaultGarbage, FaultTooLarge:
+		most = 2
+	}
+	if tries >= most || after > Patience {
+		return 0, false
+	}
+	wait = min(time.Minute, time.Second<<min(tries-1, 6))
+	wait -= time.Duration(chance * float64(wait) / 4)
+	return max(wait, after), true
+}
+
+// modelFailed keeps that there is no answer. What a request cost nevertheless is charged.
+func (s *State) modelFailed(e Event, b ModelFailed) error {
+	if s.Requested != len(s.Turns)+1 {
+		return fmt.Errorf("the model was not asked")
+	}
+	s.failed, s.tries, s.retryAt, s.asking = &b, s.tries+1, e.Time.Add(b.Wait), b.Again
+	if b.Fault == FaultContext {
+		s.overflow = true
+	}
+	if b.Usage != nil {
+		s.Estimated.Add(*b.Usage)
+	}
+	return nil
+}
+
+// Tries is how many requests in a row brought no answer under this owner.
+func (s *State) Tries() int { return s.tries }
+
+// Charge estimates what a request costs that brings no answer: what the provider read, and what it wrote until then. It is nil
+// for a model without a provider.
+func (s *State) Charge(wrote string) *Usage {
+	if s.Created.Setup.Provider == "" {
+		return nil
+	}
+	return &Usage{Input: s.contextTokens(), Output: tokensIn(wrote)}
+}
+
+// inVain charges a request whose owner ended before the answer came: a crash refills no budget.
+func (s *State) inVain() {
+	if u := s.Charge(""); s.asking && u != nil {
+		s.Estimated.Add(*u)
+	}
+	s.asking = s.Requested > len(s.Turns)
+	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
+}
+
+// askModel is the request for the next answer, unless the window is full, or what failed cannot be mended by asking again.
+func (s *State) askModel() Action {
+	if f := s.failed; f != nil && !f.Again && f.Fault != FaultContext {
+		return Record{[]Body{s.givenUp(f)}}
+	}
+	if s.full() {
+		return s.makeRoom()
+	}
+	return CallModel{Turn: len(s.Turns) + 1, NotBefore: s.retryAt}
+}
+
+func (s *State) makeRoom() Action {
+	c, ok := s.compaction()
+	switch {
+	case s.Created.Setup.NoCompact:
+		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and --no-compact keeps older messages from being summarised"}}}
+	case ok:
+		return c
+	case s.overflow:
+		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and there is nothing left to summarise: begin with a shorter prompt, or choose a model with a larger window"}}}
+	}
+	return CallModel{Turn: len(s.Turns) + 1, NotBefore: s.retryAt} // the provider has the last word on what fits
+}
+
+func (s *State) fullWords() string {
+	if w := s.Created.Setup.Window; w > 0 {
+		return fmt.Sprintf("the conversation, about %d tokens, fills the window of %s (%d)", s.contextTokens(), s.Created.Model, w)
+	}
+	return fmt.Sprintf("the conversation, about %d tokens, is longer than the window of %s", s.contextTokens(), s.Created.Model)
+}
+
+// givenUp is what follows when asking again cannot help: what the provider's filter refuses it will always refuse; all
+// else a person can mend, and then resume.
+func (s *State) givenUp(f *ModelFailed) Body {
+	if f.Fault == FaultFiltered {
+		return RunFailed{Reason: f.Detail}
+	}
+	parts := []string{f.Detail}
+	if f.Tries > 1 {
+		parts[0] += fmt.Sprintf(" (asked %d times)", f.Tries)
+	}
+	if f.Remedy != "" {
+		parts = append(parts, f.Remedy)
+	}
+	return RunInterrupted{Cause: CauseModel, Detail: strings.Join(parts, "; ")}
+}
+
+// Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false where no price is known.
+func (s *State) Cost() (micros int64, known bool) {
+	p := s.Created.Setup.Price
+	if p == nil {
+		return 0, false
+	}
+	u := s.Usage
+	u.Add(s.Estimated)
+	return p.Cost(u), true
+}
+
+// tokens is all that counts against the token limit.
+func (s *State) tokens() int64 { return s.Usage.Tokens() + s.Estimated.Tokens() }
+
+// spentLimit is the question that the limit on tokens or cost asks before another request; false while there is budget.
+func (s *State) spentLimit() (Question, bool) {
+	about := ""
+	if s.Estimated != (Usage{}) {
+		about = "about "
+	}
+	if l := s.Limits.MaxTokens; l > 0 && s.tokens()-s.grantedTokens >= l {
+		return moreOf(RequestMaxTokens, fmt.Sprintf("%d tokens", l), fmt.Sprintf("%s%d", about, s.tokens())), true
+	}
+	if l := s.Limits.MaxCost; l > 0 {
+		if cost, known := s.Cost(); known && cost-s.grantedCost >= l {
+			return moreOf(RequestMaxCost, Dollars(l), about+Dollars(cost)), true
+		}
+	}
+	return Question{}, false
+}
+
+// Dollars writes millionths of a US dollar.
+func Dollars(micros int64) string {
+	text := strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000), "0")
+	if i := strings.IndexByte(text, '.'); len(text)-i < 3 {
+		text += "00"[:3-(len(text)-i)]
+	}
+	return "$" + text
+}

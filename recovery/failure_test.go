@@ -1,0 +1,97 @@
+package recovery
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// MOD-06: what asking again can mend is asked again, a bounded number of times, later each time, and no sooner than the
+// provider wants; a longer wait than a person would sit through is left to the person.
+func TestRetry(t *testing.T) {
+	for _, c := range []struct {
+		fault  Fault
+		tries  int
+		after  time.Duration
+		chance float64
+		wait   time.Duration
+		again  bool
+	}{
+		{FaultRateLimit, 1, 0, 0, time.Second, true},
+		{FaultRateLimit, 1, 20 * time.Second, 0, 20 * time.Second, true},
+		{FaultRateLimit, 1, 6 * time.Minute, 0, 0, false},
+		{FaultOverloaded, 4, 0, 0, 8 * time.Second, true},
+		{FaultOverloaded, 4, 0, 0.5, 7 * time.Second, true},
+		{FaultServer, 7, 0, 0, time.Minute, true},
+		{FaultServer, 8, 0, 0, 0, false},
+		{FaultNetwork, 4, 0, 0, 8 * time.Second, true},
+		{FaultCut, 5, 0, 0, 0, false},
+		{FaultGarbage, 1, 0, 0, time.Second, true},
+		{FaultTooLarge, 2, 0, 0, 0, false},
+		{FaultKey, 1, 0, 0, 0, false},
+		{FaultCredit, 1, 0, 0, 0, false},
+		{FaultNoModel, 1, 0, 0, 0, false},
+		{FaultRequest, 1, 0, 0, 0, false},
+		{FaultContext, 1, 0, 0, 0, false},
+		{FaultFiltered, 1, 0, 0, 0, false},
+	} {
+		if wait, again := Retry(c.fault, c.tries, c.after, c.chance); wait != c.wait || again != c.again {
+			t.Errorf("%s, %d tries, after %s, chance %v: %s %v, not %s %v", c.fault, c.tries, c.after, c.chance, wait, again, c.wait, c.again)
+		}
+	}
+}
+
+func TestDollars(t *testing.T) {
+	for micros, want := range map[int64]string{0: "$0.00", 5: "$0.000005", 12_300: "$0.0123", 2_500_000: "$2.50", 10_000_000: "$10.00"} {
+		if got := Dollars(micros); got != want {
+			t.Errorf("%d: %s, not %s", micros, got, want)
+		}
+	}
+}
+
+// What is estimated is rather high than low: base64 counts far more than prose.
+func TestTokensIn(t *testing.T) {
+	prose := strings.Repeat("the run goes on where it was ", 100)
+	if n := tokensIn(prose); n < int64(len(prose))/4 || n > int64(len(prose))/3 {
+		t.Errorf("%d tokens for %d bytes of prose", n, len(prose))
+	}
+	data := strings.Repeat("QmFzZTY0", 100)
+	if n := tokensIn(data); n < int64(len(data))/2 {
+		t.Errorf("%d tokens for %d bytes of base64", n, len(data))
+	}
+	if tokensIn("") != 0 {
+		t.Error("nothing has tokens")
+	}
+}
+
+// CTX-03: a summary stands for the thread's earlier runs as well, for this run and for those after it.
+func TestSummaryStandsForEarlierRuns(t *testing.T) {
+	user := func(text string) Message {
+		return Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: text}}}
+	}
+	s := &State{Earlier: []Message{user("long ago")}}
+	for i, b := range []Body{
+		RunCreated{Run: "r-1", Prompt: "now", Model: "m", Mode: ModeAsk, Setup: Setup{Provider: "chat", Window: 100}},
+		RunClaimed{Epoch: 1}, ModelRequested{},
+	} {
+		if err := s.Apply(Event{Seq: int64(i + 1), Turn: i / 2, Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if before, alone := s.Transcript(); alone || len(before) != 1 || len(s.Messages()) != 2 {
+		t.Fatalf("before the summary: %v, alone %v; shown %v", before, alone, s.Messages())
+	}
+	if err := s.Apply(Event{Seq: 4, Body: ContextCompacted{Through: 0, Summary: "long ago there was a prompt"}}); err != nil {
+		t.Fatal(err)
+	}
+	shown := s.Messages()
+	if len(shown) != 1 || len(shown[0].Blocks) != 2 || !strings.Contains(shown[0].Blocks[0].Text, "there was a prompt") || shown[0].Blocks[1].Text != "now" {
+		t.Errorf("the model is shown %+v", shown)
+	}
+	if after, alone := s.Transcript(); !alone || len(after) != 1 {
+		t.Errorf("the thread goes on with %+v, alone %v", after, alone)
+	}
+	if err := s.Apply(Event{Seq: 5, Body: ContextCompacted{Through: 0, Summary: "again"}}); err == nil {
+		t.Error("a summary of nothing new was taken")
+	}
+}
