@@ -34,6 +34,8 @@ func layers() []rule {
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
 		{dir: "host/model", allow: []string{"recovery", "host/model/..."},
 			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
+		{dir: "host/config", allow: []string{"recovery"},
+			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
 		{dir: "host/instruct", allow: []string{"recovery"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/stream", allow: []string{"recovery"},

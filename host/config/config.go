@@ -1,0 +1,206 @@
+// Package config reads the configuration: the person's config.toml, and the .agent/config.toml of a workspace.
+//
+// The person's file may say everything:
+//
+//	model = "anthropic/claude-sonnet-5-5"    # used when neither --model nor the thread says one
+//	mode = "ask"                             # these are the defaults of the flags of agent run
+//	max_turns = 100
+//	max_tokens = 2_000_000
+//	max_cost = "2.50"                        # US dollars
+//	timeout = "2h"
+//	effort = "medium"                        # none, low, medium or high
+//	idle = "2m"                              # no byte from the model for so long is a stall
+//
+//	[providers.work]                         # a name of one's own: --model work/<model>
+//	kind = "chat"                            # anthropic, responses or chat
+//	base_url = "http://127.0.0.1:8000/v1"
+//	api_key_env = "WORK_KEY"                 # the name of a variable, never the key
+//	api_key_cmd = ["pass", "show", "work"]   # or a command whose first line of output is the key
+//
+//	[models."work/qwen3"]                    # what is not known of a model, or known better
+//	window = 131072                          # tokens
+//	max_output = 8192
+//	input_price = "0.50"                     # US dollars for a million tokens
+//	cached_price = "0.05"                    # of these read from the provider's cache; without it as input
+//	written_price = "0.60"                   # of these written to it; without it as input
+//	output_price = "1.50"
+//
+// A provider that is known by name needs only what differs. A workspace's file comes with a repository, so it is not
+// trusted: it may make the mode stricter and lower max_turns, max_tokens, max_cost and timeout, and anything else in it is
+// refused.
+//
+// What is wrong is refused with its file, line and column; nothing is ignored.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"agent/recovery"
+)
+
+// Kinds of wire protocol that a provider may speak.
+const (
+	KindAnthropic = "anthropic" // Anthropic's Messages API
+	KindResponses = "responses" // OpenAI's Responses API
+	KindChat      = "chat"      // OpenAI's Chat Completions, which compatible servers speak
+)
+
+// Config is what the files say. The zero value is that of no file.
+type Config struct {
+	Files     []string // those that were there, the person's first
+	Model     string   // "" when not said
+	Effort    recovery.Effort
+	Idle      time.Duration       // 0 when not said
+	Defaults  Limits              // of the person
+	Workspace Limits              // what the workspace's file allows at most
+	Providers map[string]Provider // by name
+	Models    map[string]Model    // by provider/model
+}
+
+// Limits are what bounds a run. A nil limit is not said; 0 in one is no limit.
+type Limits struct {
+	Mode      recovery.Mode // "" when not said
+	MaxTurns  *int
+	MaxTokens *int64
+	MaxCost   *int64 // millionths of a US dollar
+	Timeout   *time.Duration
+}
+
+// Provider is where models are asked. What is empty is as it is known by the provider's name.
+type Provider struct {
+	Kind    string
+	BaseURL string
+	KeyEnv  string   // the variable that holds the key
+	KeyCmd  []string // the command that prints it
+}
+
+// Model is what a person says about a model. Zero is not said.
+type Model struct {
+	Window    int64
+	MaxOutput int64
+	Price     *recovery.Price
+}
+
+// Known are the names that the files may use without defining them.
+type Known struct {
+	Providers []string // known by name
+	Reserved  []string // no provider may be called so
+}
+
+// UserPath is the person's file: $XDG_CONFIG_HOME/agent/config.toml, else ~/.config/agent/config.toml; "" without either.
+func UserPath(getenv func(string) string) string {
+	if x := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agent", "config.toml")
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config", "agent", "config.toml")
+	}
+	return ""
+}
+
+// WorkspacePath is the file of a workspace.
+func WorkspacePath(folder string) string { return filepath.Join(folder, ".agent", "config.toml") }
+
+// Load reads the person's file and that of a workspace; "" leaves one out. A file that is not there says nothing. The error
+// names everything that is wrong; each part of it is an *Error where it is about a place in a file.
+func Load(user, workspace string, known Known) (Config, error) {
+	var c Config
+	text, there, err := read(user)
+	if err != nil {
+		return Config{}, err
+	}
+	if there {
+		if c, err = parseUser(user, text, known); err != nil {
+			return Config{}, err
+		}
+		c.Files = append(c.Files, user)
+	}
+	if workspace == user {
+		return c, nil // the home folder as a workspace, with XDG_CONFIG_HOME pointing into it
+	}
+	text, there, err = read(workspace)
+	if err == nil && there {
+		c.Workspace, err = parseWorkspace(workspace, user, text)
+		c.Files = append(c.Files, workspace)
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// maxFile is larger than any configuration.
+const maxFile = 1 << 20
+
+func read(path string) ([]byte, bool, error) {
+	if path == "" {
+		return nil, false, nil
+	}
+	// A pipe in a repository must not hold up whoever works there.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read the configuration: %v", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	}
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than 1 MiB", path)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read the configuration: %v", err)
+	}
+	return text, true, nil
+}
+
+// Tighten returns the limits that hold where l was wished and w allows at most so much, and a sentence for each that w changed.
+// A limit of l that is nil is none.
+func (w Limits) Tighten(l Limits) (Limits, []string) {
+	var said []string
+	if modes := recovery.Modes(); w.Mode != "" && slices.Index(modes, w.Mode) < slices.Index(modes, l.Mode) {
+		said = append(said, fmt.Sprintf("mode %s instead of %s", w.Mode, l.Mode))
+		l.Mode = w.Mode
+	}
+	lower(&l.MaxTurns, w.MaxTurns, func(n int) { said = append(said, fmt.Sprintf("at most %d turns", n)) })
+	lower(&l.MaxTokens, w.MaxTokens, func(n int64) { said = append(said, fmt.Sprintf("at most %d tokens", n)) })
+	lower(&l.MaxCost, w.MaxCost, func(n int64) { said = append(said, "at most "+DollarText(n)) })
+	lower(&l.Timeout, w.Timeout, func(d time.Duration) { said = append(said, fmt.Sprintf("at most %s of work", d)) })
+	return l, said
+}
+
+// lower takes over a lower limit. Zero is no limit.
+func lower[T cmp.Ordered](have **T, most *T, tell func(T)) {
+	var none T
+	if most == nil || *most == none || *have != nil && **have != none && **have <= *most {
+		return
+	}
+	v := *most
+	*have = &v
+	tell(v)
+}
+
+// Or fills in what l leaves open from o.
+func (l Limits) Or(o Limits) Limits {
+	return Limits{
+		Mode: cmp.Or(l.Mode, o.Mode), MaxTurns: cmp.Or(l.MaxTurns, o.MaxTurns), MaxTokens: cmp.Or(l.MaxTokens, o.MaxTokens),
+		MaxCost: cmp.Or(l.MaxCost, o.MaxCost), Timeout: cmp.Or(l.Timeout, o.Timeout),
+	}
+}
