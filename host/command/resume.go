@@ -138,6 +138,10 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 	if err == nil {
 		out, err = s.Resume(ctx, row.ID, t, s.showPlan)
 	}
+	var done *host.FinishedError
+	if errors.As(err, &done) { // it came to its end since it was listed
+		out, err = s.Finished(done.State), nil
+	}
 	if err != nil {
 		code := s.app.exit(err)
 		return refusal(err, row.ID, code), code
