@@ -100,14 +100,16 @@ type Cause string
 
 // The causes of an interruption.
 const (
-	CauseCrash    Cause = "crash"    // the owner's lock is free and it left no word
-	CauseReboot   Cause = "reboot"   // as crash, and the machine was started again since
-	CauseShutdown Cause = "shutdown" // the owner was told to stop (signal)
-	CauseAnswered Cause = "answered" // its question was answered while nobody drove it
-	CauseModel    Cause = "model"    // the model could not be used; the detail holds the remedy
-	CauseTakeover Cause = "takeover" // another process took it over
-	CauseCorrupt  Cause = "corrupt"  // its journal does not match its digests
-	CauseFailing  Cause = "store"    // the state folder could not be written
+	CauseCrash     Cause = "crash"     // the owner's lock is free and it left no word
+	CauseReboot    Cause = "reboot"    // as crash, and the machine was started again since
+	CauseShutdown  Cause = "shutdown"  // the owner was told to stop (signal)
+	CauseAnswered  Cause = "answered"  // its question was answered while nobody drove it
+	CauseExpired   Cause = "expired"   // its question's time was over while nobody drove it
+	CauseWithdrawn Cause = "withdrawn" // its question was withdrawn while nobody drove it
+	CauseModel     Cause = "model"     // the model could not be used; the detail holds the remedy
+	CauseTakeover  Cause = "takeover"  // another process took it over
+	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
+	CauseFailing   Cause = "store"     // the state folder could not be written
 )
 
 // RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.

@@ -50,6 +50,9 @@ func (p *plain) answered() ModelAnswered {
 			if p.has(`,"text":`) {
 				block.Text = p.text()
 			}
+			if p.has(`,"opaque":`) {
+				block.Opaque = p.object()
+			}
 			p.must("}")
 			b.Blocks = append(b.Blocks, block)
 		}
@@ -63,8 +66,39 @@ func (p *plain) answered() ModelAnswered {
 	}
 	p.must(`"stop":`)
 	b.Stop = AnswerStop(p.text())
+	if p.has(`,"usage":{`) {
+		b.Usage = p.usage()
+	}
+	if p.has(`,"served":`) {
+		b.Served = p.text()
+	}
+	if p.has(`,"origin":`) {
+		b.Origin = p.text()
+	}
 	p.must("}")
 	return b
+}
+
+// usage reads behind the brace that opens it. Any of its members may be missing.
+func (p *plain) usage() *Usage {
+	u := &Usage{}
+	for _, m := range [...]struct {
+		name string
+		into *int64
+	}{
+		{`"input":`, &u.Input}, {`"output":`, &u.Output}, {`"cached":`, &u.Cached}, {`"written":`, &u.Written}, {`"reasoning":`, &u.Reasoning},
+	} {
+		if !p.has(m.name) {
+			continue
+		}
+		*m.into = p.number()
+		if p.has("}") {
+			return u
+		}
+		p.must(",")
+	}
+	p.other = true // without a member, or with another one
+	return u
 }
 
 func (p *plain) proposal() Proposal {

@@ -21,6 +21,10 @@ func plainBodies() (taken, left []Body) {
 		ModelAnswered{Stop: AnswerEnd},
 		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{call, bare}},
 		ModelAnswered{Stop: AnswerCalls, Blocks: []Block{{Kind: BlockText, Text: long}, {Kind: BlockReasoning}}, Calls: []Proposal{bare}},
+		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{Input: 1}},
+		ModelAnswered{Stop: AnswerCalls, Blocks: []Block{{Kind: BlockReasoning, Text: "hm", Opaque: json.RawMessage(`{"anthropic":{"signature":"a<b"}}`)}},
+			Calls: []Proposal{bare}, Usage: &Usage{Input: 12, Output: 3, Cached: 4, Written: 5, Reasoning: 2}, Served: "m", Origin: "req_1"},
+		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{Output: 3, Reasoning: 2}},
 		CallStarted{Place: Place{}},
 		CallStarted{Place: at, Before: json.RawMessage(`{"hash":"x","ctime":1}`), Binding: "b"},
 		CallSettled{Place: at, Fingerprint: "fp"},
@@ -32,9 +36,9 @@ func plainBodies() (taken, left []Body) {
 	why := bare
 	why.Why = "mode plan only reads"
 	left = []Body{
-		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{Input: 1}},
+		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{}},
 		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{why}},
-		ModelAnswered{Stop: AnswerEnd, Blocks: []Block{{Kind: BlockText, Opaque: json.RawMessage(`{}`)}}},
+		ModelAnswered{Stop: AnswerEnd, Blocks: []Block{{Kind: BlockImage, Image: &Image{Media: "image/png"}}}},
 		CallSettled{Result: Result{Content: "\x1b[0m"}},
 		CallSettled{Result: Result{Alive: []string{"process 1"}}},
 		CallSettled{Result: Result{Data: json.RawMessage(`[1]`)}},
