@@ -119,10 +119,15 @@ func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 	case row.Status == recovery.StatusWaiting:
 		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
 		p, err := h.Store.Answered(ctx, row.ID)
-		if err == nil && p != nil && p.Status != db.RequestResolved {
-			m.Detail = "its question " + map[string]string{"expired": "expired", "cancelled": "was withdrawn"}[p.Status]
+		if err != nil || p == nil {
+			return m, err
 		}
-		return m, err
+		switch p.Status {
+		case db.RequestExpired:
+			m.Cause, m.Detail = recovery.CauseExpired, "nobody answered its question in time"
+		case db.RequestCancelled:
+			m.Cause, m.Detail = recovery.CauseWithdrawn, "its question was withdrawn"
+		}
 	case row.Boot != "" && h.Self.Boot != "" && row.Boot != h.Self.Boot:
 		m.Cause, m.Detail = recovery.CauseReboot, "the machine was started again"
 	}

@@ -258,7 +258,8 @@ func (s *session) look(ctx context.Context, write bool, how use) error {
 			s.lost = append(s.lost, m.Run)
 		}
 		line := "run %s was interrupted (%s: %s); go on with: agent resume %s\n"
-		if m.Cause == recovery.CauseAnswered {
+		switch m.Cause {
+		case recovery.CauseAnswered, recovery.CauseExpired, recovery.CauseWithdrawn:
 			line = "run %s can go on (%s: %s); go on with: agent resume %s\n"
 		}
 		fmt.Fprintf(s.app.Err, "agent: "+line, m.Run, m.Cause, m.Detail, m.Run)
