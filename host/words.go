@@ -2,7 +2,8 @@ package host
 
 import (
 	"encoding/json"
-	"strings"
+
+	"agent/host/model"
 )
 
 // Words says in a few words what a call is about: its command, path, pattern or question.
@@ -13,23 +14,8 @@ func Words(tool string, args json.RawMessage) string {
 	}
 	for _, key := range []string{"command", "path", "pattern", "question", "call"} {
 		if s, ok := m[key].(string); ok {
-			return brief(firstCommand(s), 80)
+			return brief(model.FirstCommand(s, 78), 80)
 		}
 	}
 	return brief(string(args), 80)
-}
-
-// firstCommand is the first line that says something.
-func firstCommand(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	for _, l := range lines {
-		l = strings.TrimSpace(l)
-		if l != "" && !strings.HasPrefix(l, "#") {
-			if len(lines) > 1 {
-				return l + " …"
-			}
-			return l
-		}
-	}
-	return s
 }

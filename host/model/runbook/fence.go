@@ -3,6 +3,8 @@ package runbook
 import (
 	"fmt"
 	"strings"
+
+	"agent/host/model"
 )
 
 // fence is an opening code fence.
@@ -98,22 +100,7 @@ func (p *parser) shell(line int, tag, attributes, command string) {
 	if strings.TrimSpace(command) == "" {
 		p.wrong(line, "the %s block is empty", tag)
 	}
-	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: firstCommand(command)}, line)
-}
-
-// firstCommand is the first line of a script that is no comment; its first line where all are. Where the script has more,
-// " …" follows.
-func firstCommand(script string) string {
-	more := ""
-	if strings.Contains(strings.TrimSpace(script), "\n") {
-		more = " …"
-	}
-	for line := range strings.Lines(script) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return cut(line, titleLimit) + more
-		}
-	}
-	return firstLine(script, titleLimit) + more
+	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: model.FirstCommand(command, titleLimit)}, line)
 }
 
 // whole joins lines that each end in a line break.
