@@ -48,7 +48,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (Outcome, error) {
 
 // create takes the new run's lock before its row exists; creation, claim and the first request are one commit.
 func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
-	created, earlier, err := h.created(ctx, req)
+	created, before, earlier, err := h.created(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +78,7 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 		d.fresh = req.Thread == ""
 		d.record(created)
 		d.record(h.claimFact(d.state, unknown))
+		d.noteMove(before)
 		d.model = m
 		d.settleDown(recovery.Next(d.state))
 		err = d.flush(ctx)
@@ -90,6 +91,13 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	return d, nil
 }
 
+// noteMove says that a run of a thread works elsewhere than the one before it: what that one left is not in this folder.
+func (d *driver) noteMove(before string) {
+	if c := d.state.Created; before != "" && before != c.Folder {
+		d.record(recovery.RunNoted{Text: fmt.Sprintf("thread %s worked in %s before; this run works in %s", c.Thread, before, c.Folder)})
+	}
+}
+
 // settleDown records what follows from the facts alone, so that it shares their commit.
 func (d *driver) settleDown(a recovery.Action) {
 	if r, ok := a.(recovery.Record); ok {
@@ -97,8 +105,11 @@ func (d *driver) settleDown(a recovery.Action) {
 	}
 }
 
-func (h *Host) created(ctx context.Context, req StartRequest) (recovery.RunCreated, []recovery.Message, error) {
-	c := recovery.RunCreated{
+// created is the first fact of a run, with the folder of the run before it in its thread, and with what that thread said.
+func (h *Host) created(
+	ctx context.Context, req StartRequest,
+) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
+	c = recovery.RunCreated{
 		Run: NewID("r"), Thread: req.Thread, Prompt: req.Prompt, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: h.Tools.Digest(), Setup: req.Setup,
@@ -108,21 +119,21 @@ func (h *Host) created(ctx context.Context, req StartRequest) (recovery.RunCreat
 	}
 	if c.Thread == "" {
 		c.Thread = NewID("t")
-		return c, nil, nil
+		return c, "", nil, nil
 	}
 	rows, err := h.Store.ThreadRuns(ctx, c.Thread)
 	if err != nil {
-		return c, nil, err
+		return c, "", nil, err
 	}
 	if len(rows) > 0 {
 		last := rows[len(rows)-1]
 		if !last.Status.Terminal() {
-			return c, nil, &db.ThreadBusyError{Thread: c.Thread, Run: last.ID, Status: last.Status, Pending: pendingOf(last)}
+			return c, "", nil, &db.ThreadBusyError{Thread: c.Thread, Run: last.ID, Status: last.Status, Pending: pendingOf(last)}
 		}
-		c.Parent = last.ID
+		c.Parent, before = last.ID, last.Folder
 	}
-	earlier, err := h.transcript(ctx, c.Thread, "")
-	return c, earlier, err
+	earlier, err = h.transcript(ctx, c.Thread, "")
+	return c, before, earlier, err
 }
 
 func pendingOf(r db.RunRow) string {
