@@ -1,0 +1,94 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"agent/host/model/runbook"
+)
+
+// Wish is what may say which model is used, from the strongest to the weakest. Then come the first key that is found, and
+// what answers on this machine.
+type Wish struct {
+	Flag   string // --model
+	Thread string // the model of the thread's last run
+	Config string // the configuration's
+	// Local asks an Ollama on this machine for its models; it is called only when nothing else decides. nil asks nobody.
+	Local func() []LocalModel
+}
+
+// LocalModel is a model that an Ollama has.
+type LocalModel struct {
+	Name         string
+	Capabilities []string // such as completion, tools, embedding; nil when it does not say
+}
+
+// Choice is a model and what decided for it.
+type Choice struct {
+	Name string
+	Why  string
+}
+
+// Choose decides which model is used. The error says what is wrong with the name that was wished.
+func (c *Catalog) Choose(w Wish) (Choice, error) {
+	for _, said := range []Choice{{w.Flag, "--model"}, {w.Thread, "the thread's"}, {w.Config, "the configuration's"}} {
+		if said.Name == "" {
+			continue
+		}
+		provider, model, err := c.Parse(said.Name)
+		if err != nil {
+			return Choice{}, fmt.Errorf("use the model that %s: %v", map[string]string{
+				"--model": "--model names", "the thread's": "the thread used", "the configuration's": "config.toml names",
+			}[said.Why], err)
+		}
+		if provider != "" {
+			model = provider + "/" + model
+		}
+		return Choice{model, said.Why}, nil
+	}
+	for _, p := range c.providers {
+		// Where something else answers in OpenAI's stead, nobody knows which models it has.
+		if p.Default == "" || p.Name == "openai" && p.From != "" || !c.HasKey(p) {
+			continue
+		}
+		why := p.KeyEnv + " is set"
+		if len(p.KeyCmd) > 0 {
+			why = "the configuration has a key for " + p.Name
+		}
+		return Choice{p.Name + "/" + p.Default, why}, nil
+	}
+	return c.chooseLocal(w), nil
+}
+
+// chooseLocal takes what runs on this machine.
+func (c *Catalog) chooseLocal(w Wish) Choice {
+	none := Choice{runbook.Name, "no other model is configured"}
+	if w.Local == nil {
+		return none
+	}
+	models := w.Local()
+	if name := UsableLocal(models); name != "" {
+		return Choice{"ollama/" + name, "no key is set, and the Ollama here has it"}
+	}
+	if len(models) > 0 {
+		none.Why = "no key is set, and the Ollama here has no model that can use tools"
+	}
+	return none
+}
+
+// UsableLocal is the first model that says that it can use tools, else the first that does not say what it can do and is not
+// named as one for embeddings; "" when there is none.
+func UsableLocal(models []LocalModel) string {
+	silent := ""
+	for _, m := range models {
+		for _, can := range m.Capabilities {
+			if can == "tools" {
+				return m.Name
+			}
+		}
+		if silent == "" && m.Capabilities == nil && !strings.Contains(m.Name, "embed") {
+			silent = m.Name
+		}
+	}
+	return silent
+}
