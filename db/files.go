@@ -91,7 +91,8 @@ func ownNames() []string {
 	}
 }
 
-func isOwnName(name string) bool {
+// IsOwnName says whether agent makes files of this name in its state folder.
+func IsOwnName(name string) bool {
 	return slices.ContainsFunc(ownNames(), func(pattern string) bool {
 		ok, err := filepath.Match(pattern, name)
 		return ok && err == nil // the patterns are constants that can be read
@@ -107,7 +108,7 @@ func (s *Store) tighten(info fs.FileInfo) error {
 	if err != nil {
 		return fmt.Errorf("look into state folder: %w", err)
 	}
-	if slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !isOwnName(e.Name()) }) {
+	if slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !IsOwnName(e.Name()) }) {
 		s.notice("the state folder %s holds other files and can be listed by others; what agent writes there cannot be read by them", s.dir)
 		return nil
 	}

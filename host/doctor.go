@@ -131,19 +131,26 @@ func (f *Findings) disk(home string) {
 	}
 }
 
-// modes looks for what others could read or write. Files below a closed folder are looked at too: a copy of the folder
-// keeps their modes, not its own.
+// modes looks for what others could read or write of ours. Files below a closed folder are looked at too: a copy of the folder
+// keeps their modes, not its own. What agent did not make there is not its business.
 func (f *Findings) modes(home string) {
 	if runtime.GOOS == "windows" {
 		return // there are none
 	}
-	open, seen := []string{}, 0
+	var open, paths []string
+	seen, foreign := 0, false
 	err := filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || path == home && err == nil:
+			return nil // gone meanwhile; or the folder itself, which is judged by what lies in it
+		case err != nil:
 			return err
+		case filepath.Dir(path) == home && !db.IsOwnName(e.Name()):
+			foreign = true
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		info, err := e.Info()
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
@@ -151,17 +158,40 @@ func (f *Findings) modes(home string) {
 		}
 		seen++
 		if info.Mode().Perm()&0o077 != 0 {
+			paths = append(paths, path)
 			open = append(open, fmt.Sprintf("%s (%#o)", path, info.Mode().Perm()))
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		f.Bad(areaModes, "make the folder your own: chown -R and chmod -R u+rwX", "look at the modes of %s: %v", home, err)
-	case len(open) > 0:
-		f.Bad(areaModes, "run chmod -R go= "+home, "others can read or write %d files: %s", len(open), firstOf(open, 5))
-	default:
-		f.OK(areaModes, "nobody else can read or write any of the %d files and folders", seen)
+		return
+	}
+	if len(open) > 0 {
+		f.Bad(areaModes, "run chmod -R go= "+strings.Join(paths, " "), "others can read or write %d files of agent: %s", len(open), firstOf(open, 5))
+	}
+	f.folderMode(home, foreign, seen, len(open) == 0)
+}
+
+// folderMode judges the state folder itself. An open one that holds nothing else is closed by whatever opens it next; one
+// that others can write in is refused.
+func (f *Findings) folderMode(home string, foreign bool, seen int, closed bool) {
+	info, err := os.Stat(home)
+	if err != nil {
+		f.Bad(areaModes, "", "look at the mode of %s: %v", home, err)
+		return
+	}
+	mode := info.Mode().Perm()
+	switch {
+	case mode&0o022 != 0:
+		f.Bad(areaModes, "run chmod 700 "+home, "others can write in %s (%#o), so nothing is run with it", home, mode)
+	case mode&0o055 != 0 && foreign:
+		f.Warn(areaModes, "choose a folder of its own with AGENT_HOME",
+			"others can list %s (%#o), which holds other files too; what agent writes there cannot be read by them", home, mode)
+	case mode&0o055 != 0:
+		f.OK(areaModes, "others can list %s (%#o); the next run closes it", home, mode)
+	case closed:
+		f.OK(areaModes, "nobody else can read or write any of the %d files and folders", seen+1)
 	}
 }
 
