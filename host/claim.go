@@ -232,11 +232,15 @@ func (h *Host) changes(s *recovery.State) []string {
 	if c.ToolsHash != h.Tools.Digest() {
 		notes = append(notes, "the tools of this binary differ from those that the run was started with")
 	}
+	files := c.Setup.Instructions
 	if c.Source != "" {
-		if now, err := fileDigest(c.Source); err != nil {
-			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", c.Source))
-		} else if now != c.Digest {
-			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", c.Source))
+		files = append([]recovery.Instruction{{Path: c.Source, Digest: c.Digest}}, files...)
+	}
+	for _, f := range files {
+		if now, err := fileDigest(f.Path); err != nil {
+			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", f.Path))
+		} else if now != f.Digest {
+			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", f.Path))
 		}
 	}
 	return notes

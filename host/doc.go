@@ -6,7 +6,8 @@
 //  1. Claim. Take the run's lock, then raise its epoch (run.claimed). A new run takes its lock before its row exists;
 //     creation and claim are one commit. Nothing claims without the lock.
 //  2. Fold the journal. Settle every call without a result by its verdict before anything else.
-//  3. Ask the model. Text goes to observers and the live file, not to the database.
+//  3. Ask the model. Text goes to observers and the live file, not to the database. A request that brings no answer is a fact,
+//     and so is a summary that stands for older messages: what follows from them is decided by the facts.
 //  4. Commit A: the answer, its calls as records with fingerprints and effects, and the start of the first to act.
 //     Permission is decided before. If the commit fails, nothing runs.
 //  5. Calls act in the model's order: neighbouring reads side by side, any other call alone. Where a person must be asked,
