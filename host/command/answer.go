@@ -41,6 +41,7 @@ func (a *app) answerCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			a.thinkingFlag(),
 			jsonFlag(),
 		},
 		Action: a.answer,

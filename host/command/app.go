@@ -94,6 +94,7 @@ type app struct {
 	IO
 	args    []string // as they were typed, with the binary's name
 	armed   string   // what is said about an armed fault point
+	think   bool     // what a model thinks is shown
 	verbose bool     // the log is shown on stderr
 	printed bool     // a JSON object stands on stdout
 	drove   bool     // a run was driven: the exit code is its own

@@ -86,7 +86,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	for _, n := range store.Notices() {
 		fmt.Fprintf(a.Err, "agent: %s\n", n)
 	}
-	s.show = newRenderer(newTeller(newScreen(a.Err, a.Getenv)), s.Hub, s.Store)
+	s.show = newRenderer(a.newTeller(a.Err), s.Hub, s.Store)
 	s.log = newLogger(home, a.logTo(), s.Hub)
 	if err := s.look(ctx, write, how); err != nil {
 		return nil, errors.Join(err, s.close())

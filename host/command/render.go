@@ -29,25 +29,19 @@ type renderer struct {
 
 	mu      sync.Mutex // held while something is shown, and by whoever needs the terminal
 	cursors map[string]int64
-	turns   map[string]int // highest turn whose answer was shown
-	said    said
+	turns   map[string]int  // highest turn whose answer was shown
+	said    *said           // nil: nothing of an answer came
 	spoke   map[string]bool // runs whose last words were shown
+	stopped map[string]bool // runs that were interrupted: what still comes of an answer is void
 	put     map[string]bool // questions that were shown whole
-	asking  string          // what the model is asked for, while nothing else happens
+	asking  string          // what is waited for, while nothing else happens
 	asked   time.Time
-	waiting bool // for a person
+	again   time.Time // when a request that brought no answer is sent again
+	waiting bool      // for a person
 
 	marksMu sync.Mutex
 	marks   map[int]chan struct{}
 	lastNo  int
-}
-
-// said is the text of a turn as far as it was shown.
-type said struct {
-	run   string
-	turn  int
-	raw   strings.Builder
-	clean *stream.Sanitizer
 }
 
 // queue is how many events may wait for a slow terminal before it goes on from the journal.
@@ -58,9 +52,9 @@ func newRenderer(t *teller, hub *stream.Hub, j journal) *renderer {
 	r := &renderer{
 		teller: t, hub: hub, journal: j, done: make(chan struct{}),
 		cursors: map[string]int64{}, turns: map[string]int{}, spoke: map[string]bool{}, put: map[string]bool{},
-		marks: map[int]chan struct{}{},
+		stopped: map[string]bool{}, marks: map[int]chan struct{}{},
 	}
-	r.learn = r.lookUp
+	r.learn, r.learnRun = r.lookUp, r.firstFact
 	go r.watch(hub.Observe(queue))
 	return r
 }
@@ -81,7 +75,8 @@ func (r *renderer) watch(obs *stream.Observer) {
 			obs = r.reconnect()
 		default:
 			r.tick()
-			return // the hub is closed
+			r.out.endLine() // of an answer that goes on without this observer
+			return          // the hub is closed
 		}
 	}
 }
@@ -104,6 +99,8 @@ func (r *renderer) take(e stream.Event) {
 		r.event(e.Run, *e.Fact)
 	case e.Text != "":
 		r.text(e)
+	case e.Reasoning != "":
+		r.reason(e)
 	case e.Call != nil:
 		r.output(e.Run, *e.Call, e.Output)
 	case e.Note != "":
@@ -129,17 +126,25 @@ func (r *renderer) event(run string, e recovery.Event) {
 		return
 	}
 	r.cursors[run] = e.Seq
-	r.asking, r.waiting = "", false
+	r.asking, r.again, r.waiting = "", time.Time{}, false
 	switch b := e.Body.(type) {
-	case recovery.ModelRequested:
-		r.asking, r.asked = "the model", e.Time
+	case recovery.ModelRequested, recovery.ContextCompacted:
+		r.asking, r.asked = askedModel, e.Time
 	case recovery.RequestOpened:
 		r.waiting = true
 	case recovery.ModelAnswered:
 		r.turns[run] = e.Turn
-		if r.finishText(run, e, b) {
-			return
-		}
+		e.Body = r.finishAnswer(run, e, b)
+	case recovery.ModelFailed:
+		r.modelFailed(run, e, b)
+		return
+	case recovery.RunClaimed:
+		r.stopped[run] = false
+	case recovery.RunInterrupted:
+		r.stopped[run] = true
+		r.unfinished(run, true, "the answer above is partial and not kept; a resume asks again")
+	case recovery.RunFailed, recovery.RunCancelled:
+		r.unfinished(run, true, "the answer above is partial and not kept")
 	}
 	r.fact(run, e)
 }
@@ -161,59 +166,6 @@ func (r *renderer) bar(c *toldCall, p recovery.Place) string {
 		}
 	}
 	return "  │ "
-}
-
-// text shows a piece of the model's answer as it comes, where the reader is a person at a terminal. Elsewhere the answer is
-// shown when it is whole.
-func (r *renderer) text(e stream.Event) {
-	if !r.out.moves || e.Turn <= r.turns[e.Run] {
-		return
-	}
-	if r.said.run != e.Run || r.said.turn != e.Turn {
-		r.said = said{run: e.Run, turn: e.Turn, clean: stream.NewSanitizer(screenStream{r.out})}
-	}
-	r.asking = ""
-	r.said.raw.WriteString(e.Text)
-	_, _ = r.said.clean.Write([]byte(e.Text)) // the screen keeps its own errors
-}
-
-type screenStream struct{ out *screen }
-
-func (s screenStream) Write(p []byte) (int, error) {
-	s.out.stream(string(p))
-	return len(p), nil
-}
-
-// restart voids what was shown of a turn's answer: it is given anew.
-func (r *renderer) restart(e stream.Event) {
-	if r.said.run == e.Run && r.said.turn == e.Turn && r.said.raw.Len() > 0 {
-		r.line(dim, "·", "the answer starts over")
-		r.said = said{}
-	}
-}
-
-// finishText shows what is missing of an answer whose text was shown as it came. It returns false when none was.
-func (r *renderer) finishText(run string, e recovery.Event, b recovery.ModelAnswered) bool {
-	full, end := spoken(b), lastWords(b)
-	shown := r.said.run == run && r.said.turn == e.Turn && r.said.raw.Len() > 0
-	r.spoke[run] = end != endNot && full != "" && (shown || r.whole || end == endFailed)
-	if !shown {
-		return false
-	}
-	have := r.said.raw.String()
-	r.said = said{}
-	rest, ok := strings.CutPrefix(full, have)
-	switch {
-	case ok:
-		r.out.stream(stream.Sanitize(rest))
-	case strings.ReplaceAll(full, "\n", "") != strings.ReplaceAll(have, "\n", ""):
-		r.out.endLine()
-		r.out.print(stream.Sanitize(full))
-	}
-	r.out.endLine()
-	b.Blocks = nil // told
-	r.fact(run, recovery.Event{Seq: e.Seq, Turn: e.Turn, Time: e.Time, Body: b})
-	return true
 }
 
 // spokeLast says whether the run's last words were shown.
@@ -278,6 +230,15 @@ func (r *renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
 	return nil
 }
 
+// firstFact reads how a run was started.
+func (r *renderer) firstFact(run string) (recovery.RunCreated, bool) {
+	for e, err := range r.journal.Load(context.Background(), run, 0) {
+		b, ok := e.Body.(recovery.RunCreated)
+		return b, ok && err == nil // without it the run's lines name no model
+	}
+	return recovery.RunCreated{}, false
+}
+
 // tick moves the line of progress.
 func (r *renderer) tick() {
 	r.mu.Lock()
@@ -299,6 +260,9 @@ func (r *renderer) progress(now time.Time) string {
 		}
 	}
 	what, since := r.asking, r.asked
+	if left := r.again.Sub(now); left > 0 {
+		what = fmt.Sprintf("the model is asked again in %s", duration(left.Round(time.Second)))
+	}
 	if first != nil {
 		what, since = first.name(), first.since
 		if n := first.output.hidden(); n > 0 {

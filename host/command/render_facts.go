@@ -15,8 +15,19 @@ type teller struct {
 	out   *screen
 	whole bool // all that the journal says, for show: texts, results, questions, owners
 	calls map[string]*toldCall
-	// learn finds out about a call whose answer was not told here; nil when nobody can.
-	learn func(run string, p recovery.Place) *recovery.Proposal
+	runs  map[string]toldRun
+	// thinking shows what a model thinks.
+	thinking bool
+	// learn finds out about a call whose answer was not told here, learnRun about a run; nil when nobody can.
+	learn    func(run string, p recovery.Place) *recovery.Proposal
+	learnRun func(run string) (recovery.RunCreated, bool)
+}
+
+// toldRun is what the lines about a run need to know of its beginning.
+type toldRun struct {
+	model  string
+	thread bool // other runs of its thread came before it
+	price  *recovery.Price
 }
 
 // toldCall is what is known of a call of a turn that is going.
@@ -26,7 +37,25 @@ type toldCall struct {
 	output *liveOutput
 }
 
-func newTeller(out *screen) *teller { return &teller{out: out, calls: map[string]*toldCall{}} }
+func newTeller(out *screen) *teller {
+	return &teller{out: out, calls: map[string]*toldCall{}, runs: map[string]toldRun{}}
+}
+
+// of is what is known of a run.
+func (t *teller) of(run string) toldRun {
+	known, ok := t.runs[run]
+	if !ok && t.learnRun != nil {
+		if b, found := t.learnRun(run); found {
+			known = told(b)
+		}
+		t.runs[run] = known
+	}
+	return known
+}
+
+func told(b recovery.RunCreated) toldRun {
+	return toldRun{model: b.Model, thread: b.Parent != "", price: b.Setup.Price}
+}
 
 func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
 
@@ -90,6 +119,10 @@ func (t *teller) fact(run string, e recovery.Event) {
 		t.line(yellow, "!", fmt.Sprintf("%s %s: the yes is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
 	case recovery.TurnSettled:
 		t.forget(run, e.Turn)
+	case recovery.ModelFailed:
+		t.line(yellow, "!", failedWords(t.of(run).model, b))
+	case recovery.ContextCompacted:
+		t.compacted(run, b)
 	default:
 		t.aboutRun(e)
 	}
@@ -184,6 +217,7 @@ func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // created tells what is to be done, by what, where and under which rules, and how to watch it and go on with it.
 func (t *teller) created(b recovery.RunCreated) {
+	t.runs[b.Run] = told(b)
 	if t.whole {
 		return // show has a head of its own
 	}
@@ -198,50 +232,48 @@ func (t *teller) answered(run string, e recovery.Event, b recovery.ModelAnswered
 		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &toldCall{Proposal: b.Calls[i]}
 	}
 	if t.whole {
-		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, usageWords(b.Usage)))
+		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, turnUsage(b.Usage, t.of(run).price)))
 	}
+	t.think(thoughts(b))
 	if text := spoken(b); text != "" && (t.whole || lastWords(b) != endDone) {
 		t.out.print(stream.Sanitize(text))
+	}
+	if b.Stop == recovery.AnswerLength && len(b.Calls) == 0 {
+		t.line(dim, "·", "the answer reached its length limit; the model is asked to go on with it")
 	}
 }
 
 // What an answer is for the run.
 const (
-	endNot    = iota // calls follow
+	endNot    = iota // calls follow, or the rest of it
 	endDone          // it is the answer
 	endFailed        // it says why there is none
 )
 
 func lastWords(b recovery.ModelAnswered) int {
 	switch {
-	case b.Stop == recovery.AnswerFailed:
+	case b.Stop == recovery.AnswerFailed, b.Stop == recovery.AnswerRefuse:
 		return endFailed
-	case len(b.Calls) == 0:
-		return endDone
+	case len(b.Calls) > 0, b.Stop == recovery.AnswerLength, b.Stop == recovery.AnswerPause:
+		return endNot
 	}
-	return endNot
+	return endDone
 }
 
 // spoken is the text of an answer.
-func spoken(b recovery.ModelAnswered) string {
+func spoken(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockText) }
+
+// thoughts is what the model thought on its way to an answer, as far as the provider shows it.
+func thoughts(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockReasoning) }
+
+func textOf(blocks []recovery.Block, k recovery.BlockKind) string {
 	var parts []string
-	for _, block := range b.Blocks {
-		if block.Kind == recovery.BlockText && block.Text != "" {
+	for _, block := range blocks {
+		if block.Kind == k && block.Text != "" {
 			parts = append(parts, block.Text)
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func usageWords(u *recovery.Usage) string {
-	if u == nil || *u == (recovery.Usage{}) {
-		return ""
-	}
-	text := fmt.Sprintf(", %d tokens in, %d out", u.Input, u.Output)
-	if u.Cached > 0 {
-		text += fmt.Sprintf(", %d cached", u.Cached)
-	}
-	return text
 }
 
 // settled tells how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.

@@ -72,6 +72,13 @@ func (s *screen) stream(text string) {
 	s.open = !strings.HasSuffix(text, "\n")
 }
 
+// midLine says whether stream left a line open.
+func (s *screen) midLine() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
 // endLine ends the line that stream left open.
 func (s *screen) endLine() {
 	s.mu.Lock()

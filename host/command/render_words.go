@@ -140,6 +140,12 @@ func limitWords(l recovery.Limits) string {
 	if l.Timeout > 0 {
 		text += ", " + duration(l.Timeout) + " of work at most"
 	}
+	if l.MaxTokens > 0 {
+		text += ", " + number(l.MaxTokens) + " tokens at most"
+	}
+	if l.MaxCost > 0 {
+		text += ", " + recovery.Dollars(l.MaxCost) + " at most"
+	}
 	return text
 }
 

@@ -102,7 +102,7 @@ func (a *app) oneTerminal() bool {
 
 // tally is what a run took.
 func tally(o host.Outcome) string {
-	return fmt.Sprintf("%s, %s, driven for %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), usageWords(&o.Usage))
+	return fmt.Sprintf("%s, %s, driven for %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), after(spent(o).words()))
 }
 
 // lastWords is what the model said last in a run that failed: the reason is only its first line.
@@ -149,8 +149,16 @@ func (s *session) printWaiting(out host.Outcome) {
 }
 
 func (s *session) printInterrupted(out host.Outcome) {
-	a := s.app
-	a.say(a.Err, "run %s is interrupted (%s)", out.Run, causeWords(out.Cause, out.Detail))
+	a, onward := s.app, "go on with it: "
+	if model, b := s.lastFault(out); b != nil {
+		a.say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, faultText(model, *b))
+		if b.Remedy != "" {
+			a.say(a.Err, "mend it first:  %s", b.Remedy)
+			onward = "then go on:    "
+		}
+	} else {
+		a.say(a.Err, "run %s is interrupted (%s)", out.Run, causeWords(out.Cause, out.Detail))
+	}
 	for _, id := range out.Running {
 		row, err := s.Store.Call(context.Background(), id)
 		if err != nil || row.Effect == recovery.EffectRead {
@@ -158,8 +166,34 @@ func (s *session) printInterrupted(out host.Outcome) {
 		}
 		a.say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, callName(row.Tool, row.Proposal.Args))
 	}
-	a.say(a.Err, "go on with it:  agent resume %s", out.Run)
+	a.say(a.Err, "%s agent resume %s", onward, out.Run)
 	a.say(a.Err, "end it:         agent cancel %s", out.Run)
+}
+
+// lastFault is why the model brought no answer, with the model, where that is what interrupted the run; else nil.
+func (s *session) lastFault(out host.Outcome) (string, *recovery.ModelFailed) {
+	if out.Cause != recovery.CauseModel {
+		return "", nil
+	}
+	ctx := context.Background()
+	head, err := s.Store.Head(ctx, out.Run)
+	if err != nil {
+		return "", nil // the cause stands in the outcome
+	}
+	var last *recovery.ModelFailed
+	for e, err := range s.Store.Load(ctx, out.Run, max(0, head.Seq-3)) {
+		if err != nil {
+			return "", nil // as above
+		}
+		if b, ok := e.Body.(recovery.ModelFailed); ok {
+			last = &b
+		}
+	}
+	row, err := s.Store.Run(ctx, out.Run)
+	if err != nil {
+		return "", nil // as above
+	}
+	return row.Model, last
 }
 
 // say writes one sanitized text. A reader that went away stops showing, not running.
@@ -182,18 +216,24 @@ type outcomeJSON struct {
 	Turns      int               `json:"num_turns"`
 	Calls      int               `json:"num_calls"`
 	DurationMS int64             `json:"duration_ms"`
-	Usage      recovery.Usage    `json:"usage"`
+	Usage      usageJSON         `json:"usage"`
+	CostUSD    *json.Number      `json:"cost_usd"` // null where no price is known
 	Request    *recovery.Request `json:"pending_request,omitempty"`
 	Next       []string          `json:"next"`
 	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
+	Fault      recovery.Fault    `json:"fault,omitempty"`      // of the model, when that interrupted the run
+	Remedy     string            `json:"remedy,omitempty"`     // what mends it
 }
 
 func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 	v := outcomeJSON{
 		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
-		DurationMS: o.Took.Milliseconds(), Usage: o.Usage, Request: o.Request, Next: []string{},
+		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Request: o.Request, Next: []string{},
 		LastWords: s.lastWords(o),
+	}
+	if _, b := s.lastFault(o); b != nil {
+		v.Fault, v.Remedy = b.Fault, b.Remedy
 	}
 	switch {
 	case o.Request != nil:
@@ -226,7 +266,7 @@ func (s *session) showPlan(p host.Plan) {
 
 // printPlan prints what a resume would do, in the words in which a resume says it.
 func (s *session) printPlan(w io.Writer, p host.Plan) {
-	t := newTeller(newScreen(w, s.app.Getenv))
+	t := s.app.newTeller(w)
 	planHead(t, p)
 	for _, n := range p.Notes {
 		t.line(yellow, "!", n)

@@ -41,6 +41,7 @@ func (a *app) resumeCommand() *cli.Command {
 			&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
 			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
 			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
+			a.thinkingFlag(),
 			jsonFlag(),
 		},
 		Action: a.resume,

@@ -47,6 +47,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
+			a.thinkingFlag(),
 			jsonFlag(),
 		},
 		Action: a.run,

@@ -37,6 +37,7 @@ func (a *app) showCommand() *cli.Command {
 		Description: showHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Usage: "go on with what happens now"},
+			a.thinkingFlag(),
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),
 		},
@@ -118,7 +119,7 @@ func keptWords(r requestJSON) string {
 
 // storyTeller tells everything on stdout.
 func (s *session) storyTeller() *teller {
-	t := newTeller(newScreen(s.app.Out, s.app.Getenv))
+	t := s.app.newTeller(s.app.Out)
 	t.whole = true
 	return t
 }
