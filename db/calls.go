@@ -53,25 +53,47 @@ func (s *Store) Calls(ctx context.Context, run string) ([]CallRow, error) {
 func (s *Store) Call(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
-		rows, err := q.CallsBetween(ctx, id, id+"\x00", 10)
-		if err != nil {
-			return err
+		rows, err := q.CallsBetween(ctx, id, id+"\x00", candidates)
+		if err == nil {
+			out, err = s.onlyCall(ctx, q, id, rows)
 		}
-		switch len(rows) {
-		case 0:
-			return &UnknownIDError{Kind: 'c', Text: id}
-		case 1:
-		default:
-			return &AmbiguousError{Text: id, Candidates: describeAll(rows, describeCall)}
-		}
-		list, err := s.callRows(ctx, q, rows)
-		if err != nil {
-			return err
-		}
-		out = list[0]
-		return nil
+		return err
 	})
 	return out, err
+}
+
+// cutCall is Call, faster for a call whose result shows only a part of its output: that one is in an index, while others
+// are looked for among all.
+func (s *Store) cutCall(ctx context.Context, id string) (CallRow, error) {
+	var out CallRow
+	found := false
+	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
+		rows, err := q.CutCalls(ctx, id)
+		if err == nil && len(rows) > 0 {
+			found = true
+			out, err = s.onlyCall(ctx, q, id, rows)
+		}
+		return err
+	})
+	if err != nil || found {
+		return out, err
+	}
+	return s.Call(ctx, id)
+}
+
+func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows []dbsqlc.Call) (CallRow, error) {
+	switch len(rows) {
+	case 0:
+		return CallRow{}, &UnknownIDError{Kind: 'c', Text: id}
+	case 1:
+	default:
+		return CallRow{}, &AmbiguousError{Text: id, Candidates: describeAll(rows, describeCall)}
+	}
+	list, err := s.callRows(ctx, q, rows)
+	if err != nil {
+		return CallRow{}, err
+	}
+	return list[0], nil
 }
 
 // UnknownCalls lists the calls of a thread whose outcome is unknown and of which nobody has said that they happened,
@@ -104,7 +126,7 @@ func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]r
 
 // Output is the whole output of a settled call and its size, also where the model saw only a part of it.
 func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
-	c, err := s.Call(ctx, callID)
+	c, err := s.cutCall(ctx, callID)
 	if err != nil {
 		return nil, 0, err
 	}

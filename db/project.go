@@ -121,8 +121,12 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 			Attempt: int64(b.Attempt), Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
 	case recovery.CallSettled:
+		var cut int64
+		if b.Result.Blob != "" {
+			cut = 1
+		}
 		return changedOne(b.Place)(t.q.SettleCall(ctx, dbsqlc.SettleCallParams{
-			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied),
+			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), Cut: cut,
 			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
 	case recovery.CallRuled:

@@ -226,7 +226,8 @@ func TestQueriesUseIndexes(t *testing.T) {
 	queries := generated(t)
 	for _, name := range []string{
 		"newestRuns", "runsWithStatus", "runsToLookAt", "runsBetween", "runsOfThread", "runsOfFolder", "unfinishedOfThread", "getHead",
-		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "unknownCallsOfThread", "callsBetween", "callsOfRun", "facts",
+		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "unknownCallsOfThread", "cutCalls", "callsOfRun",
+		"startCall", "settleCall", "advanceRun", "facts",
 		"unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
 	} {
 		text, ok := queries[name]

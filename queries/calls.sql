@@ -2,28 +2,45 @@
 INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, proposed_seq, phase, attempt, started_seq, started_at)
 VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
 
+-- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now
-WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled';
 
 -- name: SettleCall :execrows
 UPDATE tool_executions SET phase = 'settled', outcome = @outcome, applied = @applied,
-    settled_seq = @seq, settled_at = @now
-WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
+    settled_seq = @seq, settled_at = @now, cut = @cut
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled';
 
 -- name: RuleCall :execrows
 UPDATE tool_executions SET ruled = @ruled
-WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND outcome = 'unknown' AND ruled <> 'happened';
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'happened';
 
 -- name: SetCallPhase :execrows
 UPDATE tool_executions SET phase = @phase
-WHERE run_no = @run_no AND turn = @turn AND idx = @idx AND phase <> 'settled';
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled';
 
 -- name: CallsOfRun :many
-SELECT * FROM calls WHERE run = @run ORDER BY turn, idx;
+SELECT c.* FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+WHERE r.id = @run AND c.run_no = r.no ORDER BY c.no;
 
 -- name: CallsBetween :many
 SELECT * FROM calls WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+
+-- name: CutCalls :many
+SELECT * FROM calls WHERE id = @id AND cut = 1 ORDER BY no;
 
 -- name: NewestCalls :many
 SELECT * FROM calls ORDER BY no DESC LIMIT @max_rows;
@@ -35,6 +52,7 @@ ORDER BY run_no, turn, idx;
 -- The first call without a result in the last turn of each of the runs.
 -- name: OpenCallsOfRuns :many
 SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.phase
-FROM runs r CROSS JOIN tool_executions c ON c.run_no = r.no AND c.turn = r.turns
-WHERE r.no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) AND c.phase <> 'settled'
+FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call
+    CROSS JOIN tool_executions c ON c.no BETWEEN z.no - z.idx AND z.no
+WHERE c.run_no = r.no AND c.turn = r.turns AND r.no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) AND c.phase <> 'settled'
 ORDER BY c.run_no, c.idx;

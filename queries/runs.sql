@@ -9,11 +9,14 @@ INSERT INTO runs (id, thread, parent, folder, words, model, mode, max_turns, sta
 VALUES (@id, @thread, @parent, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
 RETURNING no;
 
--- The fence of every write: it names what the caller last saw, and no row means that the race was lost.
+-- The fence of every write: it names what the caller last saw, and no row means that the race was lost. The calls of an
+-- answer are the next rows of tool_executions.
 -- name: AdvanceRun :execrows
 UPDATE runs SET last_seq = @seq, epoch = @epoch, updated_at = @now, turns = turns + @turns, calls = calls + @calls,
+    first_call = CASE WHEN first_call > 0 OR @calls = 0 THEN first_call ELSE 1 + (SELECT COALESCE(MAX(t.no), 0) FROM tool_executions t) END,
+    last_call = CASE WHEN @calls = 0 THEN last_call ELSE @calls + (SELECT COALESCE(MAX(t.no), 0) FROM tool_executions t) END,
     unknown = unknown + @unknown, claims = claims * CAST(@keep_claims AS INTEGER) + @claims
-WHERE no = @no AND last_seq = @old_seq AND epoch = @old_epoch AND status = @old_status;
+WHERE runs.no = @no AND last_seq = @old_seq AND epoch = @old_epoch AND status = @old_status;
 
 -- name: SetRunStatus :exec
 UPDATE runs SET status = @status, ended_at = sqlc.narg(ended_at) WHERE no = @no;

@@ -46,7 +46,7 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 }
 
 const callsBetween = `-- name: CallsBetween :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Call, error) {
@@ -76,6 +76,7 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 			&i.SettledSeq,
 			&i.StartedAt,
 			&i.SettledAt,
+			&i.Cut,
 			&i.Run,
 			&i.Thread,
 		); err != nil {
@@ -93,7 +94,8 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 }
 
 const callsOfRun = `-- name: CallsOfRun :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE run = ?1 ORDER BY turn, idx
+SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+WHERE r.id = ?1 AND c.run_no = r.no ORDER BY c.no
 `
 
 func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
@@ -123,6 +125,55 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 			&i.SettledSeq,
 			&i.StartedAt,
 			&i.SettledAt,
+			&i.Cut,
+			&i.Run,
+			&i.Thread,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const cutCalls = `-- name: CutCalls :many
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE id = ?1 AND cut = 1 ORDER BY no
+`
+
+func (q *Queries) CutCalls(ctx context.Context, id string) ([]Call, error) {
+	rows, err := q.db.QueryContext(ctx, cutCalls, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Call{}
+	for rows.Next() {
+		var i Call
+		if err := rows.Scan(
+			&i.No,
+			&i.RunNo,
+			&i.Turn,
+			&i.Idx,
+			&i.Attempt,
+			&i.ID,
+			&i.Tool,
+			&i.Effect,
+			&i.Phase,
+			&i.Outcome,
+			&i.Applied,
+			&i.Ruled,
+			&i.ProposedSeq,
+			&i.StartedSeq,
+			&i.SettledSeq,
+			&i.StartedAt,
+			&i.SettledAt,
+			&i.Cut,
 			&i.Run,
 			&i.Thread,
 		); err != nil {
@@ -140,7 +191,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 }
 
 const newestCalls = `-- name: NewestCalls :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls ORDER BY no DESC LIMIT ?1
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls ORDER BY no DESC LIMIT ?1
 `
 
 func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error) {
@@ -170,6 +221,7 @@ func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error
 			&i.SettledSeq,
 			&i.StartedAt,
 			&i.SettledAt,
+			&i.Cut,
 			&i.Run,
 			&i.Thread,
 		); err != nil {
@@ -188,8 +240,9 @@ func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error
 
 const openCallsOfRuns = `-- name: OpenCallsOfRuns :many
 SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.phase
-FROM runs r CROSS JOIN tool_executions c ON c.run_no = r.no AND c.turn = r.turns
-WHERE r.no IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND c.phase <> 'settled'
+FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call
+    CROSS JOIN tool_executions c ON c.no BETWEEN z.no - z.idx AND z.no
+WHERE c.run_no = r.no AND c.turn = r.turns AND r.no IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND c.phase <> 'settled'
 ORDER BY c.run_no, c.idx
 `
 
@@ -237,7 +290,10 @@ func (q *Queries) OpenCallsOfRuns(ctx context.Context, numbers string) ([]OpenCa
 
 const ruleCall = `-- name: RuleCall :execrows
 UPDATE tool_executions SET ruled = ?1
-WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND outcome = 'unknown' AND ruled <> 'happened'
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = ?2 AND c.run_no = r.no AND c.turn = ?3 AND c.idx = ?4 ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'happened'
 `
 
 func (q *Queries) RuleCall(ctx context.Context, ruled string, runNo int64, turn int64, idx int64) (int64, error) {
@@ -255,7 +311,10 @@ func (q *Queries) RuleCall(ctx context.Context, ruled string, runNo int64, turn 
 
 const setCallPhase = `-- name: SetCallPhase :execrows
 UPDATE tool_executions SET phase = ?1
-WHERE run_no = ?2 AND turn = ?3 AND idx = ?4 AND phase <> 'settled'
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = ?2 AND c.run_no = r.no AND c.turn = ?3 AND c.idx = ?4 ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled'
 `
 
 func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, turn int64, idx int64) (int64, error) {
@@ -273,8 +332,11 @@ func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, t
 
 const settleCall = `-- name: SettleCall :execrows
 UPDATE tool_executions SET phase = 'settled', outcome = ?1, applied = ?2,
-    settled_seq = ?3, settled_at = ?4
-WHERE run_no = ?5 AND turn = ?6 AND idx = ?7 AND phase <> 'settled'
+    settled_seq = ?3, settled_at = ?4, cut = ?5
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = ?6 AND c.run_no = r.no AND c.turn = ?7 AND c.idx = ?8 ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled'
 `
 
 type SettleCallParams struct {
@@ -282,6 +344,7 @@ type SettleCallParams struct {
 	Applied string
 	Seq     int64
 	Now     int64
+	Cut     int64
 	RunNo   int64
 	Turn    int64
 	Idx     int64
@@ -293,6 +356,7 @@ func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, 
 		arg.Applied,
 		arg.Seq,
 		arg.Now,
+		arg.Cut,
 		arg.RunNo,
 		arg.Turn,
 		arg.Idx,
@@ -305,7 +369,10 @@ func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, 
 
 const startCall = `-- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = ?1, started_seq = ?2, started_at = ?3
-WHERE run_no = ?4 AND turn = ?5 AND idx = ?6 AND phase <> 'settled'
+WHERE tool_executions.no = (
+    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.no = ?4 AND c.run_no = r.no AND c.turn = ?5 AND c.idx = ?6 ORDER BY c.no DESC LIMIT 1
+) AND tool_executions.phase <> 'settled'
 `
 
 type StartCallParams struct {
@@ -317,6 +384,7 @@ type StartCallParams struct {
 	Idx     int64
 }
 
+// Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
 func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, startCall,
 		arg.Attempt,
@@ -333,7 +401,7 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 }
 
 const unknownCallsOfThread = `-- name: UnknownCallsOfThread :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
 ORDER BY run_no, turn, idx
 `
 
@@ -364,6 +432,7 @@ func (q *Queries) UnknownCallsOfThread(ctx context.Context, thread string, excep
 			&i.SettledSeq,
 			&i.StartedAt,
 			&i.SettledAt,
+			&i.Cut,
 			&i.Run,
 			&i.Thread,
 		); err != nil {

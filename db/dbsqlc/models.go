@@ -29,6 +29,7 @@ type Call struct {
 	SettledSeq  int64
 	StartedAt   int64
 	SettledAt   int64
+	Cut         int64
 	Run         string
 	Thread      string
 }
@@ -89,6 +90,8 @@ type Run struct {
 	Turns      int64
 	MaxTurns   int64
 	Calls      int64
+	FirstCall  int64
+	LastCall   int64
 	Unknown    int64
 	Claims     int64
 	Pid        int64

@@ -20,8 +20,10 @@ func (q *Queries) AddRunUnknown(ctx context.Context, unknown int64, no int64) er
 
 const advanceRun = `-- name: AdvanceRun :execrows
 UPDATE runs SET last_seq = ?1, epoch = ?2, updated_at = ?3, turns = turns + ?4, calls = calls + ?5,
+    first_call = CASE WHEN first_call > 0 OR ?5 = 0 THEN first_call ELSE 1 + (SELECT COALESCE(MAX(t.no), 0) FROM tool_executions t) END,
+    last_call = CASE WHEN ?5 = 0 THEN last_call ELSE ?5 + (SELECT COALESCE(MAX(t.no), 0) FROM tool_executions t) END,
     unknown = unknown + ?6, claims = claims * CAST(?7 AS INTEGER) + ?8
-WHERE no = ?9 AND last_seq = ?10 AND epoch = ?11 AND status = ?12
+WHERE runs.no = ?9 AND last_seq = ?10 AND epoch = ?11 AND status = ?12
 `
 
 type AdvanceRunParams struct {
@@ -39,7 +41,8 @@ type AdvanceRunParams struct {
 	OldStatus  string
 }
 
-// The fence of every write: it names what the caller last saw, and no row means that the race was lost.
+// The fence of every write: it names what the caller last saw, and no row means that the race was lost. The calls of an
+// answer are the next rows of tool_executions.
 func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, advanceRun,
 		arg.Seq,
@@ -143,7 +146,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id = ?1
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id = ?1
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -167,6 +170,8 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 		&i.Turns,
 		&i.MaxTurns,
 		&i.Calls,
+		&i.FirstCall,
+		&i.LastCall,
 		&i.Unknown,
 		&i.Claims,
 		&i.Pid,
@@ -182,7 +187,7 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 }
 
 const getRunByNo = `-- name: GetRunByNo :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no = ?1
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no = ?1
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
@@ -206,6 +211,8 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 		&i.Turns,
 		&i.MaxTurns,
 		&i.Calls,
+		&i.FirstCall,
+		&i.LastCall,
 		&i.Unknown,
 		&i.Claims,
 		&i.Pid,
@@ -232,7 +239,7 @@ func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 }
 
 const newestRuns = `-- name: NewestRuns :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs ORDER BY no DESC LIMIT ?1
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs ORDER BY no DESC LIMIT ?1
 `
 
 func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) {
@@ -262,6 +269,8 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -314,7 +323,7 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 }
 
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -344,6 +353,8 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -369,7 +380,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 }
 
 const runsOfFolder = `-- name: RunsOfFolder :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
@@ -399,6 +410,8 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -424,7 +437,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 }
 
 const runsOfThread = `-- name: RunsOfThread :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 ORDER BY no
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 ORDER BY no
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
@@ -454,6 +467,8 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -479,7 +494,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 }
 
 const runsToLookAt = `-- name: RunsToLookAt :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
@@ -513,6 +528,8 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -538,7 +555,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 }
 
 const runsWithStatus = `-- name: RunsWithStatus :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
 WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
 `
 
@@ -569,6 +586,8 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 			&i.Turns,
 			&i.MaxTurns,
 			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
 			&i.Unknown,
 			&i.Claims,
 			&i.Pid,
@@ -688,7 +707,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
+SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
@@ -712,6 +731,8 @@ func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, e
 		&i.Turns,
 		&i.MaxTurns,
 		&i.Calls,
+		&i.FirstCall,
+		&i.LastCall,
 		&i.Unknown,
 		&i.Claims,
 		&i.Pid,

@@ -28,6 +28,8 @@ CREATE TABLE runs (
     turns       INTEGER NOT NULL DEFAULT 0,
     max_turns   INTEGER NOT NULL DEFAULT 0,
     calls       INTEGER NOT NULL DEFAULT 0,
+    first_call  INTEGER NOT NULL DEFAULT 0,  -- rows of tool_executions between which those of this run lie; 0: none yet
+    last_call   INTEGER NOT NULL DEFAULT 0,
     unknown     INTEGER NOT NULL DEFAULT 0,  -- calls whose outcome is unknown
     claims      INTEGER NOT NULL DEFAULT 0,  -- since something was last brought forward
     pid         INTEGER NOT NULL DEFAULT 0,
@@ -81,7 +83,9 @@ CREATE TABLE blobs (
 ) STRICT;
 
 -- One call of a run. Arguments and result stay in the journal, where the sequence numbers point. Rows lie in the order in
--- which they came, so that many runs at once write few pages.
+-- which they came, those of one answer side by side, and a run says where its first and its last row are. So many runs at once
+-- write few pages, and there is no second tree beside the table that every turn would have to write too. Only a call whose
+-- output a model may read on has its id in an index; for an id that a person types the table is walked.
 CREATE TABLE tool_executions (
     no           INTEGER PRIMARY KEY,
     run_no       INTEGER NOT NULL REFERENCES runs (no),
@@ -100,21 +104,22 @@ CREATE TABLE tool_executions (
     settled_seq  INTEGER NOT NULL DEFAULT 0,
     started_at   INTEGER NOT NULL DEFAULT 0,
     settled_at   INTEGER NOT NULL DEFAULT 0,
+    cut          INTEGER NOT NULL DEFAULT 0, -- 1: its result shows only a part of its output
     CONSTRAINT calls_effect CHECK (effect = 'read' OR effect = 'write_local' OR effect = 'write_external'),
     CONSTRAINT calls_phase CHECK (phase = 'proposed' OR phase = 'started' OR phase = 'settled'),
     CONSTRAINT calls_outcome CHECK (outcome = '' OR outcome = 'ok' OR outcome = 'error' OR outcome = 'unknown' OR outcome = 'skipped' OR outcome = 'denied'),
     CONSTRAINT calls_applied CHECK (applied = '' OR applied = 'no' OR applied = 'yes' OR applied = 'unknown'),
     CONSTRAINT calls_ruled CHECK (ruled = '' OR ruled = 'happened' OR ruled = 'run' OR ruled = 'leave'),
-    CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> ''))
+    CONSTRAINT calls_settled CHECK ((phase = 'settled') = (outcome <> '')),
+    CONSTRAINT calls_cut CHECK (cut BETWEEN 0 AND 1)
 ) STRICT;
 
-CREATE UNIQUE INDEX calls_by_place ON tool_executions (run_no, turn, idx);
-CREATE INDEX calls_by_id ON tool_executions (id);
+CREATE INDEX calls_cut_by_id ON tool_executions (id) WHERE cut = 1;
 CREATE INDEX calls_unknown ON tool_executions (run_no) WHERE outcome = 'unknown' AND ruled <> 'happened';
 
 CREATE VIEW calls AS
 SELECT c.no, c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled,
-    c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, r.id AS run, r.thread AS thread
+    c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, r.id AS run, r.thread AS thread
 FROM tool_executions c JOIN runs r ON r.no = c.run_no;
 
 -- A question to a person. What is asked stands in the journal, at opened_seq. Until the run's owner took the answer,

@@ -1,0 +1,147 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/recovery"
+)
+
+// answer is the first commit of a turn with several calls, of which the first starts at once.
+func answer(turn int, ids ...string) []recovery.Event {
+	var calls []recovery.Proposal
+	for _, id := range ids {
+		calls = append(calls, call(id, `{"command":"make test"}`))
+	}
+	return inTurn(turn, recovery.ModelAnswered{Calls: calls, Stop: recovery.AnswerCalls},
+		recovery.CallStarted{Place: recovery.Place{Turn: turn, Attempt: 1}})
+}
+
+func settle(turn, index int, r recovery.Result) []recovery.Event {
+	at := recovery.Place{Turn: turn, Index: index, Attempt: 1}
+	return inTurn(turn, recovery.CallSettled{Place: at, Fingerprint: call("", `{"command":"make test"}`).Fingerprint, Result: r})
+}
+
+// Calls of several runs lie among each other in one table. Each run lists its own, in the order in which the model asked, and a
+// result reaches the call that it is of, however many rows came after it.
+func TestCallsOfRunsThatTakeTurns(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	a, b := startRun(t, s, "r-aaaa0000"), startRun(t, s, "r-bbbb0000")
+	c := startRun(t, s, "r-cccc0000")
+	ok := recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "done"}
+
+	a = appendAll(t, s, a, answer(1, "c-a1", "c-a2", "c-a3"), AppendOptions{})
+	b = appendAll(t, s, b, answer(1, "c-b1"), AppendOptions{})
+	a = appendAll(t, s, a, settle(1, 0, ok), AppendOptions{})
+	a = appendAll(t, s, a, settle(1, 2, ok), AppendOptions{})
+	b = appendAll(t, s, b, settle(1, 0, ok), AppendOptions{})
+	b = appendAll(t, s, b, inTurn(2, recovery.ModelAnswered{Stop: recovery.AnswerEnd}), AppendOptions{}) // asks for nothing
+
+	phases := func(run string) (out []string) {
+		t.Helper()
+		rows, err := s.Calls(ctx, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			out = append(out, r.ID+" "+string(r.Phase))
+		}
+		return out
+	}
+	open := func(h Head) string {
+		t.Helper()
+		r, err := s.Run(ctx, h.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Open == nil {
+			return ""
+		}
+		return r.Open.ID
+	}
+	for _, c := range []struct {
+		head Head
+		want []string
+		open string
+	}{
+		{a, []string{"c-a1 settled", "c-a2 proposed", "c-a3 settled"}, "c-a2"},
+		{b, []string{"c-b1 settled"}, ""},
+		{c, nil, ""},
+	} {
+		if got := phases(c.head.Run); !slices.Equal(got, c.want) {
+			t.Errorf("calls of %s: %q, want %q", c.head.Run, got, c.want)
+		}
+		if got := open(c.head); got != c.open {
+			t.Errorf("the open call of %s is %q, want %q", c.head.Run, got, c.open)
+		}
+	}
+	if _, err := s.Append(ctx, c, settle(1, 0, ok), AppendOptions{}); err == nil {
+		t.Error("a result of a call that the run does not have was taken")
+	}
+}
+
+// A person's word on a call of an earlier turn reaches that call, also where another run has one at the same place since.
+func TestRulingOnAnEarlierTurn(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	a, b := startRun(t, s, "r-aaaa0000"), startRun(t, s, "r-bbbb0000")
+	lost := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowExecuted}
+	a = appendAll(t, s, a, append(answer(1, "c-a1"), settle(1, 0, lost)...), AppendOptions{})
+	b = appendAll(t, s, b, append(answer(1, "c-b1"), settle(1, 0, lost)...), AppendOptions{})
+	a = appendAll(t, s, a, append(answer(2, "c-a2"), settle(2, 0, lost)...), AppendOptions{})
+	place := recovery.Place{Turn: 1, Attempt: 1}
+	a = appendAll(t, s, a, inTurn(2, recovery.CallRuled{Place: place, Word: recovery.WordHappened}), AppendOptions{})
+
+	for _, c := range []struct {
+		head Head
+		want []string
+	}{{a, []string{"c-a2"}}, {b, []string{"c-b1"}}} {
+		unknown, err := s.UnknownCalls(ctx, c.head.Thread, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, u := range unknown {
+			got = append(got, u.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("unknown in %s: %q, want %q", c.head.Run, got, c.want)
+		}
+	}
+}
+
+// The id of a call leads to it: typed by a person, or read in a result that shows only a part of an output.
+func TestCallByID(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-aaaa0000")
+	h = appendAll(t, s, h, answer(1, "c-short", "c-long"), AppendOptions{})
+	short := recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "all of it"}
+	long := short
+	long.Content, long.Full = "the beginning", []byte(strings.Repeat("a whole line\n", 1000))
+	h = appendAll(t, s, h, settle(1, 0, short), AppendOptions{})
+	appendAll(t, s, h, settle(1, 1, long), AppendOptions{})
+
+	for id, want := range map[string]string{"c-short": "all of it", "c-long": string(long.Full)} {
+		if c, err := s.Call(ctx, id); err != nil || c.ID != id {
+			t.Errorf("call %s: %+v, %v", id, c, err)
+		}
+		r, size, err := s.Output(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		if err != nil || string(got) != want {
+			t.Errorf("output of %s: %d bytes, %v; want %d", id, len(got), err, len(want))
+		}
+	}
+	var unknown *UnknownIDError
+	if _, _, err := s.Output(ctx, "c-none"); !errors.As(err, &unknown) {
+		t.Errorf("output of no call: %v", err)
+	}
+}
