@@ -13,8 +13,8 @@ import (
 	"agent/recovery"
 )
 
-// newestShown is how many runs a plain list shows beside those that need someone.
-const newestShown = 20
+// NewestShown is how many runs a plain list shows beside those that need someone.
+const NewestShown = 20
 
 // RunRow is a run and where it stands.
 type RunRow struct {
@@ -99,7 +99,7 @@ func selectRuns(ctx context.Context, q *dbsqlc.Queries, f Filter) ([]dbsqlc.Run,
 		return q.NewestRuns(ctx, limit)
 	}
 	if f.Limit == 0 {
-		limit = newestShown
+		limit = NewestShown
 	}
 	newest, err := q.NewestRuns(ctx, limit)
 	if err != nil {

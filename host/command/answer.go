@@ -23,6 +23,7 @@ Given a call whose outcome is unknown (c-…), it records what you know of it: h
 
 EXAMPLE
    agent answer yes
+   agent answer --dir . yes
    agent answer p-3f9x "the second one"
    agent answer p-3f9x --value '{"port": 8080}'
    agent answer c-81kd happened
@@ -118,7 +119,7 @@ func (s *session) answered(ctx context.Context, text string, r *reply) (row db.P
 	case text == "last":
 		row, err = s.newestRequest(ctx)
 		return row, nil, err
-	case !r.given && !couldBeID(text):
+	case !r.given && (!couldBeID(text) || s.app.dir != "" && !strings.Contains(text, "-")): // with --dir no id is meant
 		r.text, r.given = text, true
 		row, err = s.onlyRequest(ctx)
 		return row, nil, err
@@ -167,7 +168,7 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 
 // open lists the requests that can still be answered.
 func (s *session) open(ctx context.Context) ([]db.PendingRow, error) {
-	rows, err := s.Store.Pending(ctx, false)
+	rows, err := s.pendingHere(ctx, false)
 	now := time.Now()
 	return slices.DeleteFunc(rows, func(r db.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }
@@ -179,7 +180,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 	case err != nil:
 		return db.PendingRow{}, err
 	case len(open) == 0:
-		return db.PendingRow{}, errors.New("answer: no question is open")
+		return db.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	case len(open) == 1:
 		return open[0], nil
 	}
@@ -198,7 +199,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
 	open, err := s.open(ctx)
 	if err == nil && len(open) == 0 {
-		err = errors.New("answer: no question is open")
+		err = fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	}
 	if err != nil {
 		return db.PendingRow{}, err

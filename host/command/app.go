@@ -98,6 +98,7 @@ type app struct {
 	verbose bool     // the log is shown on stderr
 	printed bool     // a JSON object stands on stdout
 	drove   bool     // a run was driven: the exit code is its own
+	dir     string   // folder whose runs alone are meant
 	about   string   // id of the run that the command is about
 }
 

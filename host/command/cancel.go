@@ -197,6 +197,10 @@ func (s *session) settleOutput() {
 
 // find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.
 func (s *session) find(ctx context.Context, text string, kinds ...byte) (byte, string, error) {
+	if s.app.dir != "" {
+		id, err := s.newestHere(ctx, text)
+		return 'r', id, err
+	}
 	typed := strings.ToLower(strings.TrimSpace(text))
 	for _, k := range kinds {
 		if strings.HasPrefix(typed, string(k)+"-") {

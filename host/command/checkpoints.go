@@ -53,7 +53,7 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return noState(err, "list checkpoints of run "+c.Args().First())
 	}
-	run, err := s.Store.Find(ctx, 'r', c.Args().First())
+	_, run, err := s.find(ctx, c.Args().First(), 'r')
 	if err != nil {
 		return errors.Join(err, s.close())
 	}

@@ -22,6 +22,7 @@ ends with the command that brings the run forward.
 EXAMPLE
    agent ls
    agent ls --interrupted
+   agent ls --dir .
    agent ls --all --json
 
 EXIT STATUS
@@ -107,38 +108,38 @@ func (a *app) ls(ctx context.Context, c *cli.Command) error {
 	}
 	if v.Runs, err = s.list(ctx, f); err == nil {
 		v.Older = s.older
-		a.printRuns(c, v, nothingListed(f))
+		a.printRuns(c, v, a.nothingListed(f))
 	}
 	return errors.Join(err, s.close())
 }
 
-func nothingListed(f db.Filter) string {
+func (a *app) nothingListed(f db.Filter) string {
+	where := a.inFolder()
 	switch {
 	case f.Interrupted && f.Waiting:
-		return "no run is interrupted or waiting"
+		return "no run is interrupted or waiting" + where
 	case f.Interrupted:
-		return "no run is interrupted"
+		return "no run is interrupted" + where
 	case f.Waiting:
-		return "no run waits for a person"
+		return "no run waits for a person" + where
+	case where != "":
+		return "no run was started" + where
 	}
 	return `no runs yet: agent run "prompt" starts one`
 }
 
 // list reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does.
 func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
-	rows, err := s.Store.Runs(ctx, f)
+	rows, older, err := s.runsHere(ctx, f)
 	if err != nil {
 		return nil, err
 	}
+	s.older = older
 	marks := map[string]host.Mark{}
 	if s.lock == nil { // the state folder cannot be written: what would be marked is only shown
 		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
 			return nil, err
 		}
-	}
-	s.older = 0
-	if len(rows) > 0 && f == (db.Filter{}) {
-		s.older = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
 	}
 	out := make([]runJSON, 0, len(rows))
 	later := map[string]bool{} // threads of which a newer run was listed
@@ -163,6 +164,10 @@ func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, m
 	if err != nil {
 		return nil, err
 	}
+	only, err := s.app.only()
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range lost {
 		marks[m.Run] = m
 		there := slices.ContainsFunc(rows, func(r db.RunRow) bool { return r.ID == m.Run })
@@ -173,7 +178,9 @@ func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, m
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
+		if only == "" || row.Folder == only {
+			rows = append(rows, row)
+		}
 	}
 	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
 	return rows, nil

@@ -77,7 +77,7 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	rows, err := s.Store.Pending(ctx, c.Bool("all"))
+	rows, err := s.pendingHere(ctx, c.Bool("all"))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -117,7 +117,7 @@ func (a *app) printPending(c *cli.Command, v pendingJSON) {
 		return
 	}
 	if len(v.Requests) == 0 {
-		a.say(a.Err, "no question is open")
+		a.say(a.Err, "no question is open%s", a.inFolder())
 		return
 	}
 	for i, r := range v.Requests {

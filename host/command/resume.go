@@ -19,7 +19,7 @@ executed again, what still runs is picked up, and what may or may not have happe
 EXAMPLE
    agent resume last
    agent resume --dry-run r-7k2m
-   agent resume --all
+   agent resume --all --dir .
 
 EXIT STATUS
    that of the run: 0 done, 1 failed or refused, 3 a person is asked, 4 interrupted,
@@ -70,7 +70,7 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	case c.Bool("all"):
 		return s.resumeAll(ctx, c, t)
 	}
-	run, err := s.Store.Find(ctx, 'r', c.Args().First())
+	_, run, err := s.find(ctx, c.Args().First(), 'r')
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -104,7 +104,7 @@ type resumedJSON struct {
 
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten) error {
-	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true})
+	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
 	v := resumedJSON{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	for _, row := range rows {
@@ -119,7 +119,7 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten)
 	case c.Bool("json"):
 		s.app.printJSON(v)
 	case len(rows) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted")
+		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return errors.Join(err, s.close(), withCode(v.ExitCode))
 }
@@ -163,8 +163,9 @@ type plansJSON struct {
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
 func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
-	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true})
-	runs := s.lost
+	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
+	runs, lostErr := s.lostHere(ctx)
+	err = errors.Join(err, lostErr)
 	for _, row := range rows {
 		if row.Fruitless < host.MaxFruitless {
 			runs = append(runs, row.ID)
@@ -185,7 +186,7 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
 	case c.Bool("json"):
 		s.app.printJSON(v)
 	case len(runs) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted")
+		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return err
 }

@@ -250,7 +250,7 @@ func processes(work, word string) []int {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
-		if err != nil || !bytes.Contains(append(env, b...), []byte(work)) {
+		if err != nil || !bytes.Contains(append(env, b...), []byte(work+"/")) { // not that of a script whose name is only longer
 			continue // of another script, or gone meanwhile
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
