@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"agent/host/model"
+	"agent/recovery"
+)
+
+// Refused is an answer that is none: its status says so, or what came is not what was asked for.
+type Refused struct {
+	Status   int
+	Header   http.Header
+	Body     []byte // its first 256 KiB, or what came of them
+	Host     string
+	Location string // where a redirect leads
+
+	page    bool // a web page
+	whole   bool // JSON in one piece, where a stream was asked for
+	secrets []string
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("%s answered %d %s", r.Host, r.Status, http.StatusText(r.Status))
+}
+
+// explain says why.
+func (r *Refused) explain() *model.Error {
+	e := Status(r.Status, r.Header, r.Body, r.secrets)
+	e.Err = r
+	say := func(f recovery.Fault, what, remedy string) {
+		e.Fault, e.Message, e.Remedy = f, clean(what, r.secrets), remedy
+	}
+	switch {
+	case r.Location != "":
+		say(recovery.FaultRequest, fmt.Sprintf("the server at %s redirects to %s, where the key is not sent", r.Host, r.Location), "give that address as the base URL if it is the right one")
+	case r.page:
+		say(recovery.FaultGarbage, fmt.Sprintf("the server at %s answered with a web page instead of a model's answer%s", r.Host, title(r.Body)), "check the base URL")
+	case r.whole && !saysError(r.Body):
+		say(recovery.FaultGarbage, fmt.Sprintf("the server at %s answered in one piece though a stream was asked for", r.Host), "check that the server can stream")
+	case e.Fault == recovery.FaultRequest && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed):
+		e.Remedy = "check the base URL"
+	}
+	return e
+}
+
+// brokenError is an exchange that did not come to its end.
+type brokenError struct {
+	host    string
+	cause   error
+	stalled time.Duration // waited for so long; 0 when it did not stall
+	alive   bool          // keep-alives came meanwhile
+	body    bool          // within the answer, behind its headers
+	some    bool          // a part of the answer's content came
+	fault   recovery.Fault
+	what    string // with fault
+	secrets []string
+}
+
+func (b *brokenError) Error() string { return b.explain(false).Message }
+
+// Unwrap is what the connection said; nil where a bound ended the exchange.
+func (b *brokenError) Unwrap() error { return b.cause }
+
+func (b *brokenError) explain(began bool) *model.Error {
+	e := &model.Error{Fault: recovery.FaultNetwork, Began: began, Err: b}
+	what := ""
+	switch {
+	case b.fault != "":
+		e.Fault, what = b.fault, b.what
+	case b.stalled > 0 && b.alive:
+		e.Fault = recovery.FaultStalled
+		what = fmt.Sprintf("%s sent nothing but keep-alives for %s", b.host, b.stalled)
+	case b.stalled > 0 && b.body:
+		e.Fault = recovery.FaultStalled
+		what = fmt.Sprintf("the answer of %s stalled: no byte came for %s", b.host, b.stalled)
+	case b.stalled > 0:
+		e.Fault = recovery.FaultStalled
+		what = fmt.Sprintf("%s did not answer within %s", b.host, b.stalled)
+	case b.body && (began || b.some):
+		e.Fault = recovery.FaultCut
+		what = fmt.Sprintf("the answer of %s broke off: %s", b.host, connection(b.cause))
+	case b.body:
+		what = fmt.Sprintf("the connection to %s broke before the answer began: %s", b.host, connection(b.cause))
+	default:
+		what, e.Remedy = b.unconnected()
+	}
+	e.Message = clean(what, b.secrets)
+	return e
+}
+
+// unconnected says why no answer began, and what can be done about it.
+func (b *brokenError) unconnected() (what, remedy string) {
+	var dns *net.DNSError
+	var op *net.OpError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(b.cause, &dns):
+		return fmt.Sprintf("look up %s: %s", dns.Name, dns.Err), "check the base URL and the network"
+	case errors.As(b.cause, &cert), errors.As(b.cause, &unknown):
+		return fmt.Sprintf("connect to %s: its certificate is not accepted: %s", b.host, connection(b.cause)), "check the base URL, the clock and the proxy"
+	case errors.As(b.cause, &record):
+		return fmt.Sprintf("connect to %s: it does not speak TLS", b.host), "check whether the base URL should begin with http://"
+	case strings.Contains(b.cause.Error(), "server gave HTTP response to HTTPS client"):
+		return fmt.Sprintf("connect to %s: it does not speak TLS", b.host), "check whether the base URL should begin with http://"
+	case errors.As(b.cause, &op) && op.Op == "dial" && errors.Is(b.cause, syscall.ECONNREFUSED):
+		return fmt.Sprintf("connect to %s: connection refused", b.host), "check that the server runs and the base URL"
+	case errors.As(b.cause, &op) && op.Op == "dial", errors.As(b.cause, &op) && op.Op == "proxyconnect":
+		return fmt.Sprintf("connect to %s: %s", b.host, connection(b.cause)), "check the network"
+	}
+	return fmt.Sprintf("the connection to %s broke before the answer began: %s", b.host, connection(b.cause)), ""
+}
+
+// connection is what the operating system says, without the addresses of a connection around it.
+func connection(err error) string {
+	var errno syscall.Errno
+	var timeout net.Error
+	switch {
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return "closed by the other side"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timed out"
+	}
+	return err.Error()
+}
+
+// Explain turns what an SDK or this package's client returned into the fault that it is. began says that a part of the
+// answer was taken from the stream. An end of the stream before the end of the answer is told as io.ErrUnexpectedEOF.
+//
+// A context's own error is the caller's to return as it is; here it counts as a broken connection. An *model.Error comes
+// back as it is.
+func Explain(err error, began bool) *model.Error {
+	var done *model.Error
+	var refused *Refused
+	var broken *brokenError
+	var raw interface{ RawJSON() string }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &done):
+		done.Began = done.Began || began
+		return done
+	case errors.As(err, &refused):
+		return refused.explain()
+	case errors.As(err, &broken):
+		return broken.explain(began)
+	case errors.As(err, &raw) && raw.RawJSON() != "":
+		return within(err, raw.RawJSON(), began)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was given up: "+err.Error(), nil), Began: began, Err: err}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &model.Error{Fault: recovery.FaultCut, Message: "the answer broke off before its end", Began: began, Err: err}
+	case errors.Is(err, bufio.ErrTooLong):
+		return &model.Error{Fault: recovery.FaultTooLarge, Message: "a line of the answer is larger than what is taken", Began: began, Err: err}
+	}
+	if _, told, ok := strings.Cut(err.Error(), "received error while streaming: "); ok {
+		return within(err, told, began)
+	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if began || errors.As(err, &syntax) || errors.As(err, &kind) {
+		return &model.Error{Fault: recovery.FaultGarbage, Message: clean("the answer is not the provider's protocol: "+err.Error(), nil), Began: began, Err: err}
+	}
+	return &model.Error{Fault: recovery.FaultRequest, Message: clean(err.Error(), nil), Err: err}
+}
+
+// within is an error that the provider told in the stream of its answer.
+func within(err error, told string, began bool) *model.Error {
+	if !strings.Contains(told, `"error"`) {
+		told = `{"error":` + told + `}`
+	}
+	e := Status(http.StatusOK, nil, []byte(told), nil)
+	e.Began, e.Err = began, err
+	return e
+}
