@@ -3,6 +3,7 @@ package modeltest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -202,7 +203,7 @@ func blocksOf(content json.RawMessage) ([]json.RawMessage, []anthropicBlock, err
 	}
 	var raw []json.RawMessage
 	if err := json.Unmarshal(content, &raw); err != nil {
-		return nil, nil, fmt.Errorf("Input should be a valid list") //nolint:staticcheck // the provider's words
+		return nil, nil, errors.New("input should be a valid list")
 	}
 	blocks := make([]anthropicBlock, len(raw))
 	for i := range raw {
