@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+
+	"agent/host/model"
+	"agent/host/model/wire"
+	"agent/recovery"
+)
+
+// Options says how a model is asked. Nothing else does: no variable of the environment is read.
+type Options struct {
+	Model   string                                // the provider's own name, such as claude-sonnet-4-5
+	BaseURL string                                // "" for the provider's own; "/v1/messages" follows it
+	Key     func(context.Context) (string, error) // asked at every request; its error is shown as it is
+	HTTP    *http.Client                          // from wire.Client
+	Secrets func() []string                       // taken out of error texts; may be nil
+	Remedy  func(recovery.Fault) string           // what a person can do about it; may be nil
+}
+
+// New is a model asked over the Messages API.
+func New(o Options) model.Model {
+	opts := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithMaxRetries(0), // attempts are the host's to record
+		option.WithHTTPClient(o.HTTP),
+		option.WithHeader("Accept", "text/event-stream"),
+	}
+	if o.BaseURL != "" {
+		base := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+		opts = append(opts, option.WithBaseURL(base))
+	}
+	return &client{o, sdk.NewClient(opts...)}
+}
+
+type client struct {
+	o   Options
+	sdk sdk.Client
+}
+
+// Stream sends the request once.
+func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		left := false
+		answer, err := c.ask(ctx, req, func(d model.Delta) bool {
+			left = !yield(d, nil)
+			return !left
+		})
+		switch {
+		case left:
+		case err != nil:
+			yield(model.Delta{}, err)
+		default:
+			yield(model.Delta{Answer: answer}, nil)
+		}
+	}
+}
+
+// errLeft says that nobody reads the answer any more.
+var errLeft = errors.New("nobody reads on")
+
+func (c *client) ask(ctx context.Context, req model.Request, show func(model.Delta) bool) (*model.Answer, error) {
+	key, err := c.o.Key(ctx)
+	if err != nil {
+		return nil, c.keyless(ctx, err)
+	}
+	enc, err := encode(c.o.Model, req)
+	if err != nil {
+		return nil, c.remedied(c.fault(recovery.FaultRequest, err))
+	}
+	var res *http.Response
+	opts := []option.RequestOption{option.WithResponseInto(&res)}
+	if key != "" {
+		opts = append(opts, option.WithAPIKey(key))
+	}
+	err = c.sdk.Post(wire.WithTurn(ctx, req.Turn), "v1/messages", enc.body, nil, opts...)
+	if err != nil {
+		return nil, c.refused(ctx, err)
+	}
+	defer res.Body.Close()
+	var a assembly
+	if err = a.read(res, show); err == nil {
+		drain(res.Body)
+		var answer *model.Answer
+		if answer, err = a.answer(enc.prefix); err == nil {
+			if id := requestID(res); id != "" {
+				answer.Origin = id
+			}
+			return answer, nil
+		}
+	}
+	return nil, c.broke(ctx, res, err)
+}
+
+func requestID(res *http.Response) string { return res.Header.Get("Request-Id") }
+
+// read takes the events of the stream up to the one that ends it.
+func (a *assembly) read(res *http.Response, show func(model.Delta) bool) error {
+	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && kind != "text/event-stream" {
+		// Whatever cannot be read of it is only missing in the message.
+		start, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize))
+		return broken("the answer is %s and not a stream of events: %s", kind, excerpt(start))
+	}
+	events := ssestream.NewDecoder(res)
+	for !a.ended && events.Next() {
+		e := events.Event()
+		if len(e.Data) == 0 {
+			continue
+		}
+		d, err := a.take(e.Type, e.Data)
+		if err != nil {
+			return err
+		}
+		if (d.Text != "" || d.Reasoning != "") && !show(d) {
+			return errLeft
+		}
+	}
+	switch err := events.Err(); {
+	case a.ended:
+		return nil
+	case err != nil:
+		return err
+	}
+	return &unfinishedError{"the stream ended in the middle of the answer"}
+}
+
+// drainFor is how long the end of a body is waited for once the answer is whole.
+const drainFor = 20 * time.Millisecond
+
+// drain reads what is left of a body, so that its connection serves the next request. A server that holds the body open
+// loses the connection.
+func drain(body io.Reader) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// An error leaves the connection unusable, which is all that it changes.
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
+	}()
+	limit := time.NewTimer(drainFor)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+	}
+}
