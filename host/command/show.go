@@ -151,7 +151,7 @@ func (s *session) head(ctx context.Context, t *teller, run string) (runJSON, err
 			return v, err
 		}
 		if b, ok := e.Body.(recovery.RunCreated); ok {
-			s.rules(t, v, b)
+			s.rules(ctx, t, v, b)
 		}
 		break
 	}
@@ -159,7 +159,7 @@ func (s *session) head(ctx context.Context, t *teller, run string) (runJSON, err
 }
 
 // rules prints how the run was started.
-func (s *session) rules(t *teller, v runJSON, b recovery.RunCreated) {
+func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.RunCreated) {
 	thread := b.Thread
 	if b.Parent != "" {
 		thread += ", after run " + b.Parent
@@ -178,10 +178,14 @@ func (s *session) rules(t *teller, v runJSON, b recovery.RunCreated) {
 	}
 	t.pair("thread", thread)
 	t.pair("folder", s.app.tilde(b.Folder))
-	t.pair("model", modelWords(b))
+	t.pair("model", modelWords(b)+providerWords(b.Setup.Provider))
+	s.setup(t, b)
 	t.pair("mode", mode+", "+limitWords(b.Limits))
 	t.pair("started", fmt.Sprintf("%s by agent %s, %s", stamp(v.Created), b.Version, until))
 	t.pair("so far", so)
+	if used, ok := s.used(ctx, b); ok && used.words() != "" {
+		t.pair("used", used.words())
+	}
 	if b.Source != "" {
 		t.pair("from", s.app.tilde(b.Source))
 	}

@@ -15,6 +15,10 @@ import (
 type showRunJSON struct {
 	Version int          `json:"version"`
 	Run     runJSON      `json:"run"`
+	Setup   *setupJSON   `json:"setup"` // null for a model without a provider, such as runbook
+	Limits  limitsJSON   `json:"limits"`
+	Usage   *usageJSON   `json:"usage"`    // null for a model without a provider
+	CostUSD *json.Number `json:"cost_usd"` // null where no price is known
 	Calls   []callJSON   `json:"calls"`
 	Facts   []factJSON   `json:"facts"`
 	Kept    *requestJSON `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
@@ -105,7 +109,14 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 		if err != nil {
 			return err
 		}
+		v.about(e.Body)
 		v.Facts = append(v.Facts, factJSON{e.Seq, e.Turn, e.Time, e.Body.Kind(), e.Body})
+	}
+	if b, ok := v.created(); ok {
+		if used, ok := s.used(ctx, b); ok {
+			u := used.view()
+			v.Usage, v.CostUSD = &u, used.dollars()
+		}
 	}
 	kept, err := s.Store.Answered(ctx, run)
 	if err != nil {
