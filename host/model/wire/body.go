@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -27,6 +28,7 @@ type watch struct {
 	waited time.Duration // since the last byte that was more than a keep-alive
 	fired  bool
 	ended  time.Duration // the limit that ended the exchange
+	alive  bool          // keep-alives came meanwhile
 }
 
 func newWatch(idle, quiet time.Duration, cancel context.CancelFunc) *watch {
@@ -40,18 +42,18 @@ func (w *watch) start() {
 	w.wait++
 	wait := w.wait
 	w.from = time.Now()
-	limit, shown := w.idle, w.idle
-	if left := w.quiet - w.waited; left < limit {
-		limit, shown = left, w.quiet
+	limit, shown, alive := w.idle, w.idle, false
+	if left := w.quiet - w.waited; left < limit && w.waited > 0 {
+		limit, shown, alive = left, w.quiet, true
 	}
-	w.timer = time.AfterFunc(max(limit, 0), func() { w.fire(wait, shown) })
+	w.timer = time.AfterFunc(max(limit, 0), func() { w.fire(wait, shown, alive) })
 }
 
-func (w *watch) fire(wait int, limit time.Duration) {
+func (w *watch) fire(wait int, limit time.Duration, alive bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer != nil && w.wait == wait {
-		w.fired, w.ended = true, limit
+		w.fired, w.ended, w.alive = true, limit, alive
 		w.cancel()
 	}
 }
@@ -92,11 +94,11 @@ func (w *watch) atMost(d time.Duration) {
 	w.idle, w.quiet = min(w.idle, d), min(w.quiet, d)
 }
 
-// limit is how long was waited when the exchange was ended.
-func (w *watch) limit() time.Duration {
+// limit is how long was waited when the exchange was ended, and whether keep-alives came meanwhile.
+func (w *watch) limit() (waited time.Duration, alive bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ended
+	return w.ended, w.alive
 }
 
 // body is an answer's body. Its errors are io.EOF, the request's context error or a *brokenError, and stay what they were.
@@ -110,6 +112,7 @@ type body struct {
 	left   int64 // bytes that may still come
 	lines  lineScan
 	some   bool // a byte of content came
+	ahead  []byte
 
 	mu  sync.Mutex // Close may come from another goroutine than Read
 	err error
@@ -152,8 +155,33 @@ func (g *gunzip) Read(p []byte) (int, error) {
 // Close closes what is read from.
 func (g *gunzip) Close() error { return g.src.Close() }
 
+// opens says whether the first byte that is no white space is this one. What it reads to know is read again.
+func (b *body) opens(with byte) bool {
+	buf := make([]byte, 512)
+	for len(b.ahead) < largestRefusal {
+		n, err := b.next(buf)
+		b.ahead = append(b.ahead, buf[:n]...)
+		if text := bytes.TrimSpace(b.ahead); len(text) > 0 {
+			return text[0] == with
+		}
+		if err != nil {
+			break
+		}
+	}
+	return false
+}
+
 // Read gives what comes, within the bounds.
 func (b *body) Read(p []byte) (int, error) {
+	if len(b.ahead) > 0 {
+		n := copy(p, b.ahead)
+		b.ahead = b.ahead[n:]
+		return n, nil
+	}
+	return b.next(p)
+}
+
+func (b *body) next(p []byte) (int, error) {
 	if err := b.ended(); err != nil {
 		return 0, err
 	}
@@ -202,8 +230,7 @@ func (b *body) broken(err error, intime bool) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case !intime:
-		e.stalled = b.watch.limit()
-		e.alive = e.stalled > b.watch.idle
+		e.stalled, e.alive = b.watch.limit()
 	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt):
 		e.fault, e.what = recovery.FaultGarbage, "the answer is no gzip, though its header says so"
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/host/model"
+	"agent/recovery"
 )
 
 // The bounds of an exchange where Options name none.
@@ -22,6 +23,7 @@ const (
 	quietIdles     = 5 // Quiet in Idles
 
 	largestLine    = 8 << 20   // bytes of one line of an event stream
+	largestHeader  = 1 << 20   // bytes of an answer's headers
 	largestRefusal = 256 << 10 // bytes that are read of an answer that is an error
 	refusalWait    = 10 * time.Second
 )
@@ -76,8 +78,10 @@ func baseTransport() http.RoundTripper {
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    15 * time.Second,
 		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
+		MaxResponseHeaderBytes: largestHeader,
 		DisableCompression:     true,
+		// A connection that died without a word, as in a network that changed, is found before Idle has passed.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
 
@@ -126,14 +130,17 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		tape.end(broke)
 		return nil, broke
 	}
+	w.content()
 	tape.head(resp)
-	b := &body{rc: resp.Body, req: req, t: t, watch: w, cancel: cancel, tape: tape, left: t.o.Largest, lines: lineScan{sse: isStream(resp)}}
+	stream := wantsStream(sent)
+	b := &body{rc: resp.Body, req: req, t: t, watch: w, cancel: cancel, tape: tape, left: t.o.Largest}
+	b.lines.sse = stream || isStream(resp)
 	if err := b.decode(resp); err != nil {
 		b.finish(err)
 		return nil, err
 	}
 	resp.Body = b
-	if err := t.refusal(req, sent, resp); err != nil {
+	if err := t.refusal(req, stream, resp); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -151,9 +158,29 @@ func (t *transport) broken(req *http.Request, w *watch, stalled bool, err error)
 	}
 	b := &brokenError{host: req.URL.Host, cause: err, secrets: t.o.Secrets()}
 	if stalled {
-		b.stalled = w.limit()
+		b.stalled, _ = w.limit()
+		return b
 	}
+	b.fault, b.what = misfit(req, err)
 	return b
+}
+
+// misfit says what is wrong with the request or with the server's HTTP, where asking again mends nothing; "" for a broken
+// connection. net/http has no types for these errors.
+func misfit(req *http.Request, err error) (recovery.Fault, string) {
+	text := err.Error()
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case has("unsupported protocol scheme"), has("no Host in request URL"):
+		return recovery.FaultRequest, fmt.Sprintf("the base URL %q is no address that begins with http:// or https://", target(req, ""))
+	case has("invalid header field value"):
+		return recovery.FaultKey, "the key, or another value that goes into a header, holds a character that cannot be sent, such as a line break"
+	case has("malformed HTTP"), has("malformed MIME"):
+		return recovery.FaultGarbage, fmt.Sprintf("what %s answers is no HTTP", req.URL.Host)
+	case has("response headers exceeded"):
+		return recovery.FaultTooLarge, fmt.Sprintf("the headers of %s's answer are larger than %s", req.URL.Host, bytesText(largestHeader))
+	}
+	return "", ""
 }
 
 // readRequest takes the body out of a request: it is written to a recording, and sent again by net/http on a new
@@ -188,22 +215,22 @@ func (s *sending) Read(p []byte) (int, error) {
 func (s *sending) Close() error { return nil }
 
 // refusal is the error for an answer that is none, with its body read and closed; nil for a true one.
-func (t *transport) refusal(req *http.Request, sent []byte, resp *http.Response) error {
+func (t *transport) refusal(req *http.Request, stream bool, resp *http.Response) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what cannot be parsed is no type known here
 	r := &Refused{Status: resp.StatusCode, Header: resp.Header, Host: req.URL.Host, secrets: t.o.Secrets()}
-	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
-		r.Location = target(req, loc)
-	}
+	b := resp.Body.(*body)
 	switch {
 	case resp.StatusCode/100 != 2:
+		if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
+			r.Location = target(req, loc)
+		}
 	case media == "text/html":
 		r.page = true
-	case media == "application/json" && wantsStream(sent):
+	case media == "application/json" && stream && b.opens('{'):
 		r.whole = true
 	default:
 		return nil
 	}
-	b := resp.Body.(*body)
 	b.watch.atMost(refusalWait)
 	// What came is enough to tell the refusal by its status; why no more came adds nothing.
 	r.Body, _ = io.ReadAll(io.LimitReader(b, largestRefusal))

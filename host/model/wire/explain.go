@@ -80,6 +80,9 @@ func (b *brokenError) explain(began bool) *model.Error {
 	switch {
 	case b.fault != "":
 		e.Fault, what = b.fault, b.what
+		if !b.body && (b.fault == recovery.FaultGarbage || b.fault == recovery.FaultRequest) {
+			e.Remedy = "check the base URL"
+		}
 	case b.stalled > 0 && b.alive:
 		e.Fault = recovery.FaultStalled
 		what = fmt.Sprintf("%s sent nothing but keep-alives for %s", b.host, b.stalled)
@@ -119,7 +122,9 @@ func (b *brokenError) unconnected() (what, remedy string) {
 		return fmt.Sprintf("connect to %s: it does not speak TLS", b.host), "check whether the base URL should begin with http://"
 	case errors.As(b.cause, &op) && op.Op == "dial" && errors.Is(b.cause, syscall.ECONNREFUSED):
 		return fmt.Sprintf("connect to %s: connection refused", b.host), "check that the server runs and the base URL"
-	case errors.As(b.cause, &op) && op.Op == "dial", errors.As(b.cause, &op) && op.Op == "proxyconnect":
+	case errors.As(b.cause, &op) && op.Op == "proxyconnect", strings.Contains(b.cause.Error(), http.StatusText(http.StatusProxyAuthRequired)):
+		return fmt.Sprintf("connect to %s through the proxy: %s", b.host, connection(b.cause)), "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+	case errors.As(b.cause, &op) && op.Op == "dial":
 		return fmt.Sprintf("connect to %s: %s", b.host, connection(b.cause)), "check the network"
 	}
 	return fmt.Sprintf("the connection to %s broke before the answer began: %s", b.host, connection(b.cause)), ""
@@ -164,7 +169,7 @@ func Explain(err error, began bool) *model.Error {
 		return within(err, raw.RawJSON(), began)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was given up: "+err.Error(), nil), Began: began, Err: err}
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errClosed):
 		return &model.Error{Fault: recovery.FaultCut, Message: "the answer broke off before its end", Began: began, Err: err}
 	case errors.Is(err, bufio.ErrTooLong):
 		return &model.Error{Fault: recovery.FaultTooLarge, Message: "a line of the answer is larger than what is taken", Began: began, Err: err}
@@ -182,7 +187,7 @@ func Explain(err error, began bool) *model.Error {
 
 // within is an error that the provider told in the stream of its answer.
 func within(err error, told string, began bool) *model.Error {
-	if !strings.Contains(told, `"error"`) {
+	if raw := []byte(told); json.Valid(raw) && !strings.Contains(told, `"error"`) {
 		told = `{"error":` + told + `}`
 	}
 	e := Status(http.StatusOK, nil, []byte(told), nil)

@@ -46,6 +46,8 @@ type exchange struct {
 	Fault    recovery.Fault    `json:"fault,omitempty"`    // with end error
 	Error    string            `json:"error,omitempty"`    // with end error
 	Replaced int               `json:"replaced,omitempty"` // secrets that were replaced
+
+	kind string // of its request
 }
 
 // piece is what one read of the answer gave.
@@ -336,14 +338,14 @@ func (x *exchange) seal(sent []byte, h *hider) {
 	}
 }
 
-// hidePieces replaces what is secret in the answer, also where it came in several pieces.
+// hidePieces replaces what is secret in the answer, also where it came in several pieces or events.
 func (x *exchange) hidePieces(h *hider) {
 	var whole strings.Builder
 	for _, p := range x.Pieces {
 		whole.Write(p.Bytes)
 	}
 	text := whole.String()
-	found := h.find(text)
+	found := merged(append(h.find(text), h.findSplit(text)...))
 	x.Replaced += len(found)
 	if len(found) == 0 {
 		return

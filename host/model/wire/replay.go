@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +35,7 @@ type Replay struct {
 
 	mu     sync.Mutex
 	timing bool
-	given  map[int]int // exchanges of the turn that were given already
+	given  map[string]int // exchanges of a turn, or of a kind of request in it, that were given already
 }
 
 // OpenReplay reads a recording. What a process that was killed had begun to write at its end is passed over.
@@ -45,13 +48,14 @@ func OpenReplay(path string) (*Replay, error) {
 		kept := list[:0]
 		for _, x := range list {
 			if x.End != endCancelled {
+				x.kind = requestKind(x.Method, x.Path, x.Request)
 				x.Request = nil
 				kept = append(kept, x)
 			}
 		}
 		rec.turns[turn] = kept
 	}
-	return &Replay{path: path, rec: rec, given: map[int]int{}}, nil
+	return &Replay{path: path, rec: rec, given: map[string]int{}}, nil
 }
 
 func readRecording(path string) (recording, error) {
@@ -128,17 +132,19 @@ func (r *Replay) Timing(on bool) {
 
 // Transport answers a request of a turn with what was recorded for that turn, in order: first the attempts that failed.
 // Behind the last one, the last that had an answer comes again. The position comes from the turn that WithTurn names, so a
-// resumed process goes on where the killed one was.
+// resumed process goes on where the killed one was. A turn may have sent requests of several kinds, such as one for a
+// summary: then those are given that answered one of the same kind.
 func (r *Replay) Transport() http.RoundTripper { return replayed{r} }
 
 type replayed struct{ r *Replay }
 
 // RoundTrip answers without a network.
 func (t replayed) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		closeQuietly(req.Body) // nothing is sent
+	sent, err := readRequest(req)
+	if err != nil {
+		return nil, err
 	}
-	x, timing, err := t.r.next(turnOf(req.Context()))
+	x, timing, err := t.r.next(turnOf(req.Context()), requestKind(req.Method, req.URL.EscapedPath(), sent))
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +174,7 @@ func (t replayed) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (r *Replay) next(turn int) (exchange, bool, error) {
+func (r *Replay) next(turn int, kind string) (exchange, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.rec.turns[turn]
@@ -179,8 +185,12 @@ func (r *Replay) next(turn int) (exchange, bool, error) {
 			Remedy:  "record the run to its end, or ask a real model",
 		}
 	}
-	at := r.given[turn]
-	r.given[turn]++
+	key := strconv.Itoa(turn)
+	if same := ofKind(list, kind); len(same) > 0 {
+		list, key = same, key+" "+kind
+	}
+	at := r.given[key]
+	r.given[key]++
 	if at < len(list) {
 		return list[at], r.timing, nil
 	}
@@ -190,6 +200,33 @@ func (r *Replay) next(turn int) (exchange, bool, error) {
 		}
 	}
 	return list[len(list)-1], r.timing, nil
+}
+
+func ofKind(list []exchange, kind string) []exchange {
+	var same []exchange
+	for _, x := range list {
+		if x.kind == kind {
+			same = append(same, x)
+		}
+	}
+	return same
+}
+
+// requestKind is a digest of what a request asks besides its conversation: address, model, system prompt, tools, limits.
+func requestKind(method, path string, body []byte) string {
+	path, _, _ = strings.Cut(path, "?")
+	at := strings.LastIndex(path, "/v1/") // a base URL may have a path of its own
+	ask := map[string]json.RawMessage{}
+	if unmarshal(body, &ask) {
+		for _, name := range []string{"messages", "input", "prompt_cache_key", "metadata"} {
+			delete(ask, name)
+		}
+		if text, err := json.Marshal(ask); err == nil {
+			body = text
+		}
+	}
+	sum := sha256.Sum256(append([]byte(method+" "+path[max(at, 0):]+"\n"), body...))
+	return hex.EncodeToString(sum[:])
 }
 
 // extent says how many turns there are.

@@ -217,9 +217,17 @@ func percent(text, raw string) int {
 	return at
 }
 
-// clean makes a line for a person of what a provider or a connection says.
+// clean makes a line for a person of what a provider or a connection says. What looks like a provider's key is taken out
+// also when it is not among the secrets: some providers repeat the key that they refuse.
 func clean(text string, secrets []string) string {
-	return line(newHider(secrets).hide(text), longestReason)
+	text = line(newHider(secrets).hide(text), 4*longestReason)
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		if at := strings.Index(w, "sk-"); at >= 0 && len(w)-at >= 20 {
+			words[i] = w[:at] + hidden
+		}
+	}
+	return line(strings.Join(words, " "), longestReason)
 }
 
 // line is one line of at most so many characters, without control characters and without marks that turn the direction of

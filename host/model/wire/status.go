@@ -63,6 +63,7 @@ func readTold(body []byte) told {
 			Error json.RawMessage `json:"error"`
 		} `json:"response"`
 		Detail    json.RawMessage `json:"detail"`
+		Type      string          `json:"type"`
 		Message   string          `json:"message"`
 		Code      json.RawMessage `json:"code"`
 		RequestID string          `json:"request_id"`
@@ -70,7 +71,7 @@ func readTold(body []byte) told {
 	if !unmarshal(bytes.TrimSpace(body), &whole) {
 		return told{message: plain(body)}
 	}
-	t := told{message: whole.Message, code: word(whole.Code), origin: line(whole.RequestID, 200)}
+	t := told{kind: whole.Type, message: whole.Message, code: word(whole.Code), origin: line(whole.RequestID, 200)}
 	for _, raw := range []json.RawMessage{whole.Error, whole.Response.Error, whole.Detail} {
 		var inner struct {
 			Type    string          `json:"type"`
