@@ -1,0 +1,342 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/host/model"
+	"agent/host/model/openai"
+	"agent/host/model/wire"
+	"agent/recovery"
+)
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		body    string
+		want    recovery.Fault
+		message string
+	}{
+		{429, `{"error":{"message":"Rate limit reached for gpt-5 in organization org-x on tokens per min (TPM)","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, recovery.FaultRateLimit, "Rate limit reached"},
+		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, recovery.FaultCredit, "current quota"},
+		{401, `{"error":{"message":"Incorrect API key provided: sk-secret-value-1.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, recovery.FaultKey, "Incorrect API key"},
+		{404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","type":"invalid_request_error","param":null,"code":"model_not_found"}}`, recovery.FaultNoModel, "does not exist"},
+		{404, `{"error":"model 'x' not found"}`, recovery.FaultNoModel, "model 'x' not found"},
+		{400, `{"error":{"message":"This model's maximum context length is 128000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, recovery.FaultContext, "maximum context length"},
+		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, recovery.FaultRequest, "max_tokens"},
+		{500, `{"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}`, recovery.FaultServer, "had an error"},
+		{502, `<html><head><title>502 Bad Gateway</title></head></html>`, recovery.FaultServer, "Bad Gateway"},
+		{503, ``, recovery.FaultOverloaded, "503"},
+	} {
+		for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
+			t.Run(fmt.Sprintf("%s %d %.20s", p, c.status, c.body), func(t *testing.T) {
+				s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					w.Header().Set("X-Request-Id", "req_refused")
+					w.Header().Set("Retry-After", "7")
+					w.WriteHeader(c.status)
+					io.WriteString(w, c.body)
+				})
+				secrets := func() []string { return []string{"sk-secret-value-1"} }
+				m := openai.New(openai.Options{Model: "x", Protocol: p, BaseURL: s.URL, Secrets: secrets,
+					Remedy: func(f recovery.Fault) string { return "mend " + string(f) }})
+				_, err := ask(t, m, question())
+				e := fault(t, err, c.want)
+				if !strings.Contains(e.Message, c.message) || strings.Contains(e.Message, "sk-secret") {
+					t.Errorf("message %q", e.Message)
+				}
+				if e.Status != c.status || e.Origin != "req_refused" || e.Began || e.Remedy == "" {
+					t.Errorf("%+v", e)
+				}
+				if again := c.want == recovery.FaultRateLimit || c.want == recovery.FaultServer || c.want == recovery.FaultOverloaded; again && e.After != 7*time.Second {
+					t.Errorf("after %s", e.After)
+				}
+			})
+		}
+	}
+}
+
+// A stream that began as a success can still tell an error.
+func TestErrorsInsideAStream(t *testing.T) {
+	start := ev("response.output_text.delta", `"delta":"Hi"`)
+	hi := chunks(delta(`"content":"Hi"`))
+	failed := func(e string) string {
+		return start + ev("response.failed", `"response":{"id":"resp_1","status":"failed","error":`+e+`}`)
+	}
+	for _, c := range []struct {
+		name    string
+		p       openai.Protocol
+		stream  string
+		want    recovery.Fault
+		message string
+	}{
+		{"failed", openai.Responses, failed(`{"code":"server_error","message":"The model broke."}`), recovery.FaultServer, "The model broke."},
+		{"failed for its rate", openai.Responses, failed(`{"code":"rate_limit_exceeded","message":"Slow down."}`), recovery.FaultRateLimit, "Slow down."},
+		{"failed for policy", openai.Responses, failed(`{"code":"bio_policy","message":"No."}`), recovery.FaultFiltered, "No."},
+		{"failed without a reason", openai.Responses, failed(`null`), recovery.FaultServer, "not why"},
+		{"error event", openai.Responses, start + ev("error", `"code":"context_length_exceeded","message":"Your input exceeds the context window of this model.","param":null`), recovery.FaultContext, "context window"},
+		{"error event with an error inside", openai.Responses, start + ev("error", `"error":{"type":"invalid_request_error","code":"insufficient_quota","message":"Pay."}`), recovery.FaultCredit, "Pay."},
+		{"incomplete for a reason of its own", openai.Responses, start + completed("incomplete", `{"reason":"boredom"}`), recovery.FaultCut, "before its end"},
+		{"error of a router", openai.Chat, hi + chunk(`"choices":[`+finish("error")+`],"error":{"code":429,"message":"Upstream is busy"}`), recovery.FaultRateLimit, "Upstream is busy"},
+		{"error as a text", openai.Chat, hi + "data: {\"error\":\"llama runner process has terminated\"}\n\n", recovery.FaultServer, "llama runner"},
+		{"error as an object", openai.Chat, hi + "data: {\"object\":\"error\",\"message\":\"max model len\",\"code\":400}\n\n", recovery.FaultRequest, "max model len"},
+		{"error as the event", openai.Chat, hi + "event: error\ndata: {\"error\":{\"message\":\"no\",\"type\":\"server_error\"}}\n\n", recovery.FaultServer, "no"},
+		{"an end that is an error", openai.Chat, hi + chunks(finish("error")), recovery.FaultServer, "error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, err := hears(t, c.p, c.stream)
+			e := fault(t, err, c.want)
+			if !strings.Contains(e.Message, c.message) || !e.Began || e.Origin != "req_test" {
+				t.Errorf("%+v", *e)
+			}
+			if h.text != "Hi" || h.answer != nil {
+				t.Errorf("text %q, answer %v", h.text, h.answer)
+			}
+		})
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
+		for _, c := range []struct{ name, media, body string }{
+			{"a web page", "text/html", "<html><title>Login</title></html>"},
+			{"a web page that says it is a stream", "text/event-stream", "<!DOCTYPE html>\n<html><title>Login</title></html>\n"},
+			{"one JSON object", "application/json", `{"id":"chatcmpl-1","choices":[]}`},
+			{"text", "text/plain", "It works!\n"},
+			{"a picture", "image/png", "PNG"},
+			{"an event that is no JSON", "text/event-stream", "data: {\"choices\":[}\n\n"},
+			{"an event that is text", "text/event-stream", "data: hello\n\n"},
+		} {
+			t.Run(string(p)+" "+c.name, func(t *testing.T) {
+				s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", c.media)
+					io.WriteString(w, c.body)
+				})
+				_, err := ask(t, s.model(p, "x"), question())
+				fault(t, err, recovery.FaultGarbage)
+			})
+		}
+		t.Run(string(p)+" an error in one piece", func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, `{"error":{"message":"Upstream is busy","code":429}}`)
+			})
+			_, err := ask(t, s.model(p, "x"), question())
+			fault(t, err, recovery.FaultRateLimit)
+		})
+	}
+}
+
+// Issue 3, behaviour 2: a stream that is cut at any byte is a whole answer or none.
+func TestCutAtEveryByte(t *testing.T) {
+	for p, stream := range map[openai.Protocol]string{openai.Responses: story(), openai.Chat: talk()} {
+		for how, end := range map[string]error{"closed": io.EOF, "broken": io.ErrUnexpectedEOF, "reset": syscall.ECONNRESET} {
+			t.Run(string(p)+" "+how, func(t *testing.T) {
+				t.Parallel()
+				cutEverywhere(t, p, stream, end)
+			})
+		}
+	}
+}
+
+// canned is a connection that gives the bytes and then the error.
+type canned struct {
+	stream string
+	end    error
+}
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(c.stream), iotest.ErrReader(c.end))
+	h := http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {"req_test"}}
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(body), Request: r}, nil
+}
+
+func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
+	whole := must(t, p, stream).answer
+	unpaid := *whole
+	unpaid.Usage = nil
+	// A connection that breaks within the first event breaks before the answer began.
+	wholes, first := 0, strings.Index(stream, "\n\n")+2
+	for at := range len(stream) {
+		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: wire.Client(wire.Options{Base: canned{stream[:at], end}})})
+		h, err := ask(t, m, question())
+		if err != nil {
+			var e *model.Error
+			if errors.As(err, &e); e == nil || e.Fault != recovery.FaultCut && (e.Fault != recovery.FaultNetwork || e.Began || at > first) {
+				t.Fatalf("cut at byte %d: %v", at, err)
+			}
+			if h.deltas > 0 && !e.Began {
+				t.Fatalf("cut at byte %d: a part came, and the error does not say so", at)
+			}
+			continue
+		}
+		if h.answer == nil || !cmp.Equal(h.answer, whole) && !cmp.Equal(h.answer, &unpaid) {
+			t.Fatalf("cut at byte %d: half an answer: %s", at, cmp.Diff(whole, h.answer))
+		}
+		wholes++
+	}
+	// Of the Responses API's stream everything but the last line's end is needed; of the other, what comes behind the end.
+	if most := len(chunk(chatUsage)+chatDone) + 1; wholes > most {
+		t.Errorf("%d cuts were whole answers, at most %d can be", wholes, most)
+	}
+}
+
+// Issue 3, behaviour 5: who gives up is let go at once, with the context's own error.
+func TestCancel(t *testing.T) {
+	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
+		for _, stalled := range []string{"before the answer", "within it"} {
+			t.Run(string(p)+" "+stalled, func(t *testing.T) {
+				reached := make(chan struct{})
+				s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+					if stalled == "within it" {
+						events(ev("response.output_text.delta", `"delta":"Hi"`)+chunks(delta(`"content":"Hi"`)))(w, nil)
+						w.(http.Flusher).Flush()
+					}
+					close(reached)
+					<-r.Context().Done()
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { <-reached; cancel() }()
+				began := time.Now()
+				h, err := listen(ctx, s.model(p, "x"), question())
+				if err != context.Canceled || h.answer != nil {
+					t.Errorf("got %v, %v; want the context's own error", h.answer, err)
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("took %s", took)
+				}
+			})
+		}
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := listen(ctx, s.model(openai.Chat, "x"), question()); err != context.DeadlineExceeded {
+		t.Errorf("got %v, want the context's own error", err)
+	}
+}
+
+// Who stops listening closes the connection.
+func TestReaderLeaves(t *testing.T) {
+	left := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		events(chunks(delta(`"content":"Hi"`)))(w, nil)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	})
+	for d, err := range s.model(openai.Chat, "x").Stream(t.Context(), question()) {
+		if err != nil || d.Text != "Hi" {
+			t.Errorf("got %+v, %v", d, err)
+		}
+		break
+	}
+	select {
+	case <-left:
+	case <-time.After(time.Minute):
+		t.Error("the connection is still open")
+	}
+}
+
+// Issue 3, behaviour 6: silence and size are bounded.
+func TestBounds(t *testing.T) {
+	t.Run("silence", func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			events(chunks(delta(`"content":"Hi"`)))(w, nil)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Idle: 50 * time.Millisecond})})
+		_, err := ask(t, m, question())
+		if e := fault(t, err, recovery.FaultStalled); !e.Began {
+			t.Error("a part came, and the error does not say so")
+		}
+	})
+	t.Run("size", func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for {
+				if _, err := io.WriteString(w, chunks(delta(`"content":"`+strings.Repeat("x", 1000)+`"`))); err != nil {
+					return
+				}
+			}
+		})
+		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Largest: 1 << 20})})
+		_, err := ask(t, m, question())
+		fault(t, err, recovery.FaultTooLarge)
+	})
+	t.Run("one line", func(t *testing.T) {
+		s := serve(t, events("data: {\"choices\":[{\"delta\":{\"content\":\""+strings.Repeat("x", 20<<20)))
+		_, err := ask(t, s.model(openai.Chat, "x"), question())
+		fault(t, err, recovery.FaultTooLarge)
+	})
+}
+
+func TestNobodyThere(t *testing.T) {
+	s := serve(t, events(""))
+	url := s.URL
+	s.Close()
+	_, err := ask(t, openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: url}), question())
+	var e *model.Error
+	if !errors.As(err, &e) || e.Fault != recovery.FaultNetwork || e.Remedy == "" {
+		t.Errorf("got %+v", err)
+	}
+}
+
+// The connection is used again for the next turn.
+func TestConnectionIsKept(t *testing.T) {
+	for p, stream := range map[openai.Protocol]string{openai.Responses: story(), openai.Chat: talk()} {
+		var opened atomic.Int32
+		s := &server{Server: httptest.NewUnstartedServer(events(stream))}
+		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				opened.Add(1)
+			}
+		}
+		s.Start()
+		m := s.model(p, "x")
+		for range 10 {
+			if _, err := ask(t, m, question()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Close()
+		if n := opened.Load(); n > 3 {
+			t.Errorf("%s: %d connections for 10 requests", p, n)
+		}
+	}
+}
+
+// A server that keeps its side open behind the end of the answer is not waited for.
+func TestServerThatNeverCloses(t *testing.T) {
+	for p, stream := range map[openai.Protocol]string{openai.Responses: story(), openai.Chat: talk()} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			events(stream)(w, r)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		began := time.Now()
+		if h, err := ask(t, s.model(p, "x"), question()); err != nil || h.answer == nil {
+			t.Errorf("%s: %v, %v", p, h.answer, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: took %s", p, took)
+		}
+	}
+}

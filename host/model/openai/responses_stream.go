@@ -1,0 +1,293 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/openai/openai-go/v3/responses"
+
+	"agent/host/model"
+	"agent/recovery"
+)
+
+// responsesEvent is what is read of an event. Whole items and the whole response stay as they came.
+type responsesEvent struct {
+	Type         string          `json:"type"`
+	Delta        string          `json:"delta"`
+	OutputIndex  int             `json:"output_index"`
+	SummaryIndex int             `json:"summary_index"`
+	Item         json.RawMessage `json:"item"`
+	Response     json.RawMessage `json:"response"`
+	Error        trouble         `json:"error"`
+}
+
+// response is the last event's.
+type response struct {
+	ID      string                               `json:"id"`
+	Model   string                               `json:"model"`
+	Output  []json.RawMessage                    `json:"output"`
+	Usage   *responses.ResponseUsage             `json:"usage"`
+	Error   trouble                              `json:"error"`
+	Details *responses.ResponseIncompleteDetails `json:"incomplete_details"`
+}
+
+// responsesParser puts an answer of the Responses API together from the items that are done.
+type responsesParser struct {
+	model string // who is asked
+
+	items   []json.RawMessage
+	last    *response
+	stop    recovery.AnswerStop // once last is there
+	text    strings.Builder     // of the message that is being written
+	spoken  bool                // a message has been shown
+	thought bool                // reasoning has been shown
+}
+
+func (p *responsesParser) ended() bool { return p.last != nil }
+
+func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
+	var e responsesEvent
+	if err := decode(data, &e); err != nil {
+		return model.Delta{}, garbage("the server sent an event that is not JSON", err)
+	}
+	if e.Type == "" {
+		e.Type = name
+	}
+	switch e.Type {
+	case "response.output_text.delta", "response.refusal.delta":
+		p.spoken = true
+		p.text.WriteString(e.Delta)
+		return model.Delta{Text: e.Delta}, nil
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		p.thought = true
+		return model.Delta{Reasoning: e.Delta}, nil
+	case "response.reasoning_summary_part.added":
+		if p.thought {
+			return model.Delta{Reasoning: "\n\n"}, nil
+		}
+	case "response.output_item.added":
+		return p.begins(e.Item), nil
+	case "response.output_item.done":
+		p.items = append(p.items, e.Item)
+		p.text.Reset()
+	case "response.completed", "response.incomplete", "response.failed":
+		return model.Delta{}, p.finish(e.Type, e.Response)
+	case "error":
+		if !e.Error.there() {
+			// The error is the event itself.
+			e.Error.raw = data
+		}
+		return model.Delta{}, &e.Error
+	case "":
+		if e.Error.there() {
+			return model.Delta{}, &e.Error
+		}
+	}
+	return model.Delta{}, nil
+}
+
+// begins sets a message apart from the one before it.
+func (p *responsesParser) begins(item json.RawMessage) model.Delta {
+	var i struct {
+		Type string `json:"type"`
+	}
+	if p.spoken && decode(item, &i) == nil && i.Type == "message" {
+		return model.Delta{Text: "\n\n"}
+	}
+	return model.Delta{}
+}
+
+func (p *responsesParser) finish(event string, raw json.RawMessage) error {
+	var r response
+	if err := decode(raw, &r); err != nil {
+		return garbage("the server's last event is not JSON", err)
+	}
+	switch {
+	case event == "response.failed":
+		if !r.Error.there() {
+			r.Error.raw = quoted("the provider says that the answer failed and not why")
+		}
+		return &r.Error
+	case event == "response.completed":
+		p.stop = recovery.AnswerEnd
+	case r.Details != nil && r.Details.Reason == "content_filter":
+		p.stop = recovery.AnswerRefuse
+	case r.Details != nil && r.Details.Reason == "max_output_tokens":
+		p.stop = recovery.AnswerLength
+	default:
+		why := "and does not say why"
+		if r.Details != nil && r.Details.Reason != "" {
+			why = "for " + strconv.Quote(r.Details.Reason)
+		}
+		return &model.Error{Fault: recovery.FaultCut, Message: "the provider stopped the answer before its end " + why}
+	}
+	// The list of the last event is used where it says more: what an end cut off has no event of its own everywhere.
+	if len(r.Output) > len(p.items) {
+		p.items = r.Output
+		p.text.Reset()
+	}
+	p.last = &r
+	return nil
+}
+
+func (p *responsesParser) answer() (*model.Answer, error) {
+	if p.last == nil {
+		return nil, nil
+	}
+	w := weave{model: p.model, cut: p.stop == recovery.AnswerLength}
+	for i, raw := range p.items {
+		if err := w.item(raw, i == len(p.items)-1 && p.text.Len() == 0); err != nil {
+			return nil, err
+		}
+	}
+	if p.text.Len() > 0 {
+		w.add(recovery.Block{Kind: recovery.BlockText, Text: p.text.String()}, kept{})
+	}
+	blocks, err := w.done()
+	if err != nil {
+		return nil, err
+	}
+	a := &model.Answer{Blocks: blocks, Stop: p.stop, Served: p.last.Model, Origin: p.last.ID}
+	switch {
+	case w.refused:
+		a.Stop = recovery.AnswerRefuse
+	case w.calls > 0 && p.stop == recovery.AnswerEnd:
+		a.Stop = recovery.AnswerCalls
+	}
+	if a.Stop == recovery.AnswerRefuse {
+		a.Blocks = withoutCalls(a.Blocks)
+	}
+	if u := p.last.Usage; u != nil && u.InputTokens+u.OutputTokens > 0 {
+		a.Usage = &recovery.Usage{
+			Input: u.InputTokens, Cached: u.InputTokensDetails.CachedTokens, Written: u.InputTokensDetails.CacheWriteTokens,
+			Output: u.OutputTokens, Reasoning: u.OutputTokensDetails.ReasoningTokens,
+		}
+	}
+	return a, nil
+}
+
+// weave makes blocks of items and notes how they go back.
+type weave struct {
+	model   string
+	cut     bool // the answer's length ended it
+	blocks  []recovery.Block
+	notes   []kept
+	ids     []string // of the calls
+	calls   int
+	refused bool
+	bare    bool // there is reasoning that cannot go back
+}
+
+func (w *weave) add(b recovery.Block, k kept) {
+	k.After = w.calls
+	w.blocks, w.notes = append(w.blocks, b), append(w.notes, k)
+}
+
+func (w *weave) item(raw json.RawMessage, last bool) error {
+	var i struct {
+		Type string `json:"type"`
+	}
+	err := decode(raw, &i)
+	if err == nil {
+		switch i.Type {
+		case "message":
+			err = w.message(raw)
+		case "reasoning":
+			err = w.reasoning(raw)
+		case "function_call":
+			err = w.call(raw, last)
+		}
+	}
+	if err != nil {
+		return garbage("the server sent an item that cannot be read", err)
+	}
+	return nil
+}
+
+func (w *weave) message(raw json.RawMessage) error {
+	var m responses.ResponseOutputMessage
+	if err := decode(raw, &m); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, c := range m.Content {
+		text.WriteString(c.Text)
+		text.WriteString(c.Refusal)
+		w.refused = w.refused || c.Refusal != ""
+	}
+	if text.Len() > 0 {
+		w.add(recovery.Block{Kind: recovery.BlockText, Text: text.String()}, kept{ID: m.ID, Phase: string(m.Phase)})
+	}
+	return nil
+}
+
+// reasoning is kept as it came. OpenAI looks for the bare id of one without its content and finds nothing, so that one is
+// only shown.
+func (w *weave) reasoning(raw json.RawMessage) error {
+	var r responses.ResponseReasoningItem
+	if err := decode(raw, &r); err != nil {
+		return err
+	}
+	var shown []string
+	for _, s := range r.Summary {
+		shown = append(shown, s.Text)
+	}
+	for _, c := range r.Content {
+		shown = append(shown, c.Text)
+	}
+	var k kept
+	if r.EncryptedContent != "" || len(r.Content) > 0 {
+		k = kept{Item: string(raw), Model: w.model}
+	} else {
+		w.bare = true
+	}
+	if text := strings.Join(shown, "\n\n"); text != "" || k.Item != "" {
+		w.add(recovery.Block{Kind: recovery.BlockReasoning, Text: text}, k)
+	}
+	return nil
+}
+
+func (w *weave) call(raw json.RawMessage, last bool) error {
+	var f responses.ResponseFunctionToolCall
+	if err := decode(raw, &f); err != nil {
+		return err
+	}
+	args := f.Arguments
+	if bare := f.JSON.Arguments.Raw(); strings.HasPrefix(bare, "{") {
+		args = bare
+	}
+	unfinished := f.Status == responses.ResponseFunctionToolCallStatusIncomplete ||
+		f.Status == responses.ResponseFunctionToolCallStatusInProgress
+	w.blocks = append(w.blocks, callBlock(f.CallID, f.Name, args, w.cut && (last || unfinished)))
+	w.notes = append(w.notes, kept{})
+	w.ids = append(w.ids, f.ID)
+	w.calls++
+	return nil
+}
+
+// done gives the blocks, each with what is to be kept for it.
+func (w *weave) done() ([]recovery.Block, error) {
+	first := true
+	for i, k := range w.notes {
+		if w.blocks[i].Kind == recovery.BlockCall {
+			continue
+		}
+		if w.bare {
+			k.ID = ""
+		} else if first && strings.Join(w.ids, "") != "" {
+			k.Calls = w.ids
+		}
+		first = false
+		if k.empty() {
+			continue
+		}
+		raw, err := opaque(Responses, k)
+		if err != nil {
+			return nil, fmt.Errorf("keep an item of the answer: %w", err)
+		}
+		w.blocks[i].Opaque = raw
+	}
+	return w.blocks, nil
+}
