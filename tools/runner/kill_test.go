@@ -4,6 +4,7 @@ package runner_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -101,6 +102,55 @@ read x < below; echo $$ $! > here; read x < go`)
 	child.gone()
 	if err := runner.KillRunner(c.folder, *began); err != nil {
 		t.Errorf("killing a runner that is gone: %v", err)
+	}
+}
+
+// What could not be shown dead is looked for again without the call's folder: by its session, its mark and its processes. Another
+// boot id proves that nothing is left; a trace that names nothing proves nothing. TOOL-05.
+func TestTraceOfTheLost(t *testing.T) {
+	c := newCall(t, `sleep 1000 & setsid sleep 1000 & echo > here; read x < go`)
+	here := c.fifo("here")
+	c.fifo("go")
+	c.start()
+	c.read(here)
+	began := c.look().Began
+	if began == nil {
+		t.Fatal("no record of the start while it runs")
+	}
+	if err := runner.KillRunner(c.folder, *began); err != nil {
+		t.Fatal(err)
+	}
+	seen := c.awaitFree()
+	if err := runner.Discard(c.folder); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(seen.Trace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace runner.Trace
+	if err := json.Unmarshal(text, &trace); err != nil {
+		t.Fatal(err)
+	}
+	living, err := trace.Living()
+	if err != nil || len(living) == 0 || len(living) != len(seen.Survivors) {
+		t.Errorf("living %v, %v, want %v", living, err, seen.Survivors)
+	}
+	other := trace
+	other.Boot = "another"
+	if living, err := other.Living(); err != nil || len(living) != 0 {
+		t.Errorf("after a reboot: %v, %v", living, err)
+	}
+	if living, err := (runner.Trace{Boot: trace.Boot}).Living(); err == nil {
+		t.Errorf("by a trace of nothing: %v, and no error", living)
+	}
+	again := trace
+	again.Left = append(again.Left, runner.Process{Pid: os.Getpid(), Start: 1}) // the pid is another's by now
+	if left, err := runner.Sweep(deadline(t), *seen.Began); err != nil || len(left) != 0 {
+		t.Errorf("left after the sweep: %v, %v", left, err)
+	}
+	if living, err := again.Living(); err != nil || len(living) != 0 {
+		t.Errorf("after the sweep: %v, %v", living, err)
 	}
 }
 
