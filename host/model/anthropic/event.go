@@ -103,6 +103,9 @@ func (e *streamError) Error() string { return e.kind + ": " + e.message }
 
 // take reads one event and returns what of it is shown.
 func (a *assembly) take(name string, data []byte) (model.Delta, error) {
+	if e, ok := quickly(data); ok && a.began {
+		return a.blockDelta(e)
+	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return model.Delta{}, broken("an event is not JSON: %s", excerpt(data))

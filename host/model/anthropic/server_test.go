@@ -167,8 +167,26 @@ func blockStart(i int, block obj) string {
 	return ev("content_block_start", obj{"type": "content_block_start", "index": i, "content_block": block})
 }
 
+// blockDelta spells a delta as the provider does, its members in the provider's order and padded.
 func blockDelta(i int, delta obj) string {
-	return ev("content_block_delta", obj{"type": "content_block_delta", "index": i, "delta": delta})
+	members := ""
+	for name, value := range delta {
+		if name != "type" {
+			members += "," + spell(name) + ":" + spell(value)
+		}
+	}
+	return fmt.Sprintf("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":%s%s}   }\n\n",
+		i, spell(delta["type"]), members)
+}
+
+func spell(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func blockStop(i int) string {

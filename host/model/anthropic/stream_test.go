@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"agent/host/model"
 	"agent/recovery"
@@ -416,4 +419,29 @@ func mustEncode(t testing.TB, name string, req model.Request) encoded {
 		t.Fatalf("the body is not JSON: %s", e.body)
 	}
 	return e
+}
+
+// A delta in the provider's usual spelling, which is read faster, is read as any other.
+func TestUsualSpellingIsReadAlike(t *testing.T) {
+	letters := rapid.SampledFrom([]string{"a", "{", "}", `"`, `\"`, `\\`, `\n`, `\u2028`, `\ud83d`, `\ude00`, `\x`, "\u2028", "é", "\xff", "\x00", "\n", " ", ",", "<", `","text":"`})
+	kinds := rapid.SampledFrom([]string{`text_delta","text`, `input_json_delta","partial_json`, `thinking_delta","thinking`, `signature_delta","signature`, `text_delta","thinking`, `text`})
+	read := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(letters, 0, 8).Draw(t, "text"), "")
+		index := rapid.SampledFrom([]string{"0", "7", "12", "01", "-1", "1.0", "", "99999999"}).Draw(t, "index")
+		end := rapid.SampledFrom([]string{"}}", "}  }", "} }\n", "}}}", "}", `,"x":1}}`, "}} x"}).Draw(t, "end")
+		data := []byte(`{"type":"content_block_delta","index":` + index + `,"delta":{"type":"` + kinds.Draw(t, "kind") + `":"` + text + `"` + end)
+		quick, ok := quickly(data)
+		if !ok {
+			return
+		}
+		read++
+		var slow event
+		if err := json.Unmarshal(data, &slow); err != nil || !reflect.DeepEqual(quick, slow) {
+			t.Fatalf("%s\n%+v\n%+v, %v", data, quick, slow, err)
+		}
+	})
+	if read == 0 {
+		t.Error("nothing was in the usual spelling")
+	}
 }
