@@ -88,6 +88,8 @@ func locate(entries []entry, script *Script) place {
 				p.turn++ // the answer that was cut off held nothing whole
 			}
 			answered = false
+		case e.from == person && answered && script.turn(p.prompt, p.turn+p.skipped-1).Stop == StopPause:
+			answered = false // the word to go on
 		case e.from == person:
 			p.prompt, p.answers, answered = e.text, nil, false
 			p.skipped = doneBefore(e.text)

@@ -25,6 +25,7 @@ func TestTheTurnIsReadFromTheConversation(t *testing.T) {
 		{"paused", []entry{user("go"), model("one", 1), done, model("two", 0)}, 2, false},
 		{"joined behind a pause", []entry{user("go"), model("one", 1), done, model("twothree", 1), done}, 3, false},
 		{"apart behind a pause", []entry{user("go"), model("one", 1), done, model("two", 0), model("three", 1), done}, 3, false},
+		{"told to go on behind a pause", []entry{user("go"), model("one", 1), done, model("two", 0), user("Go on."), model("three", 1), done}, 3, false},
 		{"second prompt", []entry{user("go"), model("one", 1), done, user("more")}, 0, false},
 		{"cut with text", []entry{user("go"), model("on", 0), user(cut)}, 1, false},
 		{"cut without a word", []entry{user("go"), user(cut)}, 1, false},

@@ -88,12 +88,12 @@ const (
 	Truncate   Kind = "truncate"    // at a position: the body ends as if it were whole
 	Stall      Kind = "stall"       // at a position: nothing comes any more
 	Hold       Kind = "hold"        // at a position: waits until Release
-	Pings      Kind = "pings"       // at a position: only pings, without an end
+	Pings      Kind = "pings"       // behind the event at a position: only pings, without an end
 	Garbage    Kind = "garbage"     // at a position: Size bytes that are no protocol; 0 means without an end
-	Flood      Kind = "flood"       // at a position: Size bytes of text deltas; 0 means without an end
+	Flood      Kind = "flood"       // behind the first piece of text: Size bytes of text; 0 means without an end
 	Line       Kind = "line"        // at a position: a line of Size bytes that does not end; 0 means without an end
-	BadEvent   Kind = "bad_event"   // at a position: an event whose data is broken JSON, and the rest
-	ErrorEvent Kind = "error_event" // at a position: the provider's error event for overload, and the end
+	BadEvent   Kind = "bad_event"   // behind the event at a position: an event whose data is broken JSON, and the rest
+	ErrorEvent Kind = "error_event" // behind the event at a position: the provider's error event for overload, and the end
 )
 
 // Fault is something that goes wrong with one answer.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // sending is one answer on its way.
@@ -116,7 +117,7 @@ func (o *sending) stream(f Fault) {
 		if f.Kind == Flood || f.Kind == BadEvent && at == 0 {
 			at = s.textAt
 		}
-		at = min(max(at, 0), len(body))
+		at = f.Kind.between(min(max(at, 0), len(body)), s.ends)
 	}
 	if !o.events(body[:at], s.ends) || f.Kind == "" {
 		return
@@ -124,6 +125,19 @@ func (o *sending) stream(f Fault) {
 	if o.strike(f, s) {
 		o.events(body[at:], nil)
 	}
+}
+
+// between moves a position to the end of the event that it is in, for what comes as an event of its own.
+func (k Kind) between(at int, ends []int) int {
+	switch k {
+	case Pings, Flood, BadEvent, ErrorEvent:
+		for _, e := range ends {
+			if at > 0 && e >= at {
+				return e
+			}
+		}
+	}
+	return at
 }
 
 // events sends bytes event by event, as a provider does; long bodies in larger pieces, so that the server is not what is
@@ -159,7 +173,14 @@ func (o *sending) strike(f Fault, s *stream) (rest bool) {
 	case Stall:
 		o.untilGone()
 	case Pings:
-		o.repeat(0, func() []byte { own.body.Reset(); o.d.ping(own); return own.body.Bytes() })
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		o.repeat(0, func() []byte {
+			<-tick.C
+			own.body.Reset()
+			o.d.ping(own)
+			return own.body.Bytes()
+		})
 	case Garbage:
 		noise := bytes.Repeat([]byte("\x00\xff<garbage>{]\n\n"), 512)
 		o.repeat(f.Size, func() []byte { return noise })
