@@ -100,6 +100,7 @@ type app struct {
 	drove   bool     // a run was driven: the exit code is its own
 	dir     string   // folder whose runs alone are meant
 	about   string   // id of the run that the command is about
+	ask     exchange // how models are asked
 }
 
 func (a *app) root() *cli.Command {

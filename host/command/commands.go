@@ -22,6 +22,7 @@ func (a *app) commands() []*cli.Command {
 		a.here(a.pendingCommand(), "only questions of runs that work in `FOLDER`"),
 		a.here(a.cancelCommand(), "with last: the newest run that works in `FOLDER`"),
 		a.here(a.checkpointsCommand(), "with last: the newest run that works in `FOLDER`"),
+		a.modelsCommand(),
 		a.toolsCommand(),
 		a.doctorCommand(),
 		a.versionCommand(),

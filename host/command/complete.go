@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
-	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/recovery"
 )
@@ -123,12 +122,16 @@ func (t *typedLine) commands() {
 // values completes the value of a flag.
 func (t *typedLine) values(ctx context.Context) {
 	switch t.value {
-	case "f", "file", "salvage":
+	case "f", "file", "salvage", "image", "record":
 		fmt.Fprintln(t.app.Out, completeFiles)
 	case "dir":
 		fmt.Fprintln(t.app.Out, completeFolders)
 	case "model":
-		t.offer(runbook.Name, "carries out Markdown")
+		t.models()
+	case "effort":
+		for _, e := range recovery.Efforts() {
+			t.offer(string(e), "")
+		}
 	case "mode":
 		for _, m := range recovery.Modes() {
 			t.offer(string(m), "")
@@ -153,6 +156,10 @@ func (t *typedLine) arguments(ctx context.Context) {
 			t.offer("zsh", "")
 			t.offer("fish", "")
 		}
+	case "models":
+		if first {
+			t.models()
+		}
 	case "show", "checkpoints", "resume", "cancel":
 		if first {
 			t.offer("last", "the newest run")
@@ -164,6 +171,17 @@ func (t *typedLine) arguments(ctx context.Context) {
 	}
 	if t.cmd.Name == "answer" {
 		t.app.withStore(ctx, func(s *db.Store) error { return t.calls(ctx, s) })
+	}
+}
+
+// models completes the name of a model. What is wrong with the configuration is said by every command that reads it.
+func (t *typedLine) models() {
+	conf, err := t.app.settings("")
+	if err != nil {
+		return
+	}
+	for _, m := range conf.modelNames() {
+		t.offer(m[0], m[1])
 	}
 }
 

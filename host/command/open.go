@@ -14,7 +14,6 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/model"
-	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -165,18 +164,8 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Tools, err = tools.NewRegistry(list...)
-	h.Models = func(c recovery.RunCreated) (model.Model, error) { return newModel(c.Model, h.Tools) }
+	h.Models = func(c recovery.RunCreated) (model.Model, error) { return a.newModel(c, h.Tools) }
 	return h, err
-}
-
-// newModel makes a model by its name.
-func newModel(name string, reg *tools.Registry) (model.Model, error) {
-	if name != runbook.Name {
-		return nil, fmt.Errorf("there is no model %q; this build has: %s", name, runbook.Name)
-	}
-	m := runbook.New()
-	m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
-	return m, nil
 }
 
 func who() string {

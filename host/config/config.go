@@ -181,7 +181,7 @@ func (w Limits) Tighten(l Limits) (Limits, []string) {
 	}
 	lower(&l.MaxTurns, w.MaxTurns, func(n int) { said = append(said, fmt.Sprintf("at most %d turns", n)) })
 	lower(&l.MaxTokens, w.MaxTokens, func(n int64) { said = append(said, fmt.Sprintf("at most %d tokens", n)) })
-	lower(&l.MaxCost, w.MaxCost, func(n int64) { said = append(said, "at most "+DollarText(n)) })
+	lower(&l.MaxCost, w.MaxCost, func(n int64) { said = append(said, "at most "+recovery.Dollars(n)) })
 	lower(&l.Timeout, w.Timeout, func(d time.Duration) { said = append(said, fmt.Sprintf("at most %s of work", d)) })
 	return l, said
 }

@@ -11,9 +11,6 @@ import (
 	"agent/recovery"
 )
 
-// dollar is a US dollar in the unit of all amounts.
-const dollar = 1_000_000
-
 // Dollars reads an amount of US dollars, such as 2.50, into millionths of one.
 func Dollars(text string) (int64, error) {
 	bad := fmt.Errorf("%q is no amount of US dollars, such as 2.50", text)
@@ -29,12 +26,6 @@ func Dollars(text string) (int64, error) {
 		n = 10*n + int64(c-'0')
 	}
 	return n, nil
-}
-
-// DollarText writes millionths of a US dollar for people: cents at least, and no zeros behind them.
-func DollarText(n int64) string {
-	part := strings.TrimRight(fmt.Sprintf("%06d", n%dollar), "0")
-	return fmt.Sprintf("$%d.%s", n/dollar, part+strings.Repeat("0", max(0, 2-len(part))))
 }
 
 // CheckURL says what is wrong with the address of a provider. The error does not repeat it: it may hold a password.

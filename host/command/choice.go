@@ -1,0 +1,252 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/db"
+	"agent/host/config"
+	"agent/host/model/catalog"
+	"agent/host/model/runbook"
+	"agent/recovery"
+)
+
+// settings are the configuration with what is known by name.
+type settings struct {
+	config.Config
+	models *catalog.Catalog
+	user   string // the person's file, which need not be there
+}
+
+// settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
+func (a *app) settings(folder string) (*settings, error) {
+	user, workspace := config.UserPath(a.Getenv), ""
+	if folder != "" {
+		workspace = config.WorkspacePath(folder)
+	}
+	conf, err := config.Load(user, workspace, config.Known{
+		Providers: catalog.Names(), Reserved: []string{runbook.Name, strings.TrimSuffix(catalog.Replay, ":")},
+	})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	providers, models := map[string]catalog.Provider{}, map[string]catalog.Model{}
+	for name, p := range conf.Providers {
+		providers[name] = catalog.Provider{Protocol: p.Kind, BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd}
+	}
+	for name, m := range conf.Models {
+		models[name] = catalog.Model(m)
+	}
+	s := &settings{Config: conf, models: catalog.New(a.Getenv, providers, models), user: user}
+	for _, p := range s.models.Providers() {
+		if err := config.CheckURL(p.BaseURL); err != nil && p.From == p.URLEnv {
+			return nil, &usageError{fmt.Errorf("%s: %v", p.URLEnv, err)}
+		}
+	}
+	return s, nil
+}
+
+// chosen is the model that a run asks, and how.
+type chosen struct {
+	Name  string
+	Why   string
+	Setup recovery.Setup
+}
+
+// last is the run of a thread that a new one follows; the zero value is none.
+type last struct {
+	model, url string
+	effort     recovery.Effort
+}
+
+// lastOf is what the thread's last run was asked with.
+func (s *session) lastOf(ctx context.Context, row db.RunRow) (last, error) {
+	for e, err := range s.Store.Load(ctx, row.ID, 0) {
+		if err != nil {
+			return last{}, err
+		}
+		if c, ok := e.Body.(recovery.RunCreated); ok {
+			return last{c.Model, c.Setup.BaseURL, c.Setup.Effort}, nil
+		}
+		break // the first fact is what every run begins with; Apply says what is wrong with another
+	}
+	return last{model: row.Model}, nil
+}
+
+// chooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose
+// key is found, else an Ollama on this machine, else runbook. It refuses one that cannot be asked. thread is the run that the
+// new one follows; nil when there is none.
+func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow, conf *settings) (chosen, error) {
+	var before last
+	if thread != nil {
+		var err error
+		if before, err = s.lastOf(ctx, *thread); err != nil {
+			return chosen{}, err
+		}
+	}
+	return s.app.choose(ctx, conf, f, before)
+}
+
+// choose is chooseModel with what it needs of the thread.
+func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before last) (chosen, error) {
+	ch, err := conf.models.Choose(catalog.Wish{
+		Flag: f.Model, Thread: before.model, Config: conf.Model,
+		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
+	})
+	if err != nil {
+		return chosen{}, &usageError{err}
+	}
+	if f.BaseURL == "" && f.Model == "" && before.model != "" {
+		f.BaseURL = before.url // the thread goes on where it was
+	}
+	if f.Effort == "" {
+		f.Effort = before.effort
+	}
+	if f.Effort == "" {
+		f.Effort = conf.Effort
+	}
+	out := chosen{Name: ch.Name, Why: ch.Why}
+	if out.Setup, err = a.setup(conf, &out, f.BaseURL); err != nil {
+		return chosen{}, &usageError{err}
+	}
+	out.Setup.Effort, out.Setup.NoCompact, out.Setup.Images = f.Effort, f.NoCompact, f.Images
+	if out.Setup.Provider == "" {
+		if len(f.Images) > 0 {
+			return chosen{}, &usageError{fmt.Errorf("show pictures to %s: it sees none; name another model with --model", ch.Name)}
+		}
+		out.Setup.Effort = ""
+	}
+	return out, nil
+}
+
+// setup is what the chosen model is asked with. The name of a recording becomes absolute.
+func (a *app) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
+	name, model, err := conf.models.Parse(ch.Name)
+	if err != nil {
+		return recovery.Setup{}, err
+	}
+	if name == "" {
+		if baseURL != "" {
+			return recovery.Setup{}, fmt.Errorf("--base-url %s: %s is not asked over a network; name the model with --model, such as openai/<model>", baseURL, ch.Name)
+		}
+		if path, ok := strings.CutPrefix(ch.Name, catalog.Replay); ok {
+			if path, err = filepath.Abs(path); err != nil {
+				return recovery.Setup{}, fmt.Errorf("play %s: %v", ch.Name, err)
+			}
+			ch.Name = catalog.Replay + path
+			return a.replaySetup(conf, path)
+		}
+		return recovery.Setup{}, nil
+	}
+	p, _ := conf.models.Provider(name) // Parse has found it
+	if baseURL != "" {
+		p = p.At(baseURL)
+	}
+	if err := noKey(conf, p, ch.Name); err != nil {
+		return recovery.Setup{}, err
+	}
+	out := conf.models.Setup(p, model)
+	out.BaseURL = baseURL
+	return out, nil
+}
+
+// noKey refuses a model whose key cannot be had.
+func noKey(conf *settings, p catalog.Provider, name string) error {
+	if conf.models.HasKey(p) || p.From == "--base-url" && catalog.Loopback(p.BaseURL) {
+		return nil
+	}
+	return fmt.Errorf("use model %s: %s is not set; set it to the key, or name a command that prints it in %s:\n%s",
+		name, p.KeyEnv, conf.user, confLines("[providers."+p.Name+"]", `api_key_cmd = ["pass", "show", "`+p.Name+`"]`))
+}
+
+// priced refuses a limit of cost where nobody knows what the model costs.
+func priced(conf *settings, ch chosen, limits recovery.Limits) error {
+	if limits.MaxCost == 0 || ch.Setup.Provider == "" || ch.Setup.Price != nil {
+		return nil
+	}
+	if strings.HasPrefix(ch.Name, catalog.Replay) {
+		return nil // nothing is paid
+	}
+	return &usageError{fmt.Errorf("limit the cost to %s: what %s costs is not known; say it in %s:\n%s",
+		recovery.Dollars(limits.MaxCost), ch.Name, conf.user,
+		confLines(fmt.Sprintf("[models.%q]", ch.Name), `input_price = "0.50"    # US dollars for a million tokens`, `output_price = "1.50"`))}
+}
+
+// confLines are lines of the configuration below an error.
+func confLines(text ...string) string { return "           " + strings.Join(text, "\n           ") }
+
+// How long a local Ollama may take to say what it has.
+const (
+	tagsWait = 200 * time.Millisecond
+	showWait = 300 * time.Millisecond
+)
+
+// askOllama lists the models of an Ollama, the one used last first. One that does not answer has none.
+func askOllama(ctx context.Context, models *catalog.Catalog) []catalog.LocalModel {
+	p, ok := models.Provider("ollama")
+	if !ok {
+		return nil
+	}
+	base := strings.TrimSuffix(strings.TrimRight(p.BaseURL, "/"), "/v1")
+	var tags struct {
+		Models []struct {
+			Name         string   `json:"name"`
+			Capabilities []string `json:"capabilities"`
+		} `json:"models"`
+	}
+	if err := fetchJSON(ctx, tagsWait, http.MethodGet, base+"/api/tags", nil, &tags); err != nil {
+		return nil // whatever is there is no Ollama
+	}
+	var out []catalog.LocalModel
+	all, cancel := context.WithTimeout(ctx, showWait)
+	defer cancel()
+	for _, m := range tags.Models {
+		can := m.Capabilities
+		if can == nil && catalog.UsableLocal(out) == "" {
+			var shown struct {
+				Capabilities []string `json:"capabilities"`
+			}
+			// One that does not say what it can do is still there.
+			if fetchJSON(all, showWait, http.MethodPost, base+"/api/show", map[string]string{"model": m.Name}, &shown) == nil {
+				can = shown.Capabilities
+			}
+		}
+		out = append(out, catalog.LocalModel{Name: m.Name, Capabilities: can})
+	}
+	return out
+}
+
+// fetchJSON asks a server nearby, without a proxy.
+func fetchJSON(ctx context.Context, wait time.Duration, method, url string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var send io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		send = strings.NewReader(string(text))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, send)
+	if err != nil {
+		return err
+	}
+	t := &http.Transport{DisableKeepAlives: true}
+	res, err := t.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return errors.New(res.Status)
+	}
+	return json.NewDecoder(io.LimitReader(res.Body, 4<<20)).Decode(into)
+}

@@ -1,0 +1,237 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host/model/catalog"
+	"agent/host/model/runbook"
+	"agent/recovery"
+)
+
+const modelsHelp = `Lists the providers of models with where they are asked and where their key comes from, the models of which something is
+known, and which model a new run would use here and why. A key itself is never shown.
+
+With --check it asks a model, the one that would be used or the one that is named, one small question that costs about as much as
+a sentence, and says how fast the answer came, whether it came piece by piece, and whether the model can call tools.
+
+A model is named provider/model. The configuration is $XDG_CONFIG_HOME/agent/config.toml, else ~/.config/agent/config.toml:
+
+   model = "work/qwen3"
+   [providers.work]
+   kind = "chat"                            # anthropic, responses or chat
+   base_url = "http://127.0.0.1:8000/v1"
+   api_key_env = "WORK_KEY"                 # or api_key_cmd = ["pass", "show", "work"]
+   [models."work/qwen3"]
+   window = 131072
+   input_price = "0.50"                     # US dollars for a million tokens
+   output_price = "1.50"
+
+ANTHROPIC_BASE_URL, OPENAI_BASE_URL and OLLAMA_HOST say where these are asked. What answers in OpenAI's stead is spoken to in
+Chat Completions.
+
+EXAMPLE
+   agent models
+   agent models --check
+   agent models --check ollama/qwen3
+
+EXIT STATUS
+   0 listed, or the model answered and called the tool; 1 it did not, or refused; 2 wrong usage or configuration`
+
+func (a *app) modelsCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "models",
+		Usage:       "list models, and check one",
+		ArgsUsage:   "[--check [MODEL]]",
+		Description: modelsHelp,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "ask a model one small question"},
+			&cli.StringFlag{Name: "base-url", Usage: "check the model at this `URL`"},
+			&cli.StringFlag{Name: "dir", Usage: "as for a run in `FOLDER` (default: the current one)"},
+			jsonFlag(),
+		},
+		Action: a.models,
+	}
+}
+
+// modelsJSON is what models prints with --json. Fields are only ever added.
+type modelsJSON struct {
+	Version   int            `json:"version"`
+	Files     []string       `json:"config_files"`
+	Use       useJSON        `json:"would_use"`
+	Providers []providerJSON `json:"providers"`
+	Models    []modelJSON    `json:"models"`
+}
+
+type useJSON struct {
+	Model string `json:"model"`
+	Why   string `json:"why"`
+	Error string `json:"error,omitempty"` // why it could not be used
+}
+
+type providerJSON struct {
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	BaseURL string   `json:"base_url"`
+	From    string   `json:"base_url_from,omitempty"` // what said so, where it is not the provider's own
+	KeyEnv  string   `json:"key_variable,omitempty"`
+	KeyCmd  []string `json:"key_command,omitempty"`
+	HasKey  bool     `json:"has_key"` // the variable is set; a command is not run; true where none is needed
+	Start   string   `json:"start,omitempty"`
+}
+
+type modelJSON struct {
+	Name      string          `json:"name"`
+	Window    int64           `json:"window,omitempty"` // absent: not known
+	MaxOutput int64           `json:"max_output,omitempty"`
+	Price     *recovery.Price `json:"price,omitempty"` // millionths of a US dollar for a million tokens; absent: not known
+	Usable    bool            `json:"usable"`          // its provider's key is there
+}
+
+func (a *app) models(ctx context.Context, c *cli.Command) error {
+	if !c.Bool("check") {
+		if c.Args().Present() || c.IsSet("base-url") {
+			return &usageError{errors.New("agent models takes a model or an address only with --check")}
+		}
+	} else if c.Args().Len() > 1 {
+		return &usageError{errors.New("name one model: agent models --check openai/gpt-6.1-sol")}
+	}
+	folder, err := a.folder(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	conf, err := a.settings(folder)
+	if err != nil {
+		return err
+	}
+	if c.Bool("check") {
+		return a.checkModel(ctx, c, conf)
+	}
+	v := modelsJSON{Version: 1, Files: append([]string{}, conf.Files...), Use: a.wouldUse(ctx, conf)}
+	for _, p := range conf.models.Providers() {
+		v.Providers = append(v.Providers, providerJSON{
+			Name: p.Name, Kind: p.Protocol, BaseURL: p.BaseURL, From: p.From, KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd,
+			HasKey: conf.models.HasKey(p), Start: p.Start,
+		})
+	}
+	v.Models = conf.known()
+	if c.Bool("json") {
+		a.printJSON(v)
+		return nil
+	}
+	a.printModels(conf, v)
+	return nil
+}
+
+// wouldUse is what a new run would ask, and what keeps it from being asked.
+func (a *app) wouldUse(ctx context.Context, conf *settings) useJSON {
+	ch, err := conf.models.Choose(catalog.Wish{
+		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
+	})
+	if err != nil {
+		return useJSON{Model: conf.Model, Why: "the configuration's", Error: err.Error()}
+	}
+	v := useJSON{Model: ch.Name, Why: ch.Why}
+	if _, err := a.setup(conf, &chosen{Name: ch.Name}, ""); err != nil {
+		v.Error = err.Error()
+	}
+	return v
+}
+
+// known are the models of which something is known: a person's own first, then those of the table.
+func (s *settings) known() []modelJSON {
+	names := slices.Sorted(maps.Keys(s.Models))
+	for _, m := range catalog.Known() {
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	var out []modelJSON
+	for _, name := range names {
+		provider, of, err := s.models.Parse(name)
+		if err != nil {
+			continue // the configuration was checked, and so is the table
+		}
+		p, _ := s.models.Provider(provider)
+		m := s.models.Model(p, of)
+		out = append(out, modelJSON{Name: name, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price, Usable: s.models.HasKey(p)})
+	}
+	return out
+}
+
+func (a *app) printModels(conf *settings, v modelsJSON) {
+	t := table{head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
+	for _, p := range v.Providers {
+		at := p.BaseURL
+		if p.From != "" {
+			at += " (" + p.From + ")"
+		}
+		t.add(p.Name, p.Kind, at, keyWords(p))
+	}
+	t.write(a.Out)
+	a.say(a.Out, "")
+	t = table{head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
+	for _, m := range v.Models {
+		in, cached, out, key := "-", "-", "-", "no"
+		if m.Price != nil {
+			in, cached, out = recovery.Dollars(m.Price.Input), recovery.Dollars(m.Price.Cached), recovery.Dollars(m.Price.Output)
+		}
+		if m.Usable {
+			key = "yes"
+		}
+		t.add(m.Name, tokenWords(m.Window), tokenWords(m.MaxOutput), in, cached, out, key)
+	}
+	t.write(a.Out)
+	a.say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
+	a.say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
+	a.say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
+	switch {
+	case v.Use.Error != "":
+		a.say(a.Out, "which it cannot: %s", v.Use.Error)
+	case v.Use.Model == runbook.Name:
+		a.say(a.Out, "which carries out Markdown and understands no prose; to connect another, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama")
+	}
+}
+
+func configWords(conf *settings, a *app) string {
+	if len(conf.Files) == 0 {
+		return "none; it would be " + a.tilde(conf.user)
+	}
+	var all []string
+	for _, f := range conf.Files {
+		all = append(all, a.tilde(f))
+	}
+	return strings.Join(all, ", ")
+}
+
+// keyWords says where a key comes from and whether it is there.
+func keyWords(p providerJSON) string {
+	switch {
+	case len(p.KeyCmd) > 0:
+		return "from " + strings.Join(p.KeyCmd, " ")
+	case p.KeyEnv == "":
+		return "none needed"
+	case p.HasKey:
+		return p.KeyEnv + " is set"
+	}
+	return p.KeyEnv + " is not set"
+}
+
+// tokenWords writes a number of tokens as people do.
+func tokenWords(n int64) string {
+	switch {
+	case n == 0:
+		return "-"
+	case n%1_000_000 == 0:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	case n >= 1000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/host/model"
+	"agent/host/model/anthropic"
+	"agent/host/model/catalog"
+	"agent/host/model/openai"
+	"agent/host/model/runbook"
+	"agent/host/model/wire"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// exchange is how this process asks models: what no run records.
+type exchange struct {
+	idle     time.Duration // --idle
+	record   string        // --record
+	recorder *wire.Recorder
+	keys     keyring
+}
+
+// newModel makes the model that a run was created with. What the run recorded about it holds, whatever the configuration
+// says now; where it is asked and with which key is the configuration's, unless a flag said where.
+func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
+	if created.Model == runbook.Name {
+		m := runbook.New()
+		m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
+		return m, nil
+	}
+	if path, ok := strings.CutPrefix(created.Model, catalog.Replay); ok {
+		return a.replayModel(path, created.Setup)
+	}
+	conf, err := a.settings("")
+	if err != nil {
+		return nil, err
+	}
+	name, of, err := conf.models.Parse(created.Model)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	p, _ := conf.models.Provider(name) // Parse has found it
+	if created.Setup.BaseURL != "" {
+		p = p.At(created.Setup.BaseURL)
+	}
+	if created.Setup.Provider != "" {
+		p.Protocol = created.Setup.Provider
+	}
+	recorder, err := a.recorder(created, p)
+	if err != nil {
+		return nil, err
+	}
+	key := a.ask.keys.of(p, a.Getenv)
+	client := wire.Client(wire.Options{Idle: a.idle(conf), Secrets: key.secrets, Recorder: recorder})
+	return provided(p, of, key, client), nil
+}
+
+// idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
+func (a *app) idle(conf *settings) time.Duration {
+	if a.ask.idle > 0 {
+		return a.ask.idle
+	}
+	return conf.Idle
+}
+
+// provided is a provider's model over the provider's protocol.
+func provided(p catalog.Provider, of string, key *keeper, client *http.Client) model.Model {
+	m := remedied{p: p, of: of, key: key}
+	if p.Protocol == catalog.Anthropic {
+		m.Model = anthropic.New(anthropic.Options{Model: of, BaseURL: p.BaseURL, Key: key.get, HTTP: client, Secrets: key.secrets})
+		return m
+	}
+	m.Model = openai.New(openai.Options{
+		Model: of, BaseURL: p.BaseURL, Protocol: openai.Protocol(p.Protocol), Key: key.get, HTTP: client, Secrets: key.secrets,
+	})
+	return m
+}
+
+// remedied says what a person can do about a fault in words of the provider, and drops a key that is not accepted, so that the
+// next request asks for it anew.
+type remedied struct {
+	model.Model
+	p   catalog.Provider
+	of  string
+	key *keeper
+}
+
+// Stream passes everything on.
+func (m remedied) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		for d, err := range m.Model.Stream(ctx, req) {
+			if !yield(d, m.remedy(err)) {
+				return
+			}
+		}
+	}
+}
+
+func (m remedied) remedy(err error) error {
+	var fault *model.Error
+	if !errors.As(err, &fault) {
+		return err
+	}
+	if fault.Fault == recovery.FaultKey {
+		m.key.forget()
+	}
+	told := *fault
+	if r := providerRemedy(m.p, m.of, fault.Fault); r != "" {
+		told.Remedy = r
+	}
+	return &told
+}
+
+// providerRemedy is what a person can do about a fault; "" when nothing but waiting helps.
+func providerRemedy(p catalog.Provider, of string, f recovery.Fault) string {
+	switch f {
+	case recovery.FaultKey:
+		switch {
+		case len(p.KeyCmd) > 0:
+			return "see to the command that prints the key: " + strings.Join(p.KeyCmd, " ")
+		case p.KeyEnv != "":
+			return "set " + p.KeyEnv + " to a key that is accepted"
+		}
+		return fmt.Sprintf("name the variable of the key in config.toml: api_key_env of [providers.%s]", p.Name)
+	case recovery.FaultCredit:
+		if p.Billing != "" && !slices.Contains([]string{"--base-url", p.URLEnv}, p.From) {
+			return "add credit at " + p.Billing
+		}
+		return "see to what is paid for at " + hostOf(p.BaseURL)
+	case recovery.FaultNoModel:
+		if p.Name == "ollama" {
+			return "get it with: ollama pull " + of
+		}
+		return "see which models are known with: agent models; and ask one with: agent models --check MODEL"
+	case recovery.FaultNetwork:
+		if p.Start != "" && catalog.Loopback(p.BaseURL) {
+			return "start it with: " + p.Start
+		}
+		return "see to it that " + hostOf(p.BaseURL) + " can be reached from here"
+	case recovery.FaultStalled:
+		return "give it longer with --idle, or idle in config.toml"
+	case recovery.FaultGarbage:
+		if p.From != "" {
+			return fmt.Sprintf("see to it that %s is the base address of an API of kind %s (%s says so)", p.BaseURL, p.Protocol, p.From)
+		}
+	case recovery.FaultContext:
+		return fmt.Sprintf("say how much it takes in config.toml: window of [models.%q]", p.Name+"/"+of)
+	}
+	return ""
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Host
+}

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host/config"
+	"agent/recovery"
+)
+
+// The pictures of one prompt: providers refuse larger ones.
+const (
+	maxImages = 20
+	maxImage  = 5 << 20
+)
+
+// modelFlags are the flags of a run that say which model is asked and how.
+func modelFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else the configuration's, else what there is)"},
+		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},
+		&cli.StringFlag{Name: "effort", Usage: "how long the model may think: none, low, medium or high (default: the model's own)"},
+		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine"},
+		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on"},
+		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: 2m)", HideDefault: true},
+		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summing up what is older"},
+		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
+		&cli.StringFlag{Name: "record", Usage: "write what goes to and fro with the provider to `FILE`, without keys, for --model replay:FILE"},
+	}
+}
+
+// runFlags is what the flags of a run say. Zero and nil are not said.
+type runFlags struct {
+	Model     string
+	BaseURL   string
+	Effort    recovery.Effort
+	Limits    config.Limits
+	Idle      time.Duration
+	NoCompact bool
+	Images    []recovery.Image
+	Record    string // absolute
+}
+
+// readRunFlags reads and checks the flags of modelFlags, and --mode, --max-turns and --timeout.
+func readRunFlags(c *cli.Command) (runFlags, error) {
+	f := runFlags{
+		Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")),
+		Idle: c.Duration("idle"), NoCompact: c.Bool("no-compact"),
+	}
+	var err error
+	if f.BaseURL != "" {
+		if err = config.CheckURL(f.BaseURL); err != nil {
+			return f, &usageError{fmt.Errorf("--base-url: %v", err)}
+		}
+	}
+	if c.IsSet("effort") && !slices.Contains(recovery.Efforts(), f.Effort) {
+		return f, &usageError{fmt.Errorf("--effort %s: there are none, low, medium and high", f.Effort)}
+	}
+	if c.IsSet("idle") && f.Idle <= 0 {
+		return f, &usageError{fmt.Errorf("--idle %s: a time above 0", f.Idle)}
+	}
+	if f.Limits, err = limitFlags(c); err != nil {
+		return f, &usageError{err}
+	}
+	if f.Images, err = readImages(c.StringSlice("image")); err != nil {
+		return f, &usageError{err}
+	}
+	if name := c.String("record"); name != "" {
+		if f.Record, err = filepath.Abs(name); err != nil {
+			return f, fmt.Errorf("--record %s: %v", name, err)
+		}
+	}
+	return f, nil
+}
+
+// limitFlags reads the flags that bound a run. What is wrong with the mode, the turns and the time is checkLimits' to say.
+func limitFlags(c *cli.Command) (config.Limits, error) {
+	l := config.Limits{Mode: recovery.Mode(c.String("mode"))}
+	if c.IsSet("max-turns") {
+		n := c.Int("max-turns")
+		l.MaxTurns = &n
+	}
+	if c.IsSet("timeout") {
+		d := c.Duration("timeout")
+		l.Timeout = &d
+	}
+	if c.IsSet("max-tokens") {
+		n, err := parseTokens(c.String("max-tokens"))
+		if err != nil {
+			return l, fmt.Errorf("--max-tokens %s: %v", c.String("max-tokens"), err)
+		}
+		l.MaxTokens = &n
+	}
+	if c.IsSet("max-cost") {
+		n, err := config.Dollars(c.String("max-cost"))
+		if err != nil {
+			return l, fmt.Errorf("--max-cost: %v", err)
+		}
+		l.MaxCost = &n
+	}
+	return l, nil
+}
+
+// parseTokens reads a number of tokens, such as 200000, 200k or 1.5M.
+func parseTokens(text string) (int64, error) {
+	bad := errors.New("a number of tokens from 0, such as 200000, 200k or 1.5M")
+	digits, unit := text, int64(1)
+	for suffix, size := range map[string]int64{"k": 1000, "K": 1000, "m": 1_000_000, "M": 1_000_000} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			digits, unit = rest, size
+		}
+	}
+	if digits == "" || strings.Trim(digits, "0123456789.") != "" {
+		return 0, bad // ParseFloat takes more than numbers that people write
+	}
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n <= math.MaxInt64/unit {
+		return n * unit, nil
+	}
+	x, err := strconv.ParseFloat(digits, 64)
+	n := x * float64(unit)
+	if err != nil || n > 1e15 || n != math.Trunc(n) {
+		return 0, bad
+	}
+	return int64(n), nil
+}
+
+// readImages reads pictures. What a file is, its first bytes say.
+func readImages(files []string) ([]recovery.Image, error) {
+	if len(files) > maxImages {
+		return nil, fmt.Errorf("--image: %d pictures; at most %d go with a prompt", len(files), maxImages)
+	}
+	var out []recovery.Image
+	for _, name := range files {
+		m, err := readImage(name)
+		if err != nil {
+			return nil, fmt.Errorf("--image %s: %v", name, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func readImage(name string) (recovery.Image, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return recovery.Image{}, errors.Unwrap(err)
+	}
+	if !info.Mode().IsRegular() {
+		return recovery.Image{}, errors.New("it is not a file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return recovery.Image{}, errors.Unwrap(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))
+	if err != nil {
+		return recovery.Image{}, err
+	}
+	if len(data) > maxImage {
+		return recovery.Image{}, fmt.Errorf("it is larger than %d MiB", maxImage>>20)
+	}
+	media := http.DetectContentType(data)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media) {
+		return recovery.Image{}, errors.New("it is no png, jpeg, gif or webp picture")
+	}
+	return recovery.Image{Media: media, Data: data}, nil
+}
+
+// bound puts together what bounds a run: the flags, else the mode of the thread, else the person's configuration, else 100
+// turns in mode ask; and then what the workspace allows at most. It says what the workspace changed.
+func bound(flags config.Limits, thread recovery.Mode, conf config.Config) (recovery.Mode, recovery.Limits, []string) {
+	turns := 100
+	wished := flags.Or(config.Limits{Mode: thread}).Or(conf.Defaults).Or(config.Limits{Mode: recovery.ModeAsk, MaxTurns: &turns})
+	l, said := conf.Workspace.Tighten(wished)
+	return l.Mode, recovery.Limits{
+		MaxTurns: value(l.MaxTurns), MaxTokens: value(l.MaxTokens), MaxCost: value(l.MaxCost), Timeout: value(l.Timeout),
+	}, said
+}
+
+// value is what a limit says; none is 0.
+func value[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
