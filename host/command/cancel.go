@@ -196,7 +196,12 @@ func (s *session) settleOutput() {
 }
 
 // find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.
-func (s *session) find(ctx context.Context, text string, kinds ...byte) (byte, string, error) {
+func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind byte, id string, err error) {
+	defer func() {
+		if kind == 'r' {
+			s.app.about = id
+		}
+	}()
 	if s.app.dir != "" {
 		id, err := s.newestHere(ctx, text)
 		return 'r', id, err

@@ -74,7 +74,6 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	a.about = run
 	if err := s.looser(ctx, c, run); err != nil {
 		return errors.Join(err, s.close())
 	}
