@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +23,7 @@ import (
 
 // A fault is made for real by a server and comes out under its name, through every SDK.
 func TestFaults(t *testing.T) {
-	short := wire.Options{Idle: 150 * time.Millisecond}
+	short := wire.Options{Idle: time.Second}
 	cases := []struct {
 		name   string
 		o      wire.Options
@@ -51,11 +52,11 @@ func TestFaults(t *testing.T) {
 		}, recovery.FaultCut, "broke off: closed by the other side"},
 		{"no answer comes", short, func(_ http.ResponseWriter, _ *http.Request, ended <-chan struct{}) {
 			<-ended
-		}, recovery.FaultStalled, "did not answer within 150ms"},
+		}, recovery.FaultStalled, "did not answer within 1s"},
 		{"the answer stops coming", short, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			answers(w, r)
 			<-ended
-		}, recovery.FaultStalled, "stalled: no byte came for 150ms"},
+		}, recovery.FaultStalled, "stalled: no byte came for 1s"},
 		{"only comments come", wire.Options{Idle: limit, Quiet: 150 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			answers(w, r)
 			repeat(w, ": OPENROUTER PROCESSING\n\n", ended)
@@ -167,53 +168,6 @@ func repeat(w http.ResponseWriter, piece string, ended <-chan struct{}) {
 	}
 }
 
-// Keep-alives carry an exchange on while there is content behind them, however long the answer takes in all.
-func TestKeepAlivesCarry(t *testing.T) {
-	for name, through := range clients() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
-				w.Header().Set("Content-Type", "text/event-stream")
-				tick := time.NewTicker(20 * time.Millisecond)
-				defer tick.Stop()
-				for _, event := range speak(r.URL.Path, "a", "b", "c", "d") {
-					for range 10 {
-						<-tick.C
-						io.WriteString(w, ": still here\n\n")
-						w.(http.Flusher).Flush()
-					}
-					io.WriteString(w, event)
-				}
-			})
-			// The whole takes a second; Idle counts from the last byte and Quiet from the last event.
-			o := wire.Options{Idle: 700 * time.Millisecond, Quiet: 900 * time.Millisecond}
-			text, err := drive(t, through, o, s.URL, 1)
-			if err != nil || name != "bare" && text != "abcd" {
-				t.Errorf("got %q, %v", text, err)
-			}
-		})
-	}
-}
-
-// A reader that is slow does not make the server look stalled.
-func TestSlowReader(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, "data: 1\n\n")
-		w.(http.Flusher).Flush()
-		io.WriteString(w, "data: 2\n\n")
-	})
-	resp, err := wire.Client(wire.Options{Idle: 100 * time.Millisecond}).Post(s.URL, "application/json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	<-time.After(300 * time.Millisecond)
-	if text, err := io.ReadAll(resp.Body); err != nil || string(text) != "data: 1\n\ndata: 2\n\n" {
-		t.Errorf("got %q, %v", text, err)
-	}
-}
-
 // Events of several MB are taken: a provider repeats the whole answer in the last one.
 func TestLargeEvent(t *testing.T) {
 	for name, through := range clients() {
@@ -308,7 +262,9 @@ func TestUnreachable(t *testing.T) {
 	gone.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
 	defer secure.Close()
 	cases := []struct {
 		name, url    string

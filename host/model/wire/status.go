@@ -163,7 +163,7 @@ func classify(status int, t told) recovery.Fault {
 	case status == http.StatusPaymentRequired,
 		has("insufficient_quota", "billing_error", "billing_hard_limit", "billing_not_active", "credit balance", "insufficient credit", "insufficient balance", "insufficient_balance", "exceeded your current quota"):
 		return recovery.FaultCredit
-	case has("content_filter", "content_policy", "content policy", "content management policy", "responsibleaipolicy", "requires moderation"):
+	case has("content_filter", "content_policy", "content policy", "content management policy", "content filtering policy", "responsibleaipolicy", "requires moderation"):
 		return recovery.FaultFiltered
 	case status == http.StatusRequestEntityTooLarge,
 		has("context_length_exceeded", "prompt is too long", "prompt too long", "maximum context length", "exceed context limit", "exceed_context_size", "exceeds the available context size", "exceeds the context window", "request_too_large"),
