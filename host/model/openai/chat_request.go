@@ -129,7 +129,7 @@ func (t *talk) answer(m recovery.Message) error {
 			a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 				OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 					ID:       b.Call.ID,
-					Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Call.Tool, Arguments: args},
+					Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: toolName(b.Call.Tool), Arguments: args},
 				},
 			})
 		}

@@ -215,7 +215,7 @@ func (in *input) call(c *recovery.CallBlock, id string) error {
 	if err != nil {
 		return err
 	}
-	f := &responses.ResponseFunctionToolCallParam{CallID: c.ID, Name: c.Tool, Arguments: args}
+	f := &responses.ResponseFunctionToolCallParam{CallID: c.ID, Name: toolName(c.Tool), Arguments: args}
 	if id != "" {
 		f.ID = some(id)
 	}

@@ -107,6 +107,21 @@ func schema(t model.ToolSpec) json.RawMessage {
 	return t.Schema
 }
 
+// toolName is a name that a call may be sent back with: a model that makes up a tool may give it one that the API refuses.
+func toolName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return "unknown"
+	}
+	return s[:min(len(s), 64)]
+}
+
 // definition describes a tool as Chat Completions want it.
 func definition(t model.ToolSpec) shared.FunctionDefinitionParam {
 	var d shared.FunctionDefinitionParam
