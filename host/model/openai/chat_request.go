@@ -111,14 +111,12 @@ func (t *talk) answer(m recovery.Message) error {
 		case recovery.BlockText:
 			said = append(said, valid(b.Text))
 		case recovery.BlockReasoning:
-			var d struct {
-				Details string `json:"reasoning_details"`
-			}
-			if err := recall(Chat, b, &d); err != nil {
+			r, err := recall(b)
+			if err != nil {
 				return err
 			}
-			if d.Details != "" {
-				details = append(details, json.RawMessage(d.Details))
+			if r.Chat != nil && r.Chat.Details != "" {
+				details = append(details, json.RawMessage(r.Chat.Details))
 			}
 			thought = append(thought, valid(b.Text))
 		case recovery.BlockCall:

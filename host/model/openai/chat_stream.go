@@ -177,7 +177,7 @@ func (p *chatParser) reasoning(a *model.Answer) error {
 		return garbage("the server sent reasoning details that cannot be read", err)
 	}
 	if raw != "" {
-		if b.Opaque, err = opaque(Chat, map[string]string{"reasoning_details": raw}); err != nil {
+		if b.Opaque, err = (returned{Chat: &routed{raw}}).raw(); err != nil {
 			return err
 		}
 	}

@@ -22,30 +22,33 @@ func (k kept) empty() bool {
 	return k.Item == "" && k.ID == "" && k.Phase == "" && k.After == 0 && len(k.Calls) == 0
 }
 
-// opaque wraps what a block keeps under the name of its protocol.
-func opaque(p Protocol, v any) (json.RawMessage, error) {
-	raw, err := quote(map[Protocol]any{p: v})
+// returned is what blocks carry for their way back, by the name of the protocol. What another protocol keeps is none of ours.
+type returned struct {
+	Responses *kept   `json:"responses,omitempty"`
+	Chat      *routed `json:"chat,omitempty"`
+}
+
+// routed is what a block of Chat Completions carries.
+type routed struct {
+	Details string `json:"reasoning_details"` // OpenRouter's list
+}
+
+func (r returned) raw() (json.RawMessage, error) {
+	raw, err := quote(r)
 	if err != nil {
-		return nil, fmt.Errorf("keep what %s wants back: %w", p, err)
+		return nil, fmt.Errorf("keep what the provider wants back: %w", err)
 	}
 	return raw, nil
 }
 
-// recall reads what a block keeps for the protocol. What another protocol keeps is none of ours.
-func recall(p Protocol, b recovery.Block, into any) error {
+// recall reads what a block keeps.
+func recall(b recovery.Block) (returned, error) {
+	var r returned
 	if len(b.Opaque) == 0 {
-		return nil
+		return r, nil
 	}
-	var all map[Protocol]json.RawMessage
-	if err := json.Unmarshal(b.Opaque, &all); err != nil {
-		return fmt.Errorf("read what a %s block keeps: %w", b.Kind, err)
+	if err := json.Unmarshal(b.Opaque, &r); err != nil {
+		return r, fmt.Errorf("read what a %s block keeps: %w", b.Kind, err)
 	}
-	raw, ok := all[p]
-	if !ok {
-		return nil
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("read what a %s block keeps for %s: %w", b.Kind, p, err)
-	}
-	return nil
+	return r, nil
 }

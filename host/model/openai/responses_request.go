@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -129,12 +127,13 @@ func takeApart(name string, m recovery.Message) (answered, error) {
 			a.calls = append(a.calls, b.Call)
 			continue
 		}
-		var k kept
-		if err := recall(Responses, b, &k); err != nil {
+		r, err := recall(b)
+		if err != nil {
 			return a, err
 		}
-		if k.Item != "" && !json.Valid([]byte(k.Item)) {
-			return a, errors.New("read a reasoning item of an earlier answer: it is not JSON")
+		var k kept
+		if r.Responses != nil {
+			k = *r.Responses
 		}
 		if b.Kind == recovery.BlockReasoning && (k.Item == "" || k.Model != name) {
 			whole, k.Item = false, ""

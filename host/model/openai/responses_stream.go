@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -49,6 +48,9 @@ func (p *responsesParser) ended() bool { return p.last != nil }
 
 func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
 	var e responsesEvent
+	if idle(name) {
+		return model.Delta{}, nil
+	}
 	if err := decode(data, &e); err != nil {
 		return model.Delta{}, garbage("the server sent an event that is not JSON", err)
 	}
@@ -86,6 +88,18 @@ func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
 		}
 	}
 	return model.Delta{}, nil
+}
+
+// idle says whether nothing of the event is used: it repeats what others say, at length, or announces it.
+func idle(event string) bool {
+	switch event {
+	case "response.output_text.done", "response.content_part.added", "response.content_part.done",
+		"response.function_call_arguments.delta", "response.function_call_arguments.done",
+		"response.reasoning_summary_text.done", "response.reasoning_summary_part.done", "response.reasoning_text.done",
+		"response.created", "response.in_progress":
+		return true
+	}
+	return false
 }
 
 // begins sets a message apart from the one before it.
@@ -283,9 +297,9 @@ func (w *weave) done() ([]recovery.Block, error) {
 		if k.empty() {
 			continue
 		}
-		raw, err := opaque(Responses, k)
+		raw, err := returned{Responses: &k}.raw()
 		if err != nil {
-			return nil, fmt.Errorf("keep an item of the answer: %w", err)
+			return nil, err
 		}
 		w.blocks[i].Opaque = raw
 	}
