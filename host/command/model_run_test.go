@@ -128,7 +128,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 		"  system    agent-1, 8 B: agent show " + out.Run + " --json\n",
 		"  quoted    /w/AGENTS.md, 2.0 KiB, SHA-256 0123456789ab…\n",
 		"  mode      ask, 10 turns at most, 500,000 tokens at most, $2.00 at most\n",
-		"  used      " + used, "turn 1, " + used + "The answer.\n",
+		"  used      " + used, "turn 1, " + strings.TrimSuffix(used, "\n") + ", ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("show lacks %q:\n%s", want, text)
@@ -137,7 +137,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	if strings.Contains(text, "let me see") {
 		t.Errorf("show tells a thought that nobody asked for:\n%s", text)
 	}
-	if text := d.agent("show", "--thinking", out.Run); !strings.Contains(text, used+"  ┊ let me see\nThe answer.\n") {
+	if text := d.agent("show", "--thinking", out.Run); !strings.Contains(text, "\n  ┊ let me see\nThe answer.\n") {
 		t.Errorf("show --thinking:\n%s", text)
 	}
 
@@ -218,36 +218,85 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 		go func() { ended <- d.run(request(t)) }()
 		run := theRun(t, home)
 
-		watcher := openDesk(t, home, nil)
-		shown := &tape{}
-		s := tty()
-		s.w = shown
-		tell := newTeller(s)
-		tell.whole, tell.thinking = true, thinking
-		f := &follower{s: watcher.session, run: run, r: newRenderer(tell, stream.NewHub(), watcher.Store),
-			started: map[string]recovery.Place{}, outputs: map[string]*followed{}}
-		over := make(chan error, 1)
-		ctx, stop := context.WithCancel(t.Context())
-		go func() { over <- f.watch(ctx) }()
+		shown, over := watch(t, home, run, thinking)
 		for _, want := range []string{"let me", "let me see", "The ", "The answer."} {
 			if thinking || !strings.HasPrefix(want, "let") {
 				shown.eventually(t, want)
 			}
 			next <- struct{}{}
 		}
-		if err := <-over; err != nil {
-			t.Error(err)
-		}
-		stop()
-		f.side.Wait()
+		over()
 		<-ended
 		got := strings.ReplaceAll(shown.String(), "\r\x1b[K", "")
 		if n := strings.Count(got, "let me see"); n != map[bool]int{true: 1}[thinking] || strings.Count(got, "The answer.") != 1 {
 			t.Errorf("thinking %v: shown:\n%s", thinking, got)
 		}
-		if err := watcher.close(); err != nil {
+	}
+}
+
+// watch follows a run at a terminal, as another process does. over waits for the end of the run.
+func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over func()) {
+	t.Helper()
+	d := openDesk(t, home, nil)
+	shown = &tape{}
+	s := tty()
+	s.w = shown
+	tell := newTeller(s)
+	tell.whole, tell.thinking = true, thinking
+	f := &follower{s: d.session, run: run, r: newRenderer(tell, stream.NewHub(), d.Store),
+		started: map[string]recovery.Place{}, outputs: map[string]*followed{}}
+	ended := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { ended <- f.watch(ctx) }()
+	return shown, func() {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		stop()
+		f.side.Wait()
+		f.r.hub.Close()
+		f.r.wait()
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An answer that breaks off is asked for again: another process sees that what it has seen is void, and the whole answer once.
+func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
+	home, next := filepath.Join(t.TempDir(), "state"), make(chan struct{})
+	tries := 0
+	d := openDesk(t, home, provider(func(_ context.Context, yield func(model.Delta, error) bool) {
+		tries++
+		_ = yield(model.Delta{Text: []string{"Half an", "The answer."}[tries-1]}, nil)
+		<-next
+		if tries == 1 {
+			yield(model.Delta{}, &model.Error{Fault: recovery.FaultCut, Message: "the stream ended", Began: true})
+			return
+		}
+		yield(done("The answer.", recovery.Usage{Input: 1, Output: 1}), nil)
+	}))
+	ended := make(chan host.Outcome, 1)
+	go func() { ended <- d.run(request(t)) }()
+	run := theRun(t, home)
+	shown, over := watch(t, home, run, false)
+	shown.eventually(t, "Half an")
+	next <- struct{}{}
+	shown.eventually(t, "The answer.")
+	next <- struct{}{}
+	over()
+	out := <-ended
+	got := strings.ReplaceAll(shown.String(), "\r\x1b[K", "")
+	for _, want := range []string{"Half an\n! anthropic/x: answer broke off: the stream ended; asking again in ", " (try 2)\n· the answer starts over\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("shown lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "The answer.") != 1 || strings.Count(got, "Half an") != 1 {
+		t.Errorf("shown:\n%s", got)
+	}
+	if said := d.err.String(); out.Status != recovery.StatusCompleted || !strings.Contains(said, ", about ") { // what the first cost is estimated
+		t.Errorf("%s, says: %s", out.Status, said)
 	}
 }
 

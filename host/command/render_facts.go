@@ -16,6 +16,7 @@ type teller struct {
 	whole bool // all that the journal says, for show: texts, results, questions, owners
 	calls map[string]*toldCall
 	runs  map[string]toldRun
+	asked map[string]time.Time // since when each run's model is asked
 	// thinking shows what a model thinks.
 	thinking bool
 	// learn finds out about a call whose answer was not told here, learnRun about a run; nil when nobody can.
@@ -38,7 +39,7 @@ type toldCall struct {
 }
 
 func newTeller(out *screen) *teller {
-	return &teller{out: out, calls: map[string]*toldCall{}, runs: map[string]toldRun{}}
+	return &teller{out: out, calls: map[string]*toldCall{}, runs: map[string]toldRun{}, asked: map[string]time.Time{}}
 }
 
 // of is what is known of a run.
@@ -99,6 +100,8 @@ func (t *teller) fact(run string, e recovery.Event) {
 	switch b := e.Body.(type) {
 	case recovery.RunCreated:
 		t.created(b)
+	case recovery.ModelRequested:
+		t.asked[run] = e.Time
 	case recovery.ModelAnswered:
 		t.answered(run, e, b)
 	case recovery.CallStarted:
@@ -120,9 +123,14 @@ func (t *teller) fact(run string, e recovery.Event) {
 	case recovery.TurnSettled:
 		t.forget(run, e.Turn)
 	case recovery.ModelFailed:
+		t.asked[run] = e.Time.Add(b.Wait)
 		t.line(yellow, "!", failedWords(t.of(run).model, b))
 	case recovery.ContextCompacted:
+		t.asked[run] = e.Time
 		t.compacted(run, b)
+	case recovery.RunClaimed:
+		t.asked[run] = e.Time // a request that an earlier owner sent is sent again
+		t.aboutRun(e)
 	default:
 		t.aboutRun(e)
 	}
@@ -232,7 +240,7 @@ func (t *teller) answered(run string, e recovery.Event, b recovery.ModelAnswered
 		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &toldCall{Proposal: b.Calls[i]}
 	}
 	if t.whole {
-		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, turnUsage(b.Usage, t.of(run).price)))
+		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, turnUsage(b.Usage, t.of(run).price, e.Time.Sub(t.asked[run]))))
 	}
 	t.think(thoughts(b))
 	if text := spoken(b); text != "" && (t.whole || lastWords(b) != endDone) {

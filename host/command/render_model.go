@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"agent/host"
 	"agent/recovery"
@@ -159,8 +160,8 @@ func (s spending) dollars() *json.Number {
 	return &n
 }
 
-// turnUsage is what one answer used, as the end of a line.
-func turnUsage(u *recovery.Usage, p *recovery.Price) string {
+// turnUsage is what one answer used and how long it took, as the end of a line.
+func turnUsage(u *recovery.Usage, p *recovery.Price, took time.Duration) string {
 	if u == nil {
 		return ""
 	}
@@ -168,7 +169,7 @@ func turnUsage(u *recovery.Usage, p *recovery.Price) string {
 	if p != nil {
 		s.cost = p.Cost(*u)
 	}
-	return after(s.words())
+	return after(s.words()) + after(duration(took))
 }
 
 // after is a text as the end of a line.

@@ -104,8 +104,39 @@ func TestSpending(t *testing.T) {
 			}
 		})
 	}
-	equal(t, turnUsage(&used, &price), ", 12,345 tokens in (10,000 cached), 1,000 out, $0.025035")
-	equal(t, turnUsage(nil, &price), "")
+	equal(t, turnUsage(&used, &price, 3*time.Second), ", 12,345 tokens in (10,000 cached), 1,000 out, $0.025035, 3s")
+	equal(t, turnUsage(nil, &price, 3*time.Second), "")
+}
+
+// A turn took as long as the request that was answered: the wait before it, and the time without an owner, do not count.
+func TestTurnTook(t *testing.T) {
+	u := answerOf("Yes.")
+	u.Usage = &recovery.Usage{Input: 5, Output: 1}
+	fail := recovery.ModelFailed{Fault: recovery.FaultStalled, Again: true, Wait: 3 * time.Second}
+	for _, tt := range []struct {
+		name  string
+		facts []recovery.Body // one each ten seconds
+		want  string
+	}{
+		{"at once", []recovery.Body{recovery.ModelRequested{}, u}, "10s"},
+		{"sent again", []recovery.Body{recovery.ModelRequested{}, fail, u}, "7s"},
+		{"another owner", []recovery.Body{recovery.ModelRequested{}, recovery.RunInterrupted{}, recovery.RunClaimed{Epoch: 2}, u}, "10s"},
+		{"after a summary", []recovery.Body{recovery.ModelRequested{}, recovery.ContextCompacted{}, u}, "10s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := &tape{}
+			s := file()
+			s.w = out
+			tell := newTeller(s)
+			tell.whole = true
+			for i, b := range tt.facts {
+				tell.fact(testRun, recovery.Event{Turn: 1, Time: began.Add(time.Duration(i) * 10 * time.Second), Body: b})
+			}
+			if want := " turn 1, 5 tokens in, 1 out, " + tt.want + "\nYes.\n"; !strings.HasSuffix(out.String(), want) {
+				t.Errorf("got %q, want %q at its end", out, want)
+			}
+		})
+	}
 }
 
 func TestNumber(t *testing.T) {
