@@ -68,7 +68,7 @@ func (d *deltas) event(text string, offset int) {
 			d.order = append(d.order, key)
 		}
 		g.text.WriteString(text[s.at.from:s.at.to])
-		g.parts = append(g.parts, span{offset + s.at.from, offset + s.at.to})
+		g.parts = append(g.parts, span{from: offset + s.at.from, to: offset + s.at.to})
 	}
 }
 
@@ -80,7 +80,7 @@ func (g *spoken) places(h *hider) []span {
 		for _, p := range g.parts {
 			to := from + p.to - p.from
 			if low, high := max(f.from, from), min(f.to, to); low < high {
-				found = append(found, span{p.from + low - from, p.from + high - from})
+				found = append(found, span{from: p.from + low - from, to: p.from + high - from, rest: low > f.from})
 			}
 			from = to
 		}
@@ -121,7 +121,7 @@ func strs(text string) (list []said, which string, ok bool) {
 			switch v := token.(type) {
 			case string:
 				end := int(dec.InputOffset()) - 1
-				list = append(list, said{path: strings.Join(keys, "\x00"), at: span{stringStart(text, end), end}})
+				list = append(list, said{path: strings.Join(keys, "\x00"), at: span{from: stringStart(text, end), to: end}})
 				if name == "type" && depth == 1 {
 					kind.WriteString(v)
 				}
@@ -173,7 +173,7 @@ func merged(found []span) []span {
 	var out []span
 	for _, f := range found {
 		if last := len(out) - 1; last >= 0 && f.from < out[last].to {
-			out[last].to = max(out[last].to, f.to)
+			out[last].to, out[last].rest = max(out[last].to, f.to), out[last].rest && f.rest
 			continue
 		}
 		out = append(out, f)

@@ -36,7 +36,7 @@ type exchange struct {
 	Turn     int               `json:"turn"`    // of the run; 0 when the request was for none
 	Attempt  int               `json:"attempt"` // of the turn, from 1
 	Method   string            `json:"method"`
-	Path     string            `json:"path"`
+	Path     string            `json:"path"`              // without a query
 	Request  json.RawMessage   `json:"request,omitempty"` // the body; a string where it is no JSON
 	Status   int               `json:"status,omitempty"`  // 0 when no answer began
 	Header   map[string]string `json:"header,omitempty"`
@@ -222,12 +222,8 @@ func (r *Recorder) begin(req *http.Request, sent []byte, secrets func() []string
 	if r == nil {
 		return nil
 	}
-	path := req.URL.EscapedPath()
-	if req.URL.RawQuery != "" {
-		path += "?" + req.URL.RawQuery
-	}
 	return &tape{r: r, ctx: req.Context(), began: time.Now(), secrets: secrets, sent: sent,
-		x: exchange{Turn: turnOf(req.Context()), Method: req.Method, Path: path}}
+		x: exchange{Turn: turnOf(req.Context()), Method: req.Method, Path: req.URL.EscapedPath()}}
 }
 
 func (t *tape) head(resp *http.Response) {
@@ -246,6 +242,9 @@ func (t *tape) head(resp *http.Response) {
 			t.x.Header = map[string]string{}
 		}
 		t.x.Header[lower] = values[0]
+		if lower == "location" {
+			t.x.Header[lower] = bareURL(values[0])
+		}
 	}
 }
 
@@ -346,9 +345,13 @@ func (x *exchange) hidePieces(h *hider) {
 	}
 	text := whole.String()
 	found := merged(append(h.find(text), h.findSplit(text)...))
-	x.Replaced += len(found)
 	if len(found) == 0 {
 		return
+	}
+	for _, f := range found {
+		if !f.rest {
+			x.Replaced++
+		}
 	}
 	from, next := 0, 0
 	for i := range x.Pieces {
@@ -362,7 +365,9 @@ func (x *exchange) hidePieces(h *hider) {
 			f := found[next]
 			if f.from >= at {
 				out = append(out, text[at:f.from]...)
-				out = append(out, hidden...)
+				if !f.rest {
+					out = append(out, hidden...)
+				}
 			}
 			at = f.to
 			if f.to <= to {

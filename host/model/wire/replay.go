@@ -214,7 +214,6 @@ func ofKind(list []exchange, kind string) []exchange {
 
 // requestKind is a digest of what a request asks besides its conversation: address, model, system prompt, tools, limits.
 func requestKind(method, path string, body []byte) string {
-	path, _, _ = strings.Cut(path, "?")
 	at := strings.LastIndex(path, "/v1/") // a base URL may have a path of its own
 	ask := map[string]json.RawMessage{}
 	if unmarshal(body, &ask) {

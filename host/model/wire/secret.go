@@ -56,7 +56,10 @@ func newHider(secrets []string) *hider {
 }
 
 // span is a part of a text.
-type span struct{ from, to int }
+type span struct {
+	from, to int
+	rest     bool // of a secret whose first part stands elsewhere
+}
 
 // find gives the places of secrets, in order and without overlap.
 func (h *hider) find(text string) []span {
@@ -75,7 +78,7 @@ func (h *hider) find(text string) []span {
 			i++
 			continue
 		}
-		found = append(found, span{i, i + n})
+		found = append(found, span{from: i, to: i + n})
 		i += n
 	}
 	return found

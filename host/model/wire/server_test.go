@@ -165,3 +165,17 @@ func drive(t *testing.T, c client, o wire.Options, url string, turn int) (string
 
 // testKey has characters that JSON and URLs spell in more than one way.
 const testKey = `sk-te"st/<k&y>+0123456789`
+
+// serveBody runs a server that knows what it is asked, and returns its address.
+func serveBody(t *testing.T, say func(w http.ResponseWriter, body string)) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		say(w, string(body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
