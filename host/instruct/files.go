@@ -194,7 +194,7 @@ func (r *reader) inState(rel string) bool {
 }
 
 func (r *reader) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	r.notes = append(r.notes, oneLine(fmt.Sprintf(format, args...)))
 }
 
 func isPathError(err error) bool {

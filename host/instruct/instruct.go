@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"agent/recovery"
 )
@@ -23,7 +24,7 @@ type Prompt struct {
 	Text  string
 	Name  string                 // of our own text in it
 	Files []recovery.Instruction // quoted in it, in their order
-	Notes []string               // for the person: what is not quoted, or not whole, and why
+	Notes []string               // for the person, safe to show: what is not quoted, or not whole, and why
 }
 
 // Read writes the system prompt for a run in folder, which is absolute. It holds nothing that changes from one call to the
@@ -83,10 +84,10 @@ func (q quote) text() string {
 	return b.String()
 }
 
-// oneLine keeps a path from looking like more than one line of the prompt.
+// oneLine keeps a path from looking like more than one line of the prompt, or like something else than it is.
 func oneLine(path string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !unicode.IsPrint(r) {
 			return '\uFFFD'
 		}
 		return r

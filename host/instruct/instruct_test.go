@@ -212,12 +212,16 @@ func TestOddText(t *testing.T) {
 	}
 }
 
-// A folder whose name has a line break cannot write lines of the prompt.
+// A folder whose name has a line break or a control sequence cannot write lines of the prompt, nor to the terminal.
 func TestOddPath(t *testing.T) {
-	dir := tree(t, map[string]string{"a\nFolder: b/AGENTS.md": "x"})
-	p := read(t, filepath.Join(dir, "a\nFolder: b"))
-	if strings.Contains(p.Text, "\nFolder: b") || len(p.Files) != 1 {
+	const name = "a\nFolder: b\x1b[2J\u202e\xff"
+	dir := tree(t, map[string]string{".git/": "", "AGENTS.md": "x", name + "/AGENTS.md": "a\x00b"})
+	p := read(t, filepath.Join(dir, name))
+	if strings.ContainsAny(p.Text, "\x1b\u202e") || strings.Contains(p.Text, "\nFolder: b") || len(p.Files) != 1 {
 		t.Errorf("the prompt:\n%s", p.Text[len(p.Text)-300:])
+	}
+	if len(p.Notes) != 1 || strings.ContainsAny(p.Notes[0], "\n\x1b\u202e") {
+		t.Errorf("notes: %q", p.Notes)
 	}
 }
 
