@@ -109,8 +109,11 @@ func (p *part) finish(prefix string, calls int) (b recovery.Block, ok bool, err 
 	case "thinking":
 		o.Signature, o.Prefix = p.sign.String(), prefix
 		b = recovery.Block{Kind: recovery.BlockReasoning, Text: p.text.String()}
-		if o.Signature == "" { // of a server without signatures: shown, and never sent back
-			return b, b.Text != "", nil
+		if o.Signature == "" {
+			if b.Text == "" {
+				return b, false, nil
+			}
+			o.Unsigned = true
 		}
 	case "redacted_thinking":
 		o.Redacted, o.Prefix = p.Data, prefix

@@ -81,7 +81,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	}
 	var res *http.Response
 	opts := []option.RequestOption{option.WithResponseInto(&res)}
-	if key != "" {
+	if key = strings.TrimSpace(key); key != "" {
 		opts = append(opts, option.WithAPIKey(key))
 	}
 	err = c.sdk.Post(wire.WithTurn(ctx, req.Turn), "v1/messages", enc.body, nil, opts...)

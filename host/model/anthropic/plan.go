@@ -23,6 +23,7 @@ type side struct {
 // opaque is what Block.Opaque holds under "anthropic".
 type opaque struct {
 	Signature string          `json:"signature,omitempty"` // of thinking
+	Unsigned  bool            `json:"unsigned,omitempty"`  // thinking of a server that signs none
 	Redacted  string          `json:"redacted,omitempty"`  // thinking that is not shown
 	Prefix    string          `json:"prefix,omitempty"`    // digest of what stood before the answer that the block is in
 	Raw       json.RawMessage `json:"raw,omitempty"`       // a block of a kind that has no name here, whole
@@ -148,7 +149,7 @@ func spoken(blocks []recovery.Block) []recovery.Block {
 				continue
 			}
 		case recovery.BlockReasoning:
-			if !ours || o.Signature == "" && o.Redacted == "" && len(o.Raw) == 0 {
+			if !ours || !o.Unsigned && o.Signature == "" && o.Redacted == "" && len(o.Raw) == 0 {
 				continue
 			}
 		default:

@@ -186,7 +186,9 @@ func (w *writer) reasoning(b recovery.Block, prefix string) bool {
 		return false
 	}
 	switch {
-	case o.Signature != "":
+	case o.Unsigned && !w.traits.unsigned:
+		return false
+	case o.Signature != "" || o.Unsigned:
 		w.b = appendString(append(w.b, `{"type":"thinking","thinking":`...), b.Text)
 		w.b = append(appendString(append(w.b, `,"signature":`...), o.Signature), '}')
 	case o.Redacted != "":

@@ -72,7 +72,7 @@ func stream(events string) http.HandlerFunc {
 func (s *server) options() Options {
 	return Options{
 		Model: "claude-sonnet-4-5", BaseURL: s.URL, HTTP: s.client,
-		Key: func(context.Context) (string, error) { return "sk-test", nil },
+		Key: func(context.Context) (string, error) { return "sk-test\n", nil },
 	}
 }
 

@@ -63,6 +63,20 @@ func TestThinkingGoesBackAsItCame(t *testing.T) {
 	}
 }
 
+// A server that signs no thinking gets back what it gave; the provider, which signs all, gets nothing unsigned.
+func TestUnsignedThinking(t *testing.T) {
+	s := serve(t, stream(messageStart()+blockStart(0, obj{"type": "thinking", "thinking": ""})+
+		blockDelta(0, obj{"type": "thinking_delta", "thinking": "Hm."})+blockStop(0)+textBlock(1, "Hi.")+messageEnd("end_turn")))
+	req := prompt("Hello")
+	req.Messages = append(req.Messages, asTurn(s.answers(t).answer)...)
+	for name, want := range map[string]bool{"qwen3": true, "claude-opus-4-5": false, "claude-opus-5-5": false} {
+		body := mustEncode(t, name, req).body
+		if got := bytes.Contains(body, []byte(`{"type":"thinking","thinking":"Hm.","signature":""}`)); got != want || bytes.Contains(body, []byte("Hm.")) != want {
+			t.Errorf("%s: sent back %t, want %t: %s", name, got, want, body)
+		}
+	}
+}
+
 // Issue 3, behaviour 2: wherever a stream breaks off, there is the whole answer or none.
 func TestCutAtEveryByte(t *testing.T) {
 	whole := everything()
@@ -183,9 +197,11 @@ func TestCallCutByTheLimit(t *testing.T) {
 			}
 		}
 	}
-	s := serve(t, stream(messageStart()+callBlock(0, "toolu_1", "f", `{"whole":true}`)+textBlock(1, "and th")+messageEnd("max_tokens")))
-	if args := s.answers(t).answer.Blocks[0].Call.Args; !json.Valid(args) {
-		t.Errorf("a call that ended before the limit is taken for cut: %s", args)
+	for _, after := range []string{textBlock(1, "and th"), textBlock(1)} {
+		s := serve(t, stream(messageStart()+callBlock(0, "toolu_1", "f", `{"whole":true}`)+after+messageEnd("max_tokens")))
+		if args := s.answers(t).answer.Blocks[0].Call.Args; !json.Valid(args) {
+			t.Errorf("a call that ended before the limit is taken for cut: %s", args)
+		}
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 // Sources: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting (the table of models),
 // /thinking, /effort, /extended-thinking, and /docs/en/about-claude/models/overview for the lengths.
 type traits struct {
-	thinks manner
-	on     bool   // it thinks when nothing is said
-	off    string // the thinking type that turns that off; "" when nothing does
-	binds  bool   // it checks what stood before a thinking block
-	output int64  // max_tokens when the request does not say
+	thinks   manner
+	on       bool   // it thinks when nothing is said
+	off      string // the thinking type that turns that off; "" when nothing does
+	binds    bool   // it checks what stood before a thinking block
+	unsigned bool   // it takes thinking back without a signature, if it gave it without one
+	output   int64  // max_tokens when the request does not say
 }
 
 // manner is how a model is told to think.
@@ -37,7 +38,7 @@ func traitsOf(name string) traits {
 	v := major*100 + minor
 	switch {
 	case family == "":
-		return traits{thinks: budget, off: "disabled", output: outputOther}
+		return traits{thinks: budget, off: "disabled", unsigned: true, output: outputOther}
 	case v == 0: // claude-mythos-preview, and names to come, with the stricter reading of each rule
 		return traits{thinks: adaptive, on: true, binds: true, output: 64_000}
 	case v < 307:
