@@ -30,7 +30,8 @@ func (a *app) commands() []*cli.Command {
 		a.helpCommand(),
 	}
 	for _, c := range list {
-		c.OnUsageError = a.wrongUsage // it is not inherited, and without it the error would come with the whole help
+		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
+		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
 			c.Action = a.oneObject(c.Action)
 		}

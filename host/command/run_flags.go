@@ -184,6 +184,9 @@ func bound(flags config.Limits, thread recovery.Mode, conf config.Config) (recov
 	turns := 100
 	wished := flags.Or(config.Limits{Mode: thread}).Or(conf.Defaults).Or(config.Limits{Mode: recovery.ModeAsk, MaxTurns: &turns})
 	l, said := conf.Workspace.Tighten(wished)
+	for i := range said {
+		said[i] = "the workspace's .agent/config.toml allows " + said[i]
+	}
 	return l.Mode, recovery.Limits{
 		MaxTurns: value(l.MaxTurns), MaxTokens: value(l.MaxTokens), MaxCost: value(l.MaxCost), Timeout: value(l.Timeout),
 	}, said

@@ -128,8 +128,8 @@ func TestBound(t *testing.T) {
 	}{
 		{"nothing said", config.Limits{}, "", config.Config{}, recovery.ModeAsk, recovery.Limits{MaxTurns: 100}, ""},
 		{"no limit of turns", config.Limits{MaxTurns: ptr(0)}, "", config.Config{}, recovery.ModeAsk, recovery.Limits{}, ""},
-		{"the configuration", config.Limits{}, "", conf, recovery.ModeAuto, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "at most 20 turns"},
-		{"the thread", config.Limits{}, recovery.ModePlan, conf, recovery.ModePlan, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "at most 20 turns"},
+		{"the configuration", config.Limits{}, "", conf, recovery.ModeAuto, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
+		{"the thread", config.Limits{}, recovery.ModePlan, conf, recovery.ModePlan, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
 		{"a flag", config.Limits{Mode: recovery.ModeYolo, MaxTurns: ptr(5)}, recovery.ModePlan, conf, recovery.ModeYolo, recovery.Limits{MaxTurns: 5, MaxCost: 3_000_000}, ""},
 	} {
 		mode, limits, said := bound(tt.flags, tt.thread, tt.conf)

@@ -30,6 +30,7 @@ const Replay = "replay:"
 type Provider struct {
 	Name     string
 	Protocol string
+	Said     bool     // the configuration says the protocol
 	BaseURL  string   // without the paths of the protocol
 	From     string   // what said BaseURL: a variable, the configuration; "" when it is the provider's own
 	KeyEnv   string   // the variable that holds the key; "" when none is needed
@@ -77,8 +78,8 @@ func New(getenv func(string) string, providers map[string]Provider, models map[s
 
 // merge takes over what a person configured.
 func (p *Provider) merge(own Provider) {
-	p.Protocol = cmp.Or(own.Protocol, p.Protocol)
-	if own.BaseURL != "" {
+	p.Protocol, p.Said = cmp.Or(own.Protocol, p.Protocol), own.Protocol != ""
+	if own.BaseURL != "" && strings.TrimRight(own.BaseURL, "/") != strings.TrimRight(p.own(), "/") {
 		p.BaseURL, p.From = own.BaseURL, "the configuration"
 	}
 	if own.KeyEnv != "" {
@@ -87,13 +88,18 @@ func (p *Provider) merge(own Provider) {
 	if len(own.KeyCmd) > 0 {
 		p.KeyEnv, p.KeyCmd = "", own.KeyCmd
 	}
-	if p.moved() && own.Protocol == "" && p.Name == "openai" {
+	p.standIn()
+}
+
+// standIn takes what answers in OpenAI's stead for a server of Chat Completions, since few speak Responses; the configuration
+// may say otherwise.
+func (p *Provider) standIn() {
+	if p.Name == "openai" && p.From != "" && !p.Said {
 		p.Protocol = Chat
 	}
 }
 
-// place takes over where the environment says that the provider is. What answers there in OpenAI's stead speaks Chat
-// Completions: few servers speak Responses.
+// place takes over where the environment says that the provider is.
 func (p *Provider) place(getenv func(string) string) {
 	at := ""
 	if p.URLEnv != "" {
@@ -109,9 +115,7 @@ func (p *Provider) place(getenv func(string) string) {
 		return
 	}
 	p.BaseURL, p.From = at, p.URLEnv
-	if p.Name == "openai" {
-		p.Protocol = Chat
-	}
+	p.standIn()
 }
 
 // own is the address that the provider has by itself.
@@ -124,15 +128,10 @@ func (p *Provider) own() string {
 	return ""
 }
 
-// moved says whether something else may answer in the provider's stead.
-func (p *Provider) moved() bool { return p.From != "" && p.own() != "" }
-
 // At is the provider at another address.
 func (p Provider) At(baseURL string) Provider {
 	p.BaseURL, p.From = baseURL, "--base-url"
-	if p.Name == "openai" {
-		p.Protocol = Chat
-	}
+	p.standIn()
 	return p
 }
 

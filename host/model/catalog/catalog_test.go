@@ -132,6 +132,8 @@ func TestAddresses(t *testing.T) {
 			want{catalog.Chat, "http://10.0.0.3", "the configuration", false}},
 		{"configured with its protocol", "openai/x", map[string]catalog.Provider{"openai": {BaseURL: "http://10.0.0.3", Protocol: catalog.Responses}}, nil,
 			want{catalog.Responses, "http://10.0.0.3", "the configuration", false}},
+		{"a variable, configured with its protocol", "openai/x", map[string]catalog.Provider{"openai": {Protocol: catalog.Responses}},
+			[]string{"OPENAI_BASE_URL=http://10.0.0.2/v1"}, want{catalog.Responses, "http://10.0.0.2/v1", "OPENAI_BASE_URL", false}},
 		{"Anthropic behind a gateway", "claude-sonnet-5-5", nil, []string{"ANTHROPIC_BASE_URL=https://gateway"},
 			want{catalog.Anthropic, "https://gateway", "ANTHROPIC_BASE_URL", false}},
 		{"local", "ollama/qwen3", nil, nil, want{catalog.Chat, "http://127.0.0.1:11434/v1", "", true}},
@@ -151,6 +153,18 @@ func TestAddresses(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// A flag moves a provider as a variable does.
+func TestAt(t *testing.T) {
+	for protocol, own := range map[string]map[string]catalog.Provider{
+		catalog.Chat: nil, catalog.Responses: {"openai": {Protocol: catalog.Responses}},
+	} {
+		p, _ := from(own, nil).Provider("openai")
+		if p = p.At("http://10.0.0.2/v1"); p.Protocol != protocol || p.BaseURL != "http://10.0.0.2/v1" || p.From != "--base-url" {
+			t.Errorf("%+v, want %s", p, protocol)
+		}
 	}
 }
 
