@@ -226,6 +226,11 @@ func (s *session) unlock() error {
 }
 
 func (s *session) close() error {
+	if r := s.app.ask.recorder; r != nil {
+		if err := r.Close(); err != nil {
+			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // the run does not depend on it
+		}
+	}
 	s.Hub.Close()
 	if s.show != nil {
 		s.show.wait()

@@ -20,10 +20,13 @@ const maxPrompt = 16 << 20
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
 
-The model runbook carries out Markdown: fenced sh and bash blocks in order, and list items that begin with a tool's name.
+Models are named provider/model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3; agent models lists what is known here and
+which would be used. The model runbook needs no key: it carries out Markdown, fenced sh and bash blocks in order, and list items
+that begin with a tool's name. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
 
 EXAMPLE
-   agent run -f release.md
+   agent run "why does make test fail? mend it"
+   agent run --model runbook -f release.md
    agent run --dir ~/site "$(cat deploy.md)"
    agent run -c continue
 
@@ -37,10 +40,9 @@ func (a *app) runCommand() *cli.Command {
 		Usage:       "carry out a prompt",
 		ArgsUsage:   `"prompt" | - | -f FILE`,
 		Description: runHelp,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
 			&cli.StringFlag{Name: "dir", Usage: "work in `FOLDER` (default: the current one)"},
-			&cli.StringFlag{Name: "model", Usage: "`MODEL` to use (default: the thread's, else runbook)"},
 			&cli.StringFlag{Name: "mode", Usage: "`MODE`, what needs a yes: plan, ask, auto or yolo (default: the thread's, else ask)"},
 			&cli.IntFlag{Name: "max-turns", Value: 100, Usage: "ask after `N` turns whether to go on; 0 for no limit"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},
@@ -49,7 +51,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			a.thinkingFlag(),
 			jsonFlag(),
-		},
+		}, modelFlags()...),
 		Action: a.run,
 	}
 }
@@ -59,15 +61,20 @@ func jsonFlag() cli.Flag {
 }
 
 func (a *app) run(ctx context.Context, c *cli.Command) error {
+	flags, err := readRunFlags(c)
+	if err != nil {
+		return err
+	}
 	req, err := a.startRequest(c)
 	if err != nil {
 		return err
 	}
+	a.ask.idle, a.ask.record = flags.Idle, flags.Record
 	s, err := a.open(ctx, useDrive)
 	if err != nil {
 		return err
 	}
-	if err := s.chooseThread(ctx, c, &req); err != nil {
+	if err := s.complete(ctx, c, flags, &req); err != nil {
 		return errors.Join(err, s.close())
 	}
 	s.askHere(c)
@@ -76,11 +83,7 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 }
 
 func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
-	req := host.StartRequest{
-		Mode: recovery.Mode(c.String("mode")), Expire: c.Duration("expire"),
-		Limits: recovery.Limits{MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")},
-		Model:  c.String("model"),
-	}
+	req := host.StartRequest{Expire: c.Duration("expire")}
 	if err := checkLimits(c); err != nil {
 		return req, err
 	}
@@ -175,41 +178,6 @@ func (a *app) folder(dir string) (string, error) {
 		return "", fmt.Errorf("use folder %s: it is not a folder", dir)
 	}
 	return abs, nil
-}
-
-// chooseThread finds the thread to go on with, and takes from its last run what the flags leave open.
-func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) error {
-	named := c.String("thread")
-	if named != "" && c.Bool("continue") {
-		return &usageError{errors.New("give -c or --thread, not both")}
-	}
-	req.ModelWhy = "--model"
-	if named != "" || c.Bool("continue") {
-		last, err := s.lastRun(ctx, named, req.Folder)
-		if err != nil {
-			return err
-		}
-		req.Thread = last.Thread
-		if req.Model == "" {
-			req.Model, req.ModelWhy = last.Model, "the thread's"
-		}
-		if !c.IsSet("dir") {
-			req.Folder = last.Folder
-		}
-		if req.Mode == "" {
-			req.Mode = last.Mode
-		}
-	}
-	if req.Model == "" {
-		req.Model, req.ModelWhy = "runbook", "no other model is configured"
-	}
-	if req.Mode == "" {
-		req.Mode = recovery.ModeAsk
-	}
-	if _, err := s.Models(recovery.RunCreated{Model: req.Model, Setup: req.Setup}); err != nil {
-		return &usageError{err}
-	}
-	return nil
 }
 
 // lastRun is the newest run of the named thread, or of the newest thread of the folder.

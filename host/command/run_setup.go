@@ -1,0 +1,80 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+	"agent/host/instruct"
+	"agent/recovery"
+)
+
+// complete fills in what the flags leave open: the thread to go on with, the model and how it is asked, what bounds the run.
+func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, req *host.StartRequest) error {
+	thread, err := s.chooseThread(ctx, c, req)
+	if err != nil {
+		return err
+	}
+	conf, err := s.app.settings(req.Folder)
+	if err != nil {
+		return err
+	}
+	ch, err := s.chooseModel(ctx, flags, thread, conf)
+	if err != nil {
+		return err
+	}
+	var mode recovery.Mode
+	if thread != nil {
+		mode = thread.Mode
+	}
+	var said []string
+	req.Mode, req.Limits, said = bound(flags.Limits, mode, conf.Config)
+	for _, line := range said {
+		fmt.Fprintf(s.app.Err, "agent: %s\n", line)
+	}
+	if err := priced(conf, ch, req.Limits); err != nil {
+		return err
+	}
+	req.Model, req.ModelWhy, req.Setup = ch.Name, ch.Why, ch.Setup
+	return s.instruct(req)
+}
+
+// instruct writes the system prompt of a model that has one. A runbook's author needs none.
+func (s *session) instruct(req *host.StartRequest) error {
+	if req.Setup.Provider == "" {
+		return nil
+	}
+	p, err := instruct.Read(req.Folder, s.Home)
+	if err != nil {
+		return err
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(s.app.Err, "agent: %s\n", note)
+	}
+	req.Setup.System, req.Setup.SystemName, req.Setup.Instructions = p.Text, p.Name, p.Files
+	return nil
+}
+
+// chooseThread finds the thread to go on with, and its last run; nil when the run begins a new one.
+func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*db.RunRow, error) {
+	named := c.String("thread")
+	if named != "" && c.Bool("continue") {
+		return nil, &usageError{errors.New("give -c or --thread, not both")}
+	}
+	if named == "" && !c.Bool("continue") {
+		return nil, nil
+	}
+	last, err := s.lastRun(ctx, named, req.Folder)
+	if err != nil {
+		return nil, err
+	}
+	req.Thread = last.Thread
+	if !c.IsSet("dir") {
+		req.Folder = last.Folder
+	}
+	return &last, nil
+}
