@@ -61,9 +61,33 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		hear(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
+		if err := noModels(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		return m.Run()
 	}())
 }
+
+// noModels keeps what the tester's own machine has from being asked: keys, servers, a configuration. A test that wants a
+// model brings one.
+func noModels(dir string) error {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_BASE_URL") {
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Setenv("OLLAMA_HOST", nobody); err != nil {
+		return err
+	}
+	return os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+}
+
+// nobody is an address at which nothing listens.
+const nobody = "127.0.0.1:1"
 
 // hear catches signals that whoever started the tests (nohup, say) made them ignore: an ignored signal stays ignored in a
 // child, a caught one does not.
@@ -101,6 +125,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("OLLAMA_HOST", nobody)
 			e.Setenv("GORACE", noWait)
 			e.Defer(func() { endRunners(e.WorkDir) })
 			return os.MkdirAll(home, 0o755)
