@@ -20,7 +20,7 @@ const maxPrompt = 16 << 20
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
 
-Models are named provider/model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3; agent models lists what is known here and
+Models are named provider/model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3; agent models lists what is known here and
 which would be used. The model runbook needs no key: it carries out Markdown, fenced sh and bash blocks in order, and list items
 that begin with a tool's name. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
 
