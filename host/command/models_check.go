@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/config"
 	"agent/host/model"
 	"agent/host/model/catalog"
 	"agent/host/model/wire"
@@ -46,6 +47,11 @@ type checkJSON struct {
 // checkModel asks a model one small question.
 func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) error {
 	f := runFlags{Model: c.Args().First(), BaseURL: c.String("base-url")}
+	if f.BaseURL != "" {
+		if err := config.CheckURL(f.BaseURL); err != nil {
+			return &usageError{fmt.Errorf("--base-url: %v", err)}
+		}
+	}
 	ch, err := a.choose(ctx, conf, f, last{})
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ import (
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
 //	fault POINT          arms a fault point for the next commands; "fault off" disarms it
 //	same FILE FILE       expects both files to be equal byte for byte
+//	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
 
 // noWait is a setting of the race detector; without it nothing reads it.
 const noWait = "atexit_sleep_ms=0"
@@ -61,33 +62,9 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		hear(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
-		if err := noModels(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
 		return m.Run()
 	}())
 }
-
-// noModels keeps what the tester's own machine has from being asked: keys, servers, a configuration. A test that wants a
-// model brings one.
-func noModels(dir string) error {
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		if strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_BASE_URL") {
-			if err := os.Unsetenv(name); err != nil {
-				return err
-			}
-		}
-	}
-	if err := os.Setenv("OLLAMA_HOST", nobody); err != nil {
-		return err
-	}
-	return os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
-}
-
-// nobody is an address at which nothing listens.
-const nobody = "127.0.0.1:1"
 
 // hear catches signals that whoever started the tests (nohup, say) made them ignore: an ignored signal stays ignored in a
 // child, a caught one does not.
@@ -125,7 +102,6 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
-			e.Setenv("OLLAMA_HOST", nobody)
 			e.Setenv("GORACE", noWait)
 			e.Defer(func() { endRunners(e.WorkDir) })
 			return os.MkdirAll(home, 0o755)
@@ -133,6 +109,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
+			"server": cmdServer,
 		},
 	})
 }
