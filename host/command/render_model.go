@@ -19,7 +19,8 @@ func failedWords(model string, b recovery.ModelFailed) string {
 	}
 	switch {
 	case b.Again && b.Wait > 0:
-		text += fmt.Sprintf("; asking again in %s (try %d)", duration(b.Wait), b.Tries+1)
+		wait := (b.Wait + time.Second - 1).Truncate(time.Second) // up: chance has its part in it
+		text += fmt.Sprintf("; asking again in %s (try %d)", duration(wait), b.Tries+1)
 	case b.Again:
 		text += fmt.Sprintf("; asking again (try %d)", b.Tries+1)
 	case b.Remedy != "":

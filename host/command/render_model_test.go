@@ -21,7 +21,7 @@ func TestModelFaults(t *testing.T) {
 		recovery.FaultKey: "key not accepted", recovery.FaultCredit: "no credit", recovery.FaultNoModel: "no such model",
 		recovery.FaultRequest: "request refused",
 	} {
-		b := recovery.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 8 * time.Second, Remedy: "do this"}
+		b := recovery.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 7400 * time.Millisecond, Remedy: "do this"}
 		equal(t, failedWords("openai/y", b), "openai/y: "+words+": why (HTTP 400); asking again in 8s (try 3)")
 		b.Wait = 0
 		equal(t, failedWords("", b), words+": ask model openai/y: why (HTTP 400); asking again (try 3)")
