@@ -100,7 +100,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 			return answer, nil
 		}
 	}
-	return nil, c.broke(ctx, res, err)
+	return nil, c.broke(ctx, res, a.id, err)
 }
 
 func requestID(res *http.Response) string { return res.Header.Get("Request-Id") }

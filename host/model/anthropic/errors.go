@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,8 +52,8 @@ func (c *client) refused(ctx context.Context, err error) error {
 	return c.remedied(wire.Explain(err, false))
 }
 
-// broke says why a stream that began is no answer.
-func (c *client) broke(ctx context.Context, res *http.Response, err error) error {
+// broke says why a stream that began is no answer; id is that of the message, where it came.
+func (c *client) broke(ctx context.Context, res *http.Response, id string, err error) error {
 	var garbage *protocolError
 	var unfinished *unfinishedError
 	var sent *streamError
@@ -73,7 +74,7 @@ func (c *client) broke(ctx context.Context, res *http.Response, err error) error
 	}
 	e.Began = true
 	if e.Origin == "" {
-		e.Origin = requestID(res)
+		e.Origin = cmp.Or(requestID(res), id)
 	}
 	return c.remedied(e)
 }

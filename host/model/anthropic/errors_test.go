@@ -181,6 +181,23 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
+// The provider's id of the exchange is the request's, else the message's.
+func TestOriginOfWhatBrokeOff(t *testing.T) {
+	for header, want := range map[string]string{"req_1": "req_1", "": "msg_01"} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			if header != "" {
+				w.Header().Set("Request-Id", header)
+			}
+			// A client that leaves early sees it on its own side.
+			_, _ = io.WriteString(w, messageStart())
+		})
+		if e := s.fails(t); e.Origin != want {
+			t.Errorf("origin %q, want %q", e.Origin, want)
+		}
+	}
+}
+
 func TestNobodyListens(t *testing.T) {
 	s := serve(t, stream(""))
 	s.Close()

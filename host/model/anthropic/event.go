@@ -253,11 +253,8 @@ func (u *usage) merge(v *usage) {
 	}
 }
 
-// total is nil when the provider said nothing.
+// total is nil when the server said nothing; nothing but zeros, which no answer costs, says nothing.
 func (u usage) total() *recovery.Usage {
-	if u.Input == nil && u.Output == nil && u.Read == nil && u.Created == nil {
-		return nil
-	}
 	n := func(p *int64) int64 {
 		if p == nil {
 			return 0
@@ -268,6 +265,9 @@ func (u usage) total() *recovery.Usage {
 	out.Input = n(u.Input) + out.Cached + out.Written
 	if u.Details != nil {
 		out.Reasoning = n(u.Details.Thinking)
+	}
+	if *out == (recovery.Usage{}) {
+		return nil
 	}
 	return out
 }

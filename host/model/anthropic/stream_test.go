@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"agent/host/model"
+	"agent/host/model/wire"
 	"agent/recovery"
 )
 
@@ -172,6 +175,14 @@ func TestStopReasons(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	})
+	t.Run("told before the last usage", func(t *testing.T) {
+		s := serve(t, stream(messageStart()+text+ev("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": "max_tokens"}})+
+			ev("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": nil}, "usage": obj{"output_tokens": 3}})+
+			ev("message_stop", obj{"type": "message_stop"})))
+		if a := s.answers(t).answer; a.Stop != recovery.AnswerLength || a.Usage.Output != 3 {
+			t.Errorf("stop %s, usage %+v", a.Stop, a.Usage)
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		s := serve(t, stream(messageStart()+text+ev("message_stop", obj{"type": "message_stop"})))
 		if e := s.fails(t); e.Fault != recovery.FaultCut {
@@ -312,6 +323,7 @@ func TestUsage(t *testing.T) {
 		want   *recovery.Usage
 	}{
 		"none":       {start(nil) + end(nil), nil},
+		"zeros":      {start(obj{"input_tokens": 0, "output_tokens": 0}) + end(obj{"output_tokens": 0}), nil},
 		"delta only": {start(nil) + end(obj{"input_tokens": 7, "output_tokens": 3}), &recovery.Usage{Input: 7, Output: 3}},
 		"cumulative": {
 			start(obj{"input_tokens": 5, "output_tokens": 1}) + ev("message_delta", obj{"type": "message_delta", "delta": obj{}, "usage": obj{"output_tokens": 9}}) +
@@ -328,9 +340,46 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// The connection of an answer serves the next request, and nobody waits for a server that does not hang up.
+// tellingBody says when the end of the answer was read.
+type tellingBody struct {
+	io.ReadCloser
+	read func()
+}
+
+func (b tellingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if bytes.Contains(p[:n], []byte("message_stop")) {
+		b.read()
+	}
+	return n, err
+}
+
+type tellingTransport struct {
+	http.RoundTripper
+	read func()
+}
+
+func (t tellingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		res.Body = tellingBody{res.Body, t.read}
+	}
+	return res, err
+}
+
+// The connection of an answer serves the next request, also where the body's end comes after the answer's; and nobody
+// waits for a server that does not hang up.
 func TestConnectionIsUsedAgain(t *testing.T) {
-	s := serve(t, stream(everything()))
+	read := make(chan struct{}, 1)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		stream(everything())(w, r)
+		w.(http.Flusher).Flush()
+		select {
+		case <-read:
+		case <-r.Context().Done():
+		}
+	})
+	s.client = wire.Client(wire.Options{Base: tellingTransport{&http.Transport{}, func() { read <- struct{}{} }}})
 	for range 3 {
 		s.answers(t)
 	}
@@ -351,7 +400,11 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		}
 	})
 	defer close(hold)
+	began := time.Now()
 	open.answers(t)
+	if took := time.Since(began); took > limit/2 {
+		t.Errorf("the answer was there, and came after %s", took)
+	}
 }
 
 // Issue 3, behaviour 5: Ctrl-C during a stream, and before it, ends it at once with the context's own error.
