@@ -12,7 +12,6 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/host/model/runbook"
 	"agent/recovery"
 )
 
@@ -216,9 +215,9 @@ func runView(r db.RunRow) runJSON {
 	return v
 }
 
-// continues says whether the run is a runbook that stopped and that its thread can go on with.
+// continues says whether the run failed and its thread can go on from there.
 func (r runJSON) continues(newest bool) bool {
-	return newest && r.Status == recovery.StatusFailed && r.Model == runbook.Name
+	return newest && r.Status == recovery.StatusFailed
 }
 
 func (r runJSON) continueWith() string { return "agent run --thread " + r.Thread + " continue" }
