@@ -177,10 +177,9 @@ func (r *renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFai
 	r.unfinished(run, !b.Again, word)
 	if b.Again {
 		r.again = e.Time.Add(b.Wait)
-		r.asking, r.asked = askedModel, r.again
-		if b.Wait > 0 {
-			r.asked = e.Time
-		}
+	}
+	if b.Again || b.Fault == recovery.FaultContext { // else for a summary
+		r.asking, r.asked = askedModel, e.Time
 	}
 }
 

@@ -51,7 +51,12 @@ func TestProgressCountsDown(t *testing.T) {
 	at(10*time.Second, " 10s  the model")
 	r.reason(stream.Event{Run: testRun, Turn: 1, Reasoning: "hm"})
 	at(11*time.Second, " 11s  the model, which thinks")
-	r.event(testRun, recovery.Event{Seq: 3, Time: began, Body: recovery.RunInterrupted{}})
+	r.event(testRun, recovery.Event{Seq: 3, Time: began, Body: recovery.ModelFailed{Fault: recovery.FaultContext}})
+	at(2*time.Second, " 2s  the model")
+	r.event(testRun, recovery.Event{Seq: 4, Time: began, Body: recovery.ModelFailed{Fault: recovery.FaultKey}})
+	at(2*time.Second, "")
+	r.event(testRun, recovery.Event{Seq: 5, Time: began, Body: recovery.ModelRequested{}})
+	r.event(testRun, recovery.Event{Seq: 6, Time: began, Body: recovery.RunInterrupted{}})
 	at(20*time.Second, "")
 }
 

@@ -1,0 +1,51 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+
+	"agent/host/model/modeltest"
+)
+
+// An answer is shown at the terminal as it comes, what the model thinks only on request. Ctrl-C in its middle stops at once: the
+// part that came is said to be no answer, and a resume sends the same bytes again and shows the whole. // issue 3, behaviours 1, 2, 5
+func TestCtrlCInTheMiddleOfAnAnswer(t *testing.T) {
+	for _, thinking := range []bool{true, false} {
+		server, err := modeltest.Start(modeltest.Options{Script: modeltest.Script{Turns: []modeltest.Turn{{
+			Thinking: "first this,\nthen that", Text: "It stops in the middle and then it goes on to its end.",
+			Faults: []modeltest.Fault{{Kind: modeltest.Hold, Attempt: 1, At: -900}},
+		}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("ANTHROPIC_API_KEY", modeltest.DefaultKey)
+		w := newWorld(t)
+		args := []string{"run", "--model", "anthropic/claude-sonnet-4-5", "--effort", "medium", "--base-url", server.URL(), "go"}
+		if thinking {
+			args = append(args[:1:1], append([]string{"--thinking"}, args[1:]...)...)
+		}
+		s := sit(t, w, "", args...)
+		s.until("It stops in the m")
+		s.types("\x03")
+		s.exits(4)
+		const partial = "\n· the answer above is partial and not kept; a resume asks again\n"
+		got := strings.ReplaceAll(s.screen(), "^C", "")
+		if !strings.Contains(got, partial) || strings.Contains(got, "to its end") || strings.Contains(got, "  ┊ first this,\n  ┊ then that\nIt stops") != thinking ||
+			strings.Contains(got, "first this") != thinking {
+			t.Errorf("thinking %v:\n%s", thinking, got)
+		}
+		if code := w.agent("", "resume", "last"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, w.log.String())
+		}
+		all := server.Exchanges()
+		if len(all) != 2 || all[0].Body != all[1].Body || all[0].Body == "" {
+			t.Errorf("%d requests, the same bytes: %v", len(all), len(all) == 2 && all[0].Body == all[1].Body)
+		}
+		if !strings.Contains(w.log.String(), "It stops in the middle and then it goes on to its end.") || strings.Contains(w.log.String(), "first this") {
+			t.Errorf("the resume says:\n%s", w.log.String())
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
