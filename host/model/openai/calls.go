@@ -37,9 +37,9 @@ type toolDelta struct {
 	} `json:"function"`
 }
 
-// text is the piece of the arguments.
-func (d *toolDelta) text() string {
-	raw := bytes.TrimSpace(d.Function.Arguments)
+// piece is the text of arguments: in a string, as the protocol wants it, or an object that says itself.
+func piece(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return ""
 	}
@@ -75,25 +75,25 @@ func (a *assembly) take(d *toolDelta) {
 	if d.Index != nil {
 		index = *d.Index
 	}
-	piece := d.text()
-	b := a.target(d, index, piece)
+	more := piece(d.Function.Arguments)
+	b := a.target(d, index, more)
 	if b.id == "" {
 		b.id = d.ID
 	}
 	if b.name == "" {
 		b.name = d.Function.Name
 	}
-	b.args = append(b.args, piece...)
+	b.args = append(b.args, more...)
 	a.last = b
 }
 
 // target is the call that the piece belongs to, a new one where it cannot belong to any.
-func (a *assembly) target(d *toolDelta, index int, piece string) *building {
+func (a *assembly) target(d *toolDelta, index int, more string) *building {
 	b := a.latest[index]
 	if b == nil && index < 0 {
 		b = a.last
 	}
-	if b != nil && !b.another(d, piece) {
+	if b != nil && !b.another(d, more) {
 		return b
 	}
 	b = &building{index: index}
@@ -108,7 +108,7 @@ func (a *assembly) target(d *toolDelta, index int, piece string) *building {
 // another says whether a piece for this place opens another call: servers give all calls of an answer the same number, or
 // none. A piece without a name goes on with what is there. One with a name is another call when id or name differ, or when
 // the call has all that it can have; a name that is repeated beside each piece is not.
-func (b *building) another(d *toolDelta, piece string) bool {
+func (b *building) another(d *toolDelta, more string) bool {
 	name := d.Function.Name
 	switch {
 	case name == "":
@@ -116,7 +116,7 @@ func (b *building) another(d *toolDelta, piece string) bool {
 	case d.ID != "" && b.id != "" && d.ID != b.id, b.name != "" && name != b.name:
 		return true
 	}
-	return len(bytes.TrimSpace([]byte(piece))) > 0 && b.complete()
+	return len(bytes.TrimSpace([]byte(more))) > 0 && b.complete()
 }
 
 // blocks are the calls in the order in which they began. Of an answer that was cut, the call that was being written is cut.

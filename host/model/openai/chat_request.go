@@ -5,45 +5,61 @@ import (
 	"fmt"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-
 	"agent/host/model"
 	"agent/recovery"
 )
 
+// chatHead is what a request says beside the conversation.
+type chatHead struct {
+	Model     string     `json:"model"`
+	Stream    bool       `json:"stream"`
+	Options   options    `json:"stream_options"`
+	MaxOutput int64      `json:"max_completion_tokens,omitempty"`
+	Max       int64      `json:"max_tokens,omitempty"`
+	CacheKey  string     `json:"prompt_cache_key,omitempty"`
+	Effort    string     `json:"reasoning_effort,omitempty"`
+	Reasoning *reasoning `json:"reasoning,omitempty"` // OpenRouter's way to say the effort
+	Tools     []chatTool `json:"tools,omitempty"`
+}
+
+type options struct {
+	Usage bool `json:"include_usage"`
+}
+
+type chatTool struct {
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
 // chatBody is the request of Chat Completions. What only OpenAI itself understands is sent to nobody else: strict servers
 // refuse parameters that they do not know.
 func (c *client) chatBody(req model.Request) ([]byte, error) {
-	p := sdk.ChatCompletionNewParams{Model: c.o.Model}
-	p.StreamOptions.IncludeUsage = some(true)
-	if req.MaxOutput > 0 {
-		if own(c.o.BaseURL) {
-			p.MaxCompletionTokens = some(req.MaxOutput)
-		} else {
-			p.MaxTokens = some(req.MaxOutput)
-		}
-	}
-	if req.Thread != "" && own(c.o.BaseURL) {
-		p.PromptCacheKey = some(req.Thread)
+	head := chatHead{Model: c.o.Model, Stream: true, Options: options{Usage: true}}
+	if own(c.o.BaseURL) {
+		head.MaxOutput, head.CacheKey = max(0, req.MaxOutput), req.Thread
+	} else {
+		head.Max = max(0, req.MaxOutput)
 	}
 	if req.Effort != "" && !plain(c.o.Model) {
 		e := effort(c.o.Model, req.Effort)
 		if at(c.o.BaseURL, "openrouter.ai") {
-			p.SetExtraFields(map[string]any{"reasoning": map[string]string{"effort": string(e)}})
+			head.Reasoning = &reasoning{Effort: e}
 		} else {
-			p.ReasoningEffort = e
+			head.Effort = e
 		}
 	}
 	for _, t := range req.Tools {
-		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(definition(t)))
-	}
-	head, err := p.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		head.Tools = append(head.Tools, chatTool{"function", chatFunction{t.Name, valid(t.Description), schema(t)}})
 	}
 	t := talk{thinking: at(c.o.BaseURL, "deepseek.com", "moonshot.ai", "moonshot.cn")}
 	if req.System != "" {
-		if err := t.add(sdk.SystemMessage(valid(req.System))); err != nil {
+		if err := t.add(chatMessage{Role: "system", Content: valid(req.System)}); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +68,36 @@ func (c *client) chatBody(req model.Request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return closing(head, "messages", t.messages), nil
+	return closing(head, "messages", t.messages)
 }
+
+// chatMessage is one message; chatCall a call in it, chatImage a picture in it.
+type (
+	chatMessage struct {
+		Role      string          `json:"role"`
+		Content   any             `json:"content"`
+		Result    string          `json:"tool_call_id,omitempty"`
+		Calls     []chatCall      `json:"tool_calls,omitempty"`
+		Reasoning string          `json:"reasoning_content,omitempty"`
+		Details   json.RawMessage `json:"reasoning_details,omitempty"`
+	}
+	chatCall struct {
+		ID       string       `json:"id"`
+		Type     string       `json:"type"`
+		Function chatArgument `json:"function"`
+	}
+	chatArgument struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	chatImage struct {
+		Type string  `json:"type"`
+		URL  chatURL `json:"image_url"`
+	}
+	chatURL struct {
+		URL string `json:"url"`
+	}
+)
 
 // talk is the list of messages that the model reads.
 type talk struct {
@@ -61,8 +105,8 @@ type talk struct {
 	thinking bool // the server refuses an answer with calls that comes back without its reasoning
 }
 
-func (t *talk) add(m sdk.ChatCompletionMessageParamUnion) error {
-	raw, err := m.MarshalJSON()
+func (t *talk) add(m chatMessage) error {
+	raw, err := quote(m)
 	if err != nil {
 		return fmt.Errorf("encode a message of the request: %w", err)
 	}
@@ -75,35 +119,35 @@ func (t *talk) message(m recovery.Message) error {
 	if m.Role == recovery.RoleAssistant {
 		return t.answer(m)
 	}
-	var parts []sdk.ChatCompletionContentPartUnionParam
+	var parts []any
 	var said []string
 	pictures := false
 	for _, b := range m.Blocks {
 		switch b.Kind {
 		case recovery.BlockResult:
-			if err := t.add(sdk.ToolMessage(valid(b.Result.Text), b.Result.ID)); err != nil {
+			if err := t.add(chatMessage{Role: "tool", Content: valid(b.Result.Text), Result: b.Result.ID}); err != nil {
 				return err
 			}
 		case recovery.BlockImage:
 			pictures = true
-			parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(b.Image)}))
+			parts = append(parts, chatImage{"image_url", chatURL{dataURL(b.Image)}})
 		case recovery.BlockText:
 			said = append(said, valid(b.Text))
-			parts = append(parts, sdk.TextContentPart(valid(b.Text)))
+			parts = append(parts, inputText{"text", valid(b.Text)})
 		}
 	}
 	switch {
 	case pictures:
-		return t.add(sdk.UserMessage(parts))
+		return t.add(chatMessage{Role: "user", Content: parts})
 	case len(said) > 0:
-		return t.add(sdk.UserMessage(strings.Join(said, "\n\n")))
+		return t.add(chatMessage{Role: "user", Content: strings.Join(said, "\n\n")})
 	}
 	return nil
 }
 
 // answer is an assistant's message. Its content is never null: some servers' templates write that as a word.
 func (t *talk) answer(m recovery.Message) error {
-	var a sdk.ChatCompletionAssistantMessageParam
+	a := chatMessage{Role: "assistant"}
 	var said, thought []string
 	var details []json.RawMessage
 	for _, b := range m.Blocks {
@@ -124,25 +168,18 @@ func (t *talk) answer(m recovery.Message) error {
 			if err != nil {
 				return err
 			}
-			a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-					ID:       b.Call.ID,
-					Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: toolName(b.Call.Tool), Arguments: args},
-				},
-			})
+			a.Calls = append(a.Calls, chatCall{b.Call.ID, "function", chatArgument{toolName(b.Call.Tool), args}})
 		}
 	}
-	if len(said) == 0 && len(a.ToolCalls) == 0 {
+	if len(said) == 0 && len(a.Calls) == 0 {
 		return nil
 	}
-	a.Content.OfString = some(strings.Join(said, "\n\n"))
-	extra := map[string]any{}
+	a.Content = strings.Join(said, "\n\n")
 	if len(details) == 1 {
-		extra["reasoning_details"] = details[0]
+		a.Details = details[0]
 	}
-	if t.thinking && len(thought) > 0 {
-		extra["reasoning_content"] = strings.Join(thought, "\n\n")
+	if t.thinking {
+		a.Reasoning = strings.Join(thought, "\n\n")
 	}
-	a.SetExtraFields(extra)
-	return t.add(sdk.ChatCompletionMessageParamUnion{OfAssistant: &a})
+	return t.add(a)
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-
 	"agent/host/model"
 	"agent/recovery"
 )
@@ -189,19 +187,23 @@ func (p *chatParser) reasoning(a *model.Answer) error {
 
 // used is nil where the server does not say. DeepSeek names what came from its cache in its own way.
 func (p *chatParser) used() *recovery.Usage {
-	if p.usage == nil {
-		return nil
+	var u struct {
+		Prompt     int64 `json:"prompt_tokens"`
+		Completion int64 `json:"completion_tokens"`
+		Hit        int64 `json:"prompt_cache_hit_tokens"`
+		In         struct {
+			Cached  int64 `json:"cached_tokens"`
+			Written int64 `json:"cache_write_tokens"`
+		} `json:"prompt_tokens_details"`
+		Out struct {
+			Reasoning int64 `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	}
-	var u sdk.CompletionUsage
-	var more struct {
-		Hit int64 `json:"prompt_cache_hit_tokens"`
-	}
-	if decode(p.usage, &u) != nil || decode(p.usage, &more) != nil || u.PromptTokens+u.CompletionTokens == 0 {
+	if p.usage == nil || decode(p.usage, &u) != nil || u.Prompt+u.Completion == 0 {
 		return nil
 	}
 	return &recovery.Usage{
-		Input: u.PromptTokens, Cached: max(u.PromptTokensDetails.CachedTokens, more.Hit),
-		Written: u.PromptTokensDetails.CacheWriteTokens,
-		Output:  u.CompletionTokens, Reasoning: u.CompletionTokensDetails.ReasoningTokens,
+		Input: u.Prompt, Cached: max(u.In.Cached, u.Hit), Written: u.In.Written,
+		Output: u.Completion, Reasoning: u.Out.Reasoning,
 	}
 }

@@ -218,13 +218,13 @@ func TestChatRequest(t *testing.T) {
 	if _, err := ask(t, s.model(openai.Chat, "qwen3"), req); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"model":"qwen3","max_tokens":1000,"reasoning_effort":"low","stream_options":{"include_usage":true},` +
-		`"tools":[{"function":{"name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]}},"type":"function"}],"stream":true,"messages":[` +
-		`{"content":"Be brief.","role":"system"},{"content":"What is in a.txt?","role":"user"},` +
-		`{"content":"","tool_calls":[{"id":"c-1","function":{"arguments":"{\"path\":\"a<b\"}","name":"read_file"},"type":"function"},{"id":"c-2","function":{"arguments":"{\"malformed\":\"not { json\"}","name":"read_file"},"type":"function"}],"role":"assistant"},` +
-		`{"content":"one","tool_call_id":"c-1","role":"tool"},{"content":"","tool_call_id":"c-2","role":"tool"},` +
-		`{"content":"Look:\n\ndone","role":"assistant"},` +
-		`{"content":[{"text":"And this?","type":"text"},{"image_url":{"url":"data:image/png;base64,UE5H"},"type":"image_url"}],"role":"user"}]}`
+	want := `{"model":"qwen3","stream":true,"stream_options":{"include_usage":true},"max_tokens":1000,"reasoning_effort":"low",` +
+		`"tools":[{"type":"function","function":{"name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]}}}],"messages":[` +
+		`{"role":"system","content":"Be brief."},{"role":"user","content":"What is in a.txt?"},` +
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c-1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a<b\"}"}},{"id":"c-2","type":"function","function":{"name":"read_file","arguments":"{\"malformed\":\"not { json\"}"}}]},` +
+		`{"role":"tool","content":"one","tool_call_id":"c-1"},{"role":"tool","content":"","tool_call_id":"c-2"},` +
+		`{"role":"assistant","content":"Look:\n\ndone"},` +
+		`{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]}]}`
 	if d := cmp.Diff(want, string(s.bodies[0])); d != "" {
 		t.Error(d)
 	}
@@ -240,8 +240,8 @@ func TestChatRequestOfAProvider(t *testing.T) {
 	req.Messages = append(req.Messages,
 		said(recovery.RoleAssistant, recovery.Block{Kind: recovery.BlockReasoning, Text: "Hm."}, call("c-1", `{}`)), said(recovery.RoleTool, result("c-1", "x")))
 	for _, c := range []struct{ base, model, want, not string }{
-		{"", "gpt-5.2", `"model":"gpt-5.2","max_completion_tokens":1000,"prompt_cache_key":"t-12345678","reasoning_effort":"none"`, `"max_tokens"`},
-		{"https://eu.api.openai.com/v1", "gpt-4o", `"max_completion_tokens":1000,"prompt_cache_key":"t-12345678","stream_options"`, "reasoning_effort"},
+		{"", "gpt-5.2", `"max_completion_tokens":1000,"prompt_cache_key":"t-12345678","reasoning_effort":"none"`, `"max_tokens"`},
+		{"https://eu.api.openai.com/v1", "gpt-4o", `"max_completion_tokens":1000,"prompt_cache_key":"t-12345678","tools"`, "reasoning_effort"},
 		{"https://openrouter.ai/api/v1", "x/y", `"reasoning":{"effort":"none"}`, "prompt_cache_key"},
 		{"https://api.deepseek.com/v1", "deepseek-v4", `"reasoning_content":"Hm."`, "max_completion_tokens"},
 		{"https://notopenai.com/v1", "x", `"max_tokens":1000`, "Hm."},

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/openai/openai-go/v3/shared"
-
 	"agent/recovery"
 )
 
@@ -50,16 +48,16 @@ func plain(name string) bool {
 
 // effort is the provider's word. The earliest reasoning models cannot leave thinking out; theirs is the smallest that they
 // take.
-func effort(name string, e recovery.Effort) shared.ReasoningEffort {
+func effort(name string, e recovery.Effort) string {
 	if e != recovery.EffortNone {
-		return shared.ReasoningEffort(e)
+		return string(e)
 	}
 	name = family(name)
 	switch {
 	case regexp.MustCompile(`^(o\d|codex-|gpt-oss|gpt-5-codex)`).MatchString(name):
-		return shared.ReasoningEffortLow
+		return "low"
 	case regexp.MustCompile(`^gpt-5(-mini|-nano)?(-\d|$)`).MatchString(name):
-		return shared.ReasoningEffortMinimal
+		return "minimal"
 	}
-	return shared.ReasoningEffortNone
+	return "none"
 }

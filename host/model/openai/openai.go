@@ -1,18 +1,19 @@
 // Package openai asks models over the wire protocols of OpenAI: Responses, and Chat Completions for OpenAI itself and every
 // server that is compatible with it. Both are streamed. Sources: the API reference and the streaming guides of OpenAI as its
 // official Go library has them; what servers do differently is said where it is dealt with.
+//
+// Of the official library only the decoder of event streams is part of the program: its types cost every start 1.4 ms and
+// the binary 17 MB, and decode a stream at less than half the speed. The tests hold requests and answers against it.
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"agent/host/model"
 	"agent/host/model/wire"
@@ -44,21 +45,10 @@ func New(o Options) model.Model {
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Secrets: o.Secrets})
 	}
-	// A client that is not made by the library's constructor reads no OPENAI_* variables.
-	set := []option.RequestOption{
-		option.WithEnvironmentProduction(), option.WithHTTPClient(o.HTTP), option.WithMaxRetries(0),
-		option.WithHeader("Accept", "text/event-stream"),
-	}
-	if o.BaseURL != "" {
-		set = append(set, option.WithBaseURL(o.BaseURL))
-	}
-	return &client{o: o, sdk: sdk.Client{Options: set}}
+	return &client{o: o}
 }
 
-type client struct {
-	o   Options
-	sdk sdk.Client
-}
+type client struct{ o Options }
 
 // Stream asks once.
 func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
@@ -95,18 +85,32 @@ func (c *client) ask(ctx context.Context, req model.Request) (*http.Response, er
 	if err != nil {
 		return nil, &model.Error{Fault: recovery.FaultRequest, Message: err.Error(), Err: err}
 	}
-	var opts []option.RequestOption
+	key := ""
 	if c.o.Key != nil {
-		key, err := c.o.Key(ctx)
-		if err != nil {
+		if key, err = c.o.Key(ctx); err != nil {
 			return nil, &model.Error{Fault: recovery.FaultKey, Message: strings.Join(strings.Fields(err.Error()), " "), Err: err}
 		}
-		if key != "" {
-			opts = append(opts, option.WithAPIKey(key))
-		}
 	}
-	var res *http.Response
-	if err := c.sdk.Post(wire.WithTurn(ctx, req.Turn), path, body, &res, opts...); err != nil {
+	return c.post(wire.WithTurn(ctx, req.Turn), path, key, body)
+}
+
+func (c *client) post(ctx context.Context, path, key string, body []byte) (*http.Response, error) {
+	base := c.o.BaseURL
+	if base == "" {
+		base = "https://api.openai.com/v1"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(base, "/")+"/"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, &model.Error{Fault: recovery.FaultRequest, Message: "the base URL is none: " + err.Error(), Err: err}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "agent")
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	res, err := c.o.HTTP.Do(req)
+	if err != nil {
 		return nil, wire.Explain(err, false)
 	}
 	return res, nil

@@ -1,18 +1,40 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
 
 	"agent/host/model"
 	"agent/recovery"
 )
 
-func some[T comparable](v T) param.Opt[T] { return param.NewOpt(v) }
+// responsesHead is what a request says beside the conversation.
+type responsesHead struct {
+	Model     string       `json:"model"`
+	Stream    bool         `json:"stream"`
+	Store     bool         `json:"store"`
+	Include   []string     `json:"include,omitempty"`
+	CacheKey  string       `json:"prompt_cache_key,omitempty"`
+	MaxOutput int64        `json:"max_output_tokens,omitempty"`
+	Reasoning *reasoning   `json:"reasoning,omitempty"`
+	System    string       `json:"instructions,omitempty"`
+	Tools     []definition `json:"tools,omitempty"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// definition describes a tool. Strict would make every argument required.
+type definition struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
 
 // responsesBody is the request of the Responses API. Nothing is kept at the provider: every request carries the whole
 // conversation, with the encrypted reasoning of models that reason.
@@ -20,36 +42,20 @@ func some[T comparable](v T) param.Opt[T] { return param.NewOpt(v) }
 // A summary of the reasoning is asked for only together with an effort: OpenAI refuses it to organizations that it has not
 // verified, and whoever asks for nothing should not be refused.
 func (c *client) responsesBody(req model.Request) ([]byte, error) {
-	p := responses.ResponseNewParams{Model: c.o.Model, Store: some(false)}
-	if req.System != "" {
-		p.Instructions = some(valid(req.System))
-	}
-	if req.MaxOutput > 0 {
-		p.MaxOutputTokens = some(req.MaxOutput)
-	}
-	if req.Thread != "" {
-		p.PromptCacheKey = some(req.Thread)
+	head := responsesHead{
+		Model: c.o.Model, Stream: true, CacheKey: req.Thread, MaxOutput: max(0, req.MaxOutput), System: valid(req.System),
 	}
 	if !plain(c.o.Model) {
-		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		head.Include = []string{"reasoning.encrypted_content"}
 		if req.Effort != "" {
-			p.Reasoning.Effort = effort(c.o.Model, req.Effort)
+			head.Reasoning = &reasoning{Effort: effort(c.o.Model, req.Effort)}
 		}
 		if req.Effort != "" && req.Effort != recovery.EffortNone {
-			p.Reasoning.Summary = shared.ReasoningSummaryAuto
+			head.Reasoning.Summary = "auto"
 		}
 	}
 	for _, t := range req.Tools {
-		f := &responses.FunctionToolParam{Name: t.Name, Strict: some(false)}
-		if t.Description != "" {
-			f.Description = some(valid(t.Description))
-		}
-		f.SetExtraFields(map[string]any{"parameters": schema(t)})
-		p.Tools = append(p.Tools, responses.ToolUnionParam{OfFunction: f})
-	}
-	head, err := p.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		head.Tools = append(head.Tools, definition{Type: "function", Name: t.Name, Description: valid(t.Description), Parameters: schema(t)})
 	}
 	var in input
 	for _, m := range req.Messages {
@@ -57,14 +63,52 @@ func (c *client) responsesBody(req model.Request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return closing(head, "input", in.items), nil
+	return closing(head, "input", in.items)
 }
+
+// The items of a conversation.
+type (
+	message struct {
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		ID      string `json:"id,omitempty"`
+		Status  string `json:"status,omitempty"`
+		Phase   string `json:"phase,omitempty"`
+		Content any    `json:"content"`
+	}
+	inputText struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	inputImage struct {
+		Type   string `json:"type"`
+		Detail string `json:"detail"`
+		URL    string `json:"image_url"`
+	}
+	outputText struct {
+		Type        string     `json:"type"`
+		Text        string     `json:"text"`
+		Annotations []struct{} `json:"annotations"`
+	}
+	functionCall struct {
+		Type      string `json:"type"`
+		ID        string `json:"id,omitempty"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	functionOutput struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output string `json:"output"`
+	}
+)
 
 // input is the list of items that the model reads.
 type input struct{ items [][]byte }
 
-func (in *input) add(i responses.ResponseInputItemUnionParam) error {
-	raw, err := i.MarshalJSON()
+func (in *input) add(item any) error {
+	raw, err := quote(item)
 	if err != nil {
 		return fmt.Errorf("encode an item of the request: %w", err)
 	}
@@ -72,41 +116,28 @@ func (in *input) add(i responses.ResponseInputItemUnionParam) error {
 	return nil
 }
 
+// message is one of ours. Results come first: they must follow their calls.
 func (in *input) message(name string, m recovery.Message) error {
 	if m.Role == recovery.RoleAssistant {
 		return in.answer(name, m)
 	}
-	var said responses.ResponseInputMessageContentListParam
+	var said []any
 	for _, b := range m.Blocks {
 		switch b.Kind {
 		case recovery.BlockResult:
-			if err := in.result(b.Result); err != nil {
+			if err := in.add(functionOutput{"function_call_output", b.Result.ID, valid(b.Result.Text)}); err != nil {
 				return err
 			}
 		case recovery.BlockImage:
-			said = append(said, responses.ResponseInputContentUnionParam{OfInputImage: &responses.ResponseInputImageParam{
-				Detail: responses.ResponseInputImageDetailAuto, ImageURL: some(dataURL(b.Image)),
-			}})
+			said = append(said, inputImage{"input_image", "auto", dataURL(b.Image)})
 		case recovery.BlockText:
-			said = append(said, responses.ResponseInputContentUnionParam{
-				OfInputText: &responses.ResponseInputTextParam{Text: valid(b.Text)},
-			})
+			said = append(said, inputText{"input_text", valid(b.Text)})
 		}
 	}
 	if len(said) == 0 {
 		return nil
 	}
-	return in.add(responses.ResponseInputItemUnionParam{OfMessage: &responses.EasyInputMessageParam{
-		Role: responses.EasyInputMessageRoleUser, Type: responses.EasyInputMessageTypeMessage,
-		Content: responses.EasyInputMessageContentUnionParam{OfInputItemContentList: said},
-	}})
-}
-
-func (in *input) result(r *recovery.ResultBlock) error {
-	return in.add(responses.ResponseInputItemUnionParam{OfFunctionCallOutput: &responses.ResponseInputItemFunctionCallOutputParam{
-		CallID: some(r.ID),
-		Output: responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: some(valid(r.Text))},
-	}})
+	return in.add(message{Type: "message", Role: "user", Content: said})
 }
 
 // answered is an answer taken apart: what is no call, with what was kept of it, and the calls.
@@ -193,18 +224,12 @@ func (in *input) block(b recovery.Block, k kept) error {
 		in.items = append(in.items, []byte(k.Item))
 	case b.Kind != recovery.BlockText || b.Text == "":
 	case k.ID != "":
-		return in.add(responses.ResponseInputItemUnionParam{OfOutputMessage: &responses.ResponseOutputMessageParam{
-			ID: k.ID, Status: responses.ResponseOutputMessageStatusCompleted, Phase: responses.ResponseOutputMessagePhase(k.Phase),
-			Content: []responses.ResponseOutputMessageContentUnionParam{{OfOutputText: &responses.ResponseOutputTextParam{
-				Text: valid(b.Text), Annotations: []responses.ResponseOutputTextAnnotationUnionParam{},
-			}}},
-		}})
+		return in.add(message{
+			Type: "message", Role: "assistant", ID: k.ID, Status: "completed", Phase: k.Phase,
+			Content: []outputText{{"output_text", valid(b.Text), []struct{}{}}},
+		})
 	default:
-		return in.add(responses.ResponseInputItemUnionParam{OfMessage: &responses.EasyInputMessageParam{
-			Role: responses.EasyInputMessageRoleAssistant, Type: responses.EasyInputMessageTypeMessage,
-			Phase:   responses.EasyInputMessagePhase(k.Phase),
-			Content: responses.EasyInputMessageContentUnionParam{OfString: some(valid(b.Text))},
-		}})
+		return in.add(message{Type: "message", Role: "assistant", Phase: k.Phase, Content: valid(b.Text)})
 	}
 	return nil
 }
@@ -214,9 +239,5 @@ func (in *input) call(c *recovery.CallBlock, id string) error {
 	if err != nil {
 		return err
 	}
-	f := &responses.ResponseFunctionToolCallParam{CallID: c.ID, Name: toolName(c.Tool), Arguments: args}
-	if id != "" {
-		f.ID = some(id)
-	}
-	return in.add(responses.ResponseInputItemUnionParam{OfFunctionCall: f})
+	return in.add(functionCall{"function_call", id, c.ID, toolName(c.Tool), args})
 }

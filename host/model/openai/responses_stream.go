@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3/responses"
-
 	"agent/host/model"
 	"agent/recovery"
 )
@@ -24,12 +22,24 @@ type responsesEvent struct {
 
 // response is the last event's.
 type response struct {
-	ID      string                               `json:"id"`
-	Model   string                               `json:"model"`
-	Output  []json.RawMessage                    `json:"output"`
-	Usage   *responses.ResponseUsage             `json:"usage"`
-	Error   trouble                              `json:"error"`
-	Details *responses.ResponseIncompleteDetails `json:"incomplete_details"`
+	ID     string            `json:"id"`
+	Model  string            `json:"model"`
+	Output []json.RawMessage `json:"output"`
+	Usage  struct {
+		Input  int64 `json:"input_tokens"`
+		Output int64 `json:"output_tokens"`
+		In     struct {
+			Cached  int64 `json:"cached_tokens"`
+			Written int64 `json:"cache_write_tokens"`
+		} `json:"input_tokens_details"`
+		Out struct {
+			Reasoning int64 `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	} `json:"usage"`
+	Error   trouble `json:"error"`
+	Details struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
 }
 
 // responsesParser puts an answer of the Responses API together from the items that are done.
@@ -126,13 +136,13 @@ func (p *responsesParser) finish(event string, raw json.RawMessage) error {
 		return &r.Error
 	case event == "response.completed":
 		p.stop = recovery.AnswerEnd
-	case r.Details != nil && r.Details.Reason == "content_filter":
+	case r.Details.Reason == "content_filter":
 		p.stop = recovery.AnswerRefuse
-	case r.Details != nil && r.Details.Reason == "max_output_tokens":
+	case r.Details.Reason == "max_output_tokens":
 		p.stop = recovery.AnswerLength
 	default:
 		why := "and does not say why"
-		if r.Details != nil && r.Details.Reason != "" {
+		if r.Details.Reason != "" {
 			why = "for " + strconv.Quote(r.Details.Reason)
 		}
 		return &model.Error{Fault: recovery.FaultCut, Message: "the provider stopped the answer before its end " + why}
@@ -173,10 +183,9 @@ func (p *responsesParser) answer() (*model.Answer, error) {
 	if a.Stop == recovery.AnswerRefuse {
 		a.Blocks = withoutCalls(a.Blocks)
 	}
-	if u := p.last.Usage; u != nil && u.InputTokens+u.OutputTokens > 0 {
+	if u := p.last.Usage; u.Input+u.Output > 0 {
 		a.Usage = &recovery.Usage{
-			Input: u.InputTokens, Cached: u.InputTokensDetails.CachedTokens, Written: u.InputTokensDetails.CacheWriteTokens,
-			Output: u.OutputTokens, Reasoning: u.OutputTokensDetails.ReasoningTokens,
+			Input: u.Input, Cached: u.In.Cached, Written: u.In.Written, Output: u.Output, Reasoning: u.Out.Reasoning,
 		}
 	}
 	return a, nil
@@ -199,32 +208,42 @@ func (w *weave) add(b recovery.Block, k kept) {
 	w.blocks, w.notes = append(w.blocks, b), append(w.notes, k)
 }
 
+// outputItem is what is read of an item of any kind.
+type outputItem struct {
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Phase   string `json:"phase"`
+	Content []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text string `json:"text"`
+	} `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
 func (w *weave) item(raw json.RawMessage, last bool) error {
-	var i struct {
-		Type string `json:"type"`
-	}
-	err := decode(raw, &i)
-	if err == nil {
-		switch i.Type {
-		case "message":
-			err = w.message(raw)
-		case "reasoning":
-			err = w.reasoning(raw)
-		case "function_call":
-			err = w.call(raw, last)
-		}
-	}
-	if err != nil {
+	var i outputItem
+	if err := decode(raw, &i); err != nil {
 		return garbage("the server sent an item that cannot be read", err)
+	}
+	switch i.Type {
+	case "message":
+		w.message(&i)
+	case "reasoning":
+		w.reasoning(&i, raw)
+	case "function_call":
+		w.call(&i, last)
 	}
 	return nil
 }
 
-func (w *weave) message(raw json.RawMessage) error {
-	var m responses.ResponseOutputMessage
-	if err := decode(raw, &m); err != nil {
-		return err
-	}
+func (w *weave) message(m *outputItem) {
 	var text strings.Builder
 	for _, c := range m.Content {
 		text.WriteString(c.Text)
@@ -232,18 +251,13 @@ func (w *weave) message(raw json.RawMessage) error {
 		w.refused = w.refused || c.Refusal != ""
 	}
 	if text.Len() > 0 {
-		w.add(recovery.Block{Kind: recovery.BlockText, Text: text.String()}, kept{ID: m.ID, Phase: string(m.Phase)})
+		w.add(recovery.Block{Kind: recovery.BlockText, Text: text.String()}, kept{ID: m.ID, Phase: m.Phase})
 	}
-	return nil
 }
 
 // reasoning is kept as it came. OpenAI looks for the bare id of one without its content and finds nothing, so that one is
 // only shown.
-func (w *weave) reasoning(raw json.RawMessage) error {
-	var r responses.ResponseReasoningItem
-	if err := decode(raw, &r); err != nil {
-		return err
-	}
+func (w *weave) reasoning(r *outputItem, raw json.RawMessage) {
 	var shown []string
 	for _, s := range r.Summary {
 		shown = append(shown, s.Text)
@@ -252,7 +266,7 @@ func (w *weave) reasoning(raw json.RawMessage) error {
 		shown = append(shown, c.Text)
 	}
 	var k kept
-	if r.EncryptedContent != "" || len(r.Content) > 0 {
+	if r.Encrypted != "" || len(r.Content) > 0 {
 		k = kept{Item: string(raw), Model: w.model}
 	} else {
 		w.bare = true
@@ -260,25 +274,14 @@ func (w *weave) reasoning(raw json.RawMessage) error {
 	if text := strings.Join(shown, "\n\n"); text != "" || k.Item != "" {
 		w.add(recovery.Block{Kind: recovery.BlockReasoning, Text: text}, k)
 	}
-	return nil
 }
 
-func (w *weave) call(raw json.RawMessage, last bool) error {
-	var f responses.ResponseFunctionToolCall
-	if err := decode(raw, &f); err != nil {
-		return err
-	}
-	args := f.Arguments
-	if bare := f.JSON.Arguments.Raw(); strings.HasPrefix(bare, "{") {
-		args = bare
-	}
-	unfinished := f.Status == responses.ResponseFunctionToolCallStatusIncomplete ||
-		f.Status == responses.ResponseFunctionToolCallStatusInProgress
-	w.blocks = append(w.blocks, callBlock(f.CallID, f.Name, args, w.cut && (last || unfinished)))
+func (w *weave) call(f *outputItem, last bool) {
+	unfinished := f.Status == "incomplete" || f.Status == "in_progress"
+	w.blocks = append(w.blocks, callBlock(f.CallID, f.Name, piece(f.Arguments), w.cut && (last || unfinished)))
 	w.notes = append(w.notes, kept{})
 	w.ids = append(w.ids, f.ID)
 	w.calls++
-	return nil
 }
 
 // done gives the blocks, each with what is to be kept for it.

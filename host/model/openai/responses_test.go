@@ -59,12 +59,12 @@ func TestResponsesReturnsAnAnswerAsItCame(t *testing.T) {
 		items := list(t, body, "input")
 		want := []string{
 			"message user", storyReasoning,
-			`{"id":"msg_1","content":[{"annotations":[],"text":"I read both.","type":"output_text"}],"status":"completed","phase":"commentary","role":"assistant","type":"message"}`,
-			`{"arguments":"{\"path\":\"a.txt\"}","call_id":"c-1-0","name":"read_file","id":"fc_1","type":"function_call"}`,
+			`{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"I read both.","annotations":[]}]}`,
+			`{"type":"function_call","id":"fc_1","call_id":"c-1-0","name":"read_file","arguments":"{\"path\":\"a.txt\"}"}`,
 			storyReason2,
-			`{"arguments":"{\"path\":\"b.txt\"}","call_id":"c-1-1","name":"read_file","id":"fc_2","type":"function_call"}`,
-			`{"output":"result 1 <of> 1","call_id":"c-1-0","type":"function_call_output"}`,
-			`{"output":"result 2 <of> 1","call_id":"c-1-1","type":"function_call_output"}`,
+			`{"type":"function_call","id":"fc_2","call_id":"c-1-1","name":"read_file","arguments":"{\"path\":\"b.txt\"}"}`,
+			`{"type":"function_call_output","call_id":"c-1-0","output":"result 1 <of> 1"}`,
+			`{"type":"function_call_output","call_id":"c-1-1","output":"result 2 <of> 1"}`,
 		}
 		items[0] = "message user"
 		if d := cmp.Diff(want, items); d != "" {
@@ -158,15 +158,15 @@ func TestResponsesRequestHead(t *testing.T) {
 		effort recovery.Effort
 		want   string
 	}{
-		{"gpt-5.2", "", `"include":["reasoning.encrypted_content"],"model":"gpt-5.2",`},
+		{"gpt-5.2", "", `"include":["reasoning.encrypted_content"],"prompt_cache_key"`},
 		{"gpt-5.2", "high", `"reasoning":{"effort":"high","summary":"auto"}`},
 		{"gpt-5.2", "none", `"reasoning":{"effort":"none"}`},
 		{"gpt-5-mini", "none", `"reasoning":{"effort":"minimal"}`},
 		{"gpt-5-mini-2025-08-07", "none", `"reasoning":{"effort":"minimal"}`},
 		{"o4-mini", "none", `"reasoning":{"effort":"low"}`},
-		{"gpt-4o", "high", `"store":false,"model":"gpt-4o","tools"`},
-		{"ft:gpt-4.1-mini:org::1", "low", `"store":false,"model":"ft:gpt-4.1-mini:org::1","tools"`},
-		{"openai/gpt-4.1", "", `"store":false,"model":"openai/gpt-4.1","tools"`},
+		{"gpt-4o", "high", `"store":false,"prompt_cache_key":"t-12345678","max_output_tokens":1000,"instructions"`},
+		{"ft:gpt-4.1-mini:org::1", "low", `"store":false,"prompt_cache_key":"t-12345678","max_output_tokens":1000,"instructions"`},
+		{"openai/gpt-4.1", "", `"store":false,"prompt_cache_key":"t-12345678","max_output_tokens":1000,"instructions"`},
 	} {
 		t.Run(c.model+" "+string(c.effort), func(t *testing.T) {
 			s := serve(t, events(story()))
@@ -176,8 +176,8 @@ func TestResponsesRequestHead(t *testing.T) {
 			}
 			body := string(s.bodies[0])
 			for _, want := range []string{
-				`{"instructions":"Be brief.","max_output_tokens":1000,"prompt_cache_key":"t-12345678","store":false,`, c.want,
-				`"tools":[{"strict":false,"name":"read_file","description":"Reads a file.","type":"function","parameters":{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]}}],"stream":true,"input":[`,
+				`{"model":"` + c.model + `","stream":true,"store":false,`, `"prompt_cache_key":"t-12345678","max_output_tokens":1000,`, c.want,
+				`"instructions":"Be brief.","tools":[{"type":"function","name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]},"strict":false}],"input":[`,
 			} {
 				if !strings.Contains(body, want) {
 					t.Errorf("the request\n%s\nlacks\n%s", body, want)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/openai/openai-go/v3/shared"
-
 	"agent/host/model"
 	"agent/recovery"
 )
@@ -122,31 +120,24 @@ func toolName(s string) string {
 	return s[:min(len(s), 64)]
 }
 
-// definition describes a tool as Chat Completions want it.
-func definition(t model.ToolSpec) shared.FunctionDefinitionParam {
-	var d shared.FunctionDefinitionParam
-	d.Name = t.Name
-	if t.Description != "" {
-		d.Description = some(valid(t.Description))
+// closing puts the growing list at the end of a request's head, so that the whole request of a turn, but for its last two
+// bytes, is the beginning of the next turn's.
+func closing(head any, name string, items [][]byte) ([]byte, error) {
+	first, err := quote(head)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	d.SetExtraFields(map[string]any{"parameters": schema(t)})
-	return d
-}
-
-// closing puts the growing list at the end of a request whose head is a JSON object, so that the whole request of a turn,
-// but for its last two bytes, is the beginning of the next turn's.
-func closing(head []byte, name string, items [][]byte) []byte {
-	size := len(head) + len(name) + 32
+	size := len(first) + len(name) + 32
 	for _, i := range items {
 		size += len(i) + 1
 	}
-	b := append(make([]byte, 0, size), head[:len(head)-1]...)
-	b = append(b, `,"stream":true,"`+name+`":[`...)
+	b := append(make([]byte, 0, size), first[:len(first)-1]...)
+	b = append(b, `,"`+name+`":[`...)
 	for i, item := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, item...)
 	}
-	return append(b, "]}"...)
+	return append(b, "]}"...), nil
 }
