@@ -42,7 +42,8 @@ func nothingRunnable(others []string) error {
   make test
   ` + "```" + `
 
-hint: agent run -f runbook.md carries out a file; agent tools lists the tools; --model names another model (this build has no other)`)
+hint: agent run -f runbook.md carries out a file, and agent tools lists the tools; for prose, set ANTHROPIC_API_KEY or OPENAI_API_KEY,
+start Ollama, or name a model with --model (agent models lists what there is)`)
 	return errors.New(b.String())
 }
 
