@@ -205,6 +205,10 @@ WORK:2:1: model may not stand in the file of a workspace, which comes with its r
 WORK:1:12: providers may not stand in the file of a workspace, which comes with its repository and may only tighten mode, max_turns, max_tokens, max_cost and timeout; write it into USER
      1 | [providers.openai]
        |            ^`},
+		{"what a terminal would obey is not shown", "", "\"\\u001b[2J\" = 1 # \u202e\u009b\n", `
+WORK:1:1: there is no "\x1b[2J"; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models
+     1 | "\u001b[2J" = 1 # ??
+       | ^`},
 		{"unknown key of a workspace", "", "colour = 1\n", `
 WORK:1:1: there is no colour; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models
      1 | colour = 1

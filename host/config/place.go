@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -108,9 +109,17 @@ func (d *document) secret(path []string, format string, args ...any) *Error {
 func (d *document) errorAt(at place, message string) *Error {
 	e := &Error{File: d.file, Line: at.line, Column: at.column, Message: message}
 	if at.line >= 1 && at.line <= len(d.lines) {
-		e.Source = d.lines[at.line-1]
+		e.Source = strings.Map(visible, d.lines[at.line-1])
 	}
 	return e
+}
+
+// visible replaces what a terminal would obey: a workspace's file is anybody's.
+func visible(r rune) rune {
+	if r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
 
 // dotted writes a key as it may stand in a file.
