@@ -22,7 +22,7 @@ func (l *lineScan) take(p []byte) bool {
 	}
 	content := false
 	for len(p) > 0 {
-		end := bytes.IndexAny(p, "\r\n")
+		end := lineEnd(p)
 		part := p
 		if end >= 0 {
 			part = p[:end]
@@ -50,6 +50,19 @@ func (l *lineScan) take(p []byte) bool {
 		p = p[end+1:]
 	}
 	return content
+}
+
+// lineEnd is where the first line ends; -1 when it does not.
+func lineEnd(p []byte) int {
+	end := bytes.IndexByte(p, '\n')
+	before := p
+	if end >= 0 {
+		before = p[:end]
+	}
+	if cr := bytes.IndexByte(before, '\r'); cr >= 0 {
+		return cr
+	}
+	return end
 }
 
 // content says whether the present line carries content, as far as it has come; a line that has not shown enough of itself

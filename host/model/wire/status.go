@@ -40,12 +40,11 @@ func Status(status int, header http.Header, body []byte, secrets []string) *mode
 			break
 		}
 	}
+	e.Message = clean(t.message, secrets)
 	switch {
-	case t.message != "":
-		e.Message = clean(t.message, secrets)
+	case e.Message != "":
 	case status != 0:
 		e.Message = clean("the provider answered "+strconv.Itoa(status)+" "+http.StatusText(status)+title(body), secrets)
-		e.Message = strings.TrimSpace(e.Message)
 	default:
 		e.Message = "the provider reported an error and no reason"
 	}
