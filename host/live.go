@@ -13,23 +13,23 @@ import (
 // observer itself, so a slow disk never holds up the reader of the model's stream. Losing it loses nothing: the answer
 // is a fact. All methods work on nil.
 type liveText struct {
-	file *stream.Live
-	obs  *stream.Observer
-	done chan struct{}
+	dir, run string
+	file     *stream.Live // nil until there is something to write: to make a file costs as much as a commit
+	obs      *stream.Observer
+	done     chan struct{}
 }
 
-// openLive begins the live file with the run's first request to a model.
+// openLive begins with the run's first request to a model.
 func (d *driver) openLive() {
 	if d.live != nil {
 		return
 	}
-	run := d.state.Created.Run
-	f, err := stream.OpenLive(filepath.Join(d.h.Home, "live"), run)
-	if err != nil {
-		d.h.warn(run, "live text for other processes: %v", err)
+	l := &liveText{dir: filepath.Join(d.h.Home, "live"), run: d.state.Created.Run, done: make(chan struct{})}
+	if err := stream.ClearLive(l.dir, l.run); err != nil {
+		d.h.warn(l.run, "live text for other processes: %v", err)
 		return
 	}
-	l := &liveText{file: f, obs: d.h.Hub.Observe(0, run), done: make(chan struct{})}
+	l.obs = d.h.Hub.Observe(0, l.run)
 	d.live = l
 	go func() {
 		defer close(l.done)
@@ -52,16 +52,35 @@ func (l *liveText) take(e stream.Event) error {
 	case e.Fact != nil:
 		switch e.Fact.Body.(type) {
 		case recovery.ModelAnswered, recovery.ModelFailed:
-			return l.file.Reset()
+			return l.reset()
 		}
-	case e.Text != "":
-		return l.file.Text(e.Turn, e.Text)
-	case e.Reasoning != "":
-		return l.file.Reasoning(e.Turn, e.Reasoning)
+	case e.Text != "", e.Reasoning != "":
+		return l.write(e)
 	case e.Void:
-		return l.file.Reset()
+		return l.reset()
 	}
 	return nil
+}
+
+func (l *liveText) write(e stream.Event) error {
+	if l.file == nil {
+		f, err := stream.OpenLive(l.dir, l.run)
+		if err != nil {
+			return err
+		}
+		l.file = f
+	}
+	if e.Text != "" {
+		return l.file.Text(e.Turn, e.Text)
+	}
+	return l.file.Reasoning(e.Turn, e.Reasoning)
+}
+
+func (l *liveText) reset() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Reset()
 }
 
 func (l *liveText) close() {
@@ -70,7 +89,9 @@ func (l *liveText) close() {
 	}
 	l.obs.Close()
 	<-l.done
-	_ = l.file.Close() // nothing durable is in it
+	if l.file != nil {
+		_ = l.file.Close() // nothing durable is in it
+	}
 }
 
 // dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.

@@ -45,19 +45,31 @@ type Live struct {
 	held []byte // its last bytes, which begin a character whose rest has not come
 }
 
-// OpenLive starts the live file of run in dir, which is made if need be. What a former owner left there is dropped: the
-// answer that it was a part of is asked for again. Only the run's owner may call it.
+// ClearLive drops what a former owner left of the live file of run in dir, which is made if need be: the answer that it was
+// a part of is asked for again. Only the run's owner may call it.
+func ClearLive(dir, run string) error {
+	path, err := livePath(dir, run)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of live files: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("drop the old live file: %w", err)
+	}
+	return nil
+}
+
+// OpenLive starts the live file of run in dir, cleared of what was there. Only the run's owner may call it.
 func OpenLive(dir, run string) (*Live, error) {
 	path, err := livePath(dir, run)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of live files: %w", err)
-	}
 	// A file of its own, so that a former owner that wakes up late can neither write to it nor remove it.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("drop the old live file: %w", err)
+	if err := ClearLive(dir, run); err != nil {
+		return nil, err
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
