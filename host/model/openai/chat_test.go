@@ -156,13 +156,14 @@ func TestChatReasoning(t *testing.T) {
 			delta(`"reasoning_details":[{"type":"reasoning.text","signature":"c2ln+/==","index":0}]`),
 			delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"ZW5j","id":"rs_1","index":1}]`),
 			delta(`"reasoning_details":[{"type":"reasoning.summary","summary":"Sum","index":2}]`),
+			delta(`"reasoning_details":[{"type":"reasoning.summary","summary":"mary","index":3}]`),
 			tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":"{}"}}`), finish("tool_calls"))+chatDone))
 		m := s.model(openai.Chat, "x")
 		h, err := ask(t, m, question())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.reasoning != "Let me <see>Sum" {
+		if h.reasoning != "Let me <see>Summary" {
 			t.Errorf("shown: %q", h.reasoning)
 		}
 		if _, err := ask(t, m, journaled(t, follow(question(), h.answer, 1))); err != nil {
@@ -178,7 +179,7 @@ func TestChatReasoning(t *testing.T) {
 		if err := json.Unmarshal(sent.Details, &got); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal([]byte(`[{"type":"reasoning.text","text":"Let me <see>","format":"anthropic-claude-v1","index":0,"signature":"c2ln+/=="},{"type":"reasoning.encrypted","data":"ZW5j","id":"rs_1","index":1},{"type":"reasoning.summary","summary":"Sum","index":2}]`), &want); err != nil {
+		if err := json.Unmarshal([]byte(`[{"type":"reasoning.text","text":"Let me <see>","format":"anthropic-claude-v1","index":0,"signature":"c2ln+/=="},{"type":"reasoning.encrypted","data":"ZW5j","id":"rs_1","index":1},{"type":"reasoning.summary","summary":"Sum","index":2},{"type":"reasoning.summary","summary":"mary","index":3}]`), &want); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, got); d != "" {

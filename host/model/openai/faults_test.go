@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -299,26 +296,38 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
+// ending is a body that notes whether it was read to its end before it was closed: only then the connection is used again.
+type ending struct {
+	io.Reader
+	read, kept bool
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	e.read = e.read || err == io.EOF
+	return n, err
+}
+
+func (e *ending) Close() error {
+	e.kept = e.read
+	return nil
+}
+
+func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	h := http.Header{"Content-Type": {"text/event-stream"}}
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: e, Request: r}, nil
+}
+
 // The connection is used again for the next turn.
 func TestConnectionIsKept(t *testing.T) {
 	for p, stream := range map[openai.Protocol]string{openai.Responses: story(), openai.Chat: talk()} {
-		var opened atomic.Int32
-		s := &server{Server: httptest.NewUnstartedServer(events(stream))}
-		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				opened.Add(1)
-			}
+		e := &ending{Reader: strings.NewReader(stream)}
+		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: wire.Client(wire.Options{Base: e})})
+		if _, err := ask(t, m, question()); err != nil {
+			t.Fatal(err)
 		}
-		s.Start()
-		m := s.model(p, "x")
-		for range 10 {
-			if _, err := ask(t, m, question()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s.Close()
-		if n := opened.Load(); n > 3 {
-			t.Errorf("%s: %d connections for 10 requests", p, n)
+		if !e.kept {
+			t.Errorf("%s: the connection was given up before its end", p)
 		}
 	}
 }

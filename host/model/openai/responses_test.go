@@ -112,9 +112,10 @@ func TestResponsesLeavesOutReasoningThatCannotGoBack(t *testing.T) {
 			t.Errorf("got %d items, want question, text, 2 calls, 2 results: %s", len(items), items)
 		}
 	})
-	t.Run("not encrypted", func(t *testing.T) {
-		bare := `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}`
-		stream := ev("response.output_item.done", `"output_index":0,"item":`+bare) + functionCall(1, storyCallA, `{}`) + completed("completed", "")
+	for _, summary := range []string{``, `{"type":"summary_text","text":"hm"}`} {
+		bare := `{"id":"rs_1","type":"reasoning","summary":[` + summary + `]}`
+		stream := ev("response.output_item.done", `"output_index":0,"item":`+bare) + ev("response.output_item.done", `"output_index":1,"item":`+storyMessage) +
+			functionCall(2, storyCallA, `{}`) + completed("completed", "")
 		s := serve(t, events(stream))
 		m := s.model(openai.Responses, "gpt-test")
 		h, err := ask(t, m, question())
@@ -124,10 +125,10 @@ func TestResponsesLeavesOutReasoningThatCannotGoBack(t *testing.T) {
 		if _, err := ask(t, m, follow(question(), h.answer, 1)); err != nil {
 			t.Fatal(err)
 		}
-		if got := string(s.bodies[1]); strings.Contains(got, "rs_1") || strings.Contains(got, "fc_1") {
+		if got := string(s.bodies[1]); strings.Contains(got, "rs_1") || strings.Contains(got, "msg_1") || strings.Contains(got, "fc_1") {
 			t.Errorf("an id that the provider does not know: %s", got)
 		}
-	})
+	}
 	t.Run("cut off behind it", func(t *testing.T) {
 		stream := ev("response.output_item.done", `"output_index":0,"item":`+storyReasoning) + completed("incomplete", `{"reason":"max_output_tokens"}`, storyReasoning)
 		s := serve(t, events(stream))
@@ -222,6 +223,7 @@ func TestResponsesEnds(t *testing.T) {
 		{"cut text without its item", ev("response.output_text.delta", `"delta":"Half"`) + completed("incomplete", length), "Half", recovery.AnswerLength, nil},
 		{"cut call", done(textPart, half) + completed("incomplete", length), "Half", recovery.AnswerLength, []string{`read_file {"path":"a.t`}},
 		{"cut call that reads as whole", done(storyCallA, valid) + completed("incomplete", length), "", recovery.AnswerLength, []string{`read_file {"path":"a.txt"}`, `read_file {"path":"a"}…`}},
+		{"cut call before a message", done(valid, storyMessage) + completed("incomplete", length), "I read both.", recovery.AnswerLength, []string{`read_file {"path":"a"}…`}},
 		{"cut behind a call without status", done(strings.Replace(storyCallA, `"status":"completed",`, "", 1)) + completed("incomplete", length), "", recovery.AnswerLength, []string{`read_file {"path":"a.txt"}…`}},
 		{"no arguments", done(strings.Replace(storyCallA, `{\"path\":\"a.txt\"}`, "", 1)) + completed("completed", ""), "", recovery.AnswerCalls, []string{`read_file {}`}},
 		{"malformed arguments", done(strings.Replace(storyCallA, `{\"path\"`, `{path`, 1)) + completed("completed", ""), "", recovery.AnswerCalls, []string{`read_file {path:"a.txt"}`}},
