@@ -46,6 +46,7 @@ func (d *driver) compact(ctx context.Context, a recovery.Compact) error {
 	if err != nil {
 		return d.noAnswer(ctx, s, err)
 	}
+	fault.Hit(fault.BeforeSummary)
 	d.record(d.state.Summarised(a, wordsOf(answer), answer.Usage))
 	return nil
 }

@@ -184,6 +184,10 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 			fault.Hit(fault.AfterSettled)
 		case recovery.TurnSettled:
 			fault.Hit(fault.AfterTurn)
+		case recovery.ModelFailed:
+			fault.Hit(fault.AfterFailed)
+		case recovery.ContextCompacted:
+			fault.Hit(fault.AfterSummary)
 		case recovery.CallJudged:
 			fault.Hit(fault.AfterVerdict)
 		case recovery.RequestOpened:

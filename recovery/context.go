@@ -131,18 +131,23 @@ func (s *State) Summarised(a Compact, summary string, u *Usage) ContextCompacted
 // summaryResult bounds what a summary is made from: the head and the tail of each result.
 const summaryResult = 2 << 10
 
-// SummaryMessages is the transcript that the summary through that turn is made from, and the request for it.
+// SummaryMessages is the transcript that the summary through that turn is made from, and the request for it. What the model
+// was shown before stays as it was, so that it is read from the provider's cache, unless that was refused as too long.
 func (s *State) SummaryMessages(through int) []Message {
 	out := slices.Clone(s.opening())
 	for _, t := range s.Turns[s.shownFrom():through] {
-		for _, m := range t.messages() {
-			out = append(out, shortened(m))
+		out = append(out, t.messages()...)
+	}
+	if s.overflow {
+		for i := range out {
+			out[i] = shortened(out[i])
 		}
 	}
 	return append(out, Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: summaryRequest}}})
 }
 
-// shortened leaves out the middle of long results and what only the provider understands.
+// shortened leaves out the middle of long results, and what only the provider understands: it belongs to a transcript
+// that is whole.
 func shortened(m Message) Message {
 	out := Message{Role: m.Role}
 	for _, b := range m.Blocks {
@@ -155,6 +160,7 @@ func shortened(m Message) Message {
 				c.Text[:summaryResult], len(c.Text)-2*summaryResult, c.Text[len(c.Text)-summaryResult:]), "")
 			b.Result = &c
 		}
+		b.Opaque = nil
 		out.Blocks = append(out.Blocks, b)
 	}
 	return out

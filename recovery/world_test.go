@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -389,8 +390,12 @@ func (m *sim) fails(f Fault) {
 
 // summarise asks the model for a summary. What it must stand for is settled, and what it leaves is shown in pairs.
 func (m *sim) summarise(a Compact) {
-	if got := m.s.SummaryMessages(a.Through); len(got) < 2 {
+	got, shown := m.s.SummaryMessages(a.Through), m.s.Messages()
+	if len(got) < 2 {
 		m.fail("a summary of nothing")
+	}
+	if n := len(got) - 1; !m.s.overflow && !reflect.DeepEqual(got[:n], shown[:n]) {
+		m.fail("the summary is made from something else than the model was shown")
 	}
 	if m.rough > 0 && m.pick(4, "the summary") == 1 {
 		m.fails([]Fault{FaultOverloaded, FaultContext, FaultKey}[m.pick(3, "fault")])

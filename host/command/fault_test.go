@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,8 @@ type world struct {
 	dir    string
 	log    bytes.Buffer
 	killed int
+	first  []string // the command that begins the run
+	env    []string // what every command finds beside the usual
 }
 
 const faultStory = `# A story with every kind of step
@@ -50,7 +53,7 @@ echo second >> effects
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	root := t.TempDir()
-	w := &world{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work")}
+	w := &world{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work"), first: []string{"run", "-f", "book.md"}}
 	for _, d := range []string{w.home, w.dir} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -74,6 +77,7 @@ func (w *world) agent(arm string, args ...string) int {
 	c := exec.Command(filepath.Join(binDir, "agent"), args...)
 	c.Dir = w.dir
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "AGENT_FAULT="+arm, "AGENT_FAULT_UNSAFE=1")
+	c.Env = append(c.Env, w.env...)
 	out, err := c.CombinedOutput()
 	fmt.Fprintf(&w.log, "$ %s agent %s\n%s", arm, strings.Join(args, " "), out)
 	var exit *exec.ExitError
@@ -131,7 +135,7 @@ func (w *world) afterRefusal() []string {
 	case err != nil:
 		w.t.Fatalf("list runs: %v\n%s", err, w.log.String())
 	case len(l.Runs) == 0:
-		return []string{"run", "-f", "book.md"}
+		return w.first
 	case l.Runs[0].Status == "failed":
 		return []string{"run", "-c", "continue"}
 	}
@@ -165,6 +169,9 @@ func (w *world) check(unknown bool) {
 // its record, none lost. // RUN-15 TOOL-01 TOOL-02
 func TestKilledAtEveryPoint(t *testing.T) {
 	for _, p := range fault.All() {
+		if slices.Contains(providerPoints(), p) {
+			continue // see TestKilledAtEveryPointOfAModel
+		}
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			reached := false

@@ -33,6 +33,9 @@ const (
 	BeforeModel     Point = "model.before_request"
 	MidAnswer       Point = "model.mid_answer"
 	AfterModel      Point = "model.after_answer"
+	AfterFailed     Point = "model.after_failed"
+	BeforeSummary   Point = "model.before_summary"
+	AfterSummary    Point = "model.after_summary"
 	BeforePrepare   Point = "call.before_prepare"
 	AfterPrepare    Point = "call.after_prepare"
 	AfterStarted    Point = "call.after_started"
@@ -61,7 +64,7 @@ const (
 // All lists every point.
 func All() []Point {
 	return []Point{
-		BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, BeforePrepare, AfterPrepare, AfterStarted,
+		BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
 		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
 		BeforeMark, AnswerRecorded, BeforeUnlocking,
