@@ -112,8 +112,9 @@ type spoken struct {
 	cmd      *exec.Cmd
 	out, err tape
 	ended    chan struct{}
-	code     int     // once ended; -9 when it was killed
-	peak     float64 // most memory that it held, in MB, as far as it was looked at
+	code     int           // once ended; -9 when it was killed
+	watched  chan struct{} // closed behind it, once peak is known
+	peak     float64       // most memory that it held, in MB, as far as it was looked at
 }
 
 // tape is a buffer that may be read while it is written.
@@ -244,18 +245,22 @@ func (s *spoken) eventually(ok func() bool) bool {
 
 // watchMemory notes the most memory that the process holds, until it ends.
 func (s *spoken) watchMemory() *spoken {
-	s.eventually(func() bool {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-		if err == nil {
-			if _, rest, ok := strings.Cut(string(b), "VmHWM:"); ok {
-				var kb float64
-				if _, err := fmt.Sscan(rest, &kb); err == nil {
-					s.peak = max(s.peak, kb/1024)
+	s.watched = make(chan struct{})
+	go func() {
+		defer close(s.watched)
+		s.eventually(func() bool {
+			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+			if err == nil {
+				if _, rest, ok := strings.Cut(string(b), "VmHWM:"); ok {
+					var kb float64
+					if _, err := fmt.Sscan(rest, &kb); err == nil {
+						s.peak = max(s.peak, kb/1024)
+					}
 				}
 			}
-		}
-		return false
-	})
+			return false
+		})
+	}()
 	return s
 }
 
