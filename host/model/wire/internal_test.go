@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -73,6 +74,38 @@ func TestRecordingThatBreaks(t *testing.T) {
 	for _, err := range []error{r.Err(), r.Close(), r.Close()} {
 		if err == nil || !strings.HasPrefix(err.Error(), "record the exchange in "+file+": ") {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// Every spelling is found whole, and what only resembles one is left.
+func TestSpellings(t *testing.T) {
+	const secret = "a\"b/c\n\u00e9\U0001F511 \\%z"
+	for text, want := range map[string]string{
+		"x" + secret + "y":                                                   "x[secret]y",
+		`xa\"b/c\n` + "\u00e9\U0001F511" + ` \\%zy`:                          "x[secret]y",
+		`x\u0061\"b\/c\n\u00E9\ud83d\uDD11\u0020\\\u0025zy`:                  "x[secret]y",
+		`xa\\\"b/c\\n\\u00e9\\ud83d\\udd11 \\\\%zy`:                          "x[secret]y",
+		`xa%22b%2Fc%0A%C3%A9%F0%9F%94%91+%5C%25zy`:                           "x[secret]y",
+		`xa%2522b%252fc%250a%25c3%25a9%25f0%259f%2594%2591%2520%255c%2525zy`: "x[secret]y",
+		`xa"b/c\u000`: `xa"b/c\u000`,
+		`xa%22b%2`:    `xa%22b%2`,
+		`xa\`:         `xa\`,
+	} {
+		if got := newHider([]string{secret, "short"}).hide(text); got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+}
+
+// A text made to cost time costs none: what looks most like a secret and is none is looked at once.
+func TestHideIsLinear(t *testing.T) {
+	h := newHider([]string{`\\%%aaaaaaaab`, "aaaaaaaaab"})
+	for _, piece := range []string{`\`, "%25", "%", "a", `\u`} {
+		began := time.Now()
+		h.hide(strings.Repeat(piece, 1<<20))
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("1 Mi of %q took %s", piece, took)
 		}
 	}
 }

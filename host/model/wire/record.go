@@ -80,7 +80,6 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	file     *os.File
-	size     int64
 	attempts map[int]int
 	err      error
 }
@@ -100,7 +99,7 @@ func NewRecorder(path string, h Header) (*Recorder, error) {
 	r := &Recorder{path: path, file: file, attempts: map[int]int{}}
 	text, err := encode(h)
 	if err == nil {
-		err = r.write(text)
+		_, err = r.file.Write(text)
 	}
 	if err != nil {
 		closeQuietly(file)
@@ -129,7 +128,7 @@ func appendTo(path string, h Header) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go on with the recording: %w", err)
 	}
-	r := &Recorder{path: path, file: file, size: old.whole, attempts: map[int]int{}}
+	r := &Recorder{path: path, file: file, attempts: map[int]int{}}
 	for turn, list := range old.turns {
 		r.attempts[turn] = len(list)
 	}
@@ -160,18 +159,6 @@ func encode(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return b.Bytes(), err
-}
-
-// write appends a line or nothing.
-func (r *Recorder) write(text []byte) error {
-	n, err := r.file.Write(text)
-	if err == nil {
-		r.size += int64(n)
-		return nil
-	}
-	// A line that broke off at the end is passed over by a replay, so that cutting it off need not succeed.
-	_ = r.file.Truncate(r.size)
-	return err
 }
 
 // Err is why the recording is not complete; nil while it is. The run goes on without it.
@@ -293,7 +280,8 @@ func (t *tape) end(err error) {
 	t.r.keep(t.x)
 }
 
-// keep appends an exchange. After an error nothing more is written.
+// keep appends an exchange. After an error nothing more is written: a line that broke off is the last one, which a replay
+// passes over.
 func (r *Recorder) keep(x exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -303,7 +291,7 @@ func (r *Recorder) keep(x exchange) {
 	x.Attempt = r.attempts[x.Turn] + 1
 	text, err := encode(x)
 	if err == nil {
-		err = r.write(text)
+		_, err = r.file.Write(text)
 	}
 	if err != nil {
 		r.err = fmt.Errorf("record the exchange in %s: %w", r.path, err)

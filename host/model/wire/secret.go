@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -12,6 +13,7 @@ const (
 	hidden        = "[secret]"
 	leastSecret   = 8 // bytes; a shorter value, such as a local server's "none", stands in too much that is none
 	longestReason = 300
+	mostEscapes   = 16 // characters that escape one: four levels of JSON within JSON, or seven of URLs
 )
 
 // EnvSecrets are the values of an environment (as os.Environ gives it) that are secret by their name.
@@ -68,6 +70,10 @@ func (h *hider) find(text string) []span {
 		return nil
 	}
 	for i := 0; i < len(text); {
+		if run := slashRun(text[i:]); run > mostEscapes {
+			i += run - mostEscapes // no spelling has more of them
+			continue
+		}
 		n := 0
 		if h.first[text[i]] {
 			for _, s := range h.secrets {
@@ -82,6 +88,15 @@ func (h *hider) find(text string) []span {
 		i += n
 	}
 	return found
+}
+
+// slashRun is the number of backslashes with which text begins.
+func slashRun(text string) int {
+	n := 0
+	for n < len(text) && text[n] == '\\' {
+		n++
+	}
+	return n
 }
 
 // hide replaces them.
@@ -105,10 +120,10 @@ func (h *hider) hide(text string) string {
 func spelled(text, secret string) int {
 	at := 0
 	for i, r := range secret {
-		size := utf8.RuneLen(r)
-		if r == utf8.RuneError {
-			_, size = utf8.DecodeRuneInString(secret[i:])
+		if r == '\\' || r == '%' {
+			return ambiguous(text, at, secret[i:])
 		}
+		_, size := utf8.DecodeRuneInString(secret[i:])
 		n := character(text[at:], secret[i:i+size], r)
 		if n == 0 {
 			return 0
@@ -118,17 +133,50 @@ func spelled(text, secret string) int {
 	return at
 }
 
+// ambiguous goes on where the secret has a backslash or a percent sign: how much of the text is their spelling, and how
+// much belongs to the next character, shows only by what follows.
+func ambiguous(text string, at int, secret string) int {
+	rest := text[at:]
+	var lengths []int
+	if secret[0] == '%' && strings.HasPrefix(rest, "%") {
+		lengths = append(lengths, 1)
+		for n := 1; n < mostEscapes && strings.HasPrefix(rest[n:], "25"); n += 2 {
+			lengths = append(lengths, n+2)
+		}
+	}
+	if secret[0] == '\\' {
+		lengths = append(lengths, percent(rest, secret[:1]))
+	}
+	slashes := 0
+	for slashes < min(len(rest), mostEscapes) && rest[slashes] == '\\' {
+		slashes++
+		if secret[0] == '\\' && slashes&(slashes-1) == 0 { // each level of JSON doubles them
+			lengths = append(lengths, slashes)
+		}
+		if n := escaped(rest, slashes, rune(secret[0])); n > 0 {
+			lengths = append(lengths, n)
+		}
+	}
+	slices.Sort(lengths)
+	for _, n := range slices.Backward(lengths) {
+		if n == 0 {
+			continue
+		}
+		if len(secret) == 1 {
+			return at + n
+		}
+		if more := spelled(rest[n:], secret[1:]); more > 0 {
+			return at + n + more
+		}
+	}
+	return 0
+}
+
 // character is the length of the spelling of one character with which text begins; 0 when it does not.
 func character(text, raw string, r rune) int {
 	slashes := 0
-	for slashes < len(text) && text[slashes] == '\\' {
+	for slashes < min(len(text), mostEscapes) && text[slashes] == '\\' {
 		slashes++
-	}
-	if r == '\\' {
-		if n := percent(text, raw); n > 0 {
-			return n
-		}
-		return slashes
 	}
 	if slashes > 0 {
 		return escaped(text, slashes, r)
@@ -204,7 +252,7 @@ func percent(text, raw string) int {
 			return 0
 		}
 		at++
-		for strings.HasPrefix(text[at:], "25") && raw[i] != '%' {
+		for n := 0; n < mostEscapes && strings.HasPrefix(text[at:], "25"); n += 2 {
 			at += 2
 		}
 		if len(text) < at+2 {
