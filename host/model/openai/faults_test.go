@@ -149,13 +149,19 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// canned is a connection that gives the bytes and then the error.
+// canned is a connection that gives the bytes and then the error, and keeps what it was last asked.
 type canned struct {
 	stream string
 	end    error
+	sent   []byte
 }
 
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.sent = sent
 	body := io.MultiReader(strings.NewReader(c.stream), iotest.ErrReader(c.end))
 	h := http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {"req_test"}}
 	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(body), Request: r}, nil
@@ -168,7 +174,7 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 	// A connection that breaks within the first event breaks before the answer began.
 	wholes, first := 0, strings.Index(stream, "\n\n")+2
 	for at := range len(stream) {
-		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: wire.Client(wire.Options{Base: canned{stream[:at], end}})})
+		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: wire.Client(wire.Options{Base: &canned{stream: stream[:at], end: end}})})
 		h, err := ask(t, m, question())
 		if err != nil {
 			var e *model.Error
