@@ -201,7 +201,9 @@ func compareRun(r db.RunRow, s *recovery.State) []string {
 // compareCalls lists how the rows of calls differ from the fold.
 func compareCalls(rows []db.CallRow, s *recovery.State) []string {
 	var diff []string
+	have := map[string]int{}
 	for _, r := range rows {
+		have[r.ID]++
 		c := s.CallByID(r.ID)
 		switch {
 		case c == nil:
@@ -211,6 +213,13 @@ func compareCalls(rows []db.CallRow, s *recovery.State) []string {
 			diff = append(diff, fmt.Sprintf("call %s is %s in the row and %s in the journal", r.ID, r.Phase, c.Phase))
 		case c.Result != nil && (r.Outcome != c.Result.Outcome || r.Ruled != c.Ruled):
 			diff = append(diff, fmt.Sprintf("call %s is %s%s in the row and %s%s in the journal", r.ID, r.Outcome, ruledText(r.Ruled), c.Result.Outcome, ruledText(c.Ruled)))
+		}
+	}
+	for _, t := range s.Turns {
+		for _, c := range t.Calls {
+			if n := have[c.ID]; n != 1 {
+				diff = append(diff, fmt.Sprintf("call %s has %d rows and not one", c.ID, n))
+			}
 		}
 	}
 	return diff

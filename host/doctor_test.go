@@ -72,13 +72,15 @@ func TestRowsAgainstJournal(t *testing.T) {
 			t.Errorf("%s: %q", want, diff)
 		}
 	}
-	for want, change := range map[string]func(*db.CallRow){
-		"in no turn": func(c *db.CallRow) { c.ID = "c-2" },
-		"proposed":   func(c *db.CallRow) { c.Phase = recovery.PhaseProposed },
+	started, proposed, other := calls[0], calls[0], calls[0]
+	proposed.Phase, other.ID = recovery.PhaseProposed, "c-2"
+	for want, rows := range map[string][]db.CallRow{
+		"c-2 is in no turn": {started, other},
+		"c-1 is proposed":   {proposed},
+		"c-1 has 0 rows":    {},
+		"c-1 has 2 rows":    {started, started},
 	} {
-		changed := calls[0]
-		change(&changed)
-		if diff := compareCalls([]db.CallRow{changed}, s); len(diff) != 1 || !strings.Contains(diff[0], want) {
+		if diff := compareCalls(rows, s); len(diff) != 1 || !strings.Contains(diff[0], want) {
 			t.Errorf("%s: %q", want, diff)
 		}
 	}
