@@ -66,8 +66,8 @@ type talk struct {
 
 func newTalk(t *testing.T, p speaker, script modeltest.Script) *talk {
 	t.Helper()
-	// The key is one that occurs nowhere else, so that a copy of it is found.
-	k := &talk{world: newWorld(t), p: p, key: fmt.Sprintf("sk-test-%x-%x", time.Now().UnixNano(), os.Getpid())}
+	// The key is one that occurs nowhere else, so that a copy of it is found, and looks like no provider's.
+	k := &talk{world: newWorld(t), p: p, key: fmt.Sprintf("test%x%x", time.Now().UnixNano(), os.Getpid())}
 	if script.Quirks.Reasoning == "" {
 		script.Quirks.Reasoning = "reasoning_content"
 	}
