@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -60,16 +61,28 @@ func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 		return nil, err
 	}
 	key := a.ask.keys.of(p, a.Getenv)
-	client := wire.Client(wire.Options{Idle: a.idle(conf), Secrets: key.secrets, Recorder: recorder})
+	client := wire.Client(wire.Options{Idle: a.idle(conf, p), Secrets: unsaid(key), Recorder: recorder})
 	return provided(p, of, key, client), nil
 }
 
+// idleHere is how long a model on this machine may be silent: it may read a long conversation before its first word.
+const idleHere = 10 * time.Minute
+
 // idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
-func (a *app) idle(conf *settings) time.Duration {
-	if a.ask.idle > 0 {
+func (a *app) idle(conf *settings, p catalog.Provider) time.Duration {
+	switch {
+	case a.ask.idle > 0:
 		return a.ask.idle
+	case conf.Idle == 0 && catalog.Loopback(p.BaseURL):
+		return idleHere
 	}
 	return conf.Idle
+}
+
+// unsaid are the values that stand in no recording and in no error: the key, and what the environment holds that looks like one.
+func unsaid(key *keeper) func() []string {
+	others := wire.EnvSecrets(os.Environ())
+	return func() []string { return append(key.secrets(), others...) }
 }
 
 // provided is a provider's model over the provider's protocol.

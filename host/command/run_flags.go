@@ -33,7 +33,7 @@ func modelFlags() []cli.Flag {
 		&cli.StringFlag{Name: "effort", Usage: "`EFFORT`, how long the model may think: none, low, medium or high (default: the model's own)"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine"},
 		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on"},
-		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: the configuration's, else 2m)", HideDefault: true},
+		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: the configuration's, else 2m, and 10m on this machine)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summing up what is older"},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		&cli.StringFlag{Name: "record", Usage: "write what goes to and fro with the provider to `FILE`, without keys, for --model replay:FILE"},
