@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/openai"
-	"agent/host/model/wire"
 	"agent/recovery"
 )
 
@@ -292,27 +291,46 @@ func TestThousandParallelCalls(t *testing.T) {
 	}
 }
 
-// 5 MB of text, and arguments with characters that encoders like to escape, come as they are.
-func TestLargeAndUnusualText(t *testing.T) {
-	odd := "<script>&amp;</script> \u2028\u2029 \\u003c \\\\u0026 \"q\" \t\r\n é 漢 🙂 \x7f"
-	args := js(map[string]string{"path": odd})
-	large := strings.Repeat(odd, 5<<20/len(odd))
+// oddText is text with what encoders like to escape.
+const oddText = "<script>&amp;</script> \u2028\u2029 \\u003c \\\\u0026 \"q\" \t\r\n é 漢 🙂 \x7f"
+
+// outputMessage is one of the Responses API with the text, which is JSON already.
+func outputMessage(text string) string {
+	return `{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"text":` + text + `}]}`
+}
+
+// 5 MB of text come as they are.
+func TestLargeText(t *testing.T) {
+	large := strings.Repeat(oddText, 5<<20/len(oddText))
 	m := js(large)
-	message := `{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"text":` + m + `}]}`
+	for p, stream := range map[openai.Protocol]string{
+		openai.Chat:      chunks(delta(`"content":`+m), finish("stop")),
+		openai.Responses: ev("response.output_text.delta", `"delta":`+m) + ev("response.output_item.done", `"output_index":0,"item":`+outputMessage(m)) + completed("completed", ""),
+	} {
+		h := must(t, p, stream)
+		if h.text != large || h.answer.Blocks[0].Text != large {
+			t.Errorf("%s: the text is not as it came: %d bytes shown, %d in the answer, want %d", p, len(h.text), len(h.answer.Blocks[0].Text), len(large))
+		}
+	}
+}
+
+// Text and arguments with characters that encoders like to escape come as they are, and go back so.
+func TestUnusualText(t *testing.T) {
+	args, m := js(map[string]string{"path": oddText}), js(oddText)
 	called := `{"id":"fc_1","type":"function_call","status":"completed","arguments":` + js(args) + `,"call_id":"c","name":"read_file"}`
 	for p, stream := range map[openai.Protocol]string{
 		openai.Chat: chunks(delta(`"content":`+m), tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":`+js(args)+`}}`), finish("tool_calls")),
-		openai.Responses: ev("response.output_text.delta", `"delta":`+m) + ev("response.output_item.done", `"output_index":0,"item":`+message) +
-			ev("response.output_item.done", `"output_index":1,"item":`+called) + completed("completed", "", message, called),
+		openai.Responses: ev("response.output_text.delta", `"delta":`+m) + ev("response.output_item.done", `"output_index":0,"item":`+outputMessage(m)) +
+			ev("response.output_item.done", `"output_index":1,"item":`+called) + completed("completed", "", outputMessage(m), called),
 	} {
 		s := serve(t, events(stream))
-		m := openai.New(openai.Options{Model: "x", Protocol: p, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Largest: 64 << 20})})
+		m := s.model(p, "x")
 		h, err := ask(t, m, question())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.text != large || h.answer.Blocks[0].Text != large {
-			t.Errorf("%s: the text is not as it came: %d bytes shown, %d in the answer, want %d", p, len(h.text), len(h.answer.Blocks[0].Text), len(large))
+		if h.text != oddText || h.answer.Blocks[0].Text != oddText {
+			t.Errorf("%s: shown %q, in the answer %q, want %q", p, h.text, h.answer.Blocks[0].Text, oddText)
 		}
 		if d := cmp.Diff([]string{"read_file " + args}, calls(h.answer)); d != "" {
 			t.Errorf("%s: %s", p, d)
@@ -323,8 +341,8 @@ func TestLargeAndUnusualText(t *testing.T) {
 		var got struct {
 			Path string `json:"path"`
 		}
-		if err := json.Unmarshal([]byte(sentArguments(t, p, s.bodies[1])), &got); err != nil || got.Path != odd {
-			t.Errorf("%s: returned %q (%v), want %q", p, got.Path, err, odd)
+		if err := json.Unmarshal([]byte(sentArguments(t, p, s.bodies[1])), &got); err != nil || got.Path != oddText {
+			t.Errorf("%s: returned %q (%v), want %q", p, got.Path, err, oddText)
 		}
 	}
 }

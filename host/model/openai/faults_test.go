@@ -174,6 +174,10 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 	// A connection that breaks within the first event breaks before the answer began.
 	wholes, first := 0, strings.Index(stream, "\n\n")+2
 	for at := range len(stream) {
+		// How the connection ends makes no difference within an event: a line that is not whole is not read.
+		if near := strings.Contains(stream[max(0, at-3):min(at+3, len(stream))], "\n\n"); end != io.EOF && !near {
+			continue
+		}
 		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: wire.Client(wire.Options{Base: &canned{stream: stream[:at], end: end}})})
 		h, err := ask(t, m, question())
 		if err != nil {
