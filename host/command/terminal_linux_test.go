@@ -53,7 +53,7 @@ func sit(t *testing.T, w *world, typed string, args ...string) *seat {
 	return s
 }
 
-func openPTY(t *testing.T) (master, slave *os.File) {
+func openPTY(t testing.TB) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

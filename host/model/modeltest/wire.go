@@ -2,12 +2,16 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,6 +26,7 @@ type stream struct {
 	named bool  // events have names
 	crlf  bool
 	seq   int
+	rank  map[string]int // from ranks, once there is an event
 
 	textAt, textIndex int // behind the first piece of text, and the number of its block
 }
@@ -33,7 +38,10 @@ func (s *stream) noteText(index int) {
 }
 
 func (s *stream) event(name string, data any) {
-	text := marshal(data)
+	if s.rank == nil {
+		s.rank = ranks()
+	}
+	text := marshalIn(data, s.rank)
 	nl := "\n"
 	if s.crlf {
 		nl = "\r\n"
@@ -46,17 +54,79 @@ func (s *stream) event(name string, data any) {
 	s.ends = append(s.ends, s.body.Len())
 }
 
+// order is how the providers order the fields of what they send, as far as a reader may lean on it; the others follow by name.
+const order = `type sequence_number response item_id output_index content_index summary_index index id object created created_at status model
+	role delta content_block message item part text thinking partial_json content name input function arguments logprobs obfuscation stop_reason
+	stop_sequence choices finish_reason usage`
+
+// marshal is JSON without escapes that only HTML needs, its fields in the providers' order. A text is JSON already.
 func marshal(v any) string {
+	return marshalIn(v, ranks())
+}
+
+func marshalIn(v any, rank map[string]int) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Sprintf("%q", err.Error())
+	write(&b, v, rank)
+	return b.String()
+}
+
+// ranks is the place of every field in the order, from 1.
+func ranks() map[string]int {
+	rank := map[string]int{}
+	for i, k := range strings.Fields(order) {
+		rank[k] = i + 1
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return rank
+}
+
+func write(b *bytes.Buffer, v any, rank map[string]int) {
+	switch v := v.(type) {
+	case obj:
+		keys := slices.SortedFunc(maps.Keys(v), func(x, y string) int {
+			if rank[x] == 0 || rank[y] == 0 {
+				return cmp.Or(cmp.Compare(rank[y], rank[x]), cmp.Compare(x, y))
+			}
+			return cmp.Compare(rank[x], rank[y])
+		})
+		b.WriteByte('{')
+		for i, k := range keys {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, []byte(strconv.Quote(k)), rank)
+			b.WriteByte(':')
+			write(b, v[k], rank)
+		}
+		b.WriteByte('}')
+	case []obj:
+		each(b, len(v), func(i int) { write(b, v[i], rank) })
+	case []any:
+		each(b, len(v), func(i int) { write(b, v[i], rank) })
+	case []byte:
+		b.Write(v)
+	default:
+		e := json.NewEncoder(b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			b.WriteString(strconv.Quote(err.Error()))
+			return
+		}
+		b.Truncate(b.Len() - 1) // Encode ends with a line feed
+	}
+}
+
+func each(b *bytes.Buffer, n int, one func(int)) {
+	b.WriteByte('[')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		one(i)
+	}
+	b.WriteByte(']')
 }
 
 // pieces cuts a text into deltas of n characters.
