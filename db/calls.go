@@ -101,6 +101,14 @@ func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows
 func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
 	var out []recovery.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
+		n, err := q.CountUnknownOfThread(ctx, thread, exceptRun)
+		if err != nil {
+			return err
+		}
+		if n.Told != n.Found {
+			what := fmt.Sprintf("calls with an unknown outcome in thread %s: %d, and %d by its runs", thread, n.Found, n.Told)
+			return &CorruptError{Path: s.path, What: what}
+		}
 		rows, err := q.UnknownCallsOfThread(ctx, thread, exceptRun)
 		if err != nil {
 			return err
@@ -168,6 +176,9 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 			return nil, s.corrupt(r.Run, r.ProposedSeq, "it does not hold call "+c.ID, nil)
 		}
 		c.Proposal = answer.Calls[c.Index]
+		if c.Proposal.ID != c.ID || c.Proposal.Tool != c.Tool {
+			return nil, s.corrupt(r.Run, r.ProposedSeq, "it asks for another call than "+c.Tool+" "+c.ID, nil)
+		}
 		c.Fingerprint = c.Proposal.Fingerprint
 		if r.SettledSeq > 0 {
 			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.SettledSeq)

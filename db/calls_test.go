@@ -145,3 +145,38 @@ func TestCallByID(t *testing.T) {
 		t.Errorf("output of no call: %v", err)
 	}
 }
+
+// One damaged place in the tables or indexes beside the journal never hides that an outcome is unknown: what asks for the same
+// again would be executed twice.
+func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
+	ctx := context.Background()
+	lost := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowExecuted}
+	for name, damage := range map[string]string{
+		"another outcome":     "UPDATE tool_executions SET outcome = 'ok'",
+		"a word":              "UPDATE tool_executions SET ruled = 'happened'",
+		"no row":              "DELETE FROM tool_executions",
+		"another run":         "UPDATE tool_executions SET run_no = 9",
+		"another tool":        "UPDATE tool_executions SET tool = 'shelm'",
+		"another id":          "UPDATE tool_executions SET id = 'c-a2'",
+		"another count":       "UPDATE runs SET unknown = 0",
+		"an index without it": "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'inbox_unconsumed') WHERE name = 'calls_unknown'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stateDir(t)
+			s := openStore(t, dir)
+			h := startRun(t, s, "r-aaaa0000")
+			appendAll(t, s, h, append(answer(1, "c-a1"), settle(1, 0, lost)...), AppendOptions{})
+			if u, err := s.UnknownCalls(ctx, h.Thread, ""); err != nil || len(u) != 1 {
+				t.Fatalf("undamaged: %+v, %v", u, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			tamper(t, dir, damage)
+			var corrupt *CorruptError
+			if u, err := openStore(t, dir).UnknownCalls(ctx, h.Thread, ""); !errors.As(err, &corrupt) {
+				t.Errorf("unknown calls: %+v, %v", u, err)
+			}
+		})
+	}
+}

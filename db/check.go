@@ -83,7 +83,7 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 		}
 		r.Settings[p.pragma] = v
 	}
-	for _, check := range []string{"quick_check", "foreign_key_check"} {
+	for _, check := range []string{"integrity_check", "foreign_key_check"} {
 		rows, err := lines(ctx, conn, "PRAGMA "+check)
 		if err != nil {
 			r.Problems = append(r.Problems, fmt.Sprintf("%s: %v", check, err))

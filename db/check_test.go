@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,6 +43,36 @@ func TestCheck(t *testing.T) {
 	r, err = s.Check(ctx)
 	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], file) || len(r.Leftover) != 1 || r.Leftover[0] != stray {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// What an index says is compared with its table: a search would miss the row.
+func TestCheckReadsIndexes(t *testing.T) {
+	ctx := context.Background()
+	dir := stateDir(t)
+	s := openStore(t, dir)
+	startRun(t, s, "r-checkche")
+	var page int64
+	err := s.readers.QueryRowContext(ctx, "SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_id'").Scan(&page)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, fileName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data[(page-1)<<12:page<<12], []byte("r-checkche"))
+	if at < 0 {
+		t.Fatalf("page %d does not hold the id", page)
+	}
+	data[(page-1)<<12+int64(at)+3]++
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openStore(t, dir).Check(ctx)
+	if err != nil || len(r.Problems) == 0 || !strings.Contains(r.Problems[0], "runs_by_id") {
+		t.Errorf("problems %q, %v", r.Problems, err)
 	}
 }
 

@@ -27,7 +27,7 @@ func tamper(t *testing.T, dir, statement string, args ...any) {
 	}
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(1)
-	if _, err := pool.Exec("PRAGMA ignore_check_constraints = 1"); err != nil {
+	if _, err := pool.Exec("PRAGMA ignore_check_constraints = 1; PRAGMA writable_schema = 1"); err != nil {
 		t.Fatal(err)
 	}
 	r, err := pool.Exec(statement, args...)

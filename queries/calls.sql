@@ -49,6 +49,14 @@ SELECT * FROM calls ORDER BY no DESC LIMIT @max_rows;
 SELECT * FROM calls WHERE thread = @thread AND run <> @except_run AND outcome = 'unknown' AND ruled <> 'happened'
 ORDER BY run_no, turn, idx;
 
+-- How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
+-- thread: a damaged index must not hide one.
+-- name: CountUnknownOfThread :one
+SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
+    SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
+    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND r.thread = @thread AND r.id <> @except_run) AS found
+FROM runs t WHERE t.thread = @thread AND t.id <> @except_run;
+
 -- The first call without a result in the last turn of each of the runs.
 -- name: OpenCallsOfRuns :many
 SELECT c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.phase

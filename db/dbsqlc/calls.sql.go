@@ -142,6 +142,27 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 	return items, nil
 }
 
+const countUnknownOfThread = `-- name: CountUnknownOfThread :one
+SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
+    SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
+    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND r.thread = ?1 AND r.id <> ?2) AS found
+FROM runs t WHERE t.thread = ?1 AND t.id <> ?2
+`
+
+type CountUnknownOfThreadRow struct {
+	Told  int64
+	Found int64
+}
+
+// How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
+// thread: a damaged index must not hide one.
+func (q *Queries) CountUnknownOfThread(ctx context.Context, thread string, exceptRun string) (CountUnknownOfThreadRow, error) {
+	row := q.db.QueryRowContext(ctx, countUnknownOfThread, thread, exceptRun)
+	var i CountUnknownOfThreadRow
+	err := row.Scan(&i.Told, &i.Found)
+	return i, err
+}
+
 const cutCalls = `-- name: CutCalls :many
 SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE id = ?1 AND cut = 1 ORDER BY no
 `
