@@ -33,15 +33,15 @@ func (d *driver) callModel(ctx context.Context, a recovery.CallModel) error {
 
 // compact has the model write the summary that stands for older messages from then on.
 func (d *driver) compact(ctx context.Context, a recovery.Compact) error {
-	if err := d.mayAsk(ctx, time.Time{}); err != nil {
+	if err := d.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
 	}
 	d.h.note(d.state.Created.Run, "the model's window fills: asking it for a summary of older messages")
 	turn := len(d.state.Turns) + 1
 	s := &streaming{req: d.request(d.state.SummaryMessages(a.Through), turn)}
 	answer, err := d.stream(ctx, s)
-	if err == nil && wordsOf(answer) == "" {
-		err = &model.Error{Fault: recovery.FaultGarbage, Message: "the model was asked for a summary and wrote none", Began: true}
+	if err == nil && (wordsOf(answer) == "" || answer.Stop != recovery.AnswerEnd) {
+		err = &model.Error{Fault: recovery.FaultGarbage, Message: "the model was asked for a summary and wrote no whole one", Began: true}
 	}
 	if err != nil {
 		return d.noAnswer(ctx, s, err)

@@ -9,7 +9,10 @@ import (
 
 // Compact is older messages that the model is to be shown as a summary from now on: the thread's earlier runs and the turns
 // up to Through. The host has the model write it, from SummaryMessages.
-type Compact struct{ Through int }
+type Compact struct {
+	Through   int
+	NotBefore time.Time // zero: at once
+}
 
 func (Compact) action() {}
 
@@ -88,9 +91,9 @@ func (s *State) compaction() (Compact, bool) {
 		}
 	}
 	if s.summarises(through) {
-		return Compact{through}, true
+		return Compact{Through: through}, true
 	}
-	return Compact{len(s.Turns)}, s.summarises(len(s.Turns))
+	return Compact{Through: len(s.Turns)}, s.summarises(len(s.Turns))
 }
 
 // summarises says whether a summary through that turn stands for something that no summary stands for yet.
@@ -111,7 +114,7 @@ func (s *State) compacted(b ContextCompacted) error {
 	if strings.TrimSpace(b.Summary) == "" {
 		return fmt.Errorf("the summary is empty")
 	}
-	s.summary, s.overflow, s.said, s.progress = &b, false, nil, true
+	s.summary, s.overflow, s.tooLong, s.said, s.progress = &b, false, false, nil, true
 	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
 	if b.Usage != nil {
 		s.Usage.Add(*b.Usage)

@@ -37,7 +37,7 @@ func (s *State) modelFailed(e Event, b ModelFailed) error {
 	}
 	s.failed, s.tries, s.retryAt, s.asking = &b, s.tries+1, e.Time.Add(b.Wait), b.Again
 	if b.Fault == FaultContext {
-		s.overflow = true
+		s.overflow, s.tooLong = true, s.overflow
 	}
 	if b.Usage != nil {
 		s.Estimated.Add(*b.Usage)
@@ -79,7 +79,10 @@ func (s *State) askModel() Action {
 
 func (s *State) makeRoom() Action {
 	c, ok := s.compaction()
+	c.NotBefore = s.retryAt
 	switch {
+	case s.tooLong:
+		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and even a request for a summary of it is too long: choose a model with a larger window"}}}
 	case s.Created.Setup.NoCompact:
 		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and --no-compact keeps older messages from being summarised"}}}
 	case ok:

@@ -43,6 +43,7 @@ type State struct {
 	cuts     int          // answers in a row that were cut off or paused, without a call
 	summary  *ContextCompacted
 	overflow bool  // a request was refused as too long since the last summary
+	tooLong  bool  // and so was the request for a summary that came of it
 	held     int64 // tokens of the next request, as far as they are counted or estimated
 	counted  bool  // held is all of them; else the opening comes on top
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted

@@ -565,7 +565,11 @@ func sayAction(a Action) string {
 		}
 		return text
 	case Compact:
-		return fmt.Sprintf("summarise what is before turn %d", a.Through+1)
+		text := fmt.Sprintf("summarise what is before turn %d", a.Through+1)
+		if !a.NotBefore.IsZero() {
+			text += " at " + a.NotBefore.Format(time.TimeOnly)
+		}
+		return text
 	case AskPerson:
 		return fmt.Sprintf("ask a person: %s", a.Request.ID)
 	case Claim:
