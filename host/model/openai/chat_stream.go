@@ -71,12 +71,17 @@ type chatParser struct {
 	usage      json.RawMessage
 	finish     string
 	refused    bool
+	usual      frame // of an event with a piece of text and nothing else
 }
 
 // ended is never known before [DONE] or the end of the stream: the usage comes behind the end of the answer.
 func (p *chatParser) ended() bool { return false }
 
 func (p *chatParser) take(data []byte, _ string) (model.Delta, error) {
+	if text, ok := p.usual.text(data); ok {
+		p.text.WriteString(text)
+		return model.Delta{Text: text}, nil
+	}
 	var c chunk
 	if err := decode(data, &c); err != nil {
 		return model.Delta{}, garbage("the server sent an event that is not JSON", err)
@@ -106,7 +111,19 @@ func (p *chatParser) take(data []byte, _ string) (model.Delta, error) {
 			p.finish = f
 		}
 	}
+	if text, ok := c.onlyText(); ok {
+		p.usual.learn(data, "content", text)
+	}
 	return shown, nil
+}
+
+// onlyText is the text of an event that holds a piece of it and nothing else that is used.
+func (c *chunk) onlyText() (string, bool) {
+	if len(c.Choices) != 1 || c.Choices[0].Index != 0 || c.Choices[0].Finish != "" || len(c.Usage) > 0 && !bytes.Equal(c.Usage, []byte("null")) {
+		return "", false
+	}
+	d := &c.Choices[0].Delta
+	return string(d.Content), d.Content != "" && d.Refusal == "" && d.Thinking == "" && d.Thought == "" && len(d.Details) == 0 && len(d.Calls) == 0
 }
 
 // delta takes a piece. Servers that send the reasoning under two names send it twice.

@@ -52,6 +52,7 @@ type responsesParser struct {
 	text    strings.Builder     // of the message that is being written
 	spoken  bool                // a message has been shown
 	thought bool                // reasoning has been shown
+	usual   frame               // of an event with a piece of text
 }
 
 func (p *responsesParser) ended() bool { return p.last != nil }
@@ -60,6 +61,10 @@ func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
 	var e responsesEvent
 	if idle(name) {
 		return model.Delta{}, nil
+	}
+	if text, ok := p.usual.text(data); ok {
+		p.text.WriteString(text)
+		return model.Delta{Text: text}, nil
 	}
 	if err := decode(data, &e); err != nil {
 		return model.Delta{}, garbage("the server sent an event that is not JSON", err)
@@ -71,6 +76,7 @@ func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
 	case "response.output_text.delta", "response.refusal.delta":
 		p.spoken = true
 		p.text.WriteString(e.Delta)
+		p.usual.learn(data, "delta", e.Delta)
 		return model.Delta{Text: e.Delta}, nil
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		p.thought = true
