@@ -27,6 +27,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Logf("end the model server: %v", err)
 		}
 	})
+	ts.Value(serverKey{}).(*served).Server = s
 	ts.Setenv("SERVER", s.URL())
 	ts.Setenv("SERVER_HOST", strings.TrimPrefix(s.URL(), "http://"))
 	ts.Setenv("KEY", modeltest.DefaultKey)

@@ -36,6 +36,9 @@ import (
 //	fault POINT          arms a fault point for the next commands; "fault off" disarms it
 //	same FILE FILE       expects both files to be equal byte for byte
 //	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
+//	says FILE            lets that server say from now on what the file holds
+//	waitheld             waits until the server holds an answer in the middle, where its script says so
+//	asked N [I J]        expects that the server was asked N times in all, and the I-th and the J-th time the same
 
 // noWait is a setting of the race detector; without it nothing reads it.
 const noWait = "atexit_sleep_ms=0"
@@ -103,13 +106,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", noWait)
+			e.Values[serverKey{}] = &served{}
 			e.Defer(func() { endRunners(e.WorkDir) })
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
-			"server": cmdServer,
+			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked,
 		},
 	})
 }
