@@ -13,7 +13,7 @@ import (
 )
 
 const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with everything that it started, its calls are settled,
-and what may have happened is said. A request is withdrawn: its call is told that nobody will answer.
+and what may have happened is said. A question is withdrawn: its call is told that nobody will answer.
 
 EXAMPLE
    agent cancel last
