@@ -47,10 +47,12 @@ type Mark struct {
 	Run    string
 	Cause  recovery.Cause
 	Detail string
+	Kept   bool // it is in the journal
 }
 
 // Look finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
-// be proved. It takes no lock. With write false it only reports.
+// be proved. It takes no lock. With write false it only reports, and so it does while other processes keep the database
+// locked: one that is stopped in the middle of a commit must not keep anybody from looking, nor from taking its run over.
 func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 	if write {
 		if err := h.expire(ctx); err != nil {
@@ -76,12 +78,15 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		}
 		if write {
 			won, err := h.mark(ctx, row, m)
-			if err != nil {
+			switch {
+			case errors.Is(err, db.ErrBusy):
+				write = false
+			case err != nil:
 				return marks, err
-			}
-			if !won {
+			case !won:
 				continue // its owner, or another look, was first
 			}
+			m.Kept = won
 		}
 		marks = append(marks, m)
 	}

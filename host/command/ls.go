@@ -135,7 +135,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 	}
 	s.older = older
 	marks := map[string]host.Mark{}
-	if s.lock == nil { // the state folder cannot be written: what would be marked is only shown
+	if s.lock == nil || len(s.lost) > 0 { // what could not be marked is only shown
 		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
 			return nil, err
 		}

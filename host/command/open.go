@@ -248,7 +248,7 @@ func (s *session) look(ctx context.Context, write bool, how use) error {
 	mark := write && how != useLook
 	marks, err := s.Look(ctx, mark)
 	for _, m := range marks {
-		if !mark {
+		if !m.Kept {
 			s.lost = append(s.lost, m.Run)
 		}
 		line := "run %s was interrupted (%s: %s); go on with: agent resume %s\n"
@@ -260,7 +260,7 @@ func (s *session) look(ctx context.Context, write bool, how use) error {
 	}
 	switch {
 	case len(s.lost) == 0:
-	case write:
+	case write && !mark:
 		fmt.Fprintln(s.app.Err, "agent: this is not recorded: a dry run changes nothing")
 	default:
 		fmt.Fprintf(s.app.Err, "agent: %s cannot be written, so this is not recorded\n", s.Home)

@@ -1,0 +1,73 @@
+package command_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// A process that is stopped in the middle of a commit keeps nobody from seeing which runs lost their owner; the mark is written
+// once it can be.
+func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
+	ctx := t.Context()
+	home := filepath.Join(t.TempDir(), "state")
+	store, err := db.Open(ctx, home, db.Options{NoBallast: true, BusyWait: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h := &host.Host{Store: store, Home: home, Now: time.Now, Self: host.Self()}
+	for _, name := range []string{"aaaa0000", "bbbb0000"} {
+		created := recovery.RunCreated{Run: "r-" + name, Thread: "t-" + name, Folder: "/w", Model: "m", Mode: recovery.ModeAsk, Limits: recovery.Limits{MaxTurns: 9}}
+		facts := []recovery.Event{{Body: created, Time: time.Now()}, {Body: recovery.RunClaimed{Epoch: 1, PID: 7}, Time: time.Now()}}
+		if _, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: "/w", New: true}, facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	unlock := inTransaction(t, filepath.Join(home, "agent.db"))
+	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 2 || marks[0].Kept || marks[1].Kept {
+		t.Errorf("while it is locked: %+v, %v", marks, err)
+	}
+	unlock()
+	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 2 || !marks[0].Kept || !marks[1].Kept {
+		t.Errorf("after that: %+v, %v", marks, err)
+	}
+	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 0 {
+		t.Errorf("once they are marked: %+v, %v", marks, err)
+	}
+}
+
+// inTransaction keeps the database locked for writing, as another process does, until the function that it returns is called.
+func inTransaction(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	c, err := sqlite.NewConnector("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	pool.SetMaxOpenConns(1)
+	if _, err := pool.ExecContext(context.WithoutCancel(t.Context()), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if _, err := pool.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+			t.Error(err)
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
