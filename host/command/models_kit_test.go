@@ -19,7 +19,12 @@ import (
 )
 
 // enough is how long these tests wait for an event.
-const enough = 20 * time.Second
+func enough() time.Duration {
+	if raceEnabled {
+		return 3 * time.Minute
+	}
+	return 30 * time.Second
+}
 
 // speaker is a provider as a person names it, asked over one of the protocols.
 type speaker struct {
@@ -143,7 +148,7 @@ func (k *talk) start(args ...string) *spoken {
 	s.cmd.Env = append(plainEnv(), "HOME="+k.home, "AGENT_HOME="+filepath.Join(k.home, "state"), "NO_COLOR=1")
 	s.cmd.Env = append(s.cmd.Env, k.p.env(k.server, k.key)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
-	s.cmd.WaitDelay = enough
+	s.cmd.WaitDelay = enough()
 	if err := s.cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
@@ -195,7 +200,7 @@ func (s *spoken) end(code int) *spoken {
 	s.t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(enough):
+	case <-time.After(enough()):
 		s.t.Fatalf("agent %s does not end\n%s", strings.Join(s.cmd.Args[1:], " "), s.err.String())
 	}
 	if s.code != code {
@@ -228,7 +233,7 @@ func (s *spoken) until(words string) {
 func (s *spoken) eventually(ok func() bool) bool {
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
-	late := time.After(enough)
+	late := time.After(enough())
 	for {
 		if ok() {
 			return true
@@ -267,7 +272,7 @@ func (s *spoken) watchMemory() *spoken {
 // held waits until an answer behind the first so many exchanges is held.
 func (k *talk) held(skip int) modeltest.Exchange {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), enough)
+	ctx, cancel := context.WithTimeout(k.t.Context(), enough())
 	defer cancel()
 	e, err := k.server.Held(ctx, skip)
 	if err != nil {

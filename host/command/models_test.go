@@ -84,6 +84,9 @@ func TestModelKilledAtAnyByteOfAnAnswer(t *testing.T) {
 		for i := 0; i < len(ends)-1; i += max(1, len(ends)/5) {
 			spots = append(spots, ends[i])
 		}
+		if raceEnabled { // the detector makes a process ten times slower, and looks at the same code at each of them
+			spots = []int{0, last / 3, last * 2 / 3, last}
+		}
 		slices.Sort(spots)
 		root := k.dir
 		for i, at := range slices.Compact(spots) {

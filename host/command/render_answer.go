@@ -149,6 +149,9 @@ func (r *renderer) restart(e stream.Event) {
 	}
 }
 
+// maxPart is the most of a part of an answer that is shown whole, in bytes.
+const maxPart = 256 << 10
+
 // unfinished ends an answer of which only a part came, with a word about that. Where pieces are not shown as they come, the
 // part is shown if it is the last that there will be.
 func (r *renderer) unfinished(run string, last bool, word string) {
@@ -159,6 +162,9 @@ func (r *renderer) unfinished(run string, last bool, word string) {
 	r.said = nil
 	have, shown := s.text.raw.String(), s.text.clean != nil
 	if have != "" && !shown && last {
+		if len(have) > maxPart { // from a model that never ends
+			have = excerpt(have, 100, 100, "")
+		}
 		r.out.print(stream.Sanitize(have))
 		shown = true
 	}
