@@ -28,6 +28,9 @@ func (d *driver) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Propo
 	if a.Stop == recovery.AnswerRefuse && p.Invalid == "" {
 		p.Invalid, p.Question = "the answer that holds it was refused", nil
 	}
+	if a.Stop == recovery.AnswerLength && !json.Valid(c.Args) {
+		p.Invalid = "the answer reached its length limit in the middle of its arguments; ask for less at once"
+	}
 	return p
 }
 

@@ -31,7 +31,7 @@ const summaryHead = "Older messages of this conversation are left out here. This
 
 const cutWord = "Your answer was cut off because it reached its length limit. Go on exactly where it stopped, without repeating anything."
 
-// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a call between.
+// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a whole call between.
 const maxCuts = 4
 
 // noteContext keeps the estimate of what the next request holds, where a provider's window bounds it.

@@ -143,11 +143,9 @@ func (s *State) lastWord(t *Turn) Body {
 		return t.failure()
 	case t.Stop == AnswerRefuse:
 		return t.refusal()
-	case len(t.Calls) > 0:
-		return nil
 	case s.cuts >= maxCuts:
 		return RunFailed{Reason: fmt.Sprintf("the answer was cut off %d times in a row", s.cuts), Text: s.text()}
-	case s.cuts > 0:
+	case s.cuts > 0, len(t.Calls) > 0:
 		return nil
 	}
 	return RunCompleted{Text: s.text()}

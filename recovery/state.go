@@ -40,7 +40,7 @@ type State struct {
 	tries    int          // requests in a row that brought none under this owner
 	retryAt  time.Time    // no request before
 	asking   bool         // the model was asked, and nothing came of it yet
-	cuts     int          // answers in a row that were cut off or paused, without a call
+	cuts     int          // answers in a row that were cut off or paused, without a whole call
 	summary  *ContextCompacted
 	overflow bool  // a request was refused as too long since the last summary
 	tooLong  bool  // and so was the request for a summary that came of it
@@ -296,7 +296,8 @@ func (s *State) answered(turn int, b ModelAnswered) error {
 		s.Usage.Add(*b.Usage)
 	}
 	s.cuts++
-	if len(t.Calls) > 0 || t.Stop != AnswerLength && t.Stop != AnswerPause {
+	whole := func(p Proposal) bool { return p.Invalid == "" }
+	if slices.ContainsFunc(b.Calls, whole) || t.Stop != AnswerLength && t.Stop != AnswerPause {
 		s.cuts = 0
 	}
 	return nil
