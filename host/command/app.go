@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -66,6 +67,9 @@ func Main(args []string, std IO) int {
 	return a.missed(a.exit(a.root().Run(ctx, args)))
 }
 
+// sameSignal is how long a second signal counts as the first: timeout(1) sends one to the process and one to its group.
+const sameSignal = 100 * time.Millisecond
+
 // withSignals ends the context on the first signal to stop; a second one takes its default action and ends the process,
 // which is safe too. A closed stdout stops showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught
 // one is not passed on to the commands that are started.
@@ -81,6 +85,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	go func() {
 		if s, ok := <-stops; ok {
 			cancel(fmt.Errorf("%w by %s", host.ErrShutdown, s))
+			time.Sleep(sameSignal)
 			signal.Stop(stops)
 		}
 	}()
