@@ -178,8 +178,11 @@ func TestModelCallsThatFitNothing(t *testing.T) {
 func TestModelThatRefuses(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		for _, text := range []string{"I will not do that.", ""} {
-			k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: text, Stop: modeltest.StopRefuse}}})
+			k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: text, Calls: []modeltest.Call{effect("refused")}, Stop: modeltest.StopRefuse}}})
 			k.runs("go").end(1).says(text, "refus")
+			if got := k.read("effects"); got != "" {
+				t.Errorf("a call of a refused answer ran: %q", got)
+			}
 		}
 	})
 }

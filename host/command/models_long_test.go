@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -200,5 +201,60 @@ func TestModelReadsStandingInstructions(t *testing.T) {
 		if es[0].Body != es[1].Body {
 			t.Errorf("the request is another:\n%s\n%s", es[0].Body, es[1].Body)
 		}
+	})
+}
+
+// A thread that goes on with another model over another protocol is understood by it, thinking, calls and ids included, and
+// so is the first one when it gets the thread back.
+func TestModelIsChangedInAThread(t *testing.T) {
+	t.Parallel()
+	order := append(speakers(), speakers()...)
+	var talks []*talk
+	for i, p := range order {
+		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{
+			{Thinking: "Whose thoughts are these?", Text: "I go on.", Calls: []modeltest.Call{effect(fmt.Sprint("run", i+1)), call("odd name", `{}`)}}, {Thinking: "Done, I think.", Text: fmt.Sprint("End of ", i+1, ".")},
+		}})
+		if i > 0 {
+			k.home, k.dir = talks[0].home, talks[0].dir
+		}
+		talks = append(talks, k)
+		flags := []string{}
+		if i > 0 {
+			flags = []string{"-c"}
+		}
+		k.runs(fmt.Sprint("prompt ", i+1), flags...).end(0).says(fmt.Sprint("End of ", i+1, "."))
+	}
+	if got := talks[0].read("effects"); got != "run1\nrun2\nrun3\nrun4\nrun5\nrun6\n" {
+		t.Errorf("effects: %q", got)
+	}
+	for i, k := range talks {
+		es := k.server.Exchanges()
+		if len(es) != 2 || es[0].Refusal != "" || es[1].Refusal != "" {
+			t.Errorf("run %d\n%s", i+1, k.story())
+		}
+		if last := es[len(es)-1].Body; !strings.Contains(last, "End of "+fmt.Sprint(i)+".") && i > 0 {
+			t.Errorf("run %d is not shown what the one before it said:\n%s", i+1, last)
+		}
+	}
+}
+
+// A picture reaches the model, and after a kill the same one again, though its file is another by then.
+func TestModelIsShownAPicture(t *testing.T) {
+	eachSpeaker(t, func(t *testing.T, p speaker) {
+		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: "A dot.", Faults: hold(-1)}}})
+		dot := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
+		k.write("dot.png", dot)
+		run := k.runs("what is this?", "--image", "dot.png")
+		e := k.held(0)
+		run.kill()
+		if !strings.Contains(e.Body, base64.StdEncoding.EncodeToString([]byte(dot))) {
+			t.Errorf("the picture is not in the request:\n%s", e.Body)
+		}
+		k.write("dot.png", "gone")
+		k.start("resume", "last").end(0).says("A dot.")
+		if es := k.server.Exchanges(); es[0].Body != es[1].Body {
+			t.Error("the request is another")
+		}
+		k.clean()
 	})
 }

@@ -47,7 +47,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
 		}
 	})
 	say := &answer{
-		turn: turn, model: a.model, exchange: number, number: p.turn, chunk: script.chunk(), quirks: script.Quirks, ask: a, at: time.Now().Unix(),
+		turn: turn, model: a.model, exchange: s.base + number, number: p.turn, chunk: script.chunk(), quirks: script.Quirks, ask: a, at: time.Now().Unix(),
 	}
 	say.read, say.written, say.fresh = s.cached(a)
 	s.note(number, func(e *Exchange) { e.Cached = say.read })

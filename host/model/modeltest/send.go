@@ -33,7 +33,7 @@ func (o *sending) json(status int, v any, h http.Header) {
 }
 
 func (o *sending) refuse(bad *refusal, more http.Header) {
-	body, h := o.d.refuse(bad, "req_01"+identity("req", o.number, 0, 20))
+	body, h := o.d.refuse(bad, "req_01"+identity("req", o.server.base+o.number, 0, 20))
 	for k, v := range more {
 		h[k] = v
 	}
@@ -98,7 +98,7 @@ func (o *sending) stream(f Fault) {
 	h := o.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	_, ids := o.d.refuse(&refusal{status: 200}, "req_01"+identity("req", o.number, 0, 20))
+	_, ids := o.d.refuse(&refusal{status: 200}, "req_01"+identity("req", o.server.base+o.number, 0, 20))
 	for k, v := range ids {
 		h[k] = v
 	}

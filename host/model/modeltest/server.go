@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -42,6 +43,7 @@ type Server struct {
 	listen net.Listener
 	http   *http.Server
 	closed chan struct{}
+	base   int // of the numbers that ids are made from: no two servers give the same
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and made anew when something happens
@@ -101,7 +103,7 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("start a model server: %w", err)
 	}
 	s := &Server{
-		opts: o, listen: l, closed: make(chan struct{}), changed: make(chan struct{}), script: o.Script,
+		opts: o, listen: l, closed: make(chan struct{}), base: rand.IntN(1 << 40), changed: make(chan struct{}), script: o.Script,
 		tries: map[string]int{}, cache: map[string]bool{}, gates: map[int]chan struct{}{},
 	}
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: time.Minute}
