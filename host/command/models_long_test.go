@@ -258,3 +258,40 @@ func TestModelIsShownAPicture(t *testing.T) {
 		k.clean()
 	})
 }
+
+// A run that was cancelled leaves a prompt without an answer in its thread. The next prompt is understood all the same, also by
+// a server that takes no two messages of one role in a row.
+func TestModelAfterARunThatWasCancelled(t *testing.T) {
+	eachSpeaker(t, func(t *testing.T, p speaker) {
+		k := newTalk(t, p, modeltest.Script{
+			Quirks: modeltest.Quirks{Alternate: true},
+			Stories: []modeltest.Story{
+				{Prompt: "first prompt", Turns: []modeltest.Turn{{Text: "Never whole.", Faults: hold(-1)}}},
+				{Prompt: "second prompt", Turns: []modeltest.Turn{{Calls: []modeltest.Call{effect("one"), call("read_file", `{"path":"in.txt"}`)}, Faults: hold(-1)}}},
+				{Prompt: "third prompt", Turns: []modeltest.Turn{{Calls: []modeltest.Call{effect("two"), call("shell", `{"command":"echo x > began; sleep 600"}`), effect("three")}}}},
+				{Prompt: "fourth prompt", Turns: []modeltest.Turn{{Text: "cut", Stop: modeltest.StopLength}, {Calls: []modeltest.Call{effect("four")}}, {Text: "All done."}}},
+			},
+		})
+		for i, prompt := range []string{"first prompt", "second prompt"} {
+			run := k.runs("the "+prompt, []string{"-c"}[:min(i, 1)]...)
+			k.held(i)
+			run.kill()
+			k.start("cancel", "last").end(0)
+		}
+		run := k.runs("the third prompt", "-c")
+		if !run.eventually(func() bool { return k.read("began") != "" }) {
+			t.Fatal("the command never began")
+		}
+		k.start("cancel", "last").end(0)
+		run.end(6)
+		k.runs("the fourth prompt", "-c").end(0).says("All done.")
+		if got := k.read("effects"); got != "two\nfour\n" {
+			t.Errorf("effects: %q", got)
+		}
+		for _, e := range k.server.Exchanges() {
+			if e.Refusal != "" {
+				t.Errorf("request %d: %s\n%s", e.Number, e.Refusal, e.Body)
+			}
+		}
+	})
+}

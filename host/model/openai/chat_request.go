@@ -103,6 +103,21 @@ type (
 type talk struct {
 	messages [][]byte
 	thinking bool // the server refuses an answer with calls that comes back without its reasoning
+	open     said // the last message, where it is the person's
+}
+
+// said is what a person said in one message.
+type said struct {
+	parts    []any
+	texts    []string
+	pictures bool
+}
+
+func (s *said) content() any {
+	if s.pictures {
+		return s.parts
+	}
+	return strings.Join(s.texts, "\n\n")
 }
 
 func (t *talk) add(m chatMessage) error {
@@ -110,7 +125,24 @@ func (t *talk) add(m chatMessage) error {
 	if err != nil {
 		return fmt.Errorf("encode a message of the request: %w", err)
 	}
-	t.messages = append(t.messages, raw)
+	t.messages, t.open = append(t.messages, raw), said{}
+	return nil
+}
+
+// person adds to what the person said. Two messages in a row, as a run that was cancelled leaves them, become one: the
+// templates of many models take only one of each side in turn.
+func (t *talk) person(more said) error {
+	if len(more.parts) == 0 {
+		return nil
+	}
+	all := said{append(t.open.parts, more.parts...), append(t.open.texts, more.texts...), t.open.pictures || more.pictures}
+	if len(t.open.parts) > 0 {
+		t.messages = t.messages[:len(t.messages)-1]
+	}
+	if err := t.add(chatMessage{Role: "user", Content: all.content()}); err != nil {
+		return err
+	}
+	t.open = all
 	return nil
 }
 
@@ -119,9 +151,7 @@ func (t *talk) message(m recovery.Message) error {
 	if m.Role == recovery.RoleAssistant {
 		return t.answer(m)
 	}
-	var parts []any
-	var said []string
-	pictures := false
+	var person said
 	for _, b := range m.Blocks {
 		switch b.Kind {
 		case recovery.BlockResult:
@@ -129,20 +159,14 @@ func (t *talk) message(m recovery.Message) error {
 				return err
 			}
 		case recovery.BlockImage:
-			pictures = true
-			parts = append(parts, chatImage{"image_url", chatURL{dataURL(b.Image)}})
+			person.pictures = true
+			person.parts = append(person.parts, chatImage{"image_url", chatURL{dataURL(b.Image)}})
 		case recovery.BlockText:
-			said = append(said, valid(b.Text))
-			parts = append(parts, inputText{"text", valid(b.Text)})
+			person.texts = append(person.texts, valid(b.Text))
+			person.parts = append(person.parts, inputText{"text", valid(b.Text)})
 		}
 	}
-	switch {
-	case pictures:
-		return t.add(chatMessage{Role: "user", Content: parts})
-	case len(said) > 0:
-		return t.add(chatMessage{Role: "user", Content: strings.Join(said, "\n\n")})
-	}
-	return nil
+	return t.person(person)
 }
 
 // answer is an assistant's message. Its content is never null: some servers' templates write that as a word.
