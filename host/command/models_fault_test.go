@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -213,6 +214,39 @@ func TestModelKeysAreNowhere(t *testing.T) {
 			if strings.Contains(e.Body, k.key) {
 				t.Errorf("request %d holds the key", e.Number)
 			}
+		}
+	})
+}
+
+// While a request waits to be sent again, Ctrl-C and a cancel from elsewhere end the wait at once, and a kill costs nothing.
+func TestModelWaitEndsAtOnce(t *testing.T) {
+	eachSpeaker(t, func(t *testing.T, p speaker) {
+		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{
+			{Text: "All is well.", Faults: []modeltest.Fault{{Kind: modeltest.RateLimit, After: 200, Attempt: 1}, {Kind: modeltest.RateLimit, After: 200, Attempt: 2}}},
+		}})
+		run := k.runs("go")
+		run.until("asking again in")
+		began := time.Now()
+		if err := run.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		run.end(4).says("agent resume")
+		if took := time.Since(began); took > time.Second && !raceEnabled {
+			t.Errorf("Ctrl-C took %s", took)
+		}
+		run = k.start("resume", "last")
+		run.until("asking again in")
+		run.kill()
+		k.start("resume", "last").end(0).says("All is well.")
+
+		k.script(modeltest.Script{Turns: []modeltest.Turn{{Text: "Never.", Faults: []modeltest.Fault{{Kind: modeltest.Overloaded, After: 200}}}}})
+		run = k.runs("go")
+		run.until("asking again in")
+		began = time.Now()
+		k.start("cancel", "last").end(0)
+		run.end(6)
+		if took := time.Since(began); took > 5*time.Second && !raceEnabled {
+			t.Errorf("the cancel took %s", took)
 		}
 	})
 }
