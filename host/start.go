@@ -69,6 +69,10 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	edited, err := h.edited(ctx, m, created)
+	if err != nil {
+		return nil, err
+	}
 	lock, err := h.lock(created.Run)
 	if err != nil {
 		return nil, err
@@ -79,6 +83,7 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 		d.record(created)
 		d.record(h.claimFact(d.state, unknown))
 		d.noteMove(before)
+		d.noteEdited(edited)
 		d.model = m
 		d.settleDown(recovery.Next(d.state))
 		err = d.flush(ctx)
@@ -89,13 +94,6 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	}
 	fault.Hit(fault.AfterClaim)
 	return d, nil
-}
-
-// noteMove says that a run of a thread works elsewhere than the one before it: what that one left is not in this folder.
-func (d *driver) noteMove(before string) {
-	if c := d.state.Created; before != "" && before != c.Folder {
-		d.record(recovery.RunNoted{Text: fmt.Sprintf("thread %s worked in %s before; this run works in %s", c.Thread, before, c.Folder)})
-	}
 }
 
 // settleDown records what follows from the facts alone, so that it shares their commit.

@@ -90,3 +90,8 @@ type Planner interface {
 	// included; 0 when it cannot tell. earlier is the transcript of the thread before the prompt.
 	Plan(earlier []recovery.Message, prompt string) (turns int, err error)
 }
+
+// Continuer is a model for which a prompt may ask for what an earlier one of the thread left undone.
+type Continuer interface {
+	Continues(prompt string) bool
+}

@@ -24,9 +24,10 @@ type Model struct {
 }
 
 var (
-	_ model.Model    = (*Model)(nil)
-	_ model.Authored = (*Model)(nil)
-	_ model.Planner  = (*Model)(nil)
+	_ model.Model     = (*Model)(nil)
+	_ model.Authored  = (*Model)(nil)
+	_ model.Planner   = (*Model)(nil)
+	_ model.Continuer = (*Model)(nil)
 )
 
 // New returns the model.
@@ -34,6 +35,9 @@ func New() *Model { return &Model{} }
 
 // Authored says that every call stands in the prompt.
 func (*Model) Authored() bool { return true }
+
+// Continues says whether a prompt asks for what the thread's last runbook left undone.
+func (*Model) Continues(prompt string) bool { return isContinue(prompt) }
 
 // Plan refuses a prompt that holds nothing to carry out or is not written as a runbook, and counts its steps and the last
 // answer. The questions that unknown outcomes make come on top.
