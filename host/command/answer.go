@@ -190,7 +190,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		if r := []rune(message); len(r) > 60 {
 			message = string(r[:59]) + "…"
 		}
-		fmt.Fprintf(&b, "\n  agent answer %s%s    %s of run %s: %s", p.ID, choices(&p.Request), p.Kind, p.Run, message)
+		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", toAnswer(p.ID), p.Kind, p.Run, message)
 	}
 	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
 }
@@ -214,7 +214,7 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 	}
 	q := row.Request.Question
 	if !r.given {
-		return s.askFor(ctx, row.Run, row.Request, "agent answer "+row.ID+choices(&row.Request))
+		return s.askFor(ctx, row.Run, row.Request, answers(&row.Request))
 	}
 	raw, err := r.value, error(nil)
 	if raw == nil {
@@ -229,10 +229,10 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 }
 
 // askFor puts a question to the terminal, or says how to answer it where there is none.
-func (s *session) askFor(ctx context.Context, run string, r recovery.Request, command string) (json.RawMessage, error) {
+func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Ask == nil {
 		s.app.say(s.app.Err, "%s", question(&r))
-		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer: %s", command)}
+		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
 	}
 	raw, err := s.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
@@ -240,7 +240,7 @@ func (s *session) askFor(ctx context.Context, run string, r recovery.Request, co
 		if r.Kind == recovery.RequestTwin || r.About != "" {
 			code = exitUnknown
 		}
-		s.app.say(s.app.Err, "the question stays open: %s", command)
+		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		return nil, withCode(code)
 	}
 	return raw, err
@@ -286,7 +286,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	}
 	switch {
 	case run.Pending != nil: // it asked the next one already
-		v.Next = []string{"agent answer " + run.Pending.ID + choices(&run.Pending.Request)}
+		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + row.Run}
 	case !run.Status.Terminal():
@@ -316,7 +316,11 @@ func (s *session) printAnswered(c *cli.Command, v answeredJSON) {
 	default:
 		a.say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
 	}
-	if len(v.Next) > 0 {
+	switch len(v.Next) {
+	case 0:
+	case 1:
 		a.say(a.Err, "go on with: %s", v.Next[0])
+	default:
+		a.say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
 	}
 }

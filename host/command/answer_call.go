@@ -36,7 +36,7 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 	v := answeredJSON{Version: 1, Call: call.ID, Run: call.Run, Answer: text, State: "recorded", Status: run.Status, Next: []string{}}
 	switch {
 	case run.Pending != nil:
-		v.Next = []string{"agent answer " + run.Pending.ID + choices(&run.Pending.Request)}
+		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + call.Run}
 	}
@@ -61,7 +61,7 @@ func ruleable(call db.CallRow) error {
 func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
 	text := r.text
 	if !r.given {
-		raw, err := s.askFor(ctx, call.Run, callQuestion(call), "agent answer "+call.ID+" happened|leave")
+		raw, err := s.askFor(ctx, call.Run, callQuestion(call), wordsOn(call.ID))
 		if err != nil {
 			return "", err
 		}

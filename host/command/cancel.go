@@ -88,7 +88,7 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		return err
 	}
 	for _, id := range v.Unknown {
-		v.Next = append(v.Next, "agent answer "+id+" happened|leave")
+		v.Next = append(v.Next, wordsOn(id)...)
 	}
 	code := exitFailed
 	switch {
@@ -132,7 +132,7 @@ func (s *session) printCancel(c *cli.Command, v cancelJSON) {
 		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
 	}
 	for _, id := range v.Unknown {
-		a.say(a.Err, "call %s may have happened (agent show %s); when you know: agent answer %s happened|leave", id, v.Run, id)
+		a.say(a.Err, "call %s may have happened (agent show %s); when you know: %s", id, v.Run, strings.Join(wordsOn(id), ", or "))
 	}
 }
 

@@ -233,7 +233,7 @@ func nextFor(v runJSON, newest bool, now time.Time) []string {
 	case v.expired(now):
 		return []string{"agent resume " + v.ID}
 	case v.Request != nil:
-		return []string{"agent answer " + v.Request.ID + choices(v.Request)}
+		return answers(v.Request)
 	case v.Cause == recovery.CauseCorrupt:
 		return []string{"agent doctor"}
 	case v.Owner != nil:
@@ -269,6 +269,9 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 		next := ""
 		if len(r.Next) > 0 {
 			next = r.Next[0]
+		}
+		if r.Request != nil && len(r.Next) > 1 {
+			next = toAnswer(r.Request.ID)
 		}
 		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), promptWords(r.Prompt), next)
 	}

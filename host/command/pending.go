@@ -103,7 +103,7 @@ func requestView(r db.PendingRow) requestJSON {
 	switch {
 	case r.Status != db.RequestOpen:
 	case r.Expires.IsZero() || time.Now().Before(r.Expires):
-		v.Next = []string{"agent answer " + r.ID + choices(&r.Request)}
+		v.Next = answers(&r.Request)
 	default: // its run closes it when it goes on
 		v.Status = db.RequestExpired
 		v.Next = []string{"agent resume " + r.Run}

@@ -174,7 +174,7 @@ func TestUnknownOutcome(t *testing.T) {
 	equal(t, got, `~ 1.0 shell: make: outcome unknown, not executed again (its runner is gone)
 ? 1.0 shell: outcome unknown
 ! shell: make may or may not have happened; nothing executes it again without your word; it may still be running: process 7 make
-  when you know: agent answer c-1 happened|leave (happened: settles it; leave: keeps it unknown)
+  when you know: agent answer c-1 happened  (settles it), or: agent answer c-1 leave  (keeps it unknown)
 ~ 1.0 shell: make: ann says: happened
 `)
 }

@@ -113,7 +113,7 @@ func unknownWords(id, name string, r recovery.Result) string {
 	if id == "" {
 		return text
 	}
-	return text + "\nwhen you know: agent answer " + id + " happened|leave (happened: settles it; leave: keeps it unknown)"
+	return text + "\nwhen you know: " + wordsOn(id)[0] + "  (settles it), or: " + wordsOn(id)[1] + "  (keeps it unknown)"
 }
 
 // duration writes a span of time for people.

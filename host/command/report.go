@@ -139,7 +139,7 @@ func (s *session) printWaiting(out host.Outcome) {
 		a.say(a.Err, "%s", question(r))
 	}
 	a.say(a.Err, "run %s waits for your answer:", out.Run)
-	a.say(a.Err, "    agent answer %s%s", r.ID, choices(r))
+	a.say(a.Err, "    %s", strings.Join(answers(r), "\n    "))
 	switch {
 	case r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)):
 		a.say(a.Err, "it is about call %s, whose outcome is unknown; only the answer run executes it once more", r.About)
@@ -237,7 +237,7 @@ func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 	}
 	switch {
 	case o.Request != nil:
-		v.Next = []string{"agent answer " + o.Request.ID + choices(o.Request)}
+		v.Next = answers(o.Request)
 	case code == exitInterrupted:
 		v.Next = []string{"agent resume " + o.Run}
 	default:

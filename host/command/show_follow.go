@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"agent/host/stream"
@@ -172,7 +173,7 @@ func (f *follower) facts(ctx context.Context) error {
 		f.show(e)
 		if b, ok := e.Body.(recovery.RequestOpened); ok {
 			r := b.Request
-			f.r.take(stream.Event{Run: f.run, Note: "answer it with: agent answer " + r.ID + choices(&r)})
+			f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(answers(&r), ", or ")})
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func (t *terminal) close() {
 func (t *terminal) ask(ctx context.Context, r recovery.Request) (json.RawMessage, error) {
 	t.discard()
 	t.say("%s\n", question(&r))
-	t.say("  (Ctrl-D leaves it open; then: agent answer %s%s)\n", r.ID, choices(&r))
+	t.say("  (Ctrl-D leaves it open; then: %s)\n", toAnswer(r.ID))
 	for {
 		t.say("%s: ", prompt(&r))
 		line, err := t.readLine(ctx)
@@ -183,16 +183,25 @@ func prompt(r *recovery.Request) string {
 	return "answer (one of these)"
 }
 
-// choices are the answers as a command line takes them.
-func choices(r *recovery.Request) string {
+// answers are the commands that answer a question, one for each choice: what is printed may be pasted as it is, so no command
+// leaves a choice to whoever pastes it.
+func answers(r *recovery.Request) []string {
 	if len(r.Choices) == 0 {
-		return ` "TEXT"`
+		return []string{toAnswer(r.ID) + ` "TEXT"`}
 	}
-	words := make([]string, len(r.Choices))
-	for i, c := range r.Choices {
-		words[i] = shellWord(stream.Sanitize(c))
+	var out []string
+	for _, c := range r.Choices {
+		out = append(out, toAnswer(r.ID)+" "+shellWord(stream.Sanitize(c)))
 	}
-	return " " + strings.Join(words, "|")
+	return out
+}
+
+// toAnswer is the command that asks for the answer at the terminal, and says what there is to choose from.
+func toAnswer(id string) string { return "agent answer " + id }
+
+// wordsOn are the commands that say what became of a call whose outcome is unknown.
+func wordsOn(call string) []string {
+	return []string{toAnswer(call) + " " + string(recovery.WordHappened), toAnswer(call) + " " + string(recovery.WordLeave)}
 }
 
 // shellWord quotes what a shell would not take as one word.

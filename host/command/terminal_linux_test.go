@@ -252,8 +252,7 @@ func TestListAtNarrowTerminal(t *testing.T) {
 			t.Errorf("a line of %d letters:\n%s", n, s.screen())
 		}
 	}
-	s.until(" yes|no\n")
-	if !strings.Contains(s.screen(), "\n    agent answer p-") {
+	if s.until("agent answer p-"); !strings.Contains(s.screen(), "\n    agent answer p-") {
 		t.Errorf("the command has no line of its own:\n%s", s.screen())
 	}
 }

@@ -61,7 +61,7 @@ func TestAskUntilItIsAnAnswer(t *testing.T) {
     rm -rf /\x1b[2K
     yes  runs it once
     no   does not
-  (Ctrl-D leaves it open; then: agent answer p-1 yes|no)
+  (Ctrl-D leaves it open; then: agent answer p-1)
 answer (yes/no):   "perhaps" is no answer to this: say yes or no
 answer (yes/no):   "" is no answer to this: say yes or no
 answer (yes/no): `)
@@ -124,17 +124,19 @@ func TestQuestionText(t *testing.T) {
 	tests := []struct {
 		q       recovery.Question
 		text    string
-		choices string
+		answers []string
 	}{
-		{yesNo(), "? Go on?", " yes|no"},
-		{anyText(), "? Name?", ` "TEXT"`},
-		{oneOf(recovery.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", ` red|'dark blue'|'it'\''s'`},
-		{oneOf(recovery.RequestAskUser, "a\nb"), "? Which?\n    a b", " 'a\nb'"},
+		{yesNo(), "? Go on?", []string{"agent answer p-1 yes", "agent answer p-1 no"}},
+		{anyText(), "? Name?", []string{`agent answer p-1 "TEXT"`}},
+		{oneOf(recovery.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
+			"agent answer p-1 red", "agent answer p-1 'dark blue'", `agent answer p-1 'it'\''s'`,
+		}},
+		{oneOf(recovery.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
 	}
 	for _, tt := range tests {
 		r := ask(tt.q)
 		equal(t, question(&r), tt.text)
-		equal(t, choices(&r), tt.choices)
+		equal(t, strings.Join(answers(&r), "; "), strings.Join(tt.answers, "; "))
 	}
 	long := ask(oneOf(recovery.RequestAskUser, strings.Repeat("x", 40), strings.Repeat("y", 40)))
 	equal(t, prompt(&long), "answer (one of these)")
