@@ -126,7 +126,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 		"  window    200,000 tokens, answers of 32,000 at most, effort high, no summaries when it is full (--no-compact)\n",
 		"  price     $3.00 in, $0.30 cached, $15.00 out, for a million tokens\n",
 		"  system    agent-1, 8 B: agent show " + out.Run + " --json\n",
-		"  quoted    /w/AGENTS.md, 2.0 KiB, SHA-256 0123456789ab…\n",
+		"  shown     /w/AGENTS.md, 2.0 KiB, SHA-256 0123456789ab…\n",
 		"  mode      ask, 10 turns at most, 500,000 tokens at most, $2.00 at most\n",
 		"  used      " + used, "turn 1, " + strings.TrimSuffix(used, "\n") + ", ",
 	} {

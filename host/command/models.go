@@ -81,8 +81,8 @@ type providerJSON struct {
 	BaseURL string   `json:"base_url"`
 	From    string   `json:"base_url_from,omitempty"` // what said so, where it is not the provider's own
 	KeyEnv  string   `json:"key_variable,omitempty"`
-	KeyCmd  []string `json:"key_command,omitempty"`
-	HasKey  bool     `json:"has_key"` // the variable is set; a command is not run; true where none is needed
+	KeyCmd  []string `json:"key_command,omitempty"` // its first word: an argument may be a secret
+	HasKey  bool     `json:"has_key"`               // the variable is set; a command is not run; true where none is needed
 	Start   string   `json:"start,omitempty"`
 }
 
@@ -116,7 +116,7 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 	v := modelsJSON{Version: 1, Files: append([]string{}, conf.Files...), Use: a.wouldUse(ctx, conf)}
 	for _, p := range conf.models.Providers() {
 		v.Providers = append(v.Providers, providerJSON{
-			Name: p.Name, Kind: p.Protocol, BaseURL: p.BaseURL, From: p.From, KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd,
+			Name: p.Name, Kind: p.Protocol, BaseURL: p.BaseURL, From: p.From, KeyEnv: p.KeyEnv, KeyCmd: firstWord(p.KeyCmd),
 			HasKey: conf.models.HasKey(p), Start: p.Start,
 		})
 	}
@@ -194,6 +194,8 @@ func (a *app) printModels(conf *settings, v modelsJSON) {
 	switch {
 	case v.Use.Error != "":
 		a.say(a.Out, "which it cannot: %s", v.Use.Error)
+	case v.Use.Model == runbook.Name && strings.HasSuffix(v.Use.Why, catalog.NameIt):
+		a.say(a.Out, "which carries out Markdown and understands no prose")
 	case v.Use.Model == runbook.Name:
 		a.say(a.Out, "which carries out Markdown and understands no prose; to connect another, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama")
 	}
@@ -214,7 +216,7 @@ func configWords(conf *settings, a *app) string {
 func keyWords(p providerJSON) string {
 	switch {
 	case len(p.KeyCmd) > 0:
-		return "from " + strings.Join(p.KeyCmd, " ")
+		return "from " + p.KeyCmd[0]
 	case p.KeyEnv == "":
 		return "none needed"
 	case p.HasKey:
@@ -222,6 +224,9 @@ func keyWords(p providerJSON) string {
 	}
 	return p.KeyEnv + " is not set"
 }
+
+// firstWord is the command without its arguments.
+func firstWord(command []string) []string { return command[:min(1, len(command))] }
 
 // tokenWords writes a number of tokens as people do.
 func tokenWords(n int64) string {

@@ -52,6 +52,11 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 			return &usageError{fmt.Errorf("--base-url: %v", err)}
 		}
 	}
+	if f.Model != "" {
+		if _, _, err := conf.models.Parse(f.Model); err != nil {
+			return &usageError{fmt.Errorf("check the model that the argument names: %v", err)}
+		}
+	}
 	ch, err := a.choose(ctx, conf, f, last{})
 	if err != nil {
 		return err

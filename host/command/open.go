@@ -9,11 +9,14 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agent/db"
 	"agent/host"
 	"agent/host/model"
+	"agent/host/model/catalog"
+	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -164,7 +167,13 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Tools, err = tools.NewRegistry(list...)
-	h.Models = func(c recovery.RunCreated) (model.Model, error) { return a.newModel(c, h.Tools) }
+	h.Models = func(c recovery.RunCreated) (model.Model, error) {
+		m, err := a.newModel(c, h.Tools)
+		if b, ok := m.(*runbook.Model); ok && strings.HasSuffix(c.ModelWhy, catalog.NameIt) {
+			b.Prose = c.ModelWhy
+		}
+		return m, err
+	}
 	return h, err
 }
 

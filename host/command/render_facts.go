@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -231,6 +232,22 @@ func (t *teller) created(b recovery.RunCreated) {
 	}
 	t.line(bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, modelWords(b), b.Mode, limitWords(b.Limits), b.Folder))
 	t.line(dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
+	if files := shownFiles(b); files != "" {
+		t.line(dim, " ", "shown to the model: "+files)
+	}
+}
+
+// shownFiles names the files of standing instructions that the model is shown, as they lie from the run's folder; "" for none.
+func shownFiles(b recovery.RunCreated) string {
+	var names []string
+	for _, f := range b.Setup.Instructions {
+		name, err := filepath.Rel(b.Folder, f.Path)
+		if err != nil {
+			name = f.Path
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", name, bytesText(f.Bytes)))
+	}
+	return strings.Join(names, ", ")
 }
 
 // answered learns the turn's calls, and tells what the model said where the person does not get it in another way: the

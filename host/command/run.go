@@ -103,7 +103,7 @@ func checkLimits(c *cli.Command) error {
 		known = known || k == m
 	}
 	if !known {
-		return &usageError{fmt.Errorf("--mode %s: there are plan, ask, auto and yolo", m)}
+		return &usageError{fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m)}
 	}
 	if turns < 0 {
 		return &usageError{fmt.Errorf("--max-turns %d: a count from 0", turns)}

@@ -31,8 +31,8 @@ func modelFlags() []cli.Flag {
 		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else the configuration's, else what there is)"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},
 		&cli.StringFlag{Name: "effort", Usage: "`EFFORT`, how long the model may think: none, low, medium or high (default: the model's own)"},
-		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine"},
-		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on"},
+		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine; 0 for no limit"},
+		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on; 0 for no limit"},
 		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: the configuration's, else 2m, and 10m on this machine)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summing up what is older"},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
@@ -65,7 +65,7 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 		}
 	}
 	if c.IsSet("effort") && !slices.Contains(recovery.Efforts(), f.Effort) {
-		return f, &usageError{fmt.Errorf("--effort %s: there are none, low, medium and high", f.Effort)}
+		return f, &usageError{fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort)}
 	}
 	if c.IsSet("idle") && f.Idle <= 0 {
 		return f, &usageError{fmt.Errorf("--idle %s: a time above 0", f.Idle)}

@@ -31,7 +31,7 @@ func (s *session) setup(t *teller, b recovery.RunCreated) {
 		t.pair("system", fmt.Sprintf("%s, %s: agent show %s --json", m.SystemName, bytesText(int64(len(m.System))), b.Run))
 	}
 	for _, f := range m.Instructions {
-		t.pair("quoted", fmt.Sprintf("%s, %s, SHA-256 %s…", s.app.tilde(f.Path), bytesText(f.Bytes), short(f.Digest)))
+		t.pair("shown", fmt.Sprintf("%s, %s, SHA-256 %s…", s.app.tilde(f.Path), bytesText(f.Bytes), short(f.Digest)))
 	}
 }
 
@@ -99,7 +99,7 @@ type setupJSON struct {
 	Provider     string                 `json:"provider"` // wire protocol: anthropic, responses or chat
 	BaseURL      string                 `json:"base_url,omitempty"`
 	SystemName   string                 `json:"system_name,omitempty"` // of our own part of the system prompt; the fact run.created has all of it
-	Instructions []recovery.Instruction `json:"instructions"`          // files that the system prompt quotes
+	Instructions []recovery.Instruction `json:"instructions"`          // files that are shown to the model, quoted in the system prompt
 	Window       int64                  `json:"window,omitempty"`      // tokens; not known when missing
 	MaxOutput    int64                  `json:"max_output,omitempty"`  // tokens of one answer; left to the provider when missing
 	Effort       recovery.Effort        `json:"effort,omitempty"`

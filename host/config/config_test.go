@@ -138,11 +138,11 @@ USER:1:9: unexpected character U+000A at start of value
      1 | model = 
        |         ^`},
 		{"mode", "model = \"openai/x\"\nmode = \"never\"\n", "", `
-USER:2:1: there is no mode "never"; there are plan, ask, auto, yolo
+USER:2:1: there is no mode "never"; choose plan, ask, auto or yolo
      2 | mode = "never"
        | ^`},
 		{"effort", "effort = \"huge\"\n", "", `
-USER:1:1: there is no effort "huge"; there are none, low, medium, high
+USER:1:1: there is no effort "huge"; choose none, low, medium or high
      1 | effort = "huge"
        | ^`},
 		{"time", "timeout = \"90\"\n", "", `
@@ -166,7 +166,7 @@ USER:1:12: provider work is not known by name: it needs kind and base_url
      1 | [providers.work]
        |            ^`},
 		{"kind", "[providers]\nopenai = {kind = \"soap\"}\n", "", `
-USER:2:11: there is no kind "soap"; there are anthropic, responses, chat
+USER:2:11: there is no kind "soap"; choose anthropic, responses or chat
      2 | openai = {kind = "soap"}
        |           ^`},
 		{"two keys", "[providers.openai]\napi_key_env = \"A\"\napi_key_cmd = [\"a\"]\n", "", `

@@ -185,7 +185,7 @@ func (c *checker) provider(name string, k providerKeys, known Known) Provider {
 		c.wrong(path, "provider %s is not known by name: it needs kind and base_url", name)
 	}
 	if kinds := []string{KindAnthropic, KindResponses, KindChat}; k.Kind != nil && !slices.Contains(kinds, p.Kind) {
-		c.wrong(at("kind"), "there is no kind %q; there are %s", p.Kind, strings.Join(kinds, ", "))
+		c.wrong(at("kind"), "there is no kind %q; choose %s", p.Kind, orList(kinds))
 	}
 	if k.BaseURL != nil {
 		if err := CheckURL(p.BaseURL); err != nil {

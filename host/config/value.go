@@ -96,7 +96,13 @@ func oneOf[T ~string](c *checker, key string, s *string, words []T) string {
 		for _, w := range words {
 			all = append(all, string(w))
 		}
-		c.wrong([]string{key}, "there is no %s %q; there are %s", key, *s, strings.Join(all, ", "))
+		c.wrong([]string{key}, "there is no %s %q; choose %s", key, *s, orList(all))
 	}
 	return *s
+}
+
+// orList writes two words or more of which one is to be chosen.
+func orList(words []string) string {
+	end := len(words) - 1
+	return strings.Join(words[:end], ", ") + " or " + words[end]
 }

@@ -77,7 +77,11 @@ func TestChoose(t *testing.T) {
 		{"second key", catalog.Wish{}, nil, []string{"OPENAI_API_KEY=k"}, catalog.Choice{"openai/gpt-6.1-sol", "OPENAI_API_KEY is set"}},
 		{
 			"a key for something else in OpenAI's stead", catalog.Wish{}, nil, []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://10.0.0.2/v1"},
-			catalog.Choice{"runbook", "no other model is configured"},
+			catalog.Choice{"runbook", "OPENAI_BASE_URL is set, so name its model: --model openai/NAME"},
+		},
+		{
+			"configured in OpenAI's stead", catalog.Wish{}, map[string]catalog.Provider{"openai": {BaseURL: "http://10.0.0.2/v1"}}, []string{"OPENAI_API_KEY=k"},
+			catalog.Choice{"runbook", "config.toml sets another base_url for openai, so name its model: --model openai/NAME"},
 		},
 		{
 			"key by a command", catalog.Wish{}, map[string]catalog.Provider{"openai": {KeyCmd: []string{"pass"}}}, nil,

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,9 +47,14 @@ func (c *Catalog) Choose(w Wish) (Choice, error) {
 		}
 		return Choice{model, said.Why}, nil
 	}
+	unnamed := ""
 	for _, p := range c.providers {
-		// Where something else answers in OpenAI's stead, nobody knows which models it has.
-		if p.Default == "" || p.Name == "openai" && p.From != "" || !c.HasKey(p) {
+		if p.Default == "" || !c.HasKey(p) {
+			continue
+		}
+		if p.Name == "openai" && p.From != "" {
+			// Where something else answers in OpenAI's stead, nobody knows which models it has.
+			unnamed = p.setBy() + ", so " + NameIt
 			continue
 		}
 		why := p.KeyEnv + " is set"
@@ -57,20 +63,32 @@ func (c *Catalog) Choose(w Wish) (Choice, error) {
 		}
 		return Choice{p.Name + "/" + p.Default, why}, nil
 	}
-	return c.chooseLocal(w), nil
+	return c.chooseLocal(w, unnamed), nil
 }
 
-// chooseLocal takes what runs on this machine.
-func (c *Catalog) chooseLocal(w Wish) Choice {
-	none := Choice{runbook.Name, "no other model is configured"}
+// NameIt ends the Why of a choice that fell to runbook, or to what runs here, since nobody named a model of what answers in
+// OpenAI's stead.
+const NameIt = "name its model: --model openai/NAME"
+
+// setBy says what set another address than the provider's own.
+func (p Provider) setBy() string {
+	if p.From == p.URLEnv {
+		return p.From + " is set"
+	}
+	return "config.toml sets another base_url for " + p.Name
+}
+
+// chooseLocal takes what runs on this machine. unnamed says why a provider with a key was passed over; "" when none was.
+func (c *Catalog) chooseLocal(w Wish, unnamed string) Choice {
+	none := Choice{runbook.Name, cmp.Or(unnamed, "no other model is configured")}
 	if w.Local == nil {
 		return none
 	}
 	models := w.Local()
 	if name := UsableLocal(models); name != "" {
-		return Choice{"ollama/" + name, "no key is set, and the Ollama here has it"}
+		return Choice{"ollama/" + name, cmp.Or(unnamed, "no key is set, and the Ollama here has it")}
 	}
-	if len(models) > 0 {
+	if len(models) > 0 && unnamed == "" {
 		none.Why = "no key is set, and the Ollama here has no model that can use tools"
 	}
 	return none

@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,7 +27,7 @@ func refusal(mistakes error) error {
 }
 
 // nothingRunnable refuses a prompt without a step.
-func nothingRunnable(others []string) error {
+func (m *Model) nothingRunnable(others []string) error {
 	var b strings.Builder
 	b.WriteString("the prompt holds nothing that the model runbook can carry out: it carries out Markdown runbooks, step by " +
 		"step, and understands no prose\n")
@@ -42,8 +43,9 @@ func nothingRunnable(others []string) error {
   make test
   ` + "```" + `
 
-hint: agent run -f runbook.md carries out a file, and agent tools lists the tools; for prose, set ANTHROPIC_API_KEY or OPENAI_API_KEY,
-start Ollama, or name a model with --model (agent models lists what there is)`)
+hint: agent run -f runbook.md carries out a file, and agent tools lists the tools; for prose, `)
+	b.WriteString(cmp.Or(m.Prose, "set ANTHROPIC_API_KEY or OPENAI_API_KEY,\nstart Ollama, or name a model with --model"))
+	b.WriteString(" (agent models lists what there is)")
 	return errors.New(b.String())
 }
 
