@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"slices"
 
 	"agent/recovery"
 )
@@ -176,13 +175,12 @@ func callsOf(blocks []recovery.Block) []string {
 	return ids
 }
 
-// looped says that a conversation ends in calls of an answer that began without thinking.
+// looped says that a conversation ends in calls of an answer that began without thinking. A word of the user's behind the
+// results of its calls, as in a thread whose last run was cancelled, does not end the answer
+// (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Toggling thinking modes in conversations").
 func looped(sides []side) bool {
-	said := func(s side) bool {
-		return !s.assistant && slices.ContainsFunc(s.blocks, func(b recovery.Block) bool { return b.Kind != recovery.BlockResult })
-	}
 	for i := len(sides) - 1; i >= 0; i-- {
-		if said(sides[i]) {
+		if s := sides[i]; !s.assistant && s.blocks[0].Kind != recovery.BlockResult { // results come first
 			return i+1 < len(sides) && sides[i+1].blocks[0].Kind != recovery.BlockReasoning
 		}
 	}

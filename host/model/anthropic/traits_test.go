@@ -68,8 +68,11 @@ func TestBudgetNeedsThinkingBeforeItsCalls(t *testing.T) {
 		}}
 	}
 	for want, req := range map[bool]model.Request{true: turn(thinking("Hm", "s", "")), false: turn()} {
-		if got := bytes.Contains(mustEncode(t, "claude-haiku-4-5", req).body, []byte("budget_tokens")); got != want {
-			t.Errorf("thinking %t, want %t", got, want)
+		for range 2 {
+			if got := bytes.Contains(mustEncode(t, "claude-haiku-4-5", req).body, []byte("budget_tokens")); got != want {
+				t.Errorf("thinking %t, want %t", got, want)
+			}
+			req.Messages = append(req.Messages, user("and more")) // behind results, it does not end the answer
 		}
 	}
 }

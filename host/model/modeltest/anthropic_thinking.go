@@ -65,21 +65,13 @@ func (p *anthropicParser) toolUse(i, k int, b anthropicBlock) *refusal {
 	return nil
 }
 
-// thoughts are the rules for the last answer: with thinking on, one whose calls are answered now begins with its thinking,
+// thoughts are the rules for the last answer: with thinking on, one whose calls are answered now began with its thinking,
 // and nothing is put into the model's mouth.
 func (p *anthropicParser) thoughts(r *anthropicRequest) *refusal {
 	n := len(r.Messages) - 1
-	if n >= 1 && r.Messages[n].Role == "user" && r.Thinking.Type == "enabled" {
-		_, blocks, err := blocksOf(r.Messages[n-1].Content)
-		if err != nil {
-			return invalid("messages.%d.content: %v", n-1, err)
-		}
-		uses := false
-		for _, b := range blocks {
-			uses = uses || b.Type == "tool_use"
-		}
-		if first := blocks[0].Type; uses && first != "thinking" && first != "redacted_thinking" {
-			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", n-1, first)
+	if r.Messages[n].Role == "user" && r.Thinking.Type == "enabled" {
+		if bad := thoughtFirst(r); bad != nil {
+			return bad
 		}
 	}
 	if r.Messages[n].Role != "assistant" {
@@ -91,6 +83,35 @@ func (p *anthropicParser) thoughts(r *anthropicRequest) *refusal {
 	}
 	if p.ask.thinking && len(e.think) == 0 {
 		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+	return nil
+}
+
+// thoughtFirst looks at the message in which the answer began that the last results are for.
+func thoughtFirst(r *anthropicRequest) *refusal {
+	for i := len(r.Messages) - 1; i > 0; i-- {
+		_, blocks, err := blocksOf(r.Messages[i].Content)
+		if err != nil {
+			return invalid("messages.%d.content: %v", i, err)
+		}
+		if r.Messages[i].Role == "assistant" || blocks[0].Type == "tool_result" {
+			continue
+		}
+		return begunWithThought(r, i+1)
+	}
+	return begunWithThought(r, 1)
+}
+
+func begunWithThought(r *anthropicRequest, i int) *refusal {
+	if i >= len(r.Messages)-1 {
+		return nil
+	}
+	_, blocks, err := blocksOf(r.Messages[i].Content)
+	if err != nil {
+		return invalid("messages.%d.content: %v", i, err)
+	}
+	if first := blocks[0].Type; first != "thinking" && first != "redacted_thinking" {
+		return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", i, first)
 	}
 	return nil
 }
