@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -68,19 +69,54 @@ func refusal(err error, run string, code int) refusedJSON {
 // mend is a command that mends an error, with what it does.
 type mend struct{ does, command string }
 
+// busyError is a thread whose latest run has not ended, with what can be done about that run as it is now.
+type busyError struct {
+	*db.ThreadBusyError
+	mends []mend
+}
+
+// Unwrap is the thread.
+func (e *busyError) Unwrap() error { return e.ThreadBusyError }
+
+// busy completes the refusal of a prompt for a thread that is taken: what is to be done depends on who drives its run.
+func (s *session) busy(ctx context.Context, err error) error {
+	var busy *db.ThreadBusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	v, viewErr := s.runNow(ctx, busy.Run)
+	if viewErr != nil {
+		return errors.Join(err, viewErr)
+	}
+	out := &busyError{ThreadBusyError: busy}
+	if v.Request != nil && !v.expired(time.Now()) {
+		for _, command := range answers(v.Request) {
+			out.mends = append(out.mends, mend{"answer it", command})
+		}
+	}
+	if v.Owner != nil {
+		out.mends = append(out.mends, driven(v.ID)...)
+	} else {
+		out.mends = append(out.mends, mend{"go on with it", "agent resume " + v.ID})
+	}
+	out.mends = append(out.mends, mend{"end it", "agent cancel " + v.ID})
+	return out
+}
+
+// driven is what can be done about a run that a process drives.
+func driven(run string) []mend {
+	return []mend{{"watch it", "agent show --follow " + run}, {"take it over", "agent resume --takeover " + run}}
+}
+
 func mends(err error) []mend {
 	var held *host.HeldError
-	var busy *db.ThreadBusyError
+	var busy *busyError
 	var finished *host.FinishedError
 	switch {
 	case errors.As(err, &held):
-		return []mend{{"watch it", "agent show --follow " + held.Run}, {"take it over", "agent resume --takeover " + held.Run}}
+		return driven(held.Run)
 	case errors.As(err, &busy):
-		out := []mend{{"go on with it", "agent resume " + busy.Run}, {"end it", "agent cancel " + busy.Run}}
-		if busy.Pending != "" {
-			out = slices.Insert(out, 0, mend{"answer it", "agent answer " + busy.Pending})
-		}
-		return out
+		return busy.mends
 	case errors.As(err, &finished):
 		return []mend{{"see it", "agent show " + finished.State.Created.Run}}
 	}

@@ -79,7 +79,7 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	out, err := s.Start(ctx, req)
-	return s.report(c, out, err)
+	return s.report(c, out, s.busy(ctx, err))
 }
 
 func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
