@@ -295,3 +295,23 @@ func TestModelAfterARunThatWasCancelled(t *testing.T) {
 		}
 	})
 }
+
+// A model that wants its own thinking before calls takes over a thread in which another model's calls were answered last.
+func TestModelWithABudgetTakesOverACancelledRun(t *testing.T) {
+	t.Parallel()
+	all := speakers()
+	thinker, other := all[0], all[2]
+	thinker.model = "anthropic/claude-sonnet-4-5"
+	first := newTalk(t, other, modeltest.Script{Turns: []modeltest.Turn{{Calls: []modeltest.Call{effect("one")}}, {Text: "Never.", Faults: hold(-1)}}})
+	run := first.runs("go")
+	first.held(0)
+	run.kill()
+	first.start("cancel", "last").end(0)
+	second := newTalk(t, thinker, modeltest.Script{Turns: []modeltest.Turn{{Thinking: "Hm.", Calls: []modeltest.Call{effect("two")}}, {Text: "Done."}}})
+	second.home, second.dir = first.home, first.dir
+	second.runs("take over", "-c", "--effort", "high").end(0).says("Done.")
+	second.clean()
+	if got := first.read("effects"); got != "one\ntwo\n" {
+		t.Errorf("effects: %q", got)
+	}
+}
