@@ -45,7 +45,7 @@ func (h *Host) lock(run string) (*ofd.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of run %s: %v", run, err)
 	}
-	ok, err := f.TryLock()
+	ok, err := tryLock(f, path)
 	if err == nil && ok {
 		ok, err = f.Same()
 	}
@@ -64,6 +64,32 @@ func (h *Host) lock(run string) (*ofd.File, error) {
 	return f, nil
 }
 
+// lastBreath is how long a process that was killed may take to let go of its lock.
+const lastBreath = 500 * time.Millisecond
+
+// tryLock takes the lock if it is free. The lock of a process that is ending, or of a child of it that was on its way to
+// another program, is free in a moment: it is waited for.
+func tryLock(f *ofd.File, path string) (bool, error) {
+	late := time.NewTimer(lastBreath)
+	defer late.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		ok, err := f.TryLock()
+		if ok || err != nil {
+			return ok, err
+		}
+		if holder, err := readHolder(path); err != nil || !holder.ending() {
+			return false, nil // it lives, or has not written its name yet
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return false, nil
+		}
+	}
+}
+
 func orHeld(err error, run string, holder Identity) error {
 	if err != nil {
 		return fmt.Errorf("take lock of run %s: %v", run, err)
@@ -78,6 +104,9 @@ type Tighten struct {
 	Timeout  time.Duration
 	Tokens   int64
 	Cost     int64 // millionths of a US dollar
+	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a server that moved, or a
+	// wrong address, would leave a run that nothing brings forward.
+	BaseURL string
 }
 
 // claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
@@ -165,11 +194,22 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	body := d.h.claimFact(s, unknown)
 	body.Mode, body.Limits = tightened(s, t)
 	notes := d.h.changes(s)
+	if from := s.Created.Setup.BaseURL; t.BaseURL != "" && t.BaseURL != from {
+		body.BaseURL = t.BaseURL
+		notes = append(notes, "the model is asked at "+t.BaseURL+" from here on"+before(from))
+	}
 	d.record(body)
 	for _, n := range notes {
 		d.record(recovery.RunNoted{Text: n})
 	}
 	return d.flush(ctx)
+}
+
+func before(address string) string {
+	if address == "" {
+		return ""
+	}
+	return ", before at " + address
 }
 
 func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {

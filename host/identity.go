@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +30,36 @@ func Self() Identity {
 // Alive says whether the named process still runs on this machine.
 func (i Identity) Alive() bool {
 	return i.PID > 0 && i.Boot == bootID() && i.Start != "" && i.Start == startTime(i.PID)
+}
+
+// ending says whether the named process of this boot has ended or was killed and is about to (proc_pid_status(5)); false
+// where the system does not tell.
+func (i Identity) ending() bool {
+	if i.PID <= 0 || i.Boot != bootID() || i.Start == "" {
+		return false
+	}
+	if !i.Alive() {
+		return true
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.PID))
+	if err != nil {
+		return true // it ended just now
+	}
+	for line := range strings.Lines(string(b)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = strings.TrimSpace(value)
+		switch name {
+		case "State":
+			if strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X") {
+				return true
+			}
+		case "SigPnd", "ShdPnd":
+			if mask, err := strconv.ParseUint(value, 16, 64); err == nil && mask&(1<<8) != 0 { // SIGKILL is signal 9
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (i Identity) String() string {

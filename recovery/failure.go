@@ -62,7 +62,7 @@ func (s *State) inVain() {
 	if u := s.Charge(""); s.asking && u != nil {
 		s.Estimated.Add(*u)
 	}
-	s.asking = s.Requested > len(s.Turns)
+	s.asking = s.Requested > len(s.Turns) && s.Open == nil // while a person is asked, the model is not
 	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
 }
 
@@ -70,6 +70,9 @@ func (s *State) inVain() {
 func (s *State) askModel() Action {
 	if f := s.failed; f != nil && !f.Again && f.Fault != FaultContext {
 		return Record{[]Body{s.givenUp(f)}}
+	}
+	if q, spent := s.spentLimit(); spent {
+		return open(q, nil)
 	}
 	if s.full() {
 		return s.makeRoom()
@@ -94,7 +97,9 @@ func (s *State) makeRoom() Action {
 }
 
 func (s *State) fullWords() string {
-	if w := s.Created.Setup.Window; w > 0 {
+	if w := s.Created.Setup.Window; w > 0 && s.overflow {
+		return fmt.Sprintf("%s refused the conversation, about %d tokens, as too long, although its window is known as %d (say what it is in config.toml)", s.Created.Model, s.contextTokens(), w)
+	} else if w > 0 {
 		return fmt.Sprintf("the conversation, about %d tokens, fills the window of %s (%d)", s.contextTokens(), s.Created.Model, w)
 	}
 	return fmt.Sprintf("the conversation, about %d tokens, is longer than the window of %s", s.contextTokens(), s.Created.Model)

@@ -26,7 +26,7 @@ func (s *State) opened(b RequestOpened) error {
 			return fmt.Errorf("call %s is %s", c.Place, c.Phase)
 		}
 	}
-	s.Open = &r
+	s.Open, s.asking = &r, false
 	return nil
 }
 
@@ -94,6 +94,7 @@ func (s *State) replied(b RequestAnswered) error {
 		return fmt.Errorf("request %s is not open", b.ID)
 	}
 	s.Open, s.progress, s.Fruitless = nil, true, 0
+	s.asking = s.Requested > len(s.Turns)
 	text := Text(b.Answer)
 	if what, limit := r.limits(); limit {
 		if text == "yes" {

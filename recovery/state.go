@@ -201,6 +201,9 @@ func (s *State) claimed(b RunClaimed) error {
 	if err := s.tighten(b); err != nil {
 		return err
 	}
+	if b.BaseURL != "" {
+		s.Created.Setup.BaseURL = b.BaseURL
+	}
 	// A run that waits for a person loses nothing when its owner goes: to look after it again is not fruitless.
 	waits := s.Status == StatusWaiting
 	switch {

@@ -153,7 +153,9 @@ func (a *app) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup,
 		return recovery.Setup{}, err
 	}
 	out := conf.models.Setup(p, model)
-	out.BaseURL = baseURL
+	if out.BaseURL = baseURL; out.BaseURL == "" && p.URLEnv != "" && p.From == p.URLEnv {
+		out.BaseURL = p.BaseURL // a resume that finds another environment goes on where the run began
+	}
 	return out, nil
 }
 

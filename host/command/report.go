@@ -150,7 +150,8 @@ func (s *session) printWaiting(out host.Outcome) {
 
 func (s *session) printInterrupted(out host.Outcome) {
 	a, onward := s.app, "go on with it: "
-	if model, b := s.lastFault(out); b != nil {
+	model, b := s.lastFault(out)
+	if b != nil {
 		a.say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, faultText(model, *b))
 		if b.Remedy != "" {
 			a.say(a.Err, "mend it first:  %s", b.Remedy)
@@ -167,7 +168,22 @@ func (s *session) printInterrupted(out host.Outcome) {
 		a.say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, callName(row.Tool, row.Proposal.Args))
 	}
 	a.say(a.Err, "%s agent resume %s", onward, out.Run)
+	if b != nil {
+		a.sayElsewhere(out, b.Fault)
+	}
 	a.say(a.Err, "end it:         agent cancel %s", out.Run)
+}
+
+// sayElsewhere prints what a resume alone cannot change: it keeps its model, and asks where it asked before.
+func (a *app) sayElsewhere(out host.Outcome, f recovery.Fault) {
+	switch f {
+	case recovery.FaultRequest, recovery.FaultGarbage, recovery.FaultNetwork, recovery.FaultNoModel:
+		a.say(a.Err, "with another address:  agent resume --base-url URL %s", out.Run)
+	}
+	switch f {
+	case recovery.FaultRequest, recovery.FaultNoModel, recovery.FaultCredit:
+		a.say(a.Err, "with another model:    agent cancel %s && agent run --thread %s --model MODEL continue", out.Run, out.Thread)
+	}
 }
 
 // lastFault is why the model brought no answer, with the model, where that is what interrupted the run; else nil.

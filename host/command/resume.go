@@ -10,6 +10,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/config"
 	"agent/recovery"
 )
 
@@ -41,6 +42,7 @@ func (a *app) resumeCommand() *cli.Command {
 			&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
 			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
 			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
+			&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
 			a.thinkingFlag(),
 			jsonFlag(),
 		},
@@ -52,6 +54,14 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	t := tighten(c)
 	if err := checkLimits(c); err != nil {
 		return err
+	}
+	if t.BaseURL != "" {
+		if err := config.CheckURL(t.BaseURL); err != nil {
+			return &usageError{fmt.Errorf("--base-url: %v", err)}
+		}
+		if c.Bool("all") {
+			return &usageError{errors.New("--base-url says where one run's model is asked: name the run instead of --all")}
+		}
 	}
 	if c.Bool("all") == c.Args().Present() || c.Args().Len() > 1 {
 		return &usageError{errors.New("name one run (agent resume last), or give --all")}
@@ -192,7 +202,9 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
 
 // tighten is what the flags ask for.
 func tighten(c *cli.Command) host.Tighten {
-	return host.Tighten{Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout")}
+	return host.Tighten{
+		Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout"), BaseURL: c.String("base-url"),
+	}
 }
 
 func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error {

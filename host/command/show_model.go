@@ -150,5 +150,8 @@ func (v *showRunJSON) about(b recovery.Body) {
 		if b.Limits != nil {
 			v.Limits = limitsView(*b.Limits)
 		}
+		if b.BaseURL != "" && v.Setup != nil {
+			v.Setup.BaseURL = b.BaseURL
+		}
 	}
 }

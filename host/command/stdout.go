@@ -21,14 +21,18 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// missed says that what a command printed is not whole, and returns the exit code: a run that was driven keeps its own.
+// missed says that what a command printed is not whole, and returns the exit code: what is done and was not delivered has
+// failed for whoever called. A run that ended otherwise keeps its own.
 func (a *app) missed(code int) int {
 	w, ok := a.Out.(*watched)
 	if !ok || w.err == nil {
 		return code
 	}
 	fmt.Fprintf(a.Err, "agent: write to stdout: %v\n", w.err)
-	if code == exitDone && !a.drove {
+	if a.drove {
+		fmt.Fprintln(a.Err, "the run's answer is kept: agent show last")
+	}
+	if code == exitDone {
 		return exitFailed
 	}
 	return code
