@@ -168,19 +168,23 @@ func doing(what string) string {
 	return what
 }
 
-// UnknownIDError says that nothing has this id. Near lists what the person may have meant.
+// UnknownIDError says that nothing of the kind has this id. Near lists what the person may have meant.
 type UnknownIDError struct {
 	Kind byte // 'r', 'p', 'c', 't', or 0 for any
+	Is   byte // the kind of what has the id; 0 when nothing has
 	Text string
 	Near []string
 }
 
 func (e *UnknownIDError) Error() string {
-	s := fmt.Sprintf("no %s is called %q", noun(e.Kind), e.Text)
-	if len(e.Near) > 0 {
-		s += "; there is:\n  " + strings.Join(e.Near, "\n  ")
+	s := fmt.Sprintf("no %s is called %q; there is", noun(e.Kind), e.Text)
+	switch {
+	case e.Is != 0:
+		s = fmt.Sprintf("%s is a %s; name a %s", e.Text, noun(e.Is), noun(e.Kind))
+	case len(e.Near) == 0:
+		return strings.TrimSuffix(s, "; there is")
 	}
-	return s
+	return s + ":\n  " + strings.Join(e.Near, "\n  ")
 }
 
 // AmbiguousError says that a prefix fits several ids.

@@ -50,14 +50,10 @@ func (s *Store) Find(ctx context.Context, kind byte, prefix string) (string, err
 		}
 		switch len(hits) {
 		case 0:
-			list, err := near(ctx, q, kind, text)
-			if err == nil {
-				list, err = namesAnother(ctx, q, kind, text, list)
-			}
-			if err != nil {
+			if err := severalOf(ctx, q, kind, text); err != nil {
 				return err
 			}
-			return &UnknownIDError{Kind: kind, Text: prefix, Near: list}
+			return unknown(ctx, q, kind, text)
 		case 1:
 			id = hits[0].id
 			return nil
@@ -126,12 +122,43 @@ func newest(ctx context.Context, q *dbsqlc.Queries, kind byte, limit int64) ([]h
 	return hits(rows, describeThread), err
 }
 
-// near lists the ids that differ least from what was typed, and otherwise the newest ones.
+// unknown says what there is instead of what was typed: what that names of another kind, or what is near.
+func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
+	is, list, err := namesAnother(ctx, q, kind, text)
+	if err == nil && list == nil {
+		list, err = near(ctx, q, kind, text)
+	}
+	if err != nil {
+		return err
+	}
+	return &UnknownIDError{Kind: kind, Is: is, Text: text, Near: list}
+}
+
+// severalOf refuses a kind without a letter of an id, such as r-, which fits everything of that kind; nil where that is one
+// at most.
+func severalOf(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
+	if len(text) != 2 || text[1] != '-' || !slices.Contains(kindsOf(kind), text[0]) {
+		return nil
+	}
+	hits, err := newest(ctx, q, text[0], candidates)
+	if err != nil || len(hits) < 2 {
+		return err
+	}
+	return &AmbiguousError{Text: text, Candidates: describeAll(hits, hit.String)}
+}
+
+// near lists the ids that differ least from what was typed, and otherwise the newest ones; of requests all that are open,
+// where there are any.
 func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]string, error) {
 	if kind == 0 {
 		kind = 'r'
 		if len(text) > 1 && text[1] == '-' && strings.IndexByte("rpct", text[0]) >= 0 {
 			kind = text[0]
+		}
+	}
+	if kind == 'p' {
+		if open, err := nearRequests(ctx, q); err != nil || len(open) > 0 {
+			return open, err
 		}
 	}
 	all, err := newest(ctx, q, kind, nearAmong)
@@ -149,16 +176,38 @@ func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]str
 	return describeAll(all[:min(3, len(all))], hit.String), nil
 }
 
-// namesAnother puts in front what the text names of another type than was asked for.
-func namesAnother(ctx context.Context, q *dbsqlc.Queries, kind byte, text string, list []string) ([]string, error) {
+func nearRequests(ctx context.Context, q *dbsqlc.Queries) ([]string, error) {
+	rows, err := q.NewestRequests(ctx, nearAmong)
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.Request) bool { return r.Status != RequestOpen })
+	return describeAll(hits(rows[:min(candidates, len(rows))], describeRequest), hit.String), err
+}
+
+// namesAnother finds what the text names of another kind than was asked for, and lists what may be meant by it: of a thread
+// its runs, of a run its thread. is is 0 where it names nothing.
+func namesAnother(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) (is byte, list []string, err error) {
 	if kind == 0 || len(text) < 3 || text[1] != '-' || text[0] == kind || strings.IndexByte("rpct", text[0]) < 0 {
-		return list, nil
+		return 0, nil, nil
 	}
-	hits, err := beginning(ctx, q, text[0], text)
-	if err != nil || len(hits) != 1 {
-		return list, err
+	found, err := beginning(ctx, q, text[0], text)
+	if err != nil || len(found) != 1 {
+		return 0, nil, err
 	}
-	return append([]string{hits[0].String()}, list...), nil
+	is, list = text[0], []string{found[0].String()}
+	switch {
+	case is == 't' && kind == 'r':
+		runs, err := q.RunsOfThread(ctx, found[0].id)
+		if err != nil || len(runs) == 0 {
+			return is, list, err
+		}
+		list = describeAll(hits(runs[max(0, len(runs)-candidates):], describeRun), hit.String)
+	case is == 'r' && kind == 't':
+		runs, err := q.RunsBetween(ctx, found[0].id, found[0].id+"\x7f", 1)
+		if err != nil || len(runs) == 0 {
+			return is, list, err
+		}
+		list = []string{runs[0].Thread + "  of run " + runs[0].ID}
+	}
+	return is, list, nil
 }
 
 // edits is how many letters have to be changed, added or left out to come from a to b.

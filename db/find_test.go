@@ -48,10 +48,28 @@ func TestFind(t *testing.T) {
 	if _, err = s.Find(ctx, 'r', "r-7k3m"); !errors.As(err, &unknown) || len(unknown.Near) == 0 || !strings.HasPrefix(unknown.Near[0], "r-7k2m9qx4") {
 		t.Errorf("%v", err)
 	}
-	for _, text := range []string{"", "r-", "p-7k2", "zzzz", "%", "'", "r-7k2m9qx4x"} {
+	for _, text := range []string{"", "p-7k2", "zzzz", "%", "'", "r-7k2m9qx4x"} {
 		if id, err := s.Find(ctx, 'r', text); !errors.As(err, &unknown) {
 			t.Errorf("%q is %s (%v)", text, id, err)
 		}
+	}
+	for text, want := range map[string]string{
+		"t-7k2": "t-7k2 is a thread; name a run:\n  r-7k2m9qx4  running,",
+		"C-7K2": "c-7k2 is a call; name a run:\n  c-7k2mcall  ",
+		"p-q":   "p-q is a pending request; name a run:\n  p-question  open, ask_user of run r-abcdefgh",
+	} {
+		if _, err := s.Find(ctx, 'r', text); !errors.As(err, &unknown) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := s.Find(ctx, 't', "r-abc"); err == nil || err.Error() != "r-abc is a run; name a thread:\n  t-abcdefgh  of run r-abcdefgh" {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Find(ctx, 'r', "r-"); !errors.As(err, &several) || len(several.Candidates) != 3 {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Find(ctx, 'p', "p-7k2"); err == nil || err.Error() != "no pending request is called \"p-7k2\"; there is:\n  p-question  open, ask_user of run r-abcdefgh" {
+		t.Errorf("%v", err)
 	}
 	if _, err := s.Run(ctx, "r-7k"); !errors.As(err, &unknown) {
 		t.Errorf("%v", err)
