@@ -87,3 +87,30 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	}
 	return id, nil
 }
+
+// DropMessages takes messages from a run's inbox that no fact can follow from, such as a word on a call that has its last one.
+// It is conditional on h like Append, of which it is the part without facts.
+func (s *Store) DropMessages(ctx context.Context, h Head, ids []int64) error {
+	if s.w == nil {
+		return fmt.Errorf("drop messages for run %s: %w", h.Run, ErrReadOnly)
+	}
+	err := s.w.write(ctx, func(t *tx) error {
+		r, err := t.q.GetRunByNo(context.Background(), h.No)
+		if err != nil {
+			return err
+		}
+		if r.LastSeq != h.Seq || r.Epoch != h.Epoch || r.Status != string(h.Status) {
+			return ErrLostRace
+		}
+		for _, id := range ids {
+			if err := consumeMessage(t, id, h.No, h.Seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop messages for run %s: %w", h.Run, err)
+	}
+	return nil
+}

@@ -28,6 +28,7 @@ type driver struct {
 
 	facts   []recovery.Event // folded, not yet durable
 	consume []int64          // inbox rows that the facts take
+	refused []int64          // those among them that no fact follows from: they go without one where there is none
 	launch  []takeOff        // effects that may begin once the facts are durable
 	done    []tools.Call     // calls of a runner whose files go once the facts are durable
 
@@ -122,7 +123,10 @@ func (d *driver) flush(ctx context.Context) error {
 			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
 		}
 		d.reached(ctx, d.facts)
-		d.facts, d.consume = nil, nil
+		d.facts, d.consume, d.refused = nil, nil, nil
+	} else if err := d.dropRefused(ctx); err != nil {
+		d.dead = err
+		return err
 	}
 	asksNext := d.state.Status == recovery.StatusRunning && len(d.flying) == 0
 	for _, l := range d.launch {
@@ -267,7 +271,7 @@ func (d *driver) guarded(ctx context.Context) (err error) {
 func (d *driver) afterPanic(ctx context.Context, p any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	d.facts, d.consume, d.launch, d.done = nil, nil, nil, nil
+	d.facts, d.consume, d.refused, d.launch, d.done = nil, nil, nil, nil, nil
 	s, err := d.h.State(ctx, d.state.Created.Run)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (d *driver) readAgain(ctx context.Context) error {
 	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
-	d.state, d.dead, d.facts, d.consume, d.launch, d.done = s, nil, nil, nil, nil, nil
+	d.state, d.dead, d.facts, d.consume, d.refused, d.launch, d.done = s, nil, nil, nil, nil, nil, nil
 	if _, err := d.takeAnswer(ctx); err != nil {
 		return err
 	}
@@ -235,6 +235,7 @@ func (d *driver) readInbox(ctx context.Context) error {
 		}
 		d.consume = append(d.consume, r.ID)
 		if err := d.take(ctx, r); err != nil {
+			d.refused = append(d.refused, r.ID)
 			d.h.warn(d.state.Created.Run, "%v", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"agent/db"
 	"agent/host/stream"
@@ -12,12 +14,31 @@ import (
 	"agent/tools"
 )
 
+// RuledError says that a person said already that a call of unknown outcome happened, which is the last word on it.
+type RuledError struct {
+	Call string
+	By   string
+	At   time.Time
+}
+
+func (e *RuledError) Error() string {
+	by := e.By
+	if by == "" {
+		by = "someone"
+	}
+	return fmt.Sprintf("answer %s: %s said already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
+}
+
 // Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model. It
-// returns once the word is in the journal, or says that it is kept for the process that drives the run.
+// returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
+// first that the call happened, it is a *RuledError, and the word is let go.
 func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
-	id, err := h.putRuling(ctx, c.Run, recovery.CallRuled{
-		Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who,
-	})
+	before, err := h.Store.Head(ctx, c.Run)
+	if err != nil {
+		return err
+	}
+	word := recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
+	id, err := h.putRuling(ctx, c.Run, word)
 	if err != nil {
 		return err
 	}
@@ -28,13 +49,19 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	defer wake.Close()
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
-	for {
-		err := h.takeRulings(ctx, c.Run)
+	for lost := 1; ; {
+		err := h.takeRulings(ctx, c.Run, id)
+		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
 		var held *HeldError
-		if !errors.As(err, &held) {
-			return err
-		}
-		if waiting, err := h.inInbox(ctx, c.Run, id); err != nil || !waiting {
+		switch {
+		case inboxErr != nil:
+			return errors.Join(err, inboxErr)
+		case !waiting:
+			return errors.Join(notHeld(err), h.holds(ctx, c, word, before.Seq))
+		case errors.Is(err, db.ErrLostRace) && lost < claimTries: // a look marked the run meanwhile
+			lost++
+			continue
+		case !errors.As(err, &held):
 			return err
 		}
 		select {
@@ -43,6 +70,47 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 			return fmt.Errorf("settle call %s: the word is kept, and %s has not taken it yet", c.ID, held.Holder)
 		}
 	}
+}
+
+// notHeld leaves out that somebody else drives the run: the word is no longer waiting for anybody.
+func notHeld(err error) error {
+	if errors.As(err, new(*HeldError)) {
+		return nil
+	}
+	return err
+}
+
+// holds looks whether a word that waits no longer is in the journal after the fact numbered from. It is not where a person
+// said first that the call happened.
+func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallRuled, from int64) error {
+	var first *RuledError
+	for e, err := range h.Store.Load(ctx, c.Run, 0) {
+		if err != nil {
+			return err
+		}
+		b, ok := e.Body.(recovery.CallRuled)
+		if !ok || b.Run != "" || b.Turn != word.Turn || b.Index != word.Index {
+			continue
+		}
+		if e.Seq > from && b.Word == word.Word && b.By == word.By {
+			return nil
+		}
+		if b.Word == recovery.WordHappened {
+			first = &RuledError{Call: c.ID, By: b.By, At: e.Time}
+		}
+	}
+	if first == nil {
+		return fmt.Errorf("answer %s: the word was not taken, and no other one is on record; say it again", c.ID)
+	}
+	return first
+}
+
+// Ruled is the conflict in which another word on a call of unknown outcome ends; nil where there is room for one.
+func (h *Host) Ruled(ctx context.Context, c db.CallRow) error {
+	if c.Ruled != recovery.WordHappened {
+		return nil
+	}
+	return h.holds(ctx, c, recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}}, 0)
 }
 
 func (h *Host) putRuling(ctx context.Context, run string, r recovery.CallRuled) (int64, error) {
@@ -64,9 +132,9 @@ func (h *Host) inInbox(ctx context.Context, run string, id int64) (bool, error) 
 	return false, err
 }
 
-// takeRulings journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is
-// passed over.
-func (h *Host) takeRulings(ctx context.Context, run string) error {
+// takeRulings journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
+// go with a warning, unless it is the one numbered own, whose caller looks what became of it.
+func (h *Host) takeRulings(ctx context.Context, run string, own int64) error {
 	lock, err := h.lock(run)
 	if err != nil {
 		return err
@@ -87,10 +155,28 @@ func (h *Host) takeRulings(ctx context.Context, run string) error {
 	for _, r := range rows {
 		if r.Kind == inboxRuling && err == nil {
 			d.consume = append(d.consume, r.ID)
-			_ = d.take(ctx, r) // what cannot be taken is a word on a call that has one, or is settled
+			if refused := d.take(ctx, r); refused != nil {
+				d.refused = append(d.refused, r.ID)
+				if r.ID != own {
+					h.warn(run, "%v", refused)
+				}
+			}
 		}
 	}
 	return errors.Join(err, d.flush(ctx), d.close())
+}
+
+// dropRefused takes from the inbox what no fact follows from, when there is no fact to take it with.
+func (d *driver) dropRefused(ctx context.Context) error {
+	if len(d.refused) == 0 {
+		return nil
+	}
+	if err := d.h.Store.DropMessages(context.WithoutCancel(ctx), d.head, d.refused); err != nil {
+		return err
+	}
+	d.consume = slices.DeleteFunc(d.consume, func(id int64) bool { return slices.Contains(d.refused, id) })
+	d.refused = nil
+	return nil
 }
 
 // takeThreadRulings brings home words on calls of a thread's earlier runs that a process which ended had no time to.
@@ -109,7 +195,7 @@ func (h *Host) takeThreadRulings(ctx context.Context, thread, except string) err
 		}
 		var held *HeldError
 		if len(inbox) > 0 {
-			if err := h.takeRulings(ctx, row.ID); err != nil && !errors.As(err, &held) {
+			if err := h.takeRulings(ctx, row.ID, 0); err != nil && !errors.As(err, &held) {
 				return err
 			}
 		}
@@ -174,7 +260,7 @@ func (d *driver) settleElsewhere(ctx context.Context) error {
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
 func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallRuled) {
-	if err := d.h.takeRulings(context.WithoutCancel(ctx), b.Run); err != nil {
+	if err := d.h.takeRulings(context.WithoutCancel(ctx), b.Run, 0); err != nil {
 		d.h.warn(d.state.Created.Run, "pass the word on to run %s: %v (it is kept)", b.Run, err)
 	}
 }

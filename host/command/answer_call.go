@@ -18,6 +18,9 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 	if err := ruleable(call); err != nil {
 		return err
 	}
+	if err := s.Ruled(ctx, call); err != nil {
+		return err
+	}
 	word, err := s.word(ctx, call, r)
 	if err != nil {
 		return err
@@ -51,8 +54,6 @@ func ruleable(call db.CallRow) error {
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
 	case call.Outcome != recovery.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
-	case call.Ruled == recovery.WordHappened:
-		return fmt.Errorf("answer %s: a person said already that it happened", call.ID)
 	}
 	return nil
 }
