@@ -78,11 +78,21 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
+const helpHelp = `Shows what a command does, its flags, an example and its exit status; without a command, the list of them.
+
+EXAMPLE
+   agent help
+   agent help run
+
+EXIT STATUS
+   0 shown, 2 there is no such command`
+
 func (a *app) helpCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "help",
-		Usage:     "show help",
-		ArgsUsage: "[command]",
+		Name:        "help",
+		Usage:       "show help",
+		ArgsUsage:   "[command]",
+		Description: helpHelp,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			name := c.Args().First()
 			switch {

@@ -10,12 +10,12 @@ import (
 )
 
 const completionHelp = `Prints a script that lets a shell complete commands, flags, files and the ids of runs and questions. It needs no other
-package, and what was typed is never executed.
+package, and what was typed is never executed. zsh completes nothing before compinit ran: in ~/.zshrc it stands first.
 
 EXAMPLE
    source <(agent completion bash)
-   source <(agent completion zsh)
-   agent completion fish > ~/.config/fish/completions/agent.fish
+   autoload -Uz compinit; compinit; source <(agent completion zsh)
+   mkdir -p ~/.config/fish/completions; agent completion fish > ~/.config/fish/completions/agent.fish
 
 EXIT STATUS
    0 printed, 2 wrong usage`
@@ -72,7 +72,7 @@ _agent() {
         case $word in
         (:files) _files; return ;;
         (:folders) _files -/; return ;;
-        (?*) found+=("${word//:/\\:}:$about") ;;
+        (?*) found+=("${word//:/\\:}${about:+:$about}") ;;
         esac
     done < <(command agent __complete "${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)
     _describe agent found

@@ -16,8 +16,8 @@ import (
 
 const showHelp = `Shows a run from its record: where it stands, what was asked, what the model said, each call with its outcome, every decision
 of recovery with its reason, questions and answers. With --follow it goes on with what happens now, until the run ends, or
-waits and nobody drives it; Ctrl-C ends the watching, never the run. Given a call (c-…), it shows that call and its whole
-output.
+waits and nobody drives it; Ctrl-C ends the watching, never the run.
+--follow goes alone: with --calls or --json it is refused. Given a call (c-…), it shows that call and its whole output.
 
 EXAMPLE
    agent show last
