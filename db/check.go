@@ -24,7 +24,7 @@ import (
 type Report struct {
 	Path       string
 	SQLite     string // version
-	Format     int    // user_version
+	Format     int    // number of the last migration
 	Settings   map[string]string
 	OFDLocks   bool
 	FileSystem string // "" when it is not known
@@ -73,9 +73,11 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 	if err := conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&r.SQLite); err != nil {
 		return err
 	}
-	if err := s.pragma(ctx, conn, "user_version", &r.Format); err != nil {
+	var stamp int
+	if err := s.pragma(ctx, conn, "user_version", &stamp); err != nil {
 		return err
 	}
+	r.Format, _ = stampParts(stamp)
 	for _, p := range settings(true) {
 		var v string
 		if err := s.pragma(ctx, conn, p.pragma, &v); err != nil {

@@ -185,14 +185,14 @@ func (s *Store) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 
 // verify reads back what the DSN asked for. A connection that is not as asked for is not used.
 func (s *Store) verify(ctx context.Context, conn *sql.Conn) error {
-	var app, version int
+	var app, stamp int
 	if err := s.pragma(ctx, conn, "application_id", &app); err != nil {
 		return err
 	}
-	if err := s.pragma(ctx, conn, "user_version", &version); err != nil {
+	if err := s.pragma(ctx, conn, "user_version", &stamp); err != nil {
 		return err
 	}
-	if err := s.checkIdentity(app, version); err != nil {
+	if err := s.checkIdentity(app, stamp); err != nil {
 		return err
 	}
 	var any int

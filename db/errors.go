@@ -51,7 +51,7 @@ func (e *FolderError) Error() string {
 	return fmt.Sprintf("use state folder %s: %s; %s", e.Dir, e.What, e.Remedy)
 }
 
-// ForeignError says that a file is not a database of agent. It was not touched.
+// ForeignError says that a file is not a database of agent, or of a build that was never released. It was not touched.
 type ForeignError struct {
 	Path string
 	What string

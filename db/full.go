@@ -49,7 +49,7 @@ func (w *writer) settleNow() error {
 		return err
 	}
 	// Writing the number that is there writes the first page all the same: a commit like any other.
-	err := w.exec(fmt.Sprintf("PRAGMA user_version = %d", schemaVersion()))
+	err := w.exec(fmt.Sprintf("PRAGMA user_version = %d", newestStamp()))
 	if err == nil {
 		err = w.exec("COMMIT")
 	}

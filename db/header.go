@@ -39,20 +39,24 @@ func (s *Store) checkHeader() error {
 	}
 	// Both numbers are in the file from its first moment (createDatabase), so no log can be ahead of them unless a newer
 	// agent was ended while it brought the file up to date; verify looks again, through the log.
-	version := int(binary.BigEndian.Uint32(head[60:]))
+	stamp := int(binary.BigEndian.Uint32(head[60:]))
 	app := int(binary.BigEndian.Uint32(head[68:]))
-	return s.checkIdentity(app, version)
+	return s.checkIdentity(app, stamp)
 }
 
-func (s *Store) checkIdentity(app, version int) error {
+func (s *Store) checkIdentity(app, stamp int) error {
 	if app != applicationID {
 		return &ForeignError{Path: s.path, What: "it is a database of another program"}
 	}
+	version, layout := stampParts(stamp)
 	if version > schemaVersion() {
 		return &NewerError{Path: s.path, Have: version, Know: schemaVersion()}
 	}
 	if version < 1 {
 		return &CorruptError{Path: s.path, What: "it says that it is ours and has no format"}
+	}
+	if layout != layouts()[version-1] {
+		return &ForeignError{Path: s.path, What: "it was made by an unreleased build of agent with another layout"}
 	}
 	return nil
 }

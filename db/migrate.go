@@ -2,8 +2,10 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +37,30 @@ func schemaVersion() int { return knownSchema }
 
 // knownSchema is the number of the last migration; a test compares it with the files.
 const knownSchema = 1
+
+// layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations up to it (layoutOf). A
+// database whose layout is another one was made by a build that was never released, when a migration had another text.
+func layouts() [knownSchema]int { return [...]int{0x441b1d} }
+
+// The number user_version, which is read before SQLite sees the file, holds the format in its low byte and 23 bits of the
+// layout above it, so that it is never negative.
+const (
+	formatBits = 8
+	layoutBits = 23
+)
+
+func stampOf(format, layout int) int  { return layout<<formatBits | format }
+func stampParts(stamp int) (int, int) { return stamp & (1<<formatBits - 1), stamp >> formatBits }
+func newestStamp() int                { return stampOf(knownSchema, layouts()[knownSchema-1]) }
+
+// layoutOf digests the text of migrations.
+func layoutOf(list []migration) int {
+	h := sha256.New()
+	for _, m := range list {
+		fmt.Fprintf(h, "%d\x00%s\x00", m.version, m.up) // a hash takes everything without an error
+	}
+	return int(binary.BigEndian.Uint32(h.Sum(nil)) >> (32 - layoutBits))
+}
 
 func loadMigrations(files fs.FS) ([]migration, error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
@@ -74,16 +100,16 @@ func upPart(text string) (string, error) {
 
 // migrate brings an older database to this binary's format: all that is missing in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
-	var have int
+	var stamp int
 	conn, err := s.readers.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.path, s.explain(err))
 	}
-	err = s.pragma(ctx, conn, "user_version", &have)
+	err = s.pragma(ctx, conn, "user_version", &stamp)
 	if err := errors.Join(err, conn.Close()); err != nil {
 		return err
 	}
-	if have == schemaVersion() {
+	if have, _ := stampParts(stamp); have == schemaVersion() {
 		return nil
 	}
 	return s.w.upgrade(migrations)
@@ -95,10 +121,11 @@ func upgrade(ctx context.Context, conn *sql.Conn, files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	var have int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+	var stamp int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&stamp); err != nil {
 		return fmt.Errorf("read user_version: %w", err)
 	}
+	have, _ := stampParts(stamp)
 	for _, m := range list {
 		if m.version <= have {
 			continue
@@ -108,7 +135,7 @@ func upgrade(ctx context.Context, conn *sql.Conn, files fs.FS) error {
 		}
 	}
 	// The pragma takes no parameter; the number is our own.
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(list))); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", stampOf(len(list), layoutOf(list)))); err != nil {
 		return fmt.Errorf("set user_version: %w", err)
 	}
 	return nil

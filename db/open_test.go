@@ -101,6 +101,7 @@ func TestUnusableFilesAreLeftAlone(t *testing.T) {
 		{"text", put([]byte(strings.Repeat("this is a text\n", 1000))), &foreign},
 		{"database of another program", otherDatabase, &foreign},
 		{"newer", patch(60, binary.BigEndian.AppendUint32(nil, knownSchema+1)), &newer},
+		{"another layout", patch(60, binary.BigEndian.AppendUint32(nil, knownSchema)), &foreign},
 		{"no format", patch(60, make([]byte, 4)), &corrupt},
 		{"first page destroyed", patch(100, bytes.Repeat([]byte{0xa5}, 3000)), &corrupt},
 		{"folder", func(t *testing.T, path string) {

@@ -132,7 +132,11 @@ func TestMigrationsAreCounted(t *testing.T) {
 	if len(list) != knownSchema {
 		t.Errorf("there are %d migrations and knownSchema is %d", len(list), knownSchema)
 	}
-	for _, m := range list {
+	for i, m := range list {
+		if got := layoutOf(list[:i+1]); i < knownSchema && got != layouts()[i] {
+			t.Errorf("%s makes layout %#x and layouts() says %#x: a migration that was released is never edited (add one); before that, put the new number there",
+				m.name, got, layouts()[i])
+		}
 		text, err := fs.ReadFile(migrations, "migrations/"+m.name)
 		if err != nil {
 			t.Fatal(err)
