@@ -151,6 +151,11 @@ func (h *Host) plan(m model.Model, c recovery.RunCreated, earlier []recovery.Mes
 	if err != nil {
 		return &RefusedError{err}
 	}
+	if d, ok := m.(model.Doubter); ok {
+		for _, doubt := range d.Doubts(c.Prompt) {
+			h.warn(c.Run, "%s", doubt)
+		}
+	}
 	if limit := c.Limits.MaxTurns; limit > 0 && turns > limit {
 		h.warn(c.Run, "this takes %d turns and the limit is %d: the run will stop and ask there (--max-turns %d avoids it)", turns, limit, turns)
 	}

@@ -95,3 +95,8 @@ type Planner interface {
 type Continuer interface {
 	Continues(prompt string) bool
 }
+
+// Doubter is a model that can say before its first turn what in a prompt it may take otherwise than it was meant, a line each.
+type Doubter interface {
+	Doubts(prompt string) []string
+}

@@ -20,6 +20,7 @@ type parser struct {
 	file    *step     // the write_file item that waits for its block
 	others  []string  // fences that are not carried out, for the refusal
 	misread bool      // an item was refused: it may have been meant as prose
+	doubts  []string  // items that are prose and look like a call
 }
 
 // errorLimit bounds how many mistakes one refusal names.
@@ -30,20 +31,32 @@ const paraLimit = 1000
 
 // parse reads the steps of a runbook. The error names every mistake by its line. others names the fences that are prose.
 func parse(text string) (steps []step, others []string, err error) {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	p := &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
-	if err := p.legible(); err != nil {
+	p := newParser(text)
+	if err := p.read(); err != nil {
 		return nil, nil, err
 	}
-	for p.n = p.frontMatter(); p.n < len(p.lines); p.n++ {
-		p.line(p.lines[p.n])
-	}
-	p.unmet()
 	err = named(p.errs)
 	if p.misread {
 		err = errors.Join(err, errors.New("hint: a list item that is meant as prose begins with another word than a tool's name"))
 	}
 	return p.steps, p.others, err
+}
+
+func newParser(text string) *parser {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	return &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+}
+
+// read takes the lines in. The error says that they are no text; what is wrong with a step is in errs.
+func (p *parser) read() error {
+	if err := p.legible(); err != nil {
+		return err
+	}
+	for p.n = p.frontMatter(); p.n < len(p.lines); p.n++ {
+		p.line(p.lines[p.n])
+	}
+	p.unmet()
+	return nil
 }
 
 // named joins mistakes, the first ten by name. It is nil where there are none.
@@ -193,6 +206,7 @@ func (p *parser) open(col, width int, rest string) (int, string) {
 func (p *parser) item(content string) bool {
 	s, ok, err := item(content)
 	if !ok {
+		p.doubt(content)
 		return false
 	}
 	p.para = ""

@@ -31,6 +31,7 @@ var (
 	_ model.Authored  = (*Model)(nil)
 	_ model.Planner   = (*Model)(nil)
 	_ model.Continuer = (*Model)(nil)
+	_ model.Doubter   = (*Model)(nil)
 )
 
 // New returns the model.
