@@ -29,6 +29,7 @@ func TestRetry(t *testing.T) {
 		{FaultGarbage, 1, 0, 0, time.Second, true},
 		{FaultTooLarge, 2, 0, 0, 0, false},
 		{FaultKey, 1, 0, 0, 0, false},
+		{FaultNoKey, 1, 0, 0, 0, false},
 		{FaultCredit, 1, 0, 0, 0, false},
 		{FaultNoModel, 1, 0, 0, 0, false},
 		{FaultRequest, 1, 0, 0, 0, false},

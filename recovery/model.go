@@ -120,7 +120,8 @@ const (
 	FaultTooLarge   Fault = "too_large"  // the answer is larger than what is taken
 	FaultContext    Fault = "context"    // the request is longer than the model's window
 	FaultFiltered   Fault = "filtered"   // the provider's content filter refused it
-	FaultKey        Fault = "key"        // no key, or one that is not accepted
+	FaultKey        Fault = "key"        // a key that is not accepted
+	FaultNoKey      Fault = "no_key"     // no key to ask with
 	FaultCredit     Fault = "credit"     // nothing left to pay with
 	FaultNoModel    Fault = "no_model"   // the provider has no such model
 	FaultRequest    Fault = "request"    // the provider refuses the request for another reason

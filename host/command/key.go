@@ -21,8 +21,11 @@ type keyring struct {
 	held map[string]*keeper
 }
 
-// of is the keeper of a provider's key.
-func (k *keyring) of(p catalog.Provider, getenv func(string) string) *keeper {
+// key is the keeper of a provider's key.
+func (a *app) key(p catalog.Provider) *keeper { return a.ask.keys.of(p, a.Getenv, a.Err) }
+
+// of is the keeper of a provider's key. What a command that prints one complains of goes to complaints, and nowhere else.
+func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints io.Writer) *keeper {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// The address is part of it: at another one another key may be had.
@@ -33,21 +36,30 @@ func (k *keyring) of(p catalog.Provider, getenv func(string) string) *keeper {
 	if k.held == nil {
 		k.held = map[string]*keeper{}
 	}
-	k.held[name] = &keeper{p: p, getenv: getenv}
+	k.held[name] = &keeper{p: p, getenv: getenv, complaints: complaints}
 	return k.held[name]
 }
 
 // keeper gets one provider's key and keeps it until it is refused.
 type keeper struct {
-	p      catalog.Provider
-	getenv func(string) string
+	p          catalog.Provider
+	getenv     func(string) string
+	complaints io.Writer
 
 	mu   sync.Mutex
 	key  string
 	past []string // keys that were refused are secrets still
 }
 
-// get is the key; "" when the provider needs none. The error never holds one.
+// keylessError says that there is no key to ask with.
+type keylessError struct{ text string }
+
+func (e *keylessError) Error() string { return e.text }
+
+func keyless(format string, args ...any) error { return &keylessError{fmt.Sprintf(format, args...)} }
+
+// get is the key; "" when the provider needs none. The error is a *keylessError or the context's own, and holds neither a key
+// nor anything that a command printed.
 func (k *keeper) get(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,7 +70,7 @@ func (k *keeper) get(ctx context.Context) (string, error) {
 	switch {
 	case len(k.p.KeyCmd) > 0:
 		var err error
-		if key, err = runKeyCommand(ctx, k.p.KeyCmd); err != nil {
+		if key, err = k.run(ctx, keyWait); err != nil {
 			return "", err
 		}
 	case k.p.KeyEnv == "":
@@ -69,11 +81,11 @@ func (k *keeper) get(ctx context.Context) (string, error) {
 			return "", nil
 		}
 		if key == "" {
-			return "", fmt.Errorf("there is no key for %s: %s is not set", k.p.Name, k.p.KeyEnv)
+			return "", keyless("there is no key for %s: %s is not set", k.p.Name, k.p.KeyEnv)
 		}
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("the key for %s holds spaces or letters that no key has", k.p.Name)
+		return "", keyless("the key for %s holds spaces or letters that no key has", k.p.Name)
 	}
 	k.key = key
 	return key, nil
@@ -103,54 +115,60 @@ func (k *keeper) secrets() []string {
 // A command that prints a key may ask the person for a password first.
 const (
 	keyWait   = 30 * time.Second
-	keyOutput = 64 << 10
+	keyOutput = 4 << 10
 )
 
-// runKeyCommand runs a command, without a shell, and returns the first line that it prints. What it prints on stdout is in no
-// error.
-func runKeyCommand(ctx context.Context, words []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyWait)
+// run runs the command, without a shell, and returns the first line that it prints.
+func (k *keeper) run(parent context.Context, wait time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(parent, wait)
 	defer cancel()
-	var out, complaint bytes.Buffer
-	c := exec.CommandContext(ctx, words[0], words[1:]...)
-	c.Stdout, c.Stderr = &limited{&out, keyOutput}, &limited{&complaint, keyOutput}
+	out := limited{left: keyOutput}
+	c := exec.CommandContext(ctx, k.p.KeyCmd[0], k.p.KeyCmd[1:]...)
+	c.Stdout, c.Stderr = &out, k.complaints
 	c.WaitDelay = time.Second // for what it started and left behind
-	err := c.Run()
-	name := strings.Join(words, " ")
+	err := runAlone(c)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well; something that it started holds its output
 	}
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", fmt.Errorf("get the key with %s: it did not end within %s", name, keyWait)
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		said := strings.Join(strings.Fields(complaint.String()), " ")
-		if said != "" {
-			said = ": " + strings.ToValidUTF8(said[:min(len(said), 500)], "")
-		}
-		return "", fmt.Errorf("get the key with %s: %v%s", name, err, said)
-	}
 	first, _, _ := strings.Cut(out.String(), "\n")
-	if first = strings.TrimSpace(first); first == "" {
-		return "", fmt.Errorf("get the key with %s: it printed nothing", name)
+	first = strings.TrimSpace(first)
+	why := ""
+	switch {
+	case parent.Err() != nil:
+		return "", parent.Err()
+	case ctx.Err() != nil:
+		why = fmt.Sprintf("it did not end within %s", wait)
+	case err != nil:
+		why = err.Error() // of the command line this names the first word at most
+	case out.left < 0:
+		why = fmt.Sprintf("it printed more than %d KiB", keyOutput>>10)
+	case first == "":
+		why = "it printed nothing"
+	default:
+		return first, nil
 	}
-	return first, nil
+	return "", keyless("get the key of %s with %s: %s; run the command yourself to see why", k.p.Name, commandName(k.p.KeyCmd), why)
 }
 
-// limited keeps the beginning of what is written.
+// commandName is a command without its arguments, which may hold what is secret.
+func commandName(words []string) string {
+	if len(words) > 1 {
+		return words[0] + " …"
+	}
+	return words[0]
+}
+
+// limited keeps the beginning of what is written. Where there was more, left is below 0.
 type limited struct {
-	w    io.Writer
+	bytes.Buffer
 	left int
 }
 
 // Write takes everything.
 func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.left)
-	l.left -= n
-	if _, err := l.w.Write(p[:n]); err != nil {
-		return 0, err
+	if n := min(len(p), max(l.left, 0)); n > 0 {
+		l.Buffer.Write(p[:n])
 	}
+	l.left = max(-1, l.left-len(p))
 	return len(p), nil
 }

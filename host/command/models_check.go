@@ -75,7 +75,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 			p = p.At(f.BaseURL)
 		}
 		v.Kind, v.BaseURL = p.Protocol, p.BaseURL
-		key := a.ask.keys.of(p, a.Getenv)
+		key := a.key(p)
 		client := wire.Client(wire.Options{Idle: a.idle(conf, p), Secrets: unsaid(key)})
 		v.ask(ctx, provided(p, of, key, client), ch.Setup)
 		if ctx.Err() != nil {

@@ -49,20 +49,38 @@ func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	p, _ := conf.models.Provider(name) // Parse has found it
-	if created.Setup.BaseURL != "" {
-		p = p.At(created.Setup.BaseURL)
-	}
-	if created.Setup.Provider != "" {
-		p.Protocol = created.Setup.Provider
-	}
+	p := conf.asked(name, created.Setup)
 	recorder, err := a.recorder(created, p)
 	if err != nil {
 		return nil, err
 	}
-	key := a.ask.keys.of(p, a.Getenv)
+	key := a.key(p)
 	client := wire.Client(wire.Options{Idle: a.idle(conf, p), Secrets: unsaid(key), Recorder: recorder})
 	return provided(p, of, key, client), nil
+}
+
+// asked is a provider as a run asks it.
+func (s *settings) asked(name string, setup recovery.Setup) catalog.Provider {
+	p, _ := s.models.Provider(name) // Parse has found it
+	if setup.BaseURL != "" {
+		p = p.At(setup.BaseURL)
+	}
+	if setup.Provider != "" {
+		p.Protocol = setup.Provider
+	}
+	return p
+}
+
+// fetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
+func (a *app) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
+	name, _, err := conf.models.Parse(ch.Name)
+	if err != nil || name == "" {
+		return err
+	}
+	if _, err = a.key(conf.asked(name, ch.Setup)).get(ctx); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // idleHere is how long a model on this machine may be silent: it may read a long conversation before its first word.
@@ -127,7 +145,10 @@ func (m remedied) remedy(err error) error {
 		m.key.forget()
 	}
 	told := *fault
-	if r := providerRemedy(m.p, m.of, fault.Fault); r != "" {
+	if _, ok := errors.AsType[*keylessError](err); ok {
+		told.Fault = recovery.FaultNoKey
+	}
+	if r := providerRemedy(m.p, m.of, told.Fault); r != "" {
 		told.Remedy = r
 	}
 	return &told
@@ -136,10 +157,10 @@ func (m remedied) remedy(err error) error {
 // providerRemedy is what a person can do about a fault; "" when nothing but waiting helps.
 func providerRemedy(p catalog.Provider, of string, f recovery.Fault) string {
 	switch f {
-	case recovery.FaultKey:
+	case recovery.FaultKey, recovery.FaultNoKey:
 		switch {
 		case len(p.KeyCmd) > 0:
-			return "see to the command that prints the key: " + strings.Join(p.KeyCmd, " ")
+			return fmt.Sprintf("see to the command that prints the key: api_key_cmd of [providers.%s] in config.toml (%s)", p.Name, commandName(p.KeyCmd))
 		case p.KeyEnv != "":
 			return "set " + p.KeyEnv + " to a key that is accepted"
 		}

@@ -55,6 +55,8 @@ func faultWords(f recovery.Fault) string {
 		return "refused by the content filter"
 	case recovery.FaultKey:
 		return "key not accepted"
+	case recovery.FaultNoKey:
+		return "no key"
 	case recovery.FaultCredit:
 		return "no credit"
 	case recovery.FaultNoModel:

@@ -18,7 +18,7 @@ func TestModelFaults(t *testing.T) {
 		recovery.FaultNetwork: "no connection", recovery.FaultStalled: "stalled", recovery.FaultCut: "answer broke off",
 		recovery.FaultGarbage: "answer not understood", recovery.FaultTooLarge: "answer too large",
 		recovery.FaultContext: "request too long", recovery.FaultFiltered: "refused by the content filter",
-		recovery.FaultKey: "key not accepted", recovery.FaultCredit: "no credit", recovery.FaultNoModel: "no such model",
+		recovery.FaultKey: "key not accepted", recovery.FaultNoKey: "no key", recovery.FaultCredit: "no credit", recovery.FaultNoModel: "no such model",
 		recovery.FaultRequest: "request refused",
 	} {
 		b := recovery.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 7400 * time.Millisecond, Remedy: "do this"}
