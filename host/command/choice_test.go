@@ -226,7 +226,7 @@ func TestKeys(t *testing.T) {
 		"there is no key for p: K is not set": {Name: "p", KeyEnv: "K"},
 		"it printed nothing":                  {Name: "p", KeyCmd: script("echo")},
 		"get the key of p with /bin/sh …: exit status 3; run the command yourself to see why": {Name: "p", KeyCmd: script("echo secret; echo the vault is locked >&2; exit 3")},
-		"with /bin/sh …: it printed more than 4 KiB; ":                                        {Name: "p", KeyCmd: script("head -c 4097 /dev/zero | tr '\\\\0' k")},
+		"with /bin/sh …: it printed more than 4 KiB; ":                                        {Name: "p", KeyCmd: script("printf %04097d 0")},
 		"p with /bin/false: exit status 1; ":                                                  {Name: "p", KeyCmd: []string{"/bin/false"}},
 		"executable file not found":                                                           {Name: "p", KeyCmd: []string{"no-such-command-here"}},
 		"the key for p holds spaces or letters that no key has":                               {Name: "p", KeyCmd: script("echo secret with spaces")},

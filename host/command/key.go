@@ -130,7 +130,7 @@ func (k *keeper) run(parent context.Context, wait time.Duration) (string, error)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well; something that it started holds its output
 	}
-	first, _, _ := strings.Cut(out.String(), "\n")
+	first, _, _ := strings.Cut(out.kept.String(), "\n")
 	first = strings.TrimSpace(first)
 	why := ""
 	switch {
@@ -160,14 +160,14 @@ func commandName(words []string) string {
 
 // limited keeps the beginning of what is written. Where there was more, left is below 0.
 type limited struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	left int
 }
 
 // Write takes everything.
 func (l *limited) Write(p []byte) (int, error) {
 	if n := min(len(p), max(l.left, 0)); n > 0 {
-		l.Buffer.Write(p[:n])
+		l.kept.Write(p[:n])
 	}
 	l.left = max(-1, l.left-len(p))
 	return len(p), nil
