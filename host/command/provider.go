@@ -125,10 +125,15 @@ type remedied struct {
 	key *keeper
 }
 
-// Stream passes everything on.
+// Stream passes everything on; names that the server gives are cleaned of secrets: one that echoes the key would have it recorded.
 func (m remedied) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		for d, err := range m.Model.Stream(ctx, req) {
+			if d.Answer != nil {
+				named, secrets := *d.Answer, unsaid(m.key)()
+				named.Served, named.Origin = wire.Name(named.Served, secrets), wire.Name(named.Origin, secrets)
+				d.Answer = &named
+			}
 			if !yield(d, m.remedy(err)) {
 				return
 			}
@@ -145,6 +150,7 @@ func (m remedied) remedy(err error) error {
 		m.key.forget()
 	}
 	told := *fault
+	told.Origin = wire.Name(told.Origin, unsaid(m.key)())
 	if _, ok := errors.AsType[*keylessError](err); ok {
 		told.Fault = recovery.FaultNoKey
 	}

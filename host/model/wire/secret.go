@@ -268,6 +268,10 @@ func percent(text, raw string) int {
 	return at
 }
 
+// Name is a name that a server gave, such as a model's or that of an exchange, as it may be shown and recorded: without secrets,
+// in one line.
+func Name(text string, secrets []string) string { return clean(text, secrets) }
+
 // clean makes a line for a person of what a provider or a connection says. What looks like a provider's key is taken out
 // also when it is not among the secrets: some providers repeat the key that they refuse.
 func clean(text string, secrets []string) string {
