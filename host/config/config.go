@@ -114,7 +114,7 @@ func WorkspacePath(folder string) string { return filepath.Join(folder, ".agent"
 // names everything that is wrong; each part of it is an *Error where it is about a place in a file.
 func Load(user, workspace string, known Known) (Config, error) {
 	var c Config
-	text, there, err := read(user)
+	text, there, err := read(user, openFile)
 	if err != nil {
 		return Config{}, err
 	}
@@ -127,7 +127,7 @@ func Load(user, workspace string, known Known) (Config, error) {
 	if workspace == user {
 		return c, nil // the home folder as a workspace, with XDG_CONFIG_HOME pointing into it
 	}
-	text, there, err = read(workspace)
+	text, there, err = read(workspace, openInside)
 	if err == nil && there {
 		c.Workspace, err = parseWorkspace(workspace, user, text)
 		c.Files = append(c.Files, workspace)
@@ -141,12 +141,42 @@ func Load(user, workspace string, known Known) (Config, error) {
 // maxFile is larger than any configuration.
 const maxFile = 1 << 20
 
-func read(path string) ([]byte, bool, error) {
+// A pipe in a repository must not hold up whoever works there.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
+func openFile(path string) (*os.File, error) { return os.OpenFile(path, openFlags, 0) }
+
+// openInside opens the file that WorkspacePath names. No link leads out of the workspace: what is wrong in a file is shown with its
+// line, and a repository must not choose whose lines are shown.
+func openInside(path string) (*os.File, error) {
+	folder := filepath.Dir(filepath.Dir(path))
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = root.Close() // it was only read
+	}()
+	inside, err := filepath.Rel(folder, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(inside, openFlags, 0)
+	var cause *fs.PathError
+	if errors.As(err, &cause) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("open %s within its workspace: %v", path, cause.Err)
+	}
+	return f, err
+}
+
+func read(path string, open func(string) (*os.File, error)) ([]byte, bool, error) {
 	if path == "" {
 		return nil, false, nil
 	}
-	// A pipe in a repository must not hold up whoever works there.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, false, nil
 	}

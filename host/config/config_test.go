@@ -251,6 +251,46 @@ func TestLoadUnreadable(t *testing.T) {
 	}
 }
 
+// A link in a workspace that leads out of it is not followed: an error would show a line of whatever it leads to.
+func TestLoadLinkOut(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte("root:not for a repository\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, link := range map[string]string{
+		"absolute": secret,
+		"relative": "../../secret",
+	} {
+		work := filepath.Join(dir, name)
+		path := config.WorkspacePath(work)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(link, path); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load("", path, known)
+		if want := "read the configuration: open " + path + " within its workspace: path escapes from parent"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	inside := filepath.Join(dir, "inside")
+	if err := os.MkdirAll(filepath.Join(inside, ".agent"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(inside, "limits.toml"), []byte("max_turns = 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../limits.toml", config.WorkspacePath(inside)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load("", config.WorkspacePath(inside), known)
+	if err != nil || c.Workspace.MaxTurns == nil || *c.Workspace.MaxTurns != 7 {
+		t.Errorf("a link within: %+v, %v", c.Workspace, err)
+	}
+}
+
 // A workspace tightens and never loosens.
 func TestTighten(t *testing.T) {
 	wished := config.Limits{Mode: recovery.ModeAuto, MaxTurns: ptr(100), Timeout: ptr(time.Duration(0))}
