@@ -176,9 +176,28 @@ func priced(conf *settings, ch chosen, limits recovery.Limits) error {
 	if strings.HasPrefix(ch.Name, catalog.Replay) {
 		return nil // nothing is paid
 	}
-	return &usageError{fmt.Errorf("limit the cost to %s: what %s costs is not known; say it in %s:\n%s",
-		recovery.Dollars(limits.MaxCost), ch.Name, conf.user,
-		confLines(fmt.Sprintf("[models.%q]", ch.Name), `input_price = "0.50"    # US dollars for a million tokens`, `output_price = "1.50"`))}
+	const unit = "    # US dollars for a million tokens"
+	why, lines := "is not known", []string{`input_price = "0.50"` + unit, `output_price = "1.50"`}
+	if list := listPrice(conf, ch.Name); list != nil {
+		price := func(key string, n int64) string {
+			return fmt.Sprintf("%s = %q", key, strings.TrimPrefix(recovery.Dollars(n), "$"))
+		}
+		why = "where it is asked is not known; its provider's own prices are below"
+		lines = []string{price("input_price", list.Input) + unit, price("cached_price", list.Cached),
+			price("written_price", list.Written), price("output_price", list.Output)}
+	}
+	return &usageError{fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
+		recovery.Dollars(limits.MaxCost), ch.Name, why, conf.user,
+		confLines(append([]string{fmt.Sprintf("[models.%q]", ch.Name)}, lines...)...))}
+}
+
+// listPrice is what a model costs at its provider's own address; nil when that is not known.
+func listPrice(conf *settings, name string) *recovery.Price {
+	provider, model, err := conf.models.Parse(name)
+	if err != nil {
+		return nil // a name that is refused has no price
+	}
+	return catalog.ListPrice(provider, model)
 }
 
 // confLines are lines of the configuration below an error.

@@ -189,6 +189,11 @@ func (a *app) printModels(conf *settings, v modelsJSON) {
 	}
 	t.write(a.Out)
 	a.say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
+	for _, p := range v.Providers {
+		if p.From != "" && conf.unpriced(p.Name) {
+			a.say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
+		}
+	}
 	a.say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
 	a.say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
 	switch {
@@ -199,6 +204,17 @@ func (a *app) printModels(conf *settings, v modelsJSON) {
 	case v.Use.Model == runbook.Name:
 		a.say(a.Out, "which carries out Markdown and understands no prose; to connect another, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama")
 	}
+}
+
+// unpriced says whether a provider has models whose list price is known and does not hold where they are asked.
+func (s *settings) unpriced(provider string) bool {
+	for _, m := range catalog.Known() {
+		name, of, err := s.models.Parse(m.Name)
+		if p, ok := s.models.Provider(name); err == nil && ok && name == provider && s.models.Model(p, of).Price == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func configWords(conf *settings, a *app) string {

@@ -215,6 +215,9 @@ func (c *Catalog) Model(p Provider, model string) Model {
 	return m
 }
 
+// ListPrice is what a model costs at its provider's own address; nil when that is not known.
+func ListPrice(provider, model string) *recovery.Price { return known(provider, model).Price }
+
 // Setup is what a provider's model is asked with.
 func (c *Catalog) Setup(p Provider, model string) recovery.Setup {
 	m := c.Model(p, model)
