@@ -177,7 +177,7 @@ func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o A
 		next, err = s.appendFacts(t, h, facts, blobs, o)
 		return err
 	})
-	if err != nil {
+	if err = s.mismatch(h.Run, err); err != nil {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
 	}
 	return next, nil

@@ -61,7 +61,7 @@ func TestClaimFencesTheOwnerBefore(t *testing.T) {
 	if _, err := s.Append(ctx, old, a, AppendOptions{}); !errors.Is(err, ErrLostRace) {
 		t.Errorf("the owner of before wrote: %v", err)
 	}
-	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("an epoch was claimed twice: %v", err)
 	}
 	row, err := s.Run(ctx, h.Run)
@@ -200,7 +200,7 @@ func TestTerminalIsFinal(t *testing.T) {
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
 		t.Errorf("%d calls are still unknown (%v)", row.Unknown, err)
 	}
-	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a second word: %v", err)
 	}
 }

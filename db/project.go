@@ -21,6 +21,21 @@ type projection struct {
 	status     recovery.Status
 }
 
+// rowsError says that a run's rows do not agree with its journal, seen where the fence has said that nobody else wrote.
+type rowsError struct{ error }
+
+func (e rowsError) Unwrap() error { return e.error }
+
+// mismatch puts a rowsError into what a person is told: nothing was written, and doctor compares rows and journals.
+func (s *Store) mismatch(run string, err error) error {
+	if !errors.As(err, new(rowsError)) {
+		return err
+	}
+	return &CorruptError{
+		Path: s.path, Run: run, What: "its rows do not agree with its journal", Err: err, Remedy: "see what differs with `agent doctor`",
+	}
+}
+
 // newProjection reads a batch before it is written. Where the caller gave its fold, that says how the run stands.
 func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
 	p, err := readBatch(h, facts)
@@ -37,12 +52,12 @@ func readBatch(h Head, facts []fact) (projection, error) {
 	p := projection{epoch: h.Epoch, keepClaims: 1, status: h.Status}
 	for _, f := range facts {
 		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallRuled {
-			return p, fmt.Errorf("write %s: the run is %s", f.body.Kind(), h.Status)
+			return p, rowsError{fmt.Errorf("write %s: the run is %s", f.body.Kind(), h.Status)}
 		}
 		switch b := f.body.(type) {
 		case recovery.RunClaimed:
 			if b.Epoch != p.epoch+1 {
-				return p, fmt.Errorf("claim with epoch %d after %d: %w", b.Epoch, p.epoch, ErrLostRace)
+				return p, rowsError{fmt.Errorf("claim with epoch %d after %d", b.Epoch, p.epoch)}
 			}
 			p.epoch, p.claimed = b.Epoch, true
 			p.claims++
@@ -182,7 +197,7 @@ func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) err
 func changedOne(p recovery.Place) func(int64, error) error {
 	return func(n int64, err error) error {
 		if err == nil && n != 1 {
-			err = errors.New("there is no such call without a result")
+			err = rowsError{errors.New("there is no such call without a result")}
 		}
 		if err != nil {
 			return fmt.Errorf("call %s: %w", p, err)
@@ -231,7 +246,7 @@ func ruled(t *tx, h Head, b recovery.CallRuled) error {
 		return fmt.Errorf("call %s: %w", b.Place, err)
 	}
 	if n == 0 {
-		return fmt.Errorf("call %s: its outcome is not unknown any more: %w", b.Place, ErrLostRace)
+		return rowsError{fmt.Errorf("call %s: its outcome is not unknown", b.Place)}
 	}
 	if b.Word != recovery.WordHappened {
 		return nil
