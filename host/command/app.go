@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -44,7 +45,7 @@ func Standard() IO {
 const RunnerCommand = "__runner"
 
 // Main runs one command and returns the exit code.
-func Main(args []string, std IO) int {
+func Main(args []string, std IO) (code int) {
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
@@ -60,7 +61,12 @@ func Main(args []string, std IO) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	std.Out = &watched{Writer: std.Out}
-	a := &app{IO: std, args: args, armed: warning}
+	a := &app{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
+	defer func() {
+		if p := recover(); p != nil {
+			code = a.panicked(p, debug.Stack())
+		}
+	}()
 	if warning != "" {
 		fmt.Fprintf(std.Err, "agent: %s\n", warning)
 	}
@@ -97,15 +103,16 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 type app struct {
 	IO
-	args    []string // as they were typed, with the binary's name
-	armed   string   // what is said about an armed fault point
-	think   bool     // what a model thinks is shown
-	verbose bool     // the log is shown on stderr
-	printed bool     // a JSON object stands on stdout
-	drove   bool     // a run was driven: the exit code is its own
-	dir     string   // folder whose runs alone are meant
-	about   string   // id of the run that the command is about
-	ask     exchange // how models are asked
+	args    []string     // as they were typed, with the binary's name
+	armed   string       // what is said about an armed fault point
+	think   bool         // what a model thinks is shown
+	verbose bool         // the log is shown on stderr
+	printed bool         // a JSON object stands on stdout
+	drove   bool         // a run was driven: the exit code is its own
+	dir     string       // folder whose runs alone are meant
+	about   string       // id of the run that the command is about
+	ask     exchange     // how models are asked
+	told    func() error // why the command was told to stop; nil while it was not
 }
 
 func (a *app) root() *cli.Command {

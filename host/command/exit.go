@@ -1,8 +1,13 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"agent/db"
@@ -54,6 +59,7 @@ func outcomeCode(o host.Outcome) int {
 
 // exit turns the error of a command into its exit code and shows it. This is the only place that does.
 func (a *app) exit(err error) int {
+	err = a.bySignal(err)
 	var code *codeError
 	var wrong *usageError
 	switch {
@@ -78,6 +84,44 @@ func (a *app) exit(err error) int {
 		return exitInterrupted
 	}
 	return exitFailed
+}
+
+// bySignal is the error of a command that a signal ended on its way; a run that was driven has an outcome instead.
+func (a *app) bySignal(err error) error {
+	if err == nil || a.told == nil || !strings.Contains(err.Error(), context.Canceled.Error()) { // not every layer keeps it as a value
+		return err
+	}
+	if cause := a.told(); errors.Is(cause, host.ErrShutdown) {
+		return fmt.Errorf("stopped by signal before it was done (%w)", cause)
+	}
+	return err
+}
+
+// panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
+// The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
+func (a *app) panicked(p any, trace []byte) int {
+	fmt.Fprintf(a.Err, "agent: panic: %v; nothing recorded is lost: agent ls --interrupted\n", p)
+	if err := a.logPanic(p, trace); err != nil || a.verbose {
+		fmt.Fprintf(a.Err, "%s", trace)
+	}
+	return exitFailed
+}
+
+// logPanic writes into the log of a state folder that is there; it makes none.
+func (a *app) logPanic(p any, trace []byte) error {
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(home); err != nil {
+		return err
+	}
+	f, err := openLog(filepath.Join(home, "log", "agent.log"))
+	if err != nil {
+		return err
+	}
+	slog.New(slog.NewJSONHandler(f, nil)).With("pid", os.Getpid()).Error("panic", "value", fmt.Sprint(p), "trace", string(trace))
+	return f.Close()
 }
 
 // hints are the commands that mend an error, each with what it does.

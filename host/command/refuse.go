@@ -41,6 +41,7 @@ func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
 
 // refuse shows an error and prints the object about it.
 func (a *app) refuse(err error) error {
+	err = a.bySignal(err)
 	code := a.exit(err)
 	a.printJSON(refusal(err, a.about, code))
 	return withCode(code)
