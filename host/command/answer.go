@@ -42,6 +42,7 @@ func (a *app) answerCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
 		},
@@ -72,6 +73,9 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 	}
 	if err == nil {
 		err = s.mustWrite("answer")
+	}
+	if err == nil {
+		err = s.recordOn(ctx, c, a.about)
 	}
 	switch {
 	case err != nil:

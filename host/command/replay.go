@@ -1,14 +1,59 @@
 package command
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/urfave/cli/v3"
 
 	"agent/host/model"
 	"agent/host/model/catalog"
+	"agent/host/model/runbook"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
+
+// recordFlag is the flag of every command that may ask a model for a run.
+func recordFlag() cli.Flag {
+	return &cli.StringFlag{Name: "record", Usage: "write what goes to and fro with the provider to `FILE`, without keys, for --model replay:FILE; goes on with a recording of the same run"}
+}
+
+// readRecord is the absolute name of --record; "" when it is not given.
+func readRecord(c *cli.Command) (string, error) {
+	name := c.String("record")
+	if name == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", fmt.Errorf("--record %s: %v", name, err)
+	}
+	return abs, nil
+}
+
+// recordOn takes --record for a run that goes on, and refuses it where nothing would be asked.
+func (s *session) recordOn(ctx context.Context, c *cli.Command, run string) error {
+	var err error
+	if s.app.ask.record, err = readRecord(c); err != nil || s.app.ask.record == "" {
+		return err
+	}
+	for _, flag := range []string{"dry-run", "no-resume"} {
+		if c.Bool(flag) {
+			return &usageError{fmt.Errorf("--record %s: with --%s no model is asked", c.String("record"), flag)}
+		}
+	}
+	row, err := s.Store.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	if row.Model == runbook.Name || strings.HasPrefix(row.Model, catalog.Replay) {
+		return &usageError{fmt.Errorf("--record %s: the model %s asks no provider", c.String("record"), row.Model)}
+	}
+	return nil
+}
 
 // recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
 // there is a run, records nothing.

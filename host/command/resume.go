@@ -43,6 +43,7 @@ func (a *app) resumeCommand() *cli.Command {
 			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
 			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 			&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
+			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
 		},
@@ -62,6 +63,9 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 		if c.Bool("all") {
 			return &usageError{errors.New("--base-url says where one run's model is asked: name the run instead of --all")}
 		}
+	}
+	if c.Bool("all") && c.String("record") != "" {
+		return &usageError{errors.New("--record keeps what goes to and fro for one run: name the run instead of --all")}
 	}
 	if c.Bool("all") == c.Args().Present() || c.Args().Len() > 1 {
 		return &usageError{errors.New("name one run (agent resume last), or give --all")}
@@ -84,7 +88,7 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	if err := s.looser(ctx, c, run); err != nil {
+	if err := errors.Join(s.looser(ctx, c, run), s.recordOn(ctx, c, run)); err != nil {
 		return errors.Join(err, s.close())
 	}
 	if c.Bool("dry-run") {

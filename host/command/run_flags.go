@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/config"
+	"agent/host/model/catalog"
 	"agent/recovery"
 )
 
@@ -36,7 +36,7 @@ func modelFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: the configuration's, else 2m, and 10m on this machine)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summing up what is older"},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
-		&cli.StringFlag{Name: "record", Usage: "write what goes to and fro with the provider to `FILE`, without keys, for --model replay:FILE"},
+		recordFlag(),
 	}
 }
 
@@ -76,12 +76,29 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 	if f.Images, err = readImages(c.StringSlice("image")); err != nil {
 		return f, &usageError{err}
 	}
-	if name := c.String("record"); name != "" {
-		if f.Record, err = filepath.Abs(name); err != nil {
-			return f, fmt.Errorf("--record %s: %v", name, err)
+	f.Record, err = readRecord(c)
+	return f, err
+}
+
+// vain refuses flags that say how a provider is asked where none is, or where a recording plays one.
+func (f runFlags) vain(ch chosen) error {
+	none, replayed := ch.Setup.Provider == "", strings.HasPrefix(ch.Name, catalog.Replay)
+	for _, flag := range []struct {
+		given bool
+		text  string
+	}{
+		{(none || replayed) && f.Record != "", "--record " + f.Record},
+		{(none || replayed) && f.Idle != 0, "--idle " + f.Idle.String()},
+		{none && f.Effort != "", "--effort " + string(f.Effort)},
+		{none && f.Limits.MaxTokens != nil, "--max-tokens"},
+		{none && f.Limits.MaxCost != nil, "--max-cost"},
+		{none && f.NoCompact, "--no-compact"},
+	} {
+		if flag.given {
+			return &usageError{fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name)}
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // limitFlags reads the flags that bound a run. What is wrong with the mode, the turns and the time is checkLimits' to say.

@@ -27,6 +27,9 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	if err != nil {
 		return err
 	}
+	if err := flags.vain(ch); err != nil {
+		return err
+	}
 	if err := s.app.fetchKey(ctx, conf, ch); err != nil {
 		return err
 	}

@@ -182,7 +182,7 @@ func (r *Replay) next(turn int, kind string) (exchange, bool, error) {
 		return exchange{}, false, &model.Error{
 			Fault:   recovery.FaultRequest,
 			Message: fmt.Sprintf("replay %s: turn %d is not in the recording, which has %s", r.path, turn, r.rec.extent()),
-			Remedy:  "record the run to its end, or ask a real model",
+			Remedy:  "record the run to its end, where it was interrupted with: agent resume --record FILE; or ask a real model",
 		}
 	}
 	key := strconv.Itoa(turn)
