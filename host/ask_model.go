@@ -138,10 +138,18 @@ func (d *driver) noAnswer(ctx context.Context, s *streaming, err error) error {
 	}
 	fact.Wait, fact.Again = recovery.Retry(e.Fault, fact.Tries, e.After, rand.Float64())
 	if !fact.Again && e.After > recovery.Patience {
-		fact.Remedy = fmt.Sprintf("the provider wants no request for %s; resume after that", e.After.Round(time.Second))
+		fact.Remedy = fmt.Sprintf("the provider wants no request %s; resume after that", quiet(e.After, d.h.Now()))
 	}
 	d.record(fact)
 	return nil
+}
+
+// quiet says how long a provider wants no request; beyond a day by its date, since nobody counts so many hours.
+func quiet(after time.Duration, now time.Time) string {
+	if after <= 24*time.Hour {
+		return "for " + after.Round(time.Second).String()
+	}
+	return "before " + now.Add(after).UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // streaming is one request and what came of it so far. The reader's goroutine owns it until it is done.
