@@ -53,7 +53,10 @@ func (s *session) print(out host.Outcome) {
 	a, words := s.app, s.lastWords(out)
 	switch out.Status {
 	case recovery.StatusCompleted:
-		if !s.show.spokeLast(out.Run) || !a.oneTerminal() {
+		switch {
+		case strings.TrimSpace(out.Text) == "":
+			a.say(a.Err, "the model ended without a word")
+		case !s.show.spokeLast(out.Run) || !a.oneTerminal():
 			a.say(a.Out, "%s", out.Text)
 		}
 		a.say(a.Err, "run %s completed: %s", out.Run, tally(out))
