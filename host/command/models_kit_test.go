@@ -323,7 +323,14 @@ func (k *talk) live() string {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			k.t.Fatal(err)
 		}
-		all.Write(b)
+		for line := range bytes.Lines(b) { // a word may stand in several
+			var l struct {
+				Text string `json:"text"`
+			}
+			if json.Unmarshal(line, &l) == nil { // else it is being written
+				all.WriteString(l.Text)
+			}
+		}
 	}
 	return all.String()
 }

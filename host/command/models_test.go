@@ -165,7 +165,9 @@ func TestModelInterruptedInAnAnswer(t *testing.T) {
 		k.start("cancel", "last").end(0)
 		run := k.runs("tell")
 		k.held(1)
-		run.eventually(func() bool { return strings.Contains(k.live(), "This is the first") })
+		if !run.eventually(func() bool { return strings.Contains(k.live(), "This is the first") }) {
+			t.Fatalf("the first half is not shown: %q", k.live())
+		}
 		began := time.Now()
 		if err := run.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
