@@ -288,6 +288,9 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	case taken.Owner != "":
 		v.State = "kept"
 	}
+	if s.app.ask.record != "" {
+		s.app.say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
+	}
 	switch {
 	case run.Pending != nil: // it asked the next one already
 		v.Next = answers(&run.Pending.Request)
