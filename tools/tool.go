@@ -48,6 +48,10 @@ type Call struct {
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
 	Show        func(p []byte)  // live output; never nil, never blocks
+
+	// Ask puts a question to a person while the call is under way and returns the answer. It ends with ctx, and with an error
+	// when the question was closed without one. Nil when the call is looked at by recovery.
+	Ask func(ctx context.Context, q recovery.Question) (json.RawMessage, error)
 }
 
 // Preparer is a tool that must look or lay something ready before its start is recorded. Nothing may happen yet that a
@@ -59,6 +63,19 @@ type Preparer interface {
 // Checker is a tool that can refuse arguments that its schema cannot describe.
 type Checker interface {
 	Check(args json.RawMessage) error
+}
+
+// Outward is a tool whose calls carry what their arguments hold out of this machine, even where their effect is a read. Such
+// a call needs a yes in every mode but yolo.
+type Outward interface {
+	// Outward names where the call goes to, such as a host and its port; "" when it stays here.
+	Outward(args json.RawMessage) string
+}
+
+// Confined is a tool whose calls the operating system confines.
+type Confined interface {
+	// Confinement words what holds for the call on this machine, now; "" for nothing. A yes is bound to it.
+	Confinement(args json.RawMessage) string
 }
 
 // RetrySafe is a tool whose call may be run twice without harm.
