@@ -86,6 +86,7 @@ const (
 	RequestMaxTurns   RequestKind = "max_turns"
 	RequestMaxTokens  RequestKind = "max_tokens"
 	RequestMaxCost    RequestKind = "max_cost"
+	RequestElicit     RequestKind = "elicitation" // asked by a tool while its call is under way
 )
 
 // Request is an open question of a run.

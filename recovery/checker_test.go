@@ -64,6 +64,9 @@ func (k *checker) see(e Event) string {
 			return "a second open request"
 		}
 		k.request = &b.Request
+		if b.Request.Kind == RequestElicit {
+			return k.asksItself(*b.Request.Call)
+		}
 		return k.nothingFlies("a question")
 	case RequestAnswered:
 		k.reply(b)
@@ -169,6 +172,17 @@ func (k *checker) hasTwin(c *watched) bool {
 		}
 	}
 	return false
+}
+
+// asksItself says what is wrong with a question of a call that is under way: it must be, and alone.
+func (k *checker) asksItself(at Place) string {
+	c := k.call(at)
+	if !c.started || c.settled {
+		return fmt.Sprintf("call %s asks and is not under way", at)
+	}
+	c.started = false
+	defer func() { c.started = true }()
+	return k.nothingFlies("a question of call " + at.String())
 }
 
 // nothingFlies says what is under way while something else is to begin that must be alone.

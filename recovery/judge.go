@@ -19,7 +19,7 @@ func Judge(c *Call, open *Request, e Evidence) Judgement {
 	switch {
 	case c.Result != nil:
 		return Judgement{VerdictReplay, "its result is on record", c.Result}
-	case open != nil && open.about(c):
+	case open != nil && open.about(c) && open.Kind != RequestElicit:
 		return Judgement{VerdictWait, "request " + open.ID + " stands for it", nil}
 	case c.Phase == PhaseProposed:
 		return neverStarted(c, e, "it never started")

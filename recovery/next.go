@@ -60,11 +60,17 @@ func Next(s *State) Action {
 	case StatusNone, StatusQueued, StatusInterrupted:
 		return Claim{}
 	}
+	if end, ok := s.Orphaned(); ok {
+		return Record{[]Body{end}}
+	}
 	if lost := s.Lost(); len(lost) > 0 {
 		return Recover{lost}
 	}
 	if s.Stopping != nil {
 		return s.stop()
+	}
+	if s.Open != nil && s.Open.Kind == RequestElicit {
+		return AskPerson{s.Open}
 	}
 	if flying := s.InFlight(); len(flying) > 0 {
 		return Await{flying}

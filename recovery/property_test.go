@@ -82,7 +82,7 @@ func histories() []string {
 	for _, h := range []How{HowExecuted, HowAttached, HowAdopted, HowVerified, HowTold} {
 		list = append(list, "how "+string(h))
 	}
-	for _, k := range []RequestKind{RequestConfirm, RequestPermission, RequestTwin, RequestMaxTurns} {
+	for _, k := range []RequestKind{RequestConfirm, RequestPermission, RequestTwin, RequestMaxTurns, RequestElicit} {
 		list = append(list, "request "+string(k))
 	}
 	return list

@@ -10,24 +10,48 @@ func (s *State) opened(b RequestOpened) error {
 	if s.Open != nil {
 		return fmt.Errorf("request %s is open already", s.Open.ID)
 	}
-	if n := len(s.InFlight()) + len(s.Lost()); n > 0 {
-		return fmt.Errorf("%d calls have no result", n)
-	}
 	r := b.Request
 	if err := r.whole(); err != nil {
 		return err
 	}
-	if r.Call != nil {
-		c, err := s.Call(*r.Call)
-		if err != nil {
-			return err
-		}
-		if c.Phase != PhaseProposed {
-			return fmt.Errorf("call %s is %s", c.Place, c.Phase)
-		}
+	if err := s.mayAsk(&r); err != nil {
+		return err
 	}
 	s.Open, s.asking = &r, false
 	return nil
+}
+
+// mayAsk refuses a question while calls are under way: all but the one that asks itself.
+func (s *State) mayAsk(r *Request) error {
+	flying := s.InFlight()
+	if n := len(flying) + len(s.Lost()); n > 0 && (r.Kind != RequestElicit || n > 1) {
+		return fmt.Errorf("%d calls have no result", n)
+	}
+	if r.Call == nil {
+		return nil
+	}
+	c, err := s.Call(*r.Call)
+	switch {
+	case err != nil:
+		return err
+	case r.Kind == RequestElicit && (len(flying) != 1 || flying[0] != c || s.Stopping != nil):
+		return fmt.Errorf("call %s is not under way", c.Place)
+	case r.Kind != RequestElicit && c.Phase != PhaseProposed:
+		return fmt.Errorf("call %s is %s", c.Place, c.Phase)
+	}
+	return nil
+}
+
+// Orphaned is the end of a question whose asker is gone: a tool asked while its call was under way, and nothing is left of
+// that call that could take an answer.
+func (s *State) Orphaned() (RequestClosed, bool) {
+	if s.Open == nil || s.Open.Kind != RequestElicit {
+		return RequestClosed{}, false
+	}
+	if c, err := s.Call(*s.Open.Call); err == nil && s.flies(c) {
+		return RequestClosed{}, false
+	}
+	return RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: "the call that asked is no longer under way"}, true
 }
 
 // whole refuses a request whose answer could not be taken later.
@@ -38,7 +62,7 @@ func (r *Request) whole() error {
 	switch r.Kind {
 	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
 		return nil
-	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin:
+	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestElicit:
 	default:
 		return fmt.Errorf("request kind %q is not known", r.Kind)
 	}
@@ -105,8 +129,8 @@ func (s *State) replied(b RequestAnswered) error {
 		return nil
 	}
 	c, err := s.Call(*r.Call)
-	if err != nil {
-		return err
+	if err != nil || r.Kind == RequestElicit {
+		return err // the call itself takes the answer
 	}
 	s.reply(c, r, text, b.By)
 	c.doubt(s.Epoch)
@@ -165,8 +189,8 @@ func (s *State) closed(b RequestClosed) error {
 		return nil
 	}
 	c, err := s.Call(*r.Call)
-	if err != nil {
-		return err
+	if err != nil || r.Kind == RequestElicit {
+		return err // the call is under way, and told so
 	}
 	c.Denied = reason
 	c.doubt(s.Epoch)

@@ -227,7 +227,9 @@ func (m *sim) step() Action {
 			m.flying[key(c)] = true
 		}
 	case Await:
-		if len(a.Calls) > 0 {
+		if len(a.Calls) == 1 && m.pick(6, "the tool") == 1 {
+			m.elicits(a.Calls[0])
+		} else if len(a.Calls) > 0 {
 			m.finish(a.Calls[m.pick(len(a.Calls), "which")], false)
 		}
 	case StopCalls:
@@ -249,6 +251,14 @@ func (m *sim) step() Action {
 		m.say(a.Request)
 	}
 	return action
+}
+
+// elicits has a call ask a person while it is under way.
+func (m *sim) elicits(c *Call) {
+	at := c.Place
+	m.add(m.request(RequestOpened{Request{
+		Question: Question{Kind: RequestElicit, Message: "which branch?", Schema: json.RawMessage(`{"type":"object"}`)}, Call: &at,
+	}}))
 }
 
 func key(c *Call) Place { return Place{Turn: c.Turn, Index: c.Index} }
@@ -494,6 +504,13 @@ func permitted(s *State, e Effect) (Decision, string) {
 
 // say is what people make of a question.
 func (m *sim) say(r *Request) {
+	if r.Kind == RequestElicit && m.pick(4, "the tool") == 1 { // it does not wait for the answer any longer
+		m.add(RequestClosed{ID: r.ID, Status: "cancelled", Reason: "the tool took it back"})
+		if c, err := m.s.Call(*r.Call); err == nil {
+			m.finish(c, false)
+		}
+		return
+	}
 	if m.rough > 0 {
 		switch m.pick(6, "the question is") {
 		case 1: // left open by its owner; another looks after it
