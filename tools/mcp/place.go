@@ -1,0 +1,148 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// kind is what a JSON value is.
+type kind byte
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	array
+	object
+)
+
+// node is a JSON value with its place.
+type node struct {
+	kind    kind
+	offset  int64   // behind its first token, in bytes
+	name    string  // as a member of an object
+	text    string  // of a text, a number or a boolean
+	members []*node // of an object or an array
+}
+
+func (n *node) member(name string) *node {
+	for _, m := range n.members {
+		if m.name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (n *node) member2(name, other string) *node {
+	if m := n.member(name); m != nil {
+		return m
+	}
+	return n.member(other)
+}
+
+// document is a JSON file with the places of its values.
+type document struct {
+	path string
+	data []byte
+	root *node
+}
+
+// maxDepth is deeper than any file of definitions.
+const maxDepth = 32
+
+// parseDocument reads a JSON text. It refuses a member that is named twice: readers disagree about which counts.
+func parseDocument(path string, data []byte) (*document, error) {
+	d := &document{path: path, data: data}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	root, err := d.value(dec, "", 0)
+	if err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = d.here(dec.InputOffset(), "something stands behind the end of the JSON text")
+		}
+	}
+	d.root = root
+	return d, err
+}
+
+func (d *document) value(dec *json.Decoder, name string, depth int) (*node, error) {
+	t, err := dec.Token()
+	if err != nil {
+		return nil, d.syntax(dec, err)
+	}
+	n := &node{name: name, offset: dec.InputOffset()}
+	if depth > maxDepth {
+		return nil, d.at(n, "the JSON text is nested too deeply")
+	}
+	switch v := t.(type) {
+	case nil:
+		n.kind = null
+	case bool:
+		n.kind, n.text = boolean, fmt.Sprint(v)
+	case json.Number:
+		n.kind, n.text = number, v.String()
+	case string:
+		n.kind, n.text = text, v
+	case json.Delim:
+		n.kind = array
+		if v == '{' {
+			n.kind = object
+		}
+		err = d.fill(dec, n, depth)
+	}
+	return n, err
+}
+
+// fill reads what stands in an object or an array.
+func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
+	for dec.More() {
+		name := ""
+		if n.kind == object {
+			t, err := dec.Token()
+			if err != nil {
+				return d.syntax(dec, err)
+			}
+			name, _ = t.(string) // the decoder admits nothing else as a name
+			if n.member(name) != nil {
+				return d.here(dec.InputOffset(), fmt.Sprintf("%q stands here twice", name))
+			}
+		}
+		m, err := d.value(dec, name, depth+1)
+		if err != nil {
+			return err
+		}
+		n.members = append(n.members, m)
+	}
+	_, err := dec.Token()
+	if err != nil {
+		return d.syntax(dec, err)
+	}
+	return nil
+}
+
+func (d *document) syntax(dec *json.Decoder, err error) error {
+	at := dec.InputOffset()
+	var s *json.SyntaxError
+	if errors.As(err, &s) {
+		at = s.Offset
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return d.here(int64(len(d.data)), "the JSON text ends in its middle")
+	}
+	return d.here(at, "the JSON text cannot be read: "+err.Error())
+}
+
+func (d *document) at(n *node, message string) *PlaceError { return d.here(n.offset, message) }
+
+// here is an error at the byte before an offset.
+func (d *document) here(offset int64, message string) *PlaceError {
+	before := d.data[:min(max(offset-1, 0), int64(len(d.data)))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return &PlaceError{File: d.path, Line: line, Column: column, Message: message}
+}
