@@ -36,11 +36,11 @@ type migration struct {
 func schemaVersion() int { return knownSchema }
 
 // knownSchema is the number of the last migration; a test compares it with the files.
-const knownSchema = 1
+const knownSchema = 2
 
 // layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations up to it (layoutOf). A
 // database whose layout is another one was made by a build that was never released, when a migration had another text.
-func layouts() [knownSchema]int { return [...]int{0x441b1d} }
+func layouts() [knownSchema]int { return [...]int{0x441b1d, 0x3b2bb4} }
 
 // The number user_version, which is read before SQLite sees the file, holds the format in its low byte and 23 bits of the
 // layout above it, so that it is never negative.
@@ -156,7 +156,7 @@ func (s *Store) createDatabase(ctx context.Context) error {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return fmt.Errorf("create %s: %w", temp, errors.Join(err, os.Remove(temp)))
 	}
-	err = fill(ctx, temp, s.key)
+	err = fill(ctx, temp, s.key, migrations)
 	if err == nil {
 		err = syncFile(temp)
 	}
@@ -192,7 +192,7 @@ func removeTemps(dir string) error {
 }
 
 // fill writes mark, tables and what tells the key into an empty file and leaves no log beside it.
-func fill(ctx context.Context, file string, key []byte) (err error) {
+func fill(ctx context.Context, file string, key []byte, files fs.FS) (err error) {
 	c, err := sqlite.NewConnector(fileURI(file) + "?_synchronous=FULL&mode=rw")
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func fill(ctx context.Context, file string, key []byte) (err error) {
 			return err
 		}
 	}
-	if err := upgrade(ctx, conn, migrations); err != nil {
+	if err := upgrade(ctx, conn, files); err != nil {
 		return err
 	}
 	if err := dbsqlc.New(conn).SetKeyCheck(ctx, keyMAC(key)); err != nil {
