@@ -36,10 +36,10 @@ func firstFormat(t *testing.T) (dir string, facts []recovery.Event) {
 	if err := useOFDLocks(); err != nil {
 		t.Fatal(err)
 	}
-	if err := fill(ctx, s.path, s.key, fstest.MapFS{"migrations/00001_journal.sql": {Data: text}}); err != nil {
+	if err := os.WriteFile(s.path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(s.path, 0o600); err != nil {
+	if err := fill(ctx, s.path, s.key, fstest.MapFS{"migrations/00001_journal.sql": {Data: text}}); err != nil {
 		t.Fatal(err)
 	}
 	s.w = newWriter(s)
