@@ -24,6 +24,9 @@ func (d *driver) ask(ctx context.Context, r *recovery.Request) error {
 		d.record(recovery.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
 		return nil
 	}
+	if r.Kind == recovery.RequestElicit {
+		return d.askDuring(ctx, r)
+	}
 	if d.h.Ask == nil {
 		return errLeave
 	}
@@ -41,13 +44,8 @@ type reply struct {
 
 // askHere puts the question to the terminal and watches for an answer from elsewhere meanwhile.
 func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
-	askCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	typed := make(chan reply, 1)
-	go func() {
-		a, err := d.h.Ask(askCtx, d.state.Created.Run, *r)
-		typed <- reply{a, err}
-	}()
+	typed, restore := d.typing(ctx, r)
+	defer restore() // before anything else is shown
 	over, stop := untilExpiry(r, d.now())
 	defer stop()
 	for {
@@ -69,11 +67,24 @@ func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 			done = true
 		}
 		if done || err != nil {
-			cancel()
-			<-typed // the terminal is restored before anything else is shown
 			return err
 		}
 	}
+}
+
+// typing puts the question to the terminal, if there is one. stop ends that, and returns when the terminal is restored.
+func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply, func()) {
+	if d.h.Ask == nil {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	typed, over := make(chan reply, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		a, err := d.h.Ask(ctx, d.state.Created.Run, *r)
+		typed <- reply{a, err}
+	}()
+	return typed, func() { cancel(); <-over }
 }
 
 // untilExpiry fires when the question's time is over; never without one.

@@ -32,6 +32,8 @@ type driver struct {
 	launch  []takeOff        // effects that may begin once the facts are durable
 	done    []tools.Call     // calls of a runner whose files go once the facts are durable
 
+	asks    chan *asking // from calls that are under way
+	asked   *asking      // the one that was heard
 	results chan ended
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]any                // what Prepare made
@@ -57,7 +59,7 @@ func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driv
 	}
 	return &driver{
 		h: h, state: s, head: head, lock: lock, waker: w,
-		results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]any{},
+		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]any{},
 	}, nil
 }
 
@@ -198,6 +200,9 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 			fault.Hit(fault.AtQuestion)
 		case recovery.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
+			d.answeredAsked(b.ID, b.Answer, nil)
+		case recovery.RequestClosed:
+			d.answeredAsked(b.ID, nil, errGaveUp)
 		}
 	}
 }
@@ -224,6 +229,7 @@ func (d *driver) toolCall(c *recovery.Call) tools.Call {
 	return tools.Call{
 		Place: c.Place, Run: run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
 		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index],
+		Ask:  d.asker(c.Place),
 		Show: func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) },
 	}
 }

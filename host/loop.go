@@ -129,7 +129,7 @@ func endsRun(r recovery.Record) bool {
 // await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
 // time limit, the end of the context.
 func (d *driver) await(ctx context.Context) error {
-	if d.gathers(ctx) {
+	if d.openAsked() || d.gathers(ctx) {
 		return nil
 	}
 	if err := d.flush(ctx); err != nil {
@@ -138,6 +138,9 @@ func (d *driver) await(ctx context.Context) error {
 	limit, stop := d.deadline()
 	defer stop()
 	select {
+	case a := <-d.asks:
+		d.heard(a)
+		return nil
 	case e := <-d.results:
 		d.settle(e)
 		d.drain()
@@ -272,6 +275,7 @@ func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 
 // shutDown leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
 func (d *driver) shutDown(ctx context.Context) error {
+	d.withdraw("the host was told to stop")
 	if err := d.flush(ctx); err != nil {
 		return err
 	}

@@ -117,6 +117,7 @@ func (d *driver) settle(e ended) {
 		cancel()
 	}
 	delete(d.flying, e.place.Index)
+	d.hushed(e.place)
 	c, err := d.state.Call(e.place)
 	if err != nil || c.Phase != recovery.PhaseStarted {
 		return // it was settled by another word meanwhile

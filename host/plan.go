@@ -114,6 +114,9 @@ func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if row != nil {
 		return imagine(s, answerFact(*row))
 	}
+	if end, ok := s.Orphaned(); ok {
+		return imagine(s, end)
+	}
 	if expired(s.Open, h.Now()) {
 		return imagine(s, recovery.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
 	}

@@ -160,6 +160,9 @@ func (s *State) lastWord(t *Turn) Body {
 // stop ends a run early: what runs is stopped, what never started is told so, and only then comes the terminal fact.
 func (s *State) stop() Action {
 	why := s.Stopping
+	if s.Open != nil && s.Open.Kind == RequestElicit {
+		return Record{[]Body{RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason}}}
+	}
 	if flying := s.InFlight(); len(flying) > 0 {
 		return StopCalls{flying, why.Reason}
 	}
