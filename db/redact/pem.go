@@ -1,0 +1,120 @@
+package redact
+
+import "strings"
+
+const pemLongest = 32 << 10 // bytes of a private key block: RSA with 16384 bits has 12.7 KB
+
+// findPEM finds the private key block (RFC 7468, and OpenPGP's) whose "PRIVATE KEY" stands at at: the whole block, or
+// what there is of it where its end or its beginning was cut off.
+func findPEM(text string, at int, add func(from, to int, rule string)) {
+	line, ok := pemLine(text, at)
+	if !ok {
+		return
+	}
+	if line.begin {
+		to := line.to + pemBody(text[line.to:])
+		if to-line.to > 24 {
+			add(line.from, to, pemRule)
+		}
+		return
+	}
+	from := line.from
+	for from > 0 && line.from-from < pemLongest && pemByte(text[from-1]) {
+		from--
+	}
+	body := strings.TrimLeft(text[from:line.from], " \t\r\n\\\"'")
+	if i := strings.IndexByte(body, '\n'); len(body) > 64 || i < 0 && len(body) > 24 {
+		add(line.from-len(body), line.to, pemRule)
+	}
+}
+
+type pemMark struct {
+	from, to int
+	begin    bool
+}
+
+// pemLine is the line -----BEGIN … PRIVATE KEY----- around at.
+func pemLine(text string, at int) (pemMark, bool) {
+	left := text[max(0, at-64):at]
+	dashes := strings.LastIndex(left, "-----")
+	if dashes < 0 {
+		return pemMark{}, false
+	}
+	word := strings.ToUpper(left[dashes+5:])
+	m := pemMark{from: at - len(left) + dashes, begin: strings.HasPrefix(word, "BEGIN ")}
+	if !m.begin && !strings.HasPrefix(word, "END ") {
+		return m, false
+	}
+	rest := at + len("private key")
+	m.to = rest
+	tail := text[rest:min(len(text), rest+16)]
+	i := strings.Index(tail, "-----")
+	if i < 0 || strings.Trim(strings.ToUpper(tail[:i]), " BLOCK") != "" {
+		return m, false
+	}
+	m.to = rest + i + 5
+	return m, true
+}
+
+// pemBody is the length of what follows a block's first line: up to the end of its last, or as far as it looks like one.
+func pemBody(text string) int {
+	n := 0
+	for n < len(text) {
+		switch {
+		case pemByte(text[n]):
+			n++
+		case text[n] == '-' && strings.HasPrefix(text[n:], "-----END"):
+			end := strings.Index(text[n+8:min(len(text), n+80)], "-----")
+			if end < 0 {
+				return min(len(text), n+80)
+			}
+			return n + 8 + end + 5
+		case text[n] == '-' && len(text)-n < len("-----END") && strings.HasPrefix("-----END", text[n:]):
+			return len(text)
+		default:
+			header := pemHeader(text[n:])
+			if header == 0 {
+				return n
+			}
+			n += header
+		}
+	}
+	return n
+}
+
+// pemHeader is the rest of a line such as "Proc-Type: 4,ENCRYPTED" from its first byte on that is no base64.
+func pemHeader(text string) int {
+	line, _, _ := strings.Cut(text[:min(len(text), 200)], "\n")
+	switch {
+	case strings.HasPrefix(line, ": ") || line == ":":
+		return len(line)
+	case strings.HasPrefix(line, "-Type: ") || strings.HasPrefix(line, "-Info: "):
+		return len(line)
+	}
+	return 0
+}
+
+// pemByte says what a block consists of, also where it stands in a string: quoted, escaped, put together from lines.
+func pemByte(b byte) bool {
+	return letter(b) || digit(b) || passed(b) || b == '/' || b == '=' || b == ',' || b == '>' || b == '|'
+}
+
+// openPEM is where a block begins of which the end has not come: len(text) if there is none.
+func openPEM(text string) int {
+	for end := len(text); ; {
+		at := strings.LastIndex(text[:end], "-----BEGIN ")
+		if at < 0 {
+			return len(text)
+		}
+		upto := min(len(text), at+100)
+		name := strings.Index(text[at:upto], "PRIVATE KEY")
+		if name < 0 {
+			end = at
+			continue
+		}
+		if m, ok := pemLine(text, at+name); !ok || m.to+pemBody(text[m.to:]) < len(text) || strings.Contains(text[m.to:], "-----END") {
+			return len(text)
+		}
+		return at
+	}
+}

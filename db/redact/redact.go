@@ -1,0 +1,135 @@
+package redact
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Known is a value that is known to be secret, whatever it looks like.
+type Known struct {
+	Rule  string // what a placeholder says of it: a-z, 0-9 and -, such as env-openai-api-key
+	Value string
+}
+
+// Set is what is looked for: known values, and the patterns. It never changes and may be used by several goroutines.
+// The patterns are read when the first text is looked at, so that a process that redacts nothing does not pay for them.
+type Set struct {
+	known  []Known
+	search *knowns
+}
+
+// New makes a set. A known value that Unusable refuses is not looked for as a known value; the patterns still are.
+func New(known []Known) *Set { return (&Set{}).With(known...) }
+
+// With is the set and more known values.
+func (s *Set) With(more ...Known) *Set {
+	known := slices.Clone(s.known)
+	for _, k := range more {
+		k.Rule = ruleName(k.Rule)
+		k.Value = strings.TrimSpace(k.Value)
+		if Unusable(k.Value) == "" && !slices.ContainsFunc(known, func(o Known) bool { return o.Value == k.Value }) {
+			known = append(known, k)
+		}
+	}
+	return &Set{known: known, search: newKnowns(known)}
+}
+
+// Span is a secret in a text: its bytes are text[From:To].
+type Span struct {
+	From, To int
+	Rule     string
+}
+
+// Find gives the secrets of a text, in their order and disjoint. Name is the name of the JSON member whose value the text
+// is, or "": a value called password is secret whatever it looks like.
+func (s *Set) Find(name, text string) []Span {
+	if len(text) < shortest {
+		return nil
+	}
+	var found []Span
+	add := func(from, to int, rule string) {
+		if from < to {
+			found = append(found, Span{from, to, rule})
+		}
+	}
+	s.search.find(text, add)
+	findLiterals(text, add)
+	findPatterns(name, text, add)
+	return merge(found)
+}
+
+// shortest is the least number of bytes that any rule takes for a secret.
+const shortest = 6
+
+// merge sorts spans and joins those that overlap, so that nothing of either is left over. The rule of the longest one
+// that was joined is kept.
+func merge(found []Span) []Span {
+	if len(found) < 2 {
+		return found
+	}
+	sort.SliceStable(found, func(i, j int) bool {
+		if found[i].From != found[j].From {
+			return found[i].From < found[j].From
+		}
+		return found[i].To > found[j].To
+	})
+	out := found[:1]
+	longest := found[0].To - found[0].From
+	for _, f := range found[1:] {
+		last := &out[len(out)-1]
+		if f.From >= last.To {
+			out = append(out, f)
+			longest = f.To - f.From
+			continue
+		}
+		if n := f.To - f.From; n > longest {
+			longest, last.Rule = n, f.Rule
+		}
+		last.To = max(last.To, f.To)
+	}
+	return out
+}
+
+// Secret is a value that was taken out.
+type Secret struct {
+	ID   string // in its placeholder
+	Rule string
+	Raw  []byte // the bytes exactly as they stood: still escaped where they stood in JSON
+}
+
+// Namer gives a secret the id of its placeholder: 1 to 64 of A-Z, a-z, 0-9, - and _. The same bytes may get the same id;
+// different bytes never.
+type Namer func(rule string, raw []byte) string
+
+// Text replaces the secrets of a text by placeholders. It gives the same bytes back where it finds none.
+func (s *Set) Text(data []byte, id Namer) ([]byte, []Secret) {
+	spans := s.Find("", string(data))
+	if len(spans) == 0 {
+		return data, nil
+	}
+	var r replacer
+	r.id = id
+	r.replace(data, spans)
+	return append(r.out, data[r.done:]...), r.secrets
+}
+
+// replacer copies a text and puts placeholders where spans are.
+type replacer struct {
+	id      Namer
+	out     []byte
+	done    int // bytes of the text that are copied or replaced
+	secrets []Secret
+}
+
+// replace takes spans of data in rising order, over all calls.
+func (r *replacer) replace(data []byte, spans []Span) {
+	for _, s := range spans {
+		raw := slices.Clone(data[s.From:s.To])
+		secret := Secret{ID: idOf(r.id(s.Rule, raw)), Rule: s.Rule, Raw: raw}
+		r.secrets = append(r.secrets, secret)
+		r.out = append(r.out, data[r.done:s.From]...)
+		r.out = append(r.out, placeholder(secret)...)
+		r.done = s.To
+	}
+}

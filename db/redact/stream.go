@@ -1,0 +1,156 @@
+package redact
+
+import "slices"
+
+const (
+	// StreamReach is the length up to which a secret that a pattern finds is found whatever the cutting of its pieces, bytes.
+	// Known values and private keys are found at any length.
+	StreamReach = 8 << 10
+
+	streamContext = 1 << 10  // bytes already shown that stay, since a rule may need what stands before a secret
+	streamWord    = 16 << 10 // bytes without a blank that are waited for
+	streamHeld    = 64 << 10 // bytes of an open secret that are waited for before its beginning is given out as a secret
+)
+
+// Stream redacts text that comes in pieces: a model's words, a command's output. A word is given out when the blank after
+// it has come, unless it may be the beginning of a secret. What comes out is what Text makes of the whole, however the
+// pieces were cut (limits: StreamReach). It holds less than 100 KiB, or twice the longest known value.
+//
+// It is used by one goroutine at a time.
+type Stream struct {
+	set   *Set
+	id    Namer
+	buf   []byte
+	shown int              // bytes of buf that were given out
+	swift func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
+}
+
+// Stream begins one.
+func (s *Set) Stream(id Namer) *Stream { return &Stream{set: s, id: id} }
+
+// Write takes the next piece and gives what may be shown now, and the secrets that were taken out of it.
+func (t *Stream) Write(piece []byte) ([]byte, []Secret) {
+	before := len(t.buf)
+	t.buf = append(t.buf, piece...)
+	if t.swift == nil && len(t.buf)-t.shown < streamWord && boundary(t.buf, before) == 0 {
+		return nil, nil
+	}
+	var r replacer
+	r.id = t.id
+	t.swallow(&r, false)
+	cut := boundary(t.buf, t.shown)
+	if cut < t.shown {
+		cut = t.shown
+	}
+	if len(t.buf)-cut > streamWord {
+		cut = len(t.buf) - StreamReach
+	}
+	t.give(&r, cut, false)
+	return r.out, r.secrets
+}
+
+// Flush gives what is left when no piece will come.
+func (t *Stream) Flush() ([]byte, []Secret) {
+	var r replacer
+	r.id = t.id
+	t.swallow(&r, true)
+	t.give(&r, len(t.buf), true)
+	return r.out, r.secrets
+}
+
+// boundary is the end of the last blank after from, or of the last character of a script that has none; 0 if there is none.
+func boundary(buf []byte, from int) int {
+	for i := len(buf) - 1; i >= from; i-- {
+		switch b := buf[i]; {
+		case b == ' ' || b == '\n' || b == '\t' || b == '\r':
+			return i + 1
+		case b >= 0xE3 && i+3 <= len(buf) && b < 0xF0:
+			return i + 3
+		case b >= 0xF0 && i+4 <= len(buf):
+			return i + 4
+		}
+	}
+	return 0
+}
+
+// give gives out buf up to cut, or to where a secret may begin.
+func (t *Stream) give(r *replacer, cut int, last bool) {
+	text := string(t.buf)
+	if !last {
+		cut = min(cut, t.set.search.open(text), openPattern(text[:cut]))
+	}
+	look := text[:max(cut, t.shown)]
+	if !last && len(text)-cut >= StreamReach {
+		look = text
+	}
+	spans := t.set.Find("", look)
+	for i, f := range spans {
+		if f.From >= cut {
+			spans = spans[:i]
+			break
+		}
+		if f.To > cut {
+			cut = max(f.From, t.shown)
+			spans = spans[:i]
+			break
+		}
+	}
+	if len(t.buf)-max(cut, t.shown) > t.most() {
+		spans, cut = t.force(max(cut, t.shown), spans)
+	}
+	if cut <= t.shown {
+		return
+	}
+	spans = slices.DeleteFunc(spans, func(f Span) bool { return f.To <= t.shown })
+	if len(spans) > 0 {
+		spans[0].From = max(spans[0].From, t.shown)
+	}
+	r.done = t.shown
+	r.replace(t.buf, spans)
+	r.out = append(r.out, t.buf[r.done:cut]...)
+	t.keep(cut)
+}
+
+// most is how much may be held.
+func (t *Stream) most() int { return max(streamHeld, 2*t.set.search.longest) }
+
+// force takes everything from cut on for one secret, and what follows without a blank for its rest.
+func (t *Stream) force(cut int, spans []Span) ([]Span, int) {
+	f := Span{cut, len(t.buf), "long"}
+	t.swift = func(b []byte) int { return span(string(b), len(b), func(b byte) bool { return !blank(b) }) }
+	if openPEM(string(t.buf[cut:])) == 0 {
+		f.Rule = pemRule
+		t.swift = func(b []byte) int { return pemBody(string(b)) }
+	}
+	return append(spans, f), len(t.buf)
+}
+
+// swallow takes out the rest of a secret whose beginning was given out.
+func (t *Stream) swallow(r *replacer, last bool) {
+	if t.swift == nil {
+		return
+	}
+	n := t.swift(t.buf[t.shown:])
+	if t.shown+n == len(t.buf) && !last && n < t.most() {
+		return
+	}
+	r.done = t.shown
+	if n > 0 {
+		r.replace(t.buf, []Span{{t.shown, t.shown + n, "long"}})
+	}
+	if t.shown+n < len(t.buf) || last {
+		t.swift = nil
+	}
+	t.keep(t.shown + n)
+}
+
+// keep forgets what is no longer needed of what was given out.
+func (t *Stream) keep(shown int) {
+	t.shown = shown
+	if drop := shown - streamContext; drop > streamContext {
+		t.buf = append(t.buf[:0], t.buf[drop:]...)
+		t.shown -= drop
+	}
+}
+
+func blank(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
