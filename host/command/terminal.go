@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -186,6 +187,10 @@ func prompt(r *recovery.Request) string {
 // answers are the commands that answer a question, one for each choice: what is printed may be pasted as it is, so no command
 // leaves a choice to whoever pastes it.
 func answers(r *recovery.Request) []string {
+	if form, words := formOf(r.Question); form != nil {
+		filled := fields(slices.Sorted(maps.Keys(form.Properties)))
+		return append([]string{toAnswer(r.ID) + " " + shellWord(stream.Sanitize(filled))}, toAnswer(r.ID)+" "+texts(words.Enum)[0])
+	}
 	if len(r.Choices) == 0 {
 		return []string{toAnswer(r.ID) + ` "TEXT"`}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -20,7 +22,10 @@ func parseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var value json.RawMessage
+	form, words := formOf(q)
 	switch {
+	case form != nil:
+		value, err = fillForm(form, words, text)
 	case len(s.Enum) > 0:
 		value, err = pickChoice(q, s.Enum, strings.TrimSpace(text))
 	case s.Type == "boolean":
@@ -147,19 +152,27 @@ func wanted(q recovery.Question) string {
 	case err != nil:
 		return err.Error()
 	case len(s.Enum) > 0:
-		var names []string
-		for _, c := range s.Enum {
-			if value, err := json.Marshal(c); err == nil {
-				names = append(names, recovery.Text(value))
-			}
-		}
-		return "say " + listed(names)
+		return "say " + listed(texts(s.Enum))
 	case s.Type == "boolean":
 		return "say yes or no"
 	case s.Type == "string":
 		return "say a text"
 	}
+	if form, words := formOf(q); form != nil {
+		return "say " + fields(slices.Sorted(maps.Keys(form.Properties))) + ", the same as JSON, or " + listed(texts(words.Enum))
+	}
 	return "it must fit the JSON schema " + string(q.Schema)
+}
+
+// texts are values as a person types them.
+func texts(values []any) []string {
+	var out []string
+	for _, v := range values {
+		if text, err := json.Marshal(v); err == nil {
+			out = append(out, recovery.Text(text))
+		}
+	}
+	return out
 }
 
 // listed joins words: a, b or c.
