@@ -48,28 +48,65 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.
 	if len(events) == 0 || events[0].Body.Kind() != recovery.KindRunCreated {
 		return Head{}, errors.New("create run: its first fact is not run.created")
 	}
-	facts, err := s.prepare(Head{}, events)
-	if err != nil {
-		return Head{}, fmt.Errorf("create run: %w", err)
+	created := events[0].Body.(recovery.RunCreated)
+	run := created.Run
+	if thread.Folder != created.Folder {
+		thread.Folder = s.Clean(thread.Folder)
+	} else {
+		thread.Folder = "" // as it is stored of the run
 	}
-	blobs, err := s.stage(facts)
-	if err != nil {
-		return Head{}, fmt.Errorf("create run: %w", err)
-	}
-	created := facts[0].body.(recovery.RunCreated)
-	s.ballasts.Do(s.keepBallast)
 	var h Head
-	err = s.w.write(ctx, func(t *tx) error {
-		var err error
-		if h, err = s.createRun(t, thread, created, facts, blobs); isTaken(err) {
-			return ErrIDTaken
-		}
-		return err
+	err := s.record(Head{Run: run}, events, func(b batch) error {
+		return s.w.write(ctx, func(t *tx) error {
+			var err error
+			if h, err = s.createRun(t, thread, b); isTaken(err) {
+				return ErrIDTaken
+			}
+			return err
+		})
 	})
 	if err != nil {
-		return Head{}, fmt.Errorf("create run %s: %w", created.Run, err)
+		return Head{}, fmt.Errorf("create run %s: %w", run, err)
 	}
 	return h, nil
+}
+
+// batch is facts as they are stored, with what goes beside them.
+type batch struct {
+	facts []fact
+	blobs []blobRow
+}
+
+// record encodes events and has them written. Where another secret was found to have the name of one of theirs, they are
+// encoded once more, with a longer name.
+func (s *Store) record(h Head, events []recovery.Event, write func(batch) error) error {
+	said := make([]recovery.Body, len(events))
+	for i, e := range events {
+		said[i] = e.Body
+	}
+	for try := 1; ; try++ {
+		var b batch
+		var err error
+		if b.facts, err = s.prepare(h, events); err == nil {
+			b.blobs, err = s.stage(b.facts)
+		}
+		if err == nil {
+			s.ballasts.Do(s.keepBallast)
+			err = write(b)
+		}
+		if errors.Is(err, errNameTaken) && try < len(idLetters()) {
+			for i := range events {
+				events[i].Body = said[i]
+			}
+			continue
+		}
+		if err == nil {
+			for i := range b.facts {
+				s.vault.stored(h.Run, b.facts[i].secrets)
+			}
+		}
+		return err
+	}
 }
 
 // keepBallast sees to the ballast beside the first write: nobody waits for it but Close.
@@ -81,8 +118,9 @@ func (s *Store) keepBallast() {
 	}
 }
 
-func (s *Store) createRun(t *tx, ref ThreadRef, c recovery.RunCreated, facts []fact, blobs []blobRow) (Head, error) {
+func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	ctx := context.Background()
+	facts, c := b.facts, b.facts[0].body.(recovery.RunCreated)
 	if t.again {
 		if r, err := t.q.GetRun(ctx, c.Run); err == nil {
 			h := Head{No: r.No, Run: r.ID, Thread: r.Thread, Status: recovery.StatusQueued}
@@ -90,6 +128,9 @@ func (s *Store) createRun(t *tx, ref ThreadRef, c recovery.RunCreated, facts []f
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return Head{}, err
 		}
+	}
+	if ref.Folder == "" {
+		ref.Folder = c.Folder
 	}
 	if err := s.openThread(t, ref, facts[0].row.Time); err != nil {
 		return Head{}, err
@@ -107,7 +148,7 @@ func (s *Store) createRun(t *tx, ref ThreadRef, c recovery.RunCreated, facts []f
 	for i := range facts {
 		prev = facts[i].chain(no, prev)
 	}
-	return s.appendFacts(t, h, facts, blobs, AppendOptions{})
+	return s.appendFacts(t, h, b, AppendOptions{})
 }
 
 // openThread creates the thread, or refuses one in which a run has not ended.
@@ -144,8 +185,8 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 // recovery.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
 // it was answered otherwise.
 //
-// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it. Once it
-// returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
+// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, with
+// placeholders for secrets: that is what others may see. Once it returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
 // and nothing more is written; after any other error none of them is, and the store goes on.
 func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o AppendOptions) (Head, error) {
 	if s.w == nil {
@@ -154,28 +195,21 @@ func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o A
 	if len(events) == 0 {
 		return h, nil
 	}
-	facts, err := s.prepare(h, events)
-	if err != nil {
-		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
-	}
-	blobs, err := s.stage(facts)
-	if err != nil {
-		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
-	}
-	s.ballasts.Do(s.keepBallast)
 	next := h
-	err = s.w.write(ctx, func(t *tx) error {
-		if t.again {
-			if r, err := t.q.GetRunByNo(context.Background(), h.No); err != nil {
-				return err
-			} else if r.LastSeq >= facts[len(facts)-1].seq {
-				next, err = s.replayed(t, r, h, facts)
-				return err
+	err := s.record(h, events, func(b batch) error {
+		return s.w.write(ctx, func(t *tx) error {
+			if t.again {
+				if r, err := t.q.GetRunByNo(context.Background(), h.No); err != nil {
+					return err
+				} else if r.LastSeq >= b.facts[len(b.facts)-1].seq {
+					next, err = s.replayed(t, r, h, b.facts)
+					return err
+				}
 			}
-		}
-		var err error
-		next, err = s.appendFacts(t, h, facts, blobs, o)
-		return err
+			var err error
+			next, err = s.appendFacts(t, h, b, o)
+			return err
+		})
 	})
 	if err = s.mismatch(h.Run, err); err != nil {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, err)
@@ -206,8 +240,8 @@ func (s *Store) replayed(t *tx, r dbsqlc.Run, h Head, facts []fact) (Head, error
 }
 
 // appendFacts is the transaction of Append: fence, rows, projections.
-func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o AppendOptions) (Head, error) {
-	ctx := context.Background()
+func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, error) {
+	ctx, facts := context.Background(), b.facts
 	p, err := newProjection(h, facts, o)
 	if err != nil {
 		return h, err
@@ -224,8 +258,13 @@ func (s *Store) appendFacts(t *tx, h Head, facts []fact, blobs []blobRow, o Appe
 	if n == 0 {
 		return h, ErrLostRace
 	}
-	if err := addBlobs(t, blobs); err != nil {
+	if err := addBlobs(t, b.blobs); err != nil {
 		return h, err
+	}
+	for i := range facts {
+		if err := s.addSecrets(t, facts[i].secrets); err != nil {
+			return h, err
+		}
 	}
 	if err := addFacts(t, facts); err != nil {
 		return h, err
@@ -305,6 +344,7 @@ func (s *Store) setCause(ctx context.Context, h Head, cause recovery.Cause, deta
 	if s.w == nil {
 		return ErrReadOnly
 	}
+	detail = s.Clean(detail)
 	return s.w.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {

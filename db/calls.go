@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -97,7 +98,7 @@ func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows
 }
 
 // UnknownCalls lists the calls of a thread whose outcome is unknown and of which nobody has said that they happened,
-// except those of one run.
+// except those of one run, with the true values of their arguments.
 func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
 	var out []recovery.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
@@ -125,6 +126,10 @@ func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]r
 			if c.Result != nil {
 				u.Alive = len(c.Result.Alive) > 0
 			}
+			var lost []Lost // its fingerprint is what counts
+			if u.Args, err = s.restore(ctx, u.Args, &lost); err != nil {
+				return err
+			}
 			out = append(out, u)
 		}
 		return nil
@@ -132,14 +137,31 @@ func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]r
 	return out, err
 }
 
-// Output is the whole output of a settled call and its size, also where the model saw only a part of it.
+// Output is the whole output of a settled call and its size, also where the model saw only a part of it. Secrets are
+// placeholders.
 func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
-	c, err := s.cutCall(ctx, callID)
+	data, err := s.output(ctx, callID)
+	return bytes.NewReader(data), int64(len(data)), err
+}
+
+// TrueOutput is Output for the model of a run: with the secrets in their places.
+func (s *Store) TrueOutput(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
+	data, err := s.output(ctx, callID)
 	if err != nil {
 		return nil, 0, err
 	}
+	var lost []Lost // their placeholders say it
+	data, err = s.restore(ctx, data, &lost)
+	return bytes.NewReader(data), int64(len(data)), err
+}
+
+func (s *Store) output(ctx context.Context, callID string) ([]byte, error) {
+	c, err := s.cutCall(ctx, callID)
+	if err != nil {
+		return nil, err
+	}
 	if c.Result == nil {
-		return nil, 0, fmt.Errorf("read the output of call %s: it has no result", callID)
+		return nil, fmt.Errorf("read the output of call %s: it has no result", callID)
 	}
 	data := []byte(c.Result.Content)
 	if c.Result.Blob != "" {
@@ -151,10 +173,20 @@ func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, 
 			return nil
 		})
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
-	return bytes.NewReader(data), int64(len(data)), nil
+	return data, nil
+}
+
+// Trace is what a call's tool kept of it to look for it again, with its true values.
+func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, error) {
+	c, err := s.Call(ctx, callID)
+	if err != nil || c.Result == nil {
+		return nil, err
+	}
+	var lost []Lost // a trace without them finds nothing
+	return s.restore(ctx, c.Result.Data, &lost)
 }
 
 // callRows reads arguments and results from the journal, an answer with several calls once.

@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 	if err != nil || len(r.Problems) > 0 || len(r.Leftover) > 0 {
 		t.Fatalf("%+v %v", r, err)
 	}
-	want := map[string]int64{"threads": 1, "runs": 1, "journal": 8, "blobs": 1, "tool_executions": 1, "pending_requests": 0, "inbox": 0}
+	want := map[string]int64{"threads": 1, "runs": 1, "journal": 8, "blobs": 1, "tool_executions": 1, "pending_requests": 0, "inbox": 0, "secrets": 0}
 	if fmt.Sprint(r.Counts) != fmt.Sprint(want) {
 		t.Errorf("%v", r.Counts)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/redact"
 	"agent/recovery"
 )
 
@@ -20,35 +21,22 @@ const (
 	fileLimit   = 256 << 10 // a longer one leaves the database
 )
 
-// encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
-// What must not lie on the disk in the clear is taken out here.
-func (s *Store) encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// encodeOutput is the same gate for a tool's whole output.
-func (s *Store) encodeOutput(output []byte) []byte { return output }
-
 // fact is an event as it is stored.
 type fact struct {
 	seq      int64
 	row      dbsqlc.AddFactParams
 	hash     [sha256.Size]byte // of a body in its row
-	body     recovery.Body     // as a reader will see it
+	body     recovery.Body     // as an observer will see it: with placeholders
 	external *blob
 	output   *blob // a call's whole output
+	secrets  []secretRow
 
 	projected bool // a fact before it in the batch has seen to it
 }
 
 // prepare encodes a batch and chains its digests. It fills in what the caller left open, and replaces each body by what
-// was stored of it, so that a fold of the batch and a fold of the journal cannot differ.
+// was stored of it, placeholders included, so that what is published and what is read from the journal cannot differ. A fold
+// of what the caller gave and a fold of what Restored reads cannot differ either.
 func (s *Store) prepare(h Head, events []recovery.Event) ([]fact, error) {
 	facts := make([]fact, len(events))
 	prev := h.Digest
@@ -86,17 +74,24 @@ func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
 	if err != nil {
 		return f, err
 	}
+	var halves []redact.Known
 	if c, ok := e.Body.(recovery.CallSettled); ok && len(c.Result.Full) > 0 {
-		f.output = newBlob(s.encodeOutput(c.Result.Full))
+		output, secrets, err := s.encodeOutput(c.Result.Full)
+		if err != nil {
+			return f, err
+		}
+		halves = s.vault.halves(c.Result.Full, c.Result.Content)
+		f.output, f.secrets = newBlob(output), secrets
 		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.hash), int64(len(c.Result.Full))
 		c.Result.Full = nil
 		e.Body = c
 	}
-	data, err := s.encode(e.Body)
+	data, secrets, err := s.encode(e.Body, halves...)
 	if err != nil {
 		return f, err
 	}
-	if !survives(e.Body, data) {
+	f.secrets = append(f.secrets, secrets...)
+	if len(secrets) > 0 || !survives(e.Body, data) {
 		if e.Body, err = recovery.Decode(e.Body.Kind(), recovery.Version, data); err != nil {
 			return f, err
 		}

@@ -29,8 +29,8 @@ type InboxRow struct {
 	Posted time.Time
 }
 
-// Inbox lists what waits for the run's owner, in the order in which it came. The owner takes a message up by naming it
-// in AppendOptions.Consume.
+// Inbox lists what waits for the run's owner, in the order in which it came and with its true values. The owner takes a
+// message up by naming it in AppendOptions.Consume.
 func (s *Store) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 	var out []InboxRow
 	err := s.read(ctx, "read the inbox of run "+run, func(q *dbsqlc.Queries) error {
@@ -40,7 +40,15 @@ func (s *Store) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 		}
 		out = make([]InboxRow, 0, len(rows))
 		for _, r := range rows {
-			out = append(out, InboxRow{ID: r.ID, Kind: r.Kind, Body: json.RawMessage(r.Body), By: r.Sender, Posted: timeOf(r.CreatedAt)})
+			body, err := s.RestoreText(ctx, r.Body)
+			if err != nil {
+				return err
+			}
+			by, err := s.RestoreText(ctx, r.Sender)
+			if err != nil {
+				return err
+			}
+			out = append(out, InboxRow{ID: r.ID, Kind: r.Kind, Body: json.RawMessage(body), By: by, Posted: timeOf(r.CreatedAt)})
 		}
 		return nil
 	})
@@ -56,10 +64,15 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	if len(body) == 0 {
 		body = json.RawMessage("{}")
 	}
-	data, err := s.encode(body)
+	data, secrets, err := s.encode(body)
 	if err != nil {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
 	}
+	by, more, err := s.encodeText(by)
+	if err != nil {
+		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
+	}
+	secrets = append(secrets, more...)
 	var id int64
 	err = s.w.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRun(context.Background(), run)
@@ -77,6 +90,9 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
+		if err := s.addSecrets(t, secrets); err != nil {
+			return err
+		}
 		id, err = t.q.AddMessage(context.Background(), dbsqlc.AddMessageParams{
 			RunNo: r.No, Kind: kind, Body: string(data), Sender: by, CreatedAt: s.now().UnixMicro(),
 		})
@@ -85,6 +101,7 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	if err != nil {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
 	}
+	s.vault.stored("", secrets)
 	return id, nil
 }
 

@@ -18,22 +18,33 @@ const chunk = 512
 
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
 // every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
-// busy with one fact, the next ones are read and decoded.
+// busy with one fact, the next ones are read and decoded. Secrets are placeholders.
 func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
+	return s.load(ctx, run, from, nil)
+}
+
+// Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
+// stays a placeholder, and lost is called with it.
+func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
+	return s.load(ctx, run, from, lost)
+}
+
+// load restores what it reads where lost is not nil.
+func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
 	return func(yield func(recovery.Event, error) bool) {
 		h, err := s.Head(ctx, run)
 		if err != nil {
 			yield(recovery.Event{}, err)
 			return
 		}
-		c := &cursor{s: s, head: h, seq: max(0, from)}
+		c := &cursor{s: s, head: h, seq: max(0, from), lost: lost}
 		if err := c.start(ctx); err != nil {
 			yield(recovery.Event{}, err)
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
 		parts := make(chan *part, 2)
-		go s.readAhead(ctx, h, c.seq, parts)
+		go s.readAhead(ctx, h, c.seq, parts, lost != nil)
 		defer func() {
 			stop()
 			for p := range parts {
@@ -61,6 +72,7 @@ type decoded struct {
 	hash []byte // nil when the body could not be read
 	bad  string // the body is not what was stored
 	err  error  // the body could not be read, or is not for this binary
+	lost []Lost // secrets that the body names and that could not be put back
 }
 
 // damage says that a body is not what was stored.
@@ -69,7 +81,7 @@ type damage struct{ what string }
 func (d damage) Error() string { return d.what }
 
 // readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
-func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<- *part) {
+func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<- *part, restore bool) {
 	defer close(parts)
 	for after < h.Seq {
 		p := &part{decoded: make(chan struct{})}
@@ -87,7 +99,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<-
 			return
 		}
 		after = p.rows[len(p.rows)-1].ID & maxSeq
-		go s.decodePart(ctx, p)
+		go s.decodePart(ctx, p, restore)
 		select {
 		case parts <- p:
 		case <-ctx.Done():
@@ -97,7 +109,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<-
 	}
 }
 
-func (s *Store) decodePart(ctx context.Context, p *part) {
+func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
 	defer close(p.decoded)
 	p.facts = make([]decoded, len(p.rows))
 	q := dbsqlc.New(s.readers)
@@ -106,11 +118,11 @@ func (s *Store) decodePart(ctx context.Context, p *part) {
 			p.err = fmt.Errorf("read journal: %w", err)
 			return
 		}
-		p.facts[i] = s.decode(ctx, q, &p.rows[i])
+		p.facts[i] = s.decode(ctx, q, &p.rows[i], restore)
 	}
 }
 
-func (s *Store) decode(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal) decoded {
+func (s *Store) decode(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal, restore bool) decoded {
 	var d decoded
 	data, hash, err := s.body(ctx, q, r)
 	if bad := (damage{}); errors.As(err, &bad) {
@@ -127,6 +139,11 @@ func (s *Store) decode(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal
 		d.err = err
 		return d
 	}
+	if restore {
+		if data, d.err = s.restore(ctx, data, &d.lost); d.err != nil {
+			return d
+		}
+	}
 	d.body, d.err = recovery.Decode(kind, int(r.V), data)
 	return d
 }
@@ -137,6 +154,7 @@ type cursor struct {
 	head   Head
 	seq    int64 // of the last fact that was read
 	digest []byte
+	lost   func(Lost)
 }
 
 // start finds the digest that the first row is chained to.
@@ -189,6 +207,9 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	if d.err != nil {
 		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
 	}
+	for _, l := range d.lost {
+		c.lost(l)
+	}
 	c.seq, c.digest = e.Seq, want
 	return e, nil
 }
@@ -223,7 +244,7 @@ func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, s
 	if err != nil {
 		return nil, err
 	}
-	d := s.decode(ctx, q, &r)
+	d := s.decode(ctx, q, &r, false)
 	if d.bad != "" {
 		return nil, s.corrupt(run, seq, d.bad, nil)
 	}

@@ -42,6 +42,9 @@ func firstFormat(t *testing.T) (dir string, facts []recovery.Event) {
 	if err := fill(ctx, s.path, s.key, fstest.MapFS{"migrations/00001_journal.sql": {Data: text}}); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.openVault(); err != nil {
+		t.Fatal(err)
+	}
 	s.w = newWriter(s)
 	if err := s.connectReaders(ctx, dsn(s.path, false)); err != nil {
 		t.Fatal(err)

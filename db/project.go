@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"agent/db/dbsqlc"
 	"agent/recovery"
@@ -276,14 +277,20 @@ const (
 	detailLimit = 1000 // of a reason in its run's row, characters
 )
 
-// firstWords is the beginning of a text.
+// firstWords is the beginning of a text. A placeholder that begins in it is whole.
 func firstWords(s string, limit int) string {
 	n := 0
 	for i := range s {
-		if n == limit {
-			return s[:i]
+		if n < limit {
+			n++
+			continue
 		}
-		n++
+		if at := strings.LastIndex(s[:i], mark); at >= 0 && !strings.Contains(s[at:i], "]") {
+			if end := strings.IndexByte(s[at:], ']'); end >= 0 && end < 200 {
+				return s[:at+end+1]
+			}
+		}
+		return s[:i]
 	}
 	return s
 }

@@ -73,7 +73,7 @@ func (s *Store) PendingByID(ctx context.Context, id string) (PendingRow, error) 
 }
 
 // Answered is the run's request that has its end (answered, cancelled, expired) and whose owner has not taken it up yet;
-// nil when there is none.
+// nil when there is none. It is as others may see it; AnswerFor is for the owner.
 func (s *Store) Answered(ctx context.Context, run string) (*PendingRow, error) {
 	var out *PendingRow
 	err := s.read(ctx, "look for an answer for run "+run, func(q *dbsqlc.Queries) error {
@@ -91,22 +91,51 @@ func (s *Store) Answered(ctx context.Context, run string) (*PendingRow, error) {
 	return out, err
 }
 
+// AnswerFor is Answered for the run's owner: the answer has its true values.
+func (s *Store) AnswerFor(ctx context.Context, run string) (*PendingRow, error) {
+	p, err := s.Answered(ctx, run)
+	if err != nil || p == nil {
+		return p, err
+	}
+	answer, err := s.RestoreText(ctx, string(p.Answer))
+	if err != nil {
+		return nil, err
+	}
+	if p.Answer != nil {
+		p.Answer = json.RawMessage(answer)
+	}
+	p.By, err = s.RestoreText(ctx, p.By)
+	return p, err
+}
+
 // Answer gives a request its answer, exactly once, whatever the run's status: whoever comes second gets *ConflictError with
 // the first answer. One that was open for too long becomes expired and gives *ExpiredError. The run's owner takes the
 // answer up (RequestAnswered) when it sees it.
 func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
-	data, err := s.encode(answer)
+	data, secrets, err := s.encode(answer)
 	if err != nil {
 		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
 	}
-	text := string(data)
-	return s.end(ctx, "answer", id, func(t *tx, now int64) (int64, error) {
+	by, more, err := s.encodeText(by)
+	if err != nil {
+		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
+	}
+	text, secrets := string(data), append(secrets, more...)
+	out, err := s.end(ctx, "answer", id, func(t *tx, now int64) (int64, error) {
+		if err := s.addSecrets(t, secrets); err != nil {
+			return 0, err
+		}
 		return t.q.ResolveRequest(context.Background(), &text, by, &now, id)
 	})
+	if err == nil {
+		s.vault.stored(out.Run, secrets)
+	}
+	return out, err
 }
 
 // CancelRequest ends a request without an answer, exactly once, like Answer.
 func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
+	by = s.Clean(by)
 	return s.end(ctx, "cancel", id, func(t *tx, now int64) (int64, error) {
 		return t.q.CloseRequest(context.Background(), RequestCancelled, by, &now, id)
 	})
@@ -191,10 +220,25 @@ func (s *Store) answered(t *tx, h Head, f *fact, b recovery.RequestAnswered) err
 		if _, err := t.q.ResolveRequest(ctx, &text, b.By, &f.row.Time, b.ID); err != nil {
 			return err
 		}
-	} else if p.Status != RequestResolved || string(p.Answer) != string(b.Answer) {
+	} else if same, err := s.sameText(ctx, string(p.Answer), string(b.Answer)); err != nil {
+		return err
+	} else if p.Status != RequestResolved || !same {
 		return &ConflictError{First: p}
 	}
 	return consume(t, h, f, p)
+}
+
+// sameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
+func (s *Store) sameText(ctx context.Context, a, b string) (bool, error) {
+	if a == b {
+		return true, nil
+	}
+	a, err := s.RestoreText(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	b, err = s.RestoreText(ctx, b)
+	return a == b, err
 }
 
 // closedRequest takes up the end of a request that nobody answered.

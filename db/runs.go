@@ -70,6 +70,9 @@ type Filter struct {
 // Runs lists runs from the newest to the oldest.
 func (s *Store) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
 	var out []RunRow
+	if f.Folder != "" {
+		f.Folder = s.Clean(f.Folder)
+	}
 	err := s.read(ctx, "list runs", func(q *dbsqlc.Queries) error {
 		rows, err := selectRuns(ctx, q, f)
 		if err != nil {
@@ -92,7 +95,7 @@ func selectRuns(ctx context.Context, q *dbsqlc.Queries, f Filter) ([]dbsqlc.Run,
 		slices.Reverse(rows)
 		return rows[:min(int64(len(rows)), limit)], err
 	case f.Folder != "":
-		return q.RunsOfFolder(ctx, f.Folder, limit)
+		return q.RunsOfFolder(ctx, f.Folder, limit) // as it is stored
 	case f.Interrupted || f.Waiting:
 		return withStatus(ctx, q, f.Interrupted, f.Waiting, limit)
 	case f.All:

@@ -16,7 +16,8 @@ import (
 
 // Salvage writes what can still be read of a damaged state folder to out: one JSON object a row, and at the end of each
 // table how many places could not be read. It reads row by row, so one damaged page costs the rows on it and no more, and
-// changes nothing. It works without Open, which a damaged file may refuse.
+// changes nothing. It works without Open, which a damaged file may refuse. Secrets that an older release has written in the
+// clear are placeholders in it.
 func Salvage(ctx context.Context, dir string, out io.Writer) error {
 	s, err := newStore(dir, Options{ReadOnly: true})
 	if err != nil {
@@ -24,6 +25,9 @@ func Salvage(ctx context.Context, dir string, out io.Writer) error {
 	}
 	if err := useOFDLocks(); err != nil {
 		return err
+	}
+	if err := s.openVault(); err != nil {
+		return fmt.Errorf("salvage %s: %w", s.path, err)
 	}
 	c, err := sqlite.NewConnector(salvageDSN(s.path, s.walEmpty()))
 	if err != nil {
@@ -48,7 +52,7 @@ func (s *Store) salvage(ctx context.Context, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	v := &salvager{s: s, conn: conn, out: json.NewEncoder(w)}
 	v.out.SetEscapeHTML(false)
-	for _, t := range []string{"threads", "runs", "journal", "blobs", "pending_requests", "inbox"} {
+	for _, t := range []string{"threads", "runs", "journal", "blobs", "secrets", "pending_requests", "inbox"} {
 		if err = v.table(ctx, t); err != nil {
 			break
 		}
@@ -154,7 +158,7 @@ func (v *salvager) row(ctx context.Context, table string, after int64) (row map[
 	}
 	v.explain(table, row)
 	for c, value := range row {
-		row[c] = readable(value)
+		row[c] = v.readable(value)
 	}
 	return row, key, nil
 }
@@ -199,9 +203,16 @@ func (v *salvager) blob(row map[string]any) {
 }
 
 // readable is text where the bytes are text; other bytes are written in base 64.
-func readable(v any) any {
-	if b, ok := v.([]byte); ok && utf8.Valid(b) {
-		return string(b)
+func (v *salvager) readable(value any) any {
+	switch t := value.(type) {
+	case []byte:
+		if utf8.Valid(t) {
+			return v.s.Clean(string(t))
+		}
+	case string:
+		return v.s.Clean(t)
+	case json.RawMessage:
+		return Cleaned(v.s, t)
 	}
-	return v
+	return value
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/redact"
 )
 
 // Options say how a store is opened. The zero value is right for a process that drives runs.
@@ -40,6 +41,9 @@ type Options struct {
 	// NoBallast leaves out the file that is given up when the disk is full.
 	NoBallast bool
 
+	// Known are values that must not come to rest in the clear, such as keys in the environment. Store.Know adds others.
+	Known []redact.Known
+
 	// Hit is called at the named places around a commit: db.before_commit, db.after_commit. May be nil.
 	Hit func(point string)
 }
@@ -51,6 +55,7 @@ type Store struct {
 	o    Options
 	key  []byte // nil when opened for reading
 
+	vault   *vault
 	readers *sql.DB
 	w       *writer // nil when opened for reading
 
@@ -132,6 +137,9 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	if err := useOFDLocks(); err != nil {
 		return nil, err
 	}
+	if err := s.openVault(); err != nil {
+		return nil, err
+	}
 	if err := s.connectReaders(ctx, s.readingDSN()); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
@@ -150,6 +158,9 @@ func OpenCrowded(ctx context.Context, dir string) (*Store, error) {
 		return nil, err
 	}
 	if err := useOFDLocks(); err != nil {
+		return nil, err
+	}
+	if err := s.openVault(); err != nil {
 		return nil, err
 	}
 	if err := s.connectReaders(ctx, crowdedDSN(s.path)); err != nil {
@@ -203,6 +214,9 @@ func (s *Store) openFiles(ctx context.Context) error {
 // first used.
 func (s *Store) connect(ctx context.Context) error {
 	if err := useOFDLocks(); err != nil {
+		return err
+	}
+	if err := s.openVault(); err != nil {
 		return err
 	}
 	s.w = newWriter(s)

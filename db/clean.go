@@ -1,0 +1,241 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"agent/db/redact"
+)
+
+// passes is how often a text is gone through: what a pattern finds in one place is looked for everywhere in the next pass.
+const passes = 4
+
+// finder is redact's Text or JSON.
+type finder func(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error)
+
+func inText(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error) {
+	out, found := set.Text(data, id)
+	return out, found, nil
+}
+
+func inJSON(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error) {
+	return set.JSON(data, id)
+}
+
+// clean takes out of a text what must not lie on the disk in the clear, nor be shown. more are values that count in this
+// text alone.
+func (v *vault) clean(data []byte, find finder, more ...redact.Known) ([]byte, []redact.Secret, error) {
+	for pass := 1; ; pass++ {
+		set := v.set.Load()
+		if len(more) > 0 {
+			set = set.With(more...)
+		}
+		out, found, err := find(set, data, v.name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(found) == 0 || !v.learn(asSecrets(found)) || pass == passes {
+			return out, found, nil
+		}
+	}
+}
+
+func asSecrets(found []redact.Secret) []secret {
+	out := make([]secret, 0, len(found))
+	for _, f := range found {
+		out = append(out, secret{rule: f.Rule, raw: f.Raw})
+	}
+	return out
+}
+
+// encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
+// What must not lie on the disk in the clear is taken out here; the rows keep it sealed.
+func (s *Store) encode(v any, more ...redact.Known) ([]byte, []secretRow, error) {
+	data, err := encodeJSON(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, found, err := s.vault.clean(data, inJSON, more...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for secrets: %w", err)
+	}
+	rows, err := s.vault.rows(found)
+	return data, rows, err
+}
+
+// encodeOutput is the same gate for a tool's whole output.
+func (s *Store) encodeOutput(output []byte) ([]byte, []secretRow, error) {
+	data, found, err := s.vault.clean(output, inText)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for secrets: %w", err)
+	}
+	rows, err := s.vault.rows(found)
+	return data, rows, err
+}
+
+// encodeText is the same gate for a text in a column.
+func (s *Store) encodeText(text string) (string, []secretRow, error) {
+	data, rows, err := s.encodeOutput([]byte(text))
+	return string(data), rows, err
+}
+
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// mark begins every placeholder.
+const mark = "[secret:"
+
+// Clean is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
+func (s *Store) Clean(text string) string {
+	out, found, err := s.vault.clean([]byte(text), inText)
+	if err != nil || len(found) == 0 {
+		return text // inText gives no error
+	}
+	return string(literally(out, found))
+}
+
+// Cleaned is a value as others may see it. It is copied through JSON when there is something to take out.
+func Cleaned[T any](s *Store, v T) T {
+	data, err := encodeJSON(v)
+	if err != nil {
+		return v // what others may see is always made of JSON
+	}
+	out, found, err := s.vault.clean(data, inJSON)
+	if err != nil || len(found) == 0 {
+		return v // encodeJSON writes JSON
+	}
+	var cleaned T
+	if json.Unmarshal(literally(out, found), &cleaned) != nil {
+		return cleaned // nothing rather than a secret
+	}
+	return cleaned
+}
+
+// literally puts texts back that look like placeholders: what others see is never turned back into anything.
+func literally(data []byte, found []redact.Secret) []byte {
+	texts := map[string][]byte{}
+	for _, f := range found {
+		if f.Rule == ruleLiteral {
+			texts[f.ID] = f.Raw
+		}
+	}
+	if len(texts) == 0 {
+		return data
+	}
+	out, _ := redact.Restore(data, func(id string) ([]byte, bool) {
+		raw, ok := texts[id]
+		return raw, ok
+	})
+	return out
+}
+
+// cutSpan is how far from a cut its secrets begin and end, bytes: a private key is the longest.
+const cutSpan = 20 << 10
+
+// halves are the parts of secrets that are left in a result which shows only the beginning and the end of its output: where a
+// secret was cut in two, neither half looks like one.
+func (v *vault) halves(full []byte, content string) []redact.Known {
+	var out []redact.Known
+	set := v.set.Load()
+	head := 0
+	for head < min(len(full), len(content)) && full[head] == content[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(full), len(content))-head && full[len(full)-1-tail] == content[len(content)-1-tail] {
+		tail++
+	}
+	for _, cut := range []int{head, len(full) - tail} {
+		from, to := max(0, cut-cutSpan), min(len(full), cut+cutSpan)
+		for _, span := range set.Find("", string(full[from:to])) {
+			if a, b := from+span.From, from+span.To; a < cut && cut < b {
+				out = append(out, redact.Known{Rule: span.Rule, Value: string(full[a:cut])}, redact.Known{Rule: span.Rule, Value: string(full[cut:b])})
+			}
+		}
+	}
+	return out
+}
+
+// Lost is a secret that cannot be given back: its placeholder stays.
+type Lost struct {
+	ID  string
+	Why string
+}
+
+// restore gives a stored text its secrets back, to the byte. What cannot be given back is added to lost.
+func (s *Store) restore(ctx context.Context, data []byte, lost *[]Lost) ([]byte, error) {
+	if !bytes.Contains(data, []byte(mark)) {
+		return data, nil
+	}
+	var failed error
+	var opened []secret
+	shut := map[string]bool{}
+	out, missing := redact.Restore(data, func(id string) ([]byte, bool) {
+		have, ok, err := s.openSecret(ctx, id)
+		if err != nil {
+			failed = err
+		}
+		shut[id] = have.shut
+		if ok {
+			opened = append(opened, have)
+		}
+		return have.raw, ok
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	s.vault.learn(opened)
+	for _, id := range missing {
+		why := "it is not in the database any more"
+		if shut[id] {
+			why = "it does not open: it was changed, or sealed with another key"
+		}
+		*lost = append(*lost, Lost{ID: id, Why: why})
+	}
+	return out, nil
+}
+
+// RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
+func (s *Store) RestoreText(ctx context.Context, text string) (string, error) {
+	if !strings.Contains(text, mark) {
+		return text, nil
+	}
+	var lost []Lost
+	out, err := s.restore(ctx, []byte(text), &lost)
+	return string(out), err
+}
+
+// Cleaner cleans a text that comes in pieces. It is used by one goroutine at a time.
+type Cleaner struct {
+	v  *vault
+	of *redact.Stream
+}
+
+// NewCleaner begins a text. What is found to be secret later on counts for texts that begin after that.
+func (s *Store) NewCleaner() *Cleaner {
+	return &Cleaner{v: s.vault, of: s.vault.set.Load().Stream(s.vault.name)}
+}
+
+// Piece takes the next piece and returns what can be shown: what may be the beginning of a secret is held back.
+func (c *Cleaner) Piece(p []byte) []byte { return c.shown(c.of.Write(p)) }
+
+// Rest ends the text.
+func (c *Cleaner) Rest() []byte { return c.shown(c.of.Flush()) }
+
+func (c *Cleaner) shown(out []byte, found []redact.Secret) []byte {
+	if len(found) == 0 {
+		return out
+	}
+	c.v.learn(asSecrets(found))
+	return literally(out, found)
+}
