@@ -78,6 +78,12 @@ type Confined interface {
 	Confinement(args json.RawMessage) string
 }
 
+// Foreign is a tool whose schema was written elsewhere. One that cannot be resolved here is passed on to the model all the same.
+type Foreign interface {
+	// Unchecked says that the arguments are not checked against the schema, because it cannot be resolved here.
+	Unchecked() bool
+}
+
 // RetrySafe is a tool whose call may be run twice without harm.
 type RetrySafe interface {
 	RetrySafe(args json.RawMessage) bool

@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"agent/tools"
+)
+
+// Set is the servers of a run.
+type Set struct {
+	servers []*server
+	tools   []tools.Tool
+	notes   []string
+}
+
+// Started is how the start of one server went.
+type Started struct {
+	Server Server
+	Err    error // why its tools are missing
+	Tools  int
+	Notes  []string // what is left out of it
+	Took   time.Duration
+}
+
+// Start starts all servers at once and returns when each has said its tools, or failed. Those that are disabled are left out.
+// told hears of each as it comes; it is never called twice at a time. Close ends them.
+func Start(ctx context.Context, list []Server, o Options, told func(Started)) *Set {
+	set := &Set{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, def := range list {
+		if def.Disabled {
+			continue
+		}
+		s := newServer(def, o)
+		set.servers = append(set.servers, s)
+		wg.Go(func() {
+			began := time.Now()
+			s.first(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			told(Started{Server: def, Err: s.err, Tools: len(s.tools), Notes: s.notes, Took: time.Since(began)})
+		})
+	}
+	wg.Wait()
+	taken := map[string]string{}
+	for _, s := range set.servers {
+		for _, p := range s.tools {
+			if other, is := taken[p.name]; is {
+				set.notes = append(set.notes, fmt.Sprintf("MCP server %s: tool %q is left out: server %s has a tool of the name %s",
+					s.Name, brief(p.remote, 64), other, p.name))
+				continue
+			}
+			taken[p.name] = s.Name
+			set.tools = append(set.tools, &tool{pinned: p, s: s})
+		}
+	}
+	return set
+}
+
+// Tools are the tools of all servers that were started, in the order of the servers.
+func (s *Set) Tools() []tools.Tool { return slices.Clone(s.tools) }
+
+// Notes says which tools are left out because their names collide.
+func (s *Set) Notes() []string { return slices.Clone(s.notes) }
+
+// Close ends all servers.
+func (s *Set) Close() {
+	var wg sync.WaitGroup
+	for _, one := range s.servers {
+		wg.Go(one.close)
+	}
+	wg.Wait()
+}
+
+// Origin is where a tool comes from.
+type Origin struct {
+	Server  Server
+	Remote  string // the server's own name of the tool
+	Pin     string // SHA-256 of its name, description and schema
+	Outward bool
+}
+
+// OriginOf says which server's tool it is; false for one that is none.
+func OriginOf(t tools.Tool) (Origin, bool) {
+	own, ok := t.(*tool)
+	if !ok {
+		return Origin{}, false
+	}
+	return Origin{Server: own.s.Server, Remote: own.remote, Pin: own.pin, Outward: own.outward}, true
+}

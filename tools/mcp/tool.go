@@ -1,0 +1,215 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"agent/recovery"
+	"agent/tools"
+)
+
+// IdempotencyKey is the member of a call's _meta that is the same for every attempt at the same call.
+const IdempotencyKey = "agent/idempotency-key"
+
+// tool is a server's tool as a run sees it.
+type tool struct {
+	pinned
+	s *server
+}
+
+// Spec describes the tool in the server's words.
+func (t *tool) Spec() tools.Spec {
+	return tools.Spec{Name: t.name, Description: t.description, Schema: t.schema}
+}
+
+// Effect is fixed when the list of tools is made.
+func (t *tool) Effect(json.RawMessage) recovery.Effect { return t.effect }
+
+// RetrySafe is what a trusted server says.
+func (t *tool) RetrySafe(json.RawMessage) bool { return t.retrySafe }
+
+// Unchecked lets a schema through that cannot be resolved here.
+func (t *tool) Unchecked() bool { return t.unchecked }
+
+// Outward names where the call leads, unless a trusted server says that it stays here.
+func (t *tool) Outward(json.RawMessage) string {
+	if !t.outward {
+		return ""
+	}
+	if u, err := url.Parse(t.s.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "MCP server " + t.s.Name
+}
+
+// Confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
+// sandbox that it runs in.
+func (t *tool) Confinement(json.RawMessage) string {
+	return fmt.Sprintf("mcp %s %s %s %s", t.s.Name, t.s.digest()[:16], t.pin[:16], t.s.o.Level)
+}
+
+// digest identifies a definition.
+func (s *server) digest() string {
+	text, err := json.Marshal(s.Server)
+	if err != nil {
+		panic(err) // texts always encode
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// flight is a call under way.
+type flight struct {
+	call  tools.Call
+	ctx   context.Context
+	limit *limit
+	ask   chan struct{} // held by who asks a person
+	shown time.Time     // when progress was shown last; guarded by the server's mu
+}
+
+// Call has the server carry the call out.
+func (t *tool) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+	s := t.s
+	l, err := s.ready(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("call MCP server %s: stopped before it was asked: %w", s.Name, context.Cause(ctx))
+		} else {
+			err = fmt.Errorf("call MCP server %s: %w", s.Name, err)
+		}
+		return notDone(err)
+	}
+	if err := s.refuse(t.pinned); err != nil {
+		return notDone(err)
+	}
+	callCtx, limit := newLimit(ctx, s.Server.Call)
+	defer limit.end()
+	f := &flight{call: c, ctx: callCtx, limit: limit, ask: make(chan struct{}, 1)}
+	token := s.takeOff(f)
+	defer s.land(token)
+	params := &sdk.CallToolParams{
+		Meta: sdk.Meta{IdempotencyKey: keyOf(c)}, Name: t.remote, Arguments: c.Args,
+	}
+	params.SetProgressToken(token)
+	res, err := l.session.CallTool(context.WithValue(callCtx, flightKey{}, f), params)
+	if err != nil {
+		return t.failed(callCtx, l, err)
+	}
+	s.worked()
+	return t.result(c, res), nil
+}
+
+// keyOf is the same for every attempt at a call, and for no other call.
+func keyOf(c tools.Call) string { return fmt.Sprintf("%s/%d/%d", c.Run, c.Turn, c.Index) }
+
+// notDone is the result of a call that the server was not asked for.
+func notDone(err error) (recovery.Result, error) {
+	return recovery.Result{Outcome: recovery.OutcomeError, Applied: recovery.AppliedNo, How: recovery.HowExecuted}, err
+}
+
+// failed says what is known of a call that brought no result. What is left open is told from the effect by the host: a read did
+// nothing, of anything else nobody knows.
+func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result, error) {
+	unknown := recovery.Result{Outcome: recovery.OutcomeError, How: recovery.HowExecuted}
+	var answer *jsonrpc.Error
+	var dial *net.OpError
+	switch {
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errLimit):
+		return unknown, fmt.Errorf("call MCP server %s: it did not answer within %s and was told to stop; "+
+			"timeout in its definition gives it longer", t.s.Name, t.s.Server.Call)
+	case ctx.Err() != nil:
+		return unknown, fmt.Errorf("call MCP server %s: it was told to stop before it answered: %w", t.s.Name, context.Cause(ctx))
+	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed):
+		t.s.worked()
+		refused := unknown
+		refused.Applied = recovery.AppliedYes
+		switch answer.Code {
+		case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+			refused.Applied = recovery.AppliedNo // it was not taken up
+		}
+		if t.effect == recovery.EffectRead {
+			refused.Applied = recovery.AppliedNo
+		}
+		return refused, fmt.Errorf("MCP server %s answered with an error: %s", t.s.Name, cut(clean(answer.Message), 2000))
+	case errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &dial) && dial.Op == "dial":
+		t.s.died(l)
+		return notDone(fmt.Errorf("call MCP server %s: it did not take the call: %v", t.s.Name, l.explain(ctx, err)))
+	}
+	t.s.died(l)
+	return unknown, fmt.Errorf("call MCP server %s: the connection was lost in the call: %v", t.s.Name, l.explain(ctx, err))
+}
+
+func (s *server) takeOff(f *flight) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	token := fmt.Sprintf("%s-%d", f.call.ID, s.count)
+	s.flying[token] = f
+	return token
+}
+
+func (s *server) land(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.flying, token)
+}
+
+// progressPace is how often progress of one call is shown at most.
+const progressPace = 100 * time.Millisecond
+
+// progress shows what a server says of a call under way.
+func (s *server) progress(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+	token, _ := req.Params.ProgressToken.(string) // any other token is not ours
+	s.mu.Lock()
+	f, now := s.flying[token], time.Now()
+	show := f != nil && now.Sub(f.shown) >= progressPace
+	if show {
+		f.shown = now
+	}
+	s.mu.Unlock()
+	if !show {
+		return
+	}
+	line := fmt.Sprintf("%g", req.Params.Progress)
+	if req.Params.Total > 0 {
+		line += fmt.Sprintf(" of %g", req.Params.Total)
+	}
+	if m := brief(req.Params.Message, 200); m != "" {
+		line += " " + m
+	}
+	f.call.Show([]byte(line + "\n"))
+}
+
+// errLimit is why a call ends that takes too long.
+var errLimit = errors.New("it took too long")
+
+// limit bounds a call, but for the time in which a person is asked.
+type limit struct {
+	timer  *time.Timer
+	most   time.Duration
+	cancel context.CancelCauseFunc
+}
+
+func newLimit(ctx context.Context, most time.Duration) (context.Context, *limit) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, &limit{timer: time.AfterFunc(most, func() { cancel(errLimit) }), most: most, cancel: cancel}
+}
+
+// pause stops the clock; go on begins it anew.
+func (l *limit) pause() { l.timer.Stop() }
+func (l *limit) goOn()  { l.timer.Reset(l.most) }
+
+func (l *limit) end() {
+	l.timer.Stop()
+	l.cancel(nil)
+}
