@@ -77,8 +77,13 @@ func (a *app) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 	if err != nil || name == "" {
 		return err
 	}
-	if _, err = a.key(conf.asked(name, ch.Setup)).get(ctx); ctx.Err() != nil {
+	p := conf.asked(name, ch.Setup)
+	key, err := a.key(p).get(ctx)
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if err == nil && key != "" && strings.HasPrefix(p.BaseURL, "http://") && !catalog.Loopback(p.BaseURL) {
+		fmt.Fprintf(a.Err, "agent: warning: the key of %s and all that is said go to %s unencrypted; use an https address\n", p.Name, hostOf(p.BaseURL))
 	}
 	return err
 }
