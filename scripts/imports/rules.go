@@ -21,7 +21,7 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream"}
+	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit"}
 	feature := append([]string{"host"}, below...)
 	return []rule{
 		{dir: ".", allow: []string{"host/command"},
@@ -34,7 +34,9 @@ func layers() []rule {
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
 		{dir: "host/model", allow: []string{"recovery", "host/model/..."},
 			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
-		{dir: "host/config", allow: []string{"recovery"},
+		{dir: "host/permit", allow: []string{"recovery"},
+			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
+		{dir: "host/config", allow: []string{"recovery", "host/permit"},
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
 		{dir: "host/instruct", allow: []string{"recovery"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},

@@ -1,0 +1,135 @@
+package permit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/recovery"
+)
+
+// Request is a call about which is to be decided.
+type Request struct {
+	Mode     recovery.Mode
+	Authored bool // the person who started the run wrote the step
+	Tool     string
+	Args     json.RawMessage
+	Effect   recovery.Effect
+	Outward  string   // where the call goes out to: a host with its port or without; "" when it stays here
+	Folder   string   // the run's workspace, absolute
+	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
+}
+
+// Policy is a set of rules. The zero value has none: the mode decides alone. It is safe for concurrent use.
+type Policy struct{ rules []Rule }
+
+// New makes a policy. Each rule was checked.
+func New(rules ...Rule) Policy { return Policy{slices.Clone(rules)} }
+
+// With is the policy with further rules.
+func (p Policy) With(rules ...Rule) Policy { return Policy{append(slices.Clone(p.rules), rules...)} }
+
+// Digest identifies what the policy restricts: its ask and deny rules, in any order. Allow rules are left out, since a yes that a
+// person gave is not taken back by a rule that would have given it.
+func (p Policy) Digest() string {
+	var lines []string
+	for _, r := range p.rules {
+		if r.Decision != recovery.DecisionAllow {
+			r.Where = ""
+			lines = append(lines, fmt.Sprintf("%q", r))
+		}
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(lines), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Decide says what is to be done about a call, and why.
+func (p Policy) Decide(q Request) (recovery.Decision, string) {
+	rules := p.rulesFor(q)
+	restricted, why := p.restrict(rules, q)
+	switch {
+	case restricted == recovery.DecisionDeny:
+		return restricted, why
+	case q.Mode == recovery.ModePlan && q.Effect != recovery.EffectRead:
+		return recovery.DecisionDeny, "mode plan only reads"
+	case restricted == recovery.DecisionAsk:
+		return restricted, why
+	case q.Authored && (q.Mode != recovery.ModePlan || q.Outward == ""):
+		return recovery.DecisionAllow, "a step that the person wrote"
+	}
+	if why, ok := allowed(rules, q); ok {
+		return recovery.DecisionAllow, why
+	}
+	return byMode(q)
+}
+
+// byMode is what the mode says where no rule does.
+func byMode(q Request) (recovery.Decision, string) {
+	switch {
+	case q.Mode == recovery.ModeYolo:
+		return recovery.DecisionAllow, "mode yolo"
+	case q.Outward != "":
+		return recovery.DecisionAsk, "it sends what it says to " + q.Outward
+	case q.Effect == recovery.EffectRead:
+		return recovery.DecisionAllow, "it only reads"
+	case q.Mode == recovery.ModeAuto && q.Effect == recovery.EffectWriteLocal:
+		return recovery.DecisionAllow, "mode auto: a write in the workspace"
+	case q.Effect == recovery.EffectWriteLocal:
+		return recovery.DecisionAsk, "it writes in the workspace"
+	}
+	return recovery.DecisionAsk, "it may change anything"
+}
+
+// rulesFor are the rules about the call's tool in its workspace. A glob that allows does not reach shell and fetch: what they
+// may do is said by name.
+func (p Policy) rulesFor(q Request) []Rule {
+	var out []Rule
+	for _, r := range p.rules {
+		switch {
+		case !r.named(q.Tool), r.Folder != "" && r.Folder != q.Folder:
+		case r.Decision == recovery.DecisionAllow && r.glob() && (q.Tool == "shell" || q.Tool == "fetch"):
+		default:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// restrict is what deny and ask rules say; "" when they say nothing.
+func (p Policy) restrict(rules []Rule, q Request) (recovery.Decision, string) {
+	var decision recovery.Decision
+	var why string
+	say := func(d recovery.Decision, format string, a ...any) {
+		if decision == "" || d == recovery.DecisionDeny && decision != d {
+			decision, why = d, fmt.Sprintf(format, a...)
+		}
+	}
+	restricting := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision == recovery.DecisionAllow })
+	if len(restricting) == 0 {
+		return "", ""
+	}
+	seen := sightOf(q)
+	for _, r := range restricting {
+		// An ask rule is about what a model asks for; what the person wrote is asked about only where a deny rule may mean it.
+		if q.Authored && r.Decision == recovery.DecisionAsk {
+			continue
+		}
+		switch m := seen.meets(r); {
+		case m == misses:
+		case r.Decision == recovery.DecisionAsk:
+			say(recovery.DecisionAsk, "%s asks", r.said())
+		case m == perhaps:
+			say(recovery.DecisionAsk, "%s may mean it", r.said())
+		default:
+			say(recovery.DecisionDeny, "denied by the %s", r.said())
+		}
+		if r.Command != "" && r.Decision == recovery.DecisionDeny && seen.opaque != "" {
+			say(recovery.DecisionAsk, "%s, and there is a %s", seen.opaque, r.said())
+		}
+	}
+	return decision, why
+}
