@@ -28,7 +28,7 @@ func Builtin(o Options) ([]Tool, error) {
 	}
 	f := files{barred: []string{o.State, o.Calls}}
 	return []Tool{
-		askUser{}, confirmAction{}, editFile{f}, findFiles{f}, listDir{f}, readFile{f}, readOutput{o.Outputs}, search{f},
+		applyPatch{f}, askUser{}, confirmAction{}, editFile{f}, findFiles{f}, listDir{f}, readFile{f}, readOutput{o.Outputs}, search{f},
 		newShell(o, f), writeFile{f},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,29 +14,47 @@ import (
 	"agent/recovery/fault"
 )
 
-// writeAndDie carries out a recorded write in a process of its own, which an armed fault point ends on the way.
-func writeAndDie(folder, before, args string) int {
+// actAndDie carries out a recorded write in a process of its own, which an armed fault point ends on the way.
+func actAndDie(tool, attempt, folder, before, args string) int {
 	if _, err := fault.Arm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	n, err := strconv.Atoi(attempt)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	c := Call{
-		Place: recovery.Place{Turn: 1, Attempt: 1}, Run: "r-test", ID: "c-test", Folder: folder,
+		Place: recovery.Place{Turn: 1, Attempt: n}, Run: "r-test", ID: "c-test", Folder: folder,
 		Before: json.RawMessage(before), Args: json.RawMessage(args), Show: func([]byte) {},
 	}
-	if _, err := (writeFile{}).Call(context.Background(), c); err != nil {
+	acts := map[string]Caller{"write_file": writeFile{}, "apply_patch": applyPatch{}}
+	if _, err := acts[tool].Call(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// A write that SIGKILL ends is looked at: not happened before the rename, happened after it, and done once in the end.
-func TestKilledWrite(t *testing.T) {
+// die carries out a prepared call in a process that is killed at a fault point, and says whether it was.
+func (b *bench) die(tool string, c Call, point string) bool {
+	b.t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
+	cmd := exec.CommandContext(b.context(), exe, "__act", tool, strconv.Itoa(c.Attempt), b.dir, string(c.Before), string(c.Args))
+	cmd.Env = append(os.Environ(), fault.EnvPoint+"="+point, fault.EnvUnsafe+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil && !strings.Contains(err.Error(), "killed") {
+		b.t.Fatalf("%s: %v %s", point, err, out)
+	}
+	return err != nil
+}
+
+// A write that SIGKILL ends is looked at: not happened before the rename, happened after it, and done once in the end.
+func TestKilledWrite(t *testing.T) {
 	for point, want := range map[fault.Point]recovery.InspectionAnswer{
 		fault.WriteTemp: recovery.InspectionNotHappened, fault.WriteRenamed: recovery.InspectionHappened,
 	} {
@@ -48,10 +67,8 @@ func TestKilledWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(b.context(), exe, "__write", b.dir, string(c.Before), string(c.Args))
-			cmd.Env = append(os.Environ(), fault.EnvPoint+"="+string(point), fault.EnvUnsafe+"=1")
-			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
-				t.Fatalf("%s: %v %s", point, err, out)
+			if !b.die("write_file", c, string(point)) {
+				t.Fatalf("%s was not reached", point)
 			}
 			i := b.tool("write_file").(Inspector).Inspect(b.context(), c)
 			if i.Answer != want {

@@ -2,5 +2,5 @@
 
 package tools
 
-// writeAndDie is for a test that kills; it runs on Linux.
-func writeAndDie(string, string, string) int { return 2 }
+// actAndDie is for a test that kills; it runs on Linux.
+func actAndDie(string, string, string, string, string) int { return 2 }

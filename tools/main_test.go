@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "__runner" {
 		os.Exit(runner.Main(os.Args[2], runner.MainOptions{}))
 	}
-	if len(os.Args) == 5 && os.Args[1] == "__write" {
-		os.Exit(writeAndDie(os.Args[2], os.Args[3], os.Args[4]))
+	if len(os.Args) == 7 && os.Args[1] == "__act" {
+		os.Exit(actAndDie(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6]))
 	}
 	os.Exit(m.Run())
 }

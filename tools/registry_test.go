@@ -77,14 +77,14 @@ func TestRegistryDigest(t *testing.T) {
 func TestBuiltin(t *testing.T) {
 	b := newBench(t)
 	want := []string{
-		"ask_user", "confirm_action", "edit_file", "find_files", "list_dir", "read_file", "read_output", "search", "shell", "write_file",
+		"apply_patch", "ask_user", "confirm_action", "edit_file", "find_files", "list_dir", "read_file", "read_output", "search", "shell", "write_file",
 	}
 	if got := b.registry.Names(); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
 	// TOOL-03, TOOL-04: the effect of each tool.
 	for name, effect := range map[string]recovery.Effect{
-		"ask_user": recovery.EffectWriteLocal, "confirm_action": recovery.EffectWriteLocal, "edit_file": recovery.EffectWriteLocal,
+		"apply_patch": recovery.EffectWriteLocal, "ask_user": recovery.EffectWriteLocal, "confirm_action": recovery.EffectWriteLocal, "edit_file": recovery.EffectWriteLocal,
 		"find_files": recovery.EffectRead, "list_dir": recovery.EffectRead, "read_file": recovery.EffectRead,
 		"read_output": recovery.EffectRead, "search": recovery.EffectRead, "shell": recovery.EffectWriteExternal,
 		"write_file": recovery.EffectWriteLocal,
@@ -113,7 +113,7 @@ func TestBuiltin(t *testing.T) {
 func TestRegistryRead(t *testing.T) {
 	b := newBench(t)
 	for _, tt := range []struct{ tool, args, want string }{
-		{"nothing", `{}`, `there is no tool "nothing"; there are ask_user`},
+		{"nothing", `{}`, `there is no tool "nothing"; there are apply_patch`},
 		{"shell", `{`, "not a JSON object"},
 		{"shell", ``, "not a JSON object"},
 		{"shell", `null`, "not a JSON object"},

@@ -43,6 +43,7 @@ type spot struct {
 	name    string      // in dir
 	info    os.FileInfo // nil: nothing is there
 	missing []string    // folders between dir and name that are not there
+	linked  bool        // the path's own last name is a symlink
 	held    []*os.Root  // what close closes
 }
 
@@ -134,7 +135,7 @@ func (w *workspace) find(asked string) (*spot, error) {
 		}
 		return nil, err
 	}
-	s.held = k.stack
+	s.held, s.linked = k.stack, k.last
 	return s, nil
 }
 
@@ -202,6 +203,7 @@ type walk struct {
 	stack []*os.Root // folders below the workspace that were entered
 	names []string   // their names
 	links int
+	last  bool     // the last name of the path was a symlink
 	lost  []string // names from the first on that is not there
 }
 
@@ -268,6 +270,7 @@ func (k *walk) step(part string) (*spot, error) {
 	case err != nil:
 		return nil, fmt.Errorf("look at %s: %w", k.asked, reason(err))
 	case info.Mode()&fs.ModeSymlink != 0:
+		k.last = k.last || len(k.todo) == 0
 		return nil, k.follow(part)
 	case info.IsDir() && k.w.bars(filepath.Join(k.w.real, filepath.FromSlash(k.rel(part))), info):
 		return nil, fmt.Errorf("%s leads into the state folder, which no tool may reach", k.asked)

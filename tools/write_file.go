@@ -64,10 +64,18 @@ func (f files) spotToWrite(folder, asked string) (*workspace, *spot, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := w.find(asked)
+	s, err := w.spotToWrite(asked)
 	if err != nil {
 		w.close()
 		return nil, nil, err
+	}
+	return w, s, nil
+}
+
+func (w *workspace) spotToWrite(asked string) (*spot, error) {
+	s, err := w.find(asked)
+	if err != nil {
+		return nil, err
 	}
 	err = s.writable()
 	if err == nil && inGit(s.rel) && !inGit(asked) {
@@ -75,10 +83,9 @@ func (f files) spotToWrite(folder, asked string) (*workspace, *spot, error) {
 	}
 	if err != nil {
 		s.close()
-		w.close()
-		return nil, nil, err
+		return nil, err
 	}
-	return w, s, nil
+	return s, nil
 }
 
 // Prepare records what is there before.

@@ -108,7 +108,7 @@ func (f files) inspectWrite(c Call, asked string) recovery.Inspection {
 	}
 	answer, why := judge(e, now)
 	if answer == recovery.InspectionNotHappened && !now.Exists {
-		if err := f.sameFolder(w, e); err != nil {
+		if err := w.sameFolder(e); err != nil {
 			return unclear("%v", err)
 		}
 	}
@@ -145,7 +145,7 @@ func judge(e evidence, now seen) (recovery.InspectionAnswer, string) {
 }
 
 // sameFolder makes sure that a file that is not there is missing from the folder that was looked at before.
-func (f files) sameFolder(w *workspace, e evidence) error {
+func (w *workspace) sameFolder(e evidence) error {
 	s, err := w.find(e.Folder)
 	if err != nil {
 		return err
