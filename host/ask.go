@@ -81,7 +81,7 @@ func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply,
 	typed, over := make(chan reply, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		a, err := d.h.Ask(ctx, d.state.Created.Run, *r)
+		a, err := d.h.Ask(ctx, d.state.Created.Run, db.Cleaned(d.h.Store, *r))
 		typed <- reply{a, err}
 	}()
 	return typed, func() { cancel(); <-over }
@@ -126,7 +126,7 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 
 // takeAnswer consumes the answer that stands in the request's row, whoever gave it.
 func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
-	row, err := d.h.Store.Answered(context.WithoutCancel(ctx), d.state.Created.Run)
+	row, err := d.h.Store.AnswerFor(context.WithoutCancel(ctx), d.state.Created.Run)
 	if err != nil || row == nil {
 		return false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -153,7 +154,7 @@ func (h *Host) open(ctx context.Context, run string, lock *ofd.File) (*driver, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.State(ctx, run)
+	s, lost, err := h.trueState(ctx, run)
 	if err != nil {
 		return nil, h.corrupt(ctx, head, err)
 	}
@@ -163,7 +164,11 @@ func (h *Host) open(ctx context.Context, run string, lock *ofd.File) (*driver, e
 	if s.Seq != head.Seq {
 		return nil, fmt.Errorf("claim run %s: its journal changed while it was read: %w", run, db.ErrLostRace)
 	}
-	return h.newDriver(s, head, lock)
+	d, err := h.newDriver(s, head, lock)
+	if err == nil {
+		d.lost = lost
+	}
+	return d, err
 }
 
 // corrupt leaves a run whose journal does not match its digests as interrupted, with the cause; nothing of it runs.
@@ -193,7 +198,7 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	}
 	body := d.h.claimFact(s, unknown)
 	body.Mode, body.Limits = tightened(s, t)
-	notes := d.h.changes(s)
+	notes := append(d.h.changes(s), lostNotes(d.lost)...)
 	if from := s.Created.Setup.BaseURL; t.BaseURL != "" && t.BaseURL != from {
 		body.BaseURL = t.BaseURL
 		notes = append(notes, "the model is asked at "+t.BaseURL+" from here on"+before(from))
@@ -286,15 +291,44 @@ func (h *Host) changes(s *recovery.State) []string {
 	return notes
 }
 
-// State reads a run's journal and folds it, with what the thread's earlier runs said.
+// reading is how the facts of a run are read: as others may see them, or with the secrets in their places.
+type reading func(run string) iter.Seq2[recovery.Event, error]
+
+// State reads a run's journal and folds it, with what the thread's earlier runs said: as others may see it, with placeholders
+// for its secrets.
 func (h *Host) State(ctx context.Context, run string) (*recovery.State, error) {
-	return h.fold(ctx, run, h.earlier)
+	return h.whole(ctx, run, h.shown(ctx))
 }
 
-// fold reads a run's journal. What the thread said before is known once the run's first fact is, and before its second.
-func (h *Host) fold(ctx context.Context, run string, earlier func(context.Context, recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
+// trueState is State for who drives the run: with its secrets. lost are those that cannot be given back.
+func (h *Host) trueState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
+	s, err = h.whole(ctx, run, h.restored(ctx, func(l db.Lost) { lost = append(lost, l) }))
+	return s, lost, err
+}
+
+func (h *Host) shown(ctx context.Context) reading {
+	return func(run string) iter.Seq2[recovery.Event, error] { return h.Store.Load(ctx, run, 0) }
+}
+
+func (h *Host) restored(ctx context.Context, lost func(db.Lost)) reading {
+	return func(run string) iter.Seq2[recovery.Event, error] { return h.Store.Restored(ctx, run, 0, lost) }
+}
+
+func ignoreLost(db.Lost) {}
+
+func (h *Host) whole(ctx context.Context, run string, read reading) (*recovery.State, error) {
+	return h.fold(run, read, func(c recovery.RunCreated) ([]recovery.Message, error) {
+		if c.Parent == "" {
+			return nil, nil
+		}
+		return h.transcript(ctx, c.Thread, c.Run, read)
+	})
+}
+
+// fold reads and folds facts. What the thread said before is known once the run's first fact is, and before its second.
+func (h *Host) fold(run string, read reading, earlier func(recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
 	s := &recovery.State{}
-	for e, err := range h.Store.Load(ctx, run, 0) {
+	for e, err := range read(run) {
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +336,7 @@ func (h *Host) fold(ctx context.Context, run string, earlier func(context.Contex
 			return nil, &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
 		}
 		if e.Seq == 1 && earlier != nil {
-			if s.Earlier, err = earlier(ctx, s.Created); err != nil {
+			if s.Earlier, err = earlier(s.Created); err != nil {
 				return nil, err
 			}
 		}
@@ -313,16 +347,8 @@ func (h *Host) fold(ctx context.Context, run string, earlier func(context.Contex
 	return s, nil
 }
 
-// earlier is the transcript of the thread before the run.
-func (h *Host) earlier(ctx context.Context, c recovery.RunCreated) ([]recovery.Message, error) {
-	if c.Parent == "" {
-		return nil, nil
-	}
-	return h.transcript(ctx, c.Thread, c.Run)
-}
-
 // transcript is what the runs of a thread said, up to but without the run named until.
-func (h *Host) transcript(ctx context.Context, thread, until string) ([]recovery.Message, error) {
+func (h *Host) transcript(ctx context.Context, thread, until string, read reading) ([]recovery.Message, error) {
 	rows, err := h.Store.ThreadRuns(ctx, thread)
 	if err != nil {
 		return nil, err
@@ -332,7 +358,7 @@ func (h *Host) transcript(ctx context.Context, thread, until string) ([]recovery
 		if row.ID == until {
 			break
 		}
-		s, err := h.fold(ctx, row.ID, nil)
+		s, err := h.fold(row.ID, read, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func (e *examiner) journals(ctx context.Context) error {
 func (e *examiner) journal(ctx context.Context, r db.RunRow) ([]string, error) {
 	var diff []string
 	for range 5 {
-		s, err := e.h.fold(ctx, r.ID, nil)
+		s, err := e.h.fold(r.ID, e.h.shown(ctx), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -38,8 +38,9 @@ type driver struct {
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]any                // what Prepare made
 	waker   *wake
-	dead    error // a commit failed or the run was lost: nothing may be written any more
-	full    error // the state folder had no room for a call's files: nothing new may be started
+	dead    error     // a commit failed or the run was lost: nothing may be written any more
+	lost    []db.Lost // secrets of the run that cannot be given back
+	full    error     // the state folder had no room for a call's files: nothing new may be started
 }
 
 // ended is what came back from a call.
@@ -53,6 +54,7 @@ type ended struct {
 }
 
 func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
+	h.guard()
 	w, err := h.wakeFor()
 	if err != nil {
 		return nil, err
@@ -124,6 +126,7 @@ func (d *driver) flush(ctx context.Context) error {
 		for i := range d.facts {
 			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
 		}
+		d.h.sayKept(d.state.Created.Run)
 		d.reached(ctx, d.facts)
 		d.facts, d.consume, d.refused = nil, nil, nil
 	} else if err := d.dropRefused(ctx); err != nil {
@@ -251,7 +254,7 @@ func (d *driver) outcome() Outcome {
 		return d.h.outcome(d.state)
 	}
 	c := d.state.Created
-	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.dead.Error()}
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.h.Store.Clean(d.dead.Error())}
 	if errors.Is(d.dead, db.ErrLostRace) {
 		out.Cause = recovery.CauseTakeover
 	}
@@ -278,7 +281,7 @@ func (d *driver) afterPanic(ctx context.Context, p any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	d.facts, d.consume, d.refused, d.launch, d.done = nil, nil, nil, nil, nil
-	s, err := d.h.State(ctx, d.state.Created.Run)
+	s, _, err := d.h.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"agent/db"
@@ -37,7 +38,8 @@ type Host struct {
 	// Who names the person of this process in answers.
 	Who string
 
-	wakes wakes
+	wakes   wakes
+	guarded sync.Once
 }
 
 // ErrLeftOpen says that the person at the terminal left the question open.
@@ -65,10 +67,11 @@ type Outcome struct {
 	Submitted bool
 }
 
+// outcome is what others may see of how far the run came.
 func (h *Host) outcome(s *recovery.State) Outcome {
 	o := Outcome{
-		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: s.Detail,
-		Text: s.Final, Request: s.Open, Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
+		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: h.Store.Clean(s.Detail),
+		Text: h.Store.Clean(s.Final), Request: db.Cleaned(h.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
 	o.Cost, o.Priced = s.Cost()
 	for _, t := range s.Turns {
@@ -117,10 +120,12 @@ func (h *Host) CallsDir() string { return filepath.Join(h.Home, "calls") }
 
 // note shows a sentence of the host to whoever watches.
 func (h *Host) note(run, format string, args ...any) {
+	h.guard()
 	h.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...)})
 }
 
 func (h *Host) warn(run, format string, args ...any) {
+	h.guard()
 	h.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...), Warn: true})
 }
 

@@ -36,7 +36,7 @@ func (d *driver) loop(ctx context.Context) error {
 func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
-	s, err := d.h.State(ctx, d.state.Created.Run)
+	s, _, err := d.h.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -34,7 +35,7 @@ type PlanStep struct {
 
 // DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
 func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) {
-	s, err := h.State(ctx, run)
+	s, lost, err := h.trueState(ctx, run)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -47,12 +48,14 @@ func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) 
 	if owner, held, err := h.Owner(run); err != nil || held {
 		return Plan{}, orHeld(err, run, owner)
 	}
-	notes := h.changes(s)
+	notes := append(h.changes(s), lostNotes(lost)...)
 	if err := h.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err
 	}
 	p := h.planFor(ctx, s, s.Lost(), false)
-	p.Notes = notes
+	for _, n := range notes {
+		p.Notes = append(p.Notes, h.Store.Clean(n))
+	}
 	for _, step := range p.Steps {
 		if step.call.Phase == recovery.PhaseStarted {
 			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
@@ -107,7 +110,7 @@ func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if s.Open == nil {
 		return nil
 	}
-	row, err := h.Store.Answered(ctx, s.Created.Run)
+	row, err := h.Store.AnswerFor(ctx, s.Created.Run)
 	if err != nil {
 		return err
 	}
@@ -133,23 +136,26 @@ func (h *Host) planFor(ctx context.Context, s *recovery.State, lost []*recovery.
 			if !last || t.Settled {
 				p.Replayed++
 			} else if c.Phase == recovery.PhaseSettled {
-				p.Steps = append(p.Steps, step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
+				p.Steps = append(p.Steps, h.step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
 			}
 		}
 	}
 	for _, c := range lost {
 		e := h.evidence(ctx, s, c, bury)
-		p.Steps = append(p.Steps, step(c, recovery.Judge(c, s.Open, e)))
+		p.Steps = append(p.Steps, h.step(c, recovery.Judge(c, s.Open, e)))
 	}
 	return p
 }
 
-func step(c *recovery.Call, j recovery.Judgement) PlanStep {
+func (h *Host) step(c *recovery.Call, j recovery.Judgement) PlanStep {
 	return PlanStep{
-		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: Words(c.Tool, c.Args),
-		Verdict: j.Verdict, Reason: j.Reason, call: c, found: j,
+		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: h.words(c),
+		Verdict: j.Verdict, Reason: h.Store.Clean(j.Reason), call: c, found: j,
 	}
 }
+
+// words are a call's arguments in a few words, as others may see them.
+func (h *Host) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(h.Store, c.Args)) }
 
 // evidence looks at the world for one call that has no result.
 func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
@@ -227,14 +233,14 @@ func (h *Host) then(ctx context.Context, s *recovery.State) string {
 		switch a := recovery.Next(s).(type) {
 		case recovery.Record:
 			if s.Stopping != nil {
-				return "end the run: " + s.Stopping.Reason
+				return "end the run: " + h.Store.Clean(s.Stopping.Reason)
 			}
 			if gone := h.gone(ctx, s, a.Facts); gone != nil {
 				a.Facts = []recovery.Body{gone}
 			}
 			for _, f := range a.Facts {
 				if o, ok := f.(recovery.RequestOpened); ok {
-					return "ask: " + brief(o.Request.Message, 200)
+					return "ask: " + brief(h.Store.Clean(o.Request.Message), 200)
 				}
 			}
 			if err := imagine(s, a.Facts...); err != nil {
@@ -242,12 +248,12 @@ func (h *Host) then(ctx context.Context, s *recovery.State) string {
 			}
 		case recovery.Start:
 			c := a.Calls[0]
-			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, Words(c.Tool, c.Args))
+			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, h.words(c))
 		case recovery.Await:
 			c := a.Calls[0]
-			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, Words(c.Tool, c.Args))
+			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, h.words(c))
 		case recovery.AskPerson:
-			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(a.Request.Message, 200))
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(h.Store.Clean(a.Request.Message), 200))
 		case recovery.CallModel:
 			return fmt.Sprintf("ask the model for turn %d", a.Turn)
 		case recovery.Compact:

@@ -143,7 +143,7 @@ func (h *Host) takeRulings(ctx context.Context, run string, own int64) error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	s, err := h.fold(ctx, run, nil)
+	s, err := h.fold(run, h.restored(ctx, ignoreLost), nil) // nothing of it goes to a model
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
@@ -238,11 +238,7 @@ func (h *Host) trace(ctx context.Context, s *recovery.State, u recovery.Unknown)
 		}
 		return c.Result.Data, nil
 	}
-	row, err := h.Store.Call(context.WithoutCancel(ctx), u.ID)
-	if err != nil || row.Result == nil {
-		return nil, err
-	}
-	return row.Result.Data, nil
+	return h.Store.Trace(context.WithoutCancel(ctx), u.ID)
 }
 
 // settleElsewhere puts a person's word on a call of another run into that run's inbox before the fact here is durable:

@@ -128,9 +128,12 @@ func (h *Host) created(
 		if !last.Status.Terminal() {
 			return c, "", nil, &db.ThreadBusyError{Thread: c.Thread, Run: last.ID, Status: last.Status, Pending: pendingOf(last)}
 		}
-		c.Parent, before = last.ID, last.Folder
+		c.Parent = last.ID
+		if before, err = h.Store.RestoreText(ctx, last.Folder); err != nil {
+			return c, "", nil, err
+		}
 	}
-	earlier, err = h.transcript(ctx, c.Thread, "")
+	earlier, err = h.transcript(ctx, c.Thread, "", h.restored(ctx, ignoreLost)) // what is lost was said when those runs were driven
 	return c, before, earlier, err
 }
 

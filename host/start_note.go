@@ -56,7 +56,7 @@ func (h *Host) edited(ctx context.Context, m model.Model, c recovery.RunCreated)
 
 // firstFact is how a run was created; the zero value where its journal begins with something else, which a fold refuses.
 func (h *Host) firstFact(ctx context.Context, run string) (recovery.RunCreated, error) {
-	for e, err := range h.Store.Load(ctx, run, 0) {
+	for e, err := range h.Store.Restored(ctx, run, 0, ignoreLost) {
 		if err != nil {
 			return recovery.RunCreated{}, err
 		}

@@ -282,5 +282,5 @@ type outputs struct{ *db.Store }
 
 // Output is the whole output of a call, by the call's id.
 func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
-	return o.Store.Output(ctx, callID)
+	return o.Store.TrueOutput(ctx, callID)
 }

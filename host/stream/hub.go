@@ -28,14 +28,31 @@ type Hub struct {
 	mu     sync.Mutex                  // held to change observers or closed
 	list   atomic.Pointer[[]*Observer] // never changed in place, so that Publish needs no lock of the hub
 	closed bool
+
+	filter atomic.Pointer[func(Event) []Event]
 }
 
 // NewHub makes a hub without observers.
 func NewHub() *Hub { return &Hub{} }
 
+// Through has every event pass a filter on its way to the observers, who get what the filter returns instead. It is called
+// by whoever publishes, several at a time.
+func (h *Hub) Through(filter func(Event) []Event) { h.filter.Store(&filter) }
+
 // Publish hands e to every observer and returns at once, whatever the observers do. It keeps no reference to e.Output.
 // After Close it does nothing.
 func (h *Hub) Publish(e Event) {
+	filter := h.filter.Load()
+	if filter == nil {
+		h.publish(e)
+		return
+	}
+	for _, passed := range (*filter)(e) {
+		h.publish(passed)
+	}
+}
+
+func (h *Hub) publish(e Event) {
 	list := h.list.Load()
 	if list == nil {
 		return
