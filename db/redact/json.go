@@ -14,7 +14,7 @@ import (
 // A number is never replaced, since a placeholder is none: a secret must be a string to be found.
 func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
 	if !json.Valid(data) {
-		return nil, nil, fmt.Errorf("redact %d bytes as JSON: %w", len(data), syntax(data))
+		return nil, nil, fmt.Errorf("redact %d bytes as JSON: %w", len(data), invalid(data))
 	}
 	w := walker{set: s, data: data}
 	w.id = id
@@ -25,7 +25,7 @@ func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
 	return append(w.out, data[w.done:]...), w.secrets, nil
 }
 
-func syntax(data []byte) error {
+func invalid(data []byte) error {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return err

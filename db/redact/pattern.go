@@ -2,25 +2,171 @@ package redact
 
 import "strings"
 
-// findPatterns finds what looks like a secret.
+// findPatterns finds what looks like a secret, also in JSON and code that the text quotes.
 func findPatterns(name, text string, add func(from, to int, rule string)) {
-	each(text, "://", func(at int) { findURLPasswords(text, at, add) })
-	each(text, "PRIVATE KEY", func(at int) { findPEM(text, at, add) })
-	if kindOf(name) != plain && len(text) >= leastKnown && !strings.ContainsAny(text, " \n") && !isReference(text) && !isPath(text) {
-		add(0, len(text), "member")
-	}
-}
-
-func each(text, word string, do func(at int)) {
-	for at := 0; ; at += len(word) {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return
+	p := catalogue()
+	var v *view
+	for level, read := 0, text; level < depth; level++ {
+		p.find(read, func(from, to int, rule string) {
+			from, to = v.origin(from, to)
+			add(from, to, rule)
+		})
+		next := unescape(v, read)
+		if next == nil {
+			break
 		}
-		at += i
-		do(at)
+		v, read = next, next.text
+	}
+	if name != "" {
+		p.member(name, text, add)
 	}
 }
 
-// openPattern is where in the text a secret may begin of which the rest has not come: its end if nowhere.
-func openPattern(text string) int { return openPEM(text) }
+// member looks at a whole value under its name, as if it were assigned to it.
+func (p *patterns) member(name, text string, add func(from, to int, rule string)) {
+	if len(text) > mostReach*4 || len(name) > 200 {
+		return
+	}
+	k := kindOf(name)
+	if memberIsSecret(k, text) {
+		add(0, len(text), "member-value")
+	}
+	if k == plain && !p.words.has(name) {
+		return
+	}
+	head := name + `="`
+	p.find(head+text+`"`, func(from, to int, rule string) {
+		from, to = max(0, from-len(head)), min(to-len(head), len(text))
+		if from < to {
+			add(from, to, rule)
+		}
+	})
+}
+
+// find goes over the text once for the rules' words and tries a rule only where one of its words is.
+func (p *patterns) find(text string, add func(from, to int, rule string)) {
+	p.words.each(text, func(word uint16, end int) {
+		from := end - p.sizes[word]
+		for _, at := range p.of[word] {
+			if r := p.rules[at]; r.find != nil {
+				r.find(text, from, end, add)
+			} else if r.near(text, from, end) {
+				p.try(r, text, from, end, add)
+			}
+		}
+	})
+}
+
+// near says whether the rule may match around the word text[from:to]: what is cheap to see.
+func (r *rule) near(text string, from, to int) bool {
+	if !r.assign {
+		return r.lead.fits(text, strings.ToLower(text[from:to]), from)
+	}
+	end := min(len(text), to+48)
+	for i := to; i < end; i++ {
+		switch c := text[i]; {
+		case wordByte(c) || c == '.' || c == '-' || passed(c) && c != '+' && c != '\\':
+		case c == '=' || c == '>' || c == ':' || c == '|' || c == '?' || c == ',':
+			return r.valueAt(text, i)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// valueAt says whether a value of some length comes after the operator at i.
+func (r *rule) valueAt(text string, i int) bool {
+	for n := 0; n < 12 && i < len(text) && (operator(text[i]) || passed(text[i])); n++ {
+		i++
+	}
+	return i+8 <= len(text) && span(text[i:], 8, func(b byte) bool { return b > ' ' && b != '"' && b != '(' && b != ')' && b != ';' }) == 8
+}
+
+func operator(b byte) bool {
+	return b == '=' || b == '>' || b == ':' || b == '|' || b == '?' || b == ','
+}
+
+// try matches a rule around the word text[from:to].
+func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int, rule string)) {
+	from, to = max(0, from-r.reach), min(len(text), to+r.reach)
+	if r.long {
+		to += span(text[to:], mostRun, inRun)
+	}
+	near := text[from:to]
+	for _, m := range r.regex().FindAllStringSubmatchIndex(near, -1) {
+		match := strings.Trim(near[m[0]:m[1]], "\n")
+		a, b := r.secret(m, near)
+		if m[1] == len(near) && to < len(text) {
+			// The match may go on beyond what was looked at.
+			b = max(b, len(near)) + span(text[to:], mostRun, inRun)
+		}
+		secret := text[from+a : from+b]
+		if r.entropy > 0 && entropy(secret) <= r.entropy || r.check != nil && !r.check(secret) {
+			continue
+		}
+		if !allowed(p.allow, secret, match, text, from+m[0], from+m[1]) && !allowed(r.allow, secret, match, text, from+m[0], from+m[1]) {
+			add(from+a, from+b, r.id)
+		}
+	}
+}
+
+// mostRun is how far a secret without a blank may go on beyond what an expression was shown, bytes.
+const mostRun = 4 << 10
+
+func inRun(b byte) bool { return !blank(b) && b != '"' && b != '\'' }
+
+// secret is the part of a match that is the secret.
+func (r *rule) secret(m []int, text string) (from, to int) {
+	if r.group > 0 && m[2*r.group] >= 0 {
+		return m[2*r.group], m[2*r.group+1]
+	}
+	for g := 2; g < len(m); g += 2 {
+		if m[g] >= 0 && m[g] < m[g+1] {
+			return m[g], m[g+1]
+		}
+	}
+	from, to = m[0], m[1]
+	for from < to && text[from] == '\n' {
+		from++
+	}
+	for from < to && text[to-1] == '\n' {
+		to--
+	}
+	return from, to
+}
+
+func allowed(lists []*exception, secret, match, text string, from, to int) bool {
+	for _, e := range lists {
+		target := secret
+		switch e.target {
+		case "match":
+			target = match
+		case "line":
+			target = line(text, from, to)
+		}
+		for _, x := range e.regexes {
+			if x().MatchString(target) {
+				return true
+			}
+		}
+		if e.stopwords != nil && e.stopwords.has(secret) {
+			return true
+		}
+	}
+	return false
+}
+
+// line is the whole of the lines in which text[from:to] stands, within reason.
+func line(text string, from, to int) string {
+	if i := strings.LastIndexByte(text[max(0, from-farReach):from], '\n'); i >= 0 {
+		from = max(0, from-farReach) + i + 1
+	} else {
+		from = max(0, from-farReach)
+	}
+	end := min(len(text), to+farReach)
+	if i := strings.IndexByte(text[to:end], '\n'); i >= 0 {
+		end = to + i
+	}
+	return text[from:end]
+}
