@@ -40,7 +40,7 @@ func startProcess(cmd *exec.Cmd, wrap func(*exec.Cmd) error) (*process, error) {
 	if wrap != nil {
 		err = wrap(cmd)
 	}
-	p := &process{in: ours[0], out: ours[1], errs: &tail{}, ended: make(chan struct{})}
+	p := &process{in: ours[0], out: ours[1], errs: &tail{done: make(chan struct{})}, ended: make(chan struct{})}
 	if err == nil {
 		began := make(chan error)
 		go p.run(cmd, began)
@@ -135,6 +135,7 @@ func (p *process) how() string {
 		if p.err != nil {
 			words += " with " + p.err.Error()
 		}
+		p.errs.whole()
 	default:
 	}
 	if last := p.errs.last(); last != "" {
@@ -147,11 +148,13 @@ func (p *process) how() string {
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
+	done chan struct{} // closed at the end of it
 }
 
 const tailRoom = 8 << 10
 
 func (t *tail) follow(f *os.File) {
+	defer close(t.done)
 	defer f.Close()
 	buf := make([]byte, tailRoom)
 	for {
@@ -169,6 +172,16 @@ func (t *tail) add(p []byte) {
 	t.kept = append(t.kept, p...)
 	if over := len(t.kept) - tailRoom; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+}
+
+// whole waits until the last word is read, where nobody holds the pipe open.
+func (t *tail) whole() {
+	limit := time.NewTimer(100 * time.Millisecond)
+	defer limit.Stop()
+	select {
+	case <-t.done:
+	case <-limit.C:
 	}
 }
 

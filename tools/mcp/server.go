@@ -40,6 +40,7 @@ type server struct {
 	turn    chan struct{} // held by who starts it or looks at it
 	live    *live
 	fails   int             // in a row
+	last    error           // why it failed last
 	changed map[string]bool // tools that were not what they are pinned as, by the server's names
 	missing map[string]bool // tools that the last list lacked
 
@@ -53,7 +54,7 @@ type live struct {
 	session *sdk.ClientSession
 	process *process      // nil for one at an address
 	gone    chan struct{} // closed when the connection is over
-	err     error         // why, once gone is closed
+	counted bool          // its end is counted as a failure; for who holds turn
 }
 
 func newServer(s Server, o Options) *server {
@@ -87,7 +88,7 @@ func (s *server) connect(ctx context.Context) (*live, []*sdk.Tool, error) {
 	var list []*sdk.Tool
 	if err == nil {
 		go func() {
-			l.err = l.session.Wait()
+			_ = l.session.Wait() // who used the connection is told why it ended
 			close(l.gone)
 		}()
 		list, err = listTools(startCtx, l.session)
@@ -169,15 +170,16 @@ func listTools(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, er
 	}
 }
 
-// explain says in an error what became of the server meanwhile. Only a deadline of ours is named as the reason itself.
+// explain says in an error what became of the server meanwhile. Where our own patience ended, that is the reason.
 func (l *live) explain(ctx context.Context, err error) error {
 	words := brief(strings.TrimPrefix(err.Error(), "calling "), 300)
-	if ctx.Err() != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			words = brief(cause.Error(), 300)
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		words = brief(cause.Error(), 300)
+		if l.process != nil && l.process.errs.last() != "" {
+			words += "; it wrote last: " + l.process.errs.last()
 		}
-	}
-	if l.process != nil {
+	case l.process != nil:
 		l.process.gone(100 * time.Millisecond) // its end says more than that of its pipes
 		words += ": " + l.process.how()
 	}
@@ -224,33 +226,46 @@ func (s *server) ready(ctx context.Context) (*live, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
-	if s.live != nil && !s.live.over() {
-		err := s.compare(ctx, s.live)
-		if err == nil {
-			return s.live, nil
+	var why error
+	if l := s.live; l != nil {
+		if !l.over() {
+			err := s.compare(ctx, l)
+			if err == nil {
+				return l, nil
+			}
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		s.fails++
+		why = l.explain(ctx, errors.New("it does not answer any more"))
+		s.drop(l)
 	}
-	return s.restart(ctx)
+	return s.restart(ctx, why)
 }
 
-func (s *server) restart(ctx context.Context) (*live, error) {
-	why := "it ended"
-	if s.live != nil {
-		why = s.live.explain(ctx, errors.New("it does not answer")).Error()
-		s.live.close()
-		s.live = nil
+// drop ends a life that is over or of no use, and counts it. The caller holds turn.
+func (s *server) drop(l *live) {
+	if !l.counted {
+		l.counted = true
+		s.fails++
+	}
+	l.close()
+	s.live = nil
+}
+
+// restart starts the server once more; why is what became of it.
+func (s *server) restart(ctx context.Context, why error) (*live, error) {
+	if why != nil {
+		s.last = why
 	}
 	if s.fails >= maxFails {
-		return nil, fmt.Errorf("%w: it ended or failed %d times in a row, last: %s", errGivenUp, s.fails, why)
+		return nil, fmt.Errorf("%w: it ended or failed %d times in a row, last: %v", errGivenUp, s.fails, s.last)
 	}
 	l, list, err := s.connect(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.fails++
+			s.last = err
 		}
 		return nil, fmt.Errorf("start it again: %v", err)
 	}
@@ -307,7 +322,8 @@ func (s *server) refuse(p pinned) error {
 func (s *server) died(l *live) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	if s.live == l {
+	if s.live == l && !l.counted {
+		l.counted = true
 		s.fails++
 	}
 }
