@@ -25,9 +25,24 @@
 //	written_price = "0.60"                   # of these written to it; without it as input
 //	output_price = "1.50"
 //
-// A provider that is known by name needs only what differs. A workspace's file comes with a repository, so it is not
-// trusted: it may make the mode stricter and lower max_turns, max_tokens, max_cost and timeout, and anything else in it is
-// refused.
+//	[[allow]]                                # runs without a yes; never in mode plan what writes
+//	tool = "shell"
+//	command = "go test *"                    # literal words; a last * stands for any further ones
+//	access = "write"                         # at most: read, write or full
+//	folder = "/home/me/project"              # the workspace in which the rule holds; everywhere without it
+//
+//	[[ask]]                                  # is asked about, in mode yolo too
+//	tool = "write_file"
+//	path = "docs/**"                         # a glob below the workspace
+//
+//	[[deny]]                                 # never runs; beats ask, which beats allow
+//	tool = "fetch"                           # or a glob, such as mcp__github__*
+//	host = "*.example.com"
+//	method = "POST"
+//
+// A provider that is known by name needs only what differs. What rules match is told in package permit. A workspace's file comes
+// with a repository, so it is not trusted: it may make the mode stricter, lower max_turns, max_tokens, max_cost and timeout, and
+// hold [[ask]] and [[deny]]; anything else in it is refused.
 //
 // What is wrong is refused with its file, line and column; nothing is ignored.
 package config
@@ -44,6 +59,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/host/permit"
 	"agent/recovery"
 )
 
@@ -64,6 +80,7 @@ type Config struct {
 	Workspace Limits              // what the workspace's file allows at most
 	Providers map[string]Provider // by name
 	Models    map[string]Model    // by provider/model
+	Rules     []permit.Rule       // of permission, the person's first
 }
 
 // Limits are what bounds a run. A nil limit is not said; 0 in one is no limit.
@@ -129,7 +146,9 @@ func Load(user, workspace string, known Known) (Config, error) {
 	}
 	text, there, err = read(workspace, openInside)
 	if err == nil && there {
-		c.Workspace, err = parseWorkspace(workspace, user, text)
+		var rules []permit.Rule
+		c.Workspace, rules, err = parseWorkspace(workspace, user, text)
+		c.Rules = append(c.Rules, rules...)
 		c.Files = append(c.Files, workspace)
 	}
 	if err != nil {

@@ -25,6 +25,8 @@ type limitKeys struct {
 
 type userKeys struct {
 	limitKeys
+	restrictKeys
+	Allow     []ruleKeys              `toml:"allow"`
 	Model     *string                 `toml:"model"`
 	Effort    *string                 `toml:"effort"`
 	Idle      *string                 `toml:"idle"`
@@ -61,6 +63,8 @@ func wants(key string) string {
 		return `a command as a list, such as ["pass", "show", "work"]`
 	case "providers", "models":
 		return "a table"
+	case "allow", "ask", "deny":
+		return "rules, each under [[" + key + "]]"
 	}
 	return "a text in quotes"
 }
@@ -69,7 +73,11 @@ func wants(key string) string {
 func keysAt(table []string) []string {
 	switch {
 	case len(table) == 0:
-		return []string{"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models"}
+		return []string{
+			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
+		}
+	case isRules(table[0]) && len(table) == 1:
+		return []string{"tool", "command", "access", "path", "host", "method", "folder"}
 	case table[0] == "providers" && len(table) == 2:
 		return []string{"kind", "base_url", "api_key_env", "api_key_cmd"}
 	case table[0] == "models" && len(table) == 2:
@@ -124,6 +132,8 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 		Defaults: c.limits(k.limitKeys), Providers: map[string]Provider{}, Models: map[string]Model{},
 		Effort: recovery.Effort(oneOf(c, "effort", k.Effort, recovery.Efforts())),
 	}
+	out.Rules = slices.Concat(
+		c.rules(recovery.DecisionAllow, k.Allow, false), c.rules(recovery.DecisionAsk, k.Ask, false), c.rules(recovery.DecisionDeny, k.Deny, false))
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle
 	}

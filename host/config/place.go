@@ -39,6 +39,9 @@ type document struct {
 	file  string
 	lines []string
 	at    map[string]place // by the parts of the key, joined with a zero byte
+	rules rulePlaces
+
+	single [][]string // tables where rules want a list
 }
 
 type place struct{ line, column int }
@@ -52,12 +55,15 @@ func newDocument(file string, text []byte) *document {
 	var p unstable.Parser
 	p.Reset(text)
 	var table []string
+	var rule map[string]place
 	for p.NextExpression() {
 		e := p.Expression()
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			table = d.note(&p, nil, e)
+			rule = d.begin(&p, table, e)
 		case unstable.KeyValue:
+			noteKey(&p, rule, e)
 			d.pair(&p, table, e)
 		}
 	}

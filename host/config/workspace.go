@@ -3,27 +3,37 @@ package config
 import (
 	"errors"
 	"slices"
+
+	"agent/host/permit"
+	"agent/recovery"
 )
 
+// workspaceKeys is the file of a workspace as it is written.
+type workspaceKeys struct {
+	limitKeys
+	restrictKeys
+}
+
 // parseWorkspace reads the file of a workspace, which may only bound what a run may do there.
-func parseWorkspace(file, user string, text []byte) (Limits, error) {
+func parseWorkspace(file, user string, text []byte) (Limits, []permit.Rule, error) {
 	d := newDocument(file, text)
-	var k limitKeys
+	var k workspaceKeys
 	err := decode(d, text, &k, func(path []string) *Error {
-		if !slices.Contains(keysAt(nil), path[0]) {
+		if !slices.Contains(keysAt(nil), path[0]) || path[0] == "ask" || path[0] == "deny" {
 			return d.unknownKey(path)
 		}
 		if user == "" {
 			user = "your own config.toml"
 		}
 		return d.wrong(path,
-			"%s may not stand in the file of a workspace, which comes with its repository and may only tighten mode, max_turns, max_tokens, max_cost and timeout; write it into %s",
+			"%s may not stand in the file of a workspace, which comes with its repository and may only tighten mode, max_turns, max_tokens, max_cost and timeout, and hold [[ask]] and [[deny]] rules; write it into %s",
 			dotted(path[:1]), user)
 	})
 	if err != nil {
-		return Limits{}, err
+		return Limits{}, nil, err
 	}
 	c := &checker{d: d}
-	l := c.limits(k)
-	return l, errors.Join(c.all...)
+	l := c.limits(k.limitKeys)
+	rules := append(c.rules(recovery.DecisionAsk, k.Ask, true), c.rules(recovery.DecisionDeny, k.Deny, true)...)
+	return l, rules, errors.Join(c.all...)
 }

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"agent/host/permit"
+	"agent/recovery"
+)
+
+// ruleKeys is one rule of permission as it is written.
+type ruleKeys struct {
+	Tool    string `toml:"tool"`
+	Command string `toml:"command"`
+	Access  string `toml:"access"`
+	Path    string `toml:"path"`
+	Host    string `toml:"host"`
+	Method  string `toml:"method"`
+	Folder  string `toml:"folder"`
+}
+
+// restrictKeys are the rules that a workspace's file may hold too.
+type restrictKeys struct {
+	Ask  []ruleKeys `toml:"ask"`
+	Deny []ruleKeys `toml:"deny"`
+}
+
+// isRules says whether a key names a list of rules.
+func isRules(key string) bool {
+	switch recovery.Decision(key) {
+	case recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny:
+		return true
+	}
+	return false
+}
+
+// rulePlaces are where the rules of a file stand and, by key, what they say.
+type rulePlaces map[string][]map[string]place
+
+// begin notes a [[table]] that is a rule, and returns where its keys are to be noted; nil for anything else.
+func (d *document) begin(p *unstable.Parser, table []string, e *unstable.Node) map[string]place {
+	if !isRules(table[0]) {
+		return nil
+	}
+	if e.Kind == unstable.Table || len(table) != 1 {
+		d.single = append(d.single, table)
+		return nil
+	}
+	at := map[string]place{}
+	for it := e.Key(); it.Next(); {
+		at[""] = startOf(p, it.Node())
+	}
+	if d.rules == nil {
+		d.rules = rulePlaces{}
+	}
+	d.rules[table[0]] = append(d.rules[table[0]], at)
+	return at
+}
+
+// noteKey keeps where a rule's key stands.
+func noteKey(p *unstable.Parser, at map[string]place, e *unstable.Node) {
+	if at == nil {
+		return
+	}
+	for it := e.Key(); it.Next(); {
+		at[string(it.Node().Data)] = startOf(p, it.Node())
+		return
+	}
+}
+
+func startOf(p *unstable.Parser, n *unstable.Node) place {
+	start := p.Shape(n.Raw).Start
+	return place{start.Line, start.Column}
+}
+
+// rules reads the rules of one list. In a workspace's file they hold in that workspace.
+func (c *checker) rules(decision recovery.Decision, list []ruleKeys, workspace bool) []permit.Rule {
+	var out []permit.Rule
+	for _, table := range c.d.single {
+		if table[0] == string(decision) {
+			c.wrong(table, "rules are a list: write [[%s]]", decision)
+		}
+	}
+	for i, k := range list {
+		at := c.d.ruleAt(string(decision), i)
+		r := permit.Rule{
+			Decision: decision, Tool: k.Tool, Command: k.Command, Access: k.Access, Path: k.Path, Host: k.Host, Method: k.Method,
+			Folder: k.Folder, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line),
+		}
+		if workspace && k.Folder != "" {
+			c.all = append(c.all, c.d.errorAt(at("folder"), "folder: a rule in the file of a workspace holds in that workspace"))
+		}
+		c.all = append(c.all, c.d.wrongKeys(r.Check(), at)...)
+		out = append(out, r)
+	}
+	return out
+}
+
+// ruleAt finds the keys of a rule. One that is written as a list in one line is found at that line.
+func (d *document) ruleAt(list string, i int) func(key string) place {
+	return func(key string) place {
+		if all := d.rules[list]; i < len(all) {
+			if at, ok := all[i][key]; ok {
+				return at
+			}
+			return all[i][""]
+		}
+		if at, ok := d.at[list]; ok {
+			return at
+		}
+		return place{1, 1}
+	}
+}
+
+// wrongKeys puts what is wrong with a rule at its keys.
+func (d *document) wrongKeys(err error, at func(string) place) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range many.Unwrap() {
+			all = append(all, d.wrongKeys(e, at)...)
+		}
+		return all
+	}
+	var key *permit.KeyError
+	if errors.As(err, &key) {
+		return []error{d.errorAt(at(key.Key), err.Error())}
+	}
+	return []error{d.errorAt(at(""), err.Error())}
+}
