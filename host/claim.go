@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"agent/db"
@@ -189,6 +190,10 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	if err := checkFolder(s.Created); err != nil {
 		return err
 	}
+	equipped, err := d.h.equip(ctx, s.Created)
+	if err != nil {
+		return err
+	}
 	if err := d.h.takeThreadRulings(ctx, s.Created.Thread, s.Created.Run); err != nil {
 		return err
 	}
@@ -198,7 +203,7 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	}
 	body := d.h.claimFact(s, unknown)
 	body.Mode, body.Limits = tightened(s, t)
-	notes := append(d.h.changes(s), lostNotes(d.lost)...)
+	notes := slices.Concat(equipped, d.h.changes(s), lostNotes(d.lost))
 	if from := s.Created.Setup.BaseURL; t.BaseURL != "" && t.BaseURL != from {
 		body.BaseURL = t.BaseURL
 		notes = append(notes, "the model is asked at "+t.BaseURL+" from here on"+before(from))
@@ -275,7 +280,7 @@ func (h *Host) changes(s *recovery.State) []string {
 		notes = append(notes, fmt.Sprintf("the run was started by agent %s, this is %s", c.Version, h.Version))
 	}
 	if c.ToolsHash != h.Tools.Digest() {
-		notes = append(notes, "the tools of this binary differ from those that the run was started with")
+		notes = append(notes, "the tools differ from those that the run was started with")
 	}
 	files := c.Setup.Instructions
 	if c.Source != "" {

@@ -35,6 +35,9 @@ type Host struct {
 	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
 	// ErrLeftOpen when the person left the question open.
 	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
+	// Equip returns the tools of a run, with what is to be said of them, before it is created or claimed here; nil where all
+	// runs have the same. Of a run that is not created yet it knows the folder and the model.
+	Equip func(context.Context, recovery.RunCreated) (*tools.Registry, []string, error)
 	// Who names the person of this process in answers.
 	Who string
 

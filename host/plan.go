@@ -48,6 +48,9 @@ func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) 
 	if owner, held, err := h.Owner(run); err != nil || held {
 		return Plan{}, orHeld(err, run, owner)
 	}
+	if err := h.equipLook(ctx, s); err != nil {
+		return Plan{}, err
+	}
 	notes := append(h.changes(s), lostNotes(lost)...)
 	if err := h.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err

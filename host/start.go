@@ -48,6 +48,10 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (Outcome, error) {
 
 // create takes the new run's lock before its row exists; creation, claim and the first request are one commit.
 func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
+	equipped, err := h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
+	if err != nil {
+		return nil, err
+	}
 	created, before, earlier, err := h.created(ctx, req)
 	if err != nil {
 		return nil, err
@@ -82,6 +86,9 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 		d.fresh = req.Thread == ""
 		d.record(created)
 		d.record(h.claimFact(d.state, unknown))
+		for _, n := range equipped {
+			d.record(recovery.RunNoted{Text: n})
+		}
 		d.noteMove(before)
 		d.noteEdited(edited)
 		d.model = m

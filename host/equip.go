@@ -1,0 +1,29 @@
+package host
+
+import (
+	"context"
+
+	"agent/recovery"
+)
+
+// equip has the run's tools found that are not built in, before the run is created or claimed. The notes say what became of
+// them; they belong into the journal.
+func (h *Host) equip(ctx context.Context, c recovery.RunCreated) ([]string, error) {
+	if h.Equip == nil {
+		return nil, nil
+	}
+	reg, notes, err := h.Equip(ctx, c)
+	if err == nil {
+		h.Tools = reg
+	}
+	return notes, err
+}
+
+// equipLook is equip for a look at a run. Only a run that was started with other tools than those that are known here needs it.
+func (h *Host) equipLook(ctx context.Context, s *recovery.State) error {
+	if s.Created.ToolsHash == h.Tools.Digest() {
+		return nil
+	}
+	_, err := h.equip(ctx, s.Created)
+	return err
+}
