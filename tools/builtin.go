@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"agent/recovery"
+	"agent/tools/fetch"
 )
 
 // Options is what the built-in tools need to know of their host.
@@ -14,6 +15,7 @@ type Options struct {
 	Exe     string   // the binary that carries out commands (runner.Main), absolute
 	Environ []string // the host's environment; a command gets what the allowlist lets through
 	Outputs Outputs
+	Fetch   fetch.Options
 }
 
 // Builtin makes the tools that every host has, in alphabetical order.
@@ -28,7 +30,7 @@ func Builtin(o Options) ([]Tool, error) {
 	}
 	f := files{barred: []string{o.State, o.Calls}}
 	return []Tool{
-		applyPatch{f}, askUser{}, confirmAction{}, editFile{f}, findFiles{f}, listDir{f}, readFile{f}, readOutput{o.Outputs}, search{f},
+		applyPatch{f}, askUser{}, confirmAction{}, editFile{f}, fetchTool{o.Fetch}, findFiles{f}, listDir{f}, readFile{f}, readOutput{o.Outputs}, search{f},
 		newShell(o, f), writeFile{f},
 	}, nil
 }

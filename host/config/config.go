@@ -25,6 +25,10 @@
 //	written_price = "0.60"                   # of these written to it; without it as input
 //	output_price = "1.50"
 //
+//	[fetch]
+//	private = ["127.0.0.1:3000", "wiki.corp:443", "10.0.0.0/8"]    # what fetch may ask beside the internet: a host and port as
+//	                                         # a URL says them, or a network that any name may lead into
+//
 //	[[allow]]                                # runs without a yes; never in mode plan what writes
 //	tool = "shell"
 //	command = "go test *"                    # literal words; a last * stands for any further ones
@@ -81,6 +85,7 @@ type Config struct {
 	Providers map[string]Provider // by name
 	Models    map[string]Model    // by provider/model
 	Rules     []permit.Rule       // of permission, the person's first
+	Private   []Private           // what the fetch tool may ask beside the internet
 }
 
 // Limits are what bounds a run. A nil limit is not said; 0 in one is no limit.

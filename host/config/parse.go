@@ -30,6 +30,7 @@ type userKeys struct {
 	Model     *string                 `toml:"model"`
 	Effort    *string                 `toml:"effort"`
 	Idle      *string                 `toml:"idle"`
+	Fetch     *fetchKeys              `toml:"fetch"`
 	Providers map[string]providerKeys `toml:"providers"`
 	Models    map[string]modelKeys    `toml:"models"`
 }
@@ -61,8 +62,10 @@ func wants(key string) string {
 		return `a time in quotes, such as "30m"`
 	case "api_key_cmd":
 		return `a command as a list, such as ["pass", "show", "work"]`
-	case "providers", "models":
+	case "providers", "models", "fetch":
 		return "a table"
+	case "private":
+		return `places as a list, such as ["127.0.0.1:3000", "10.0.0.0/8"]`
 	case "allow", "ask", "deny":
 		return "rules, each under [[" + key + "]]"
 	}
@@ -75,7 +78,10 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
+			"fetch",
 		}
+	case table[0] == "fetch" && len(table) == 1:
+		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:
 		return []string{"tool", "command", "access", "path", "host", "method", "folder"}
 	case table[0] == "providers" && len(table) == 2:
@@ -134,6 +140,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	}
 	out.Rules = slices.Concat(
 		c.rules(recovery.DecisionAllow, k.Allow, false), c.rules(recovery.DecisionAsk, k.Ask, false), c.rules(recovery.DecisionDeny, k.Deny, false))
+	out.Private = c.fetch(k.Fetch)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle
 	}

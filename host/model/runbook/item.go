@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,6 +21,7 @@ const (
 	asFlag
 	asSeconds
 	asShell
+	asHeaders
 )
 
 // shape says what a list item of one tool takes.
@@ -44,6 +46,9 @@ var shapes = map[string]shape{
 	"search": {need: []string{"pattern"}, may: []string{"path"},
 		opts: map[string]kind{"path": asText, "glob": asText, "ignore_case": asFlag, "max": asCount},
 		use:  "search PATTERN [PATH] [glob=GLOB] [ignore_case=true] [max=N]"},
+	toolFetch: {need: []string{"url"},
+		opts: map[string]kind{"method": asText, "headers": asHeaders, "body": asText, "timeout": asSeconds, "max_bytes": asCount, "raw": asFlag},
+		use:  `fetch URL [method=POST] [headers='{"Accept": "text/plain"}'] [body=TEXT] [timeout=30s] [max_bytes=N] [raw=true]`},
 	toolWrite: {need: []string{"path"}, use: "write_file PATH, and the text in a fenced block below"},
 	"edit_file": {need: []string{"path", "old", "new"}, opts: map[string]kind{"all": asFlag},
 		use: `edit_file PATH "OLD" "NEW" [all=true]`},
@@ -150,6 +155,12 @@ func (k kind) read(value string) (any, error) {
 		if value != "sh" && value != "bash" {
 			return nil, fmt.Errorf("%q is neither sh nor bash", value)
 		}
+	case asHeaders:
+		var headers map[string]string
+		if err := json.Unmarshal([]byte(value), &headers); err != nil || headers == nil {
+			return nil, fmt.Errorf(`%q is no JSON object of texts, such as {"Accept": "text/plain"}`, value)
+		}
+		return headers, nil
 	}
 	return value, nil
 }
@@ -176,7 +187,7 @@ func item(content string) (s step, ok bool, err error) {
 	content = unspan(content)
 	name, after, _ := strings.Cut(strings.ReplaceAll(content, "\t", " "), " ")
 	sh, known := shapes[name]
-	if !known {
+	if !known || name == toolFetch && !strings.Contains(after, "://") { // to fetch is plain English too
 		return step{}, false, nil
 	}
 	after = content[len(content)-len(after):]
@@ -216,6 +227,12 @@ func settle(tool string, args map[string]any) error {
 	case toolShell:
 		if args["shell"] == "sh" {
 			delete(args, "shell")
+		}
+	case toolFetch:
+		if url, ok := args["url"].(string); ok { // an address of Markdown stands in angle brackets
+			if inner, begins := strings.CutPrefix(url, "<"); begins && strings.HasSuffix(inner, ">") {
+				args["url"] = strings.TrimSuffix(inner, ">")
+			}
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ const (
 	toolConfirm = "confirm_action"
 	toolAsk     = "ask_user"
 	toolWrite   = "write_file"
+	toolFetch   = "fetch"
 )
 
 // heading is a heading of the runbook.
