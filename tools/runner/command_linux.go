@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,15 +26,19 @@ const (
 	drainRoom = 1 << 20 // the most that a pipe holds
 )
 
-// command is the command's first process. Until it is buried its pid, and so the number of its group, stays ours.
+// command is the command's first process, or the one that confines it. Until it is buried its pid, and so the number of its
+// group, stays ours.
 type command struct {
 	cmd     *exec.Cmd
+	report  *sandbox.Report // tells the end of a command that is confined; nil where cmd's own end is the command's
+	stays   bool            // the confining process may outlive the command
 	out     *output
 	begun   time.Time
 	started chan error
 	ended   chan struct{}
 	bury    chan struct{}
 	buried  chan error
+	told    *syscall.WaitStatus // by report; read after ended
 }
 
 // launch starts the command of s in a group of its own, with empty input and both outputs in one pipe that feeds sp.
@@ -60,6 +65,12 @@ func launch(s Spec, sp *spool) (*command, error) {
 		c.cmd.ExtraFiles = []*os.File{script}
 		c.cmd.Args = append(append([]string{}, s.Shell...), "/proc/self/fd/3")
 	}
+	if s.Sandbox.Access != "" {
+		c.stays = s.Sandbox.Access == sandbox.Full
+		if c.report, err = s.Sandbox.WrapReported(c.cmd, "/proc/self/exe"); err != nil {
+			return nil, errors.Join(err, read.Close(), write.Close())
+		}
+	}
 	go c.hold()
 	err = <-c.started
 	_ = write.Close() // the command has its own copy
@@ -78,32 +89,85 @@ func launch(s Spec, sp *spool) (*command, error) {
 func (c *command) hold() {
 	runtime.LockOSThread()
 	c.begun = time.Now()
-	err := c.cmd.Start()
+	err := c.start()
 	c.started <- err
 	if err != nil {
 		return
 	}
+	gone := make(chan struct{})
+	if c.report != nil {
+		go c.hear(gone)
+	}
 	for errors.Is(unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 		continue // only a signal of our own
 	}
-	close(c.ended)
+	close(gone)
+	if c.report == nil {
+		close(c.ended)
+	}
 	<-c.bury
 	c.buried <- c.cmd.Wait()
+}
+
+// start starts the command, and where it is confined waits until it runs.
+func (c *command) start() error {
+	err := c.cmd.Start()
+	if c.report == nil {
+		return err
+	}
+	if err != nil {
+		c.report.Abort()
+		return err
+	}
+	direct, err := c.report.Started()
+	if err != nil {
+		// Nothing of the command ran. What was to confine it is going, or is made to.
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		return err
+	}
+	if direct {
+		c.report = nil
+	}
+	return nil
+}
+
+// hear takes the end of a command that is confined from the process that confines it. gone is that process's own end, before which
+// everything but what a full command left is gone too.
+func (c *command) hear(gone <-chan struct{}) {
+	if status, ok := c.report.Ended(); ok {
+		c.told = &status
+	}
+	if c.told == nil || !c.stays {
+		<-gone
+	}
+	close(c.ended)
 }
 
 // status buries the command, which is at its end, and says how that was.
 func (c *command) status() (code int, signal string, cause Cause) {
 	close(c.bury)
-	err := <-c.buried
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return -1, "", CauseLost
+	var w syscall.WaitStatus
+	if c.told != nil {
+		w = *c.told
+	} else {
+		err := <-c.buried
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			return -1, "", CauseLost
+		}
+		var ok bool
+		if w, ok = c.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok {
+			return -1, "", CauseLost
+		}
+		if c.report != nil && w.Exited() {
+			return -1, "", CauseLost // its own exit code is none of the command's
+		}
 	}
-	w, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
-	case ok && w.Signaled():
+	case w.Signaled():
 		return 128 + int(w.Signal()), unix.SignalName(w.Signal()), CauseSignalled
-	case ok && w.Exited():
+	case w.Exited():
 		return w.ExitStatus(), "", CauseExited
 	}
 	return -1, "", CauseLost

@@ -16,6 +16,8 @@
 //     so that no secret in them rests on disk.
 //  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start the command, spool its
 //     output, write exit, let go of the lock.
+//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up and runs it; the sandbox and all in it
+//     end with the runner, and what a command with full access leaves behind stays, as it does without one.
 //  5. Look and Wait read the folder and change nothing. Discard removes it once the result is in the database.
 package runner
 
@@ -24,6 +26,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"agent/tools/sandbox"
 )
 
 // Defaults of Spec.
@@ -61,14 +65,15 @@ func (id Identity) Folder(root string) string {
 // Spec says what to run and within which limits.
 type Spec struct {
 	Identity
-	Script  string        // given to the shell byte for byte
-	Shell   []string      // the shell and its options, such as /bin/sh -e; the first is an absolute path
-	Dir     string        // absolute working folder
-	Env     []string      // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
-	Timeout time.Duration // counted from the command's start; 0 is none
-	Keep    int64         // bytes of output kept on disk, half of them for the head; 0 is DefaultKeep
-	Stop    int64         // bytes of output that stop the command; 0 is DefaultStop
-	Grace   time.Duration // from SIGTERM to SIGKILL; 0 is DefaultGrace
+	Script  string          // given to the shell byte for byte
+	Shell   []string        // the shell and its options, such as /bin/sh -e; the first is an absolute path
+	Dir     string          // absolute working folder
+	Env     []string        // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
+	Timeout time.Duration   // counted from the command's start; 0 is none
+	Keep    int64           // bytes of output kept on disk, half of them for the head; 0 is DefaultKeep
+	Stop    int64           // bytes of output that stop the command; 0 is DefaultStop
+	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
+	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
 }
 
 // Process names a process beyond doubt: a pid alone may be used again.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,6 +30,7 @@ type wire struct {
 	Keep     int64
 	Stop     int64
 	Grace    time.Duration
+	Sandbox  sandbox.Profile
 }
 
 func supported() error { return nil }
@@ -67,7 +69,7 @@ func (j *Job) Start(exe string, env []string) error {
 func (s Spec) pack() (*os.File, error) {
 	b, err := json.Marshal(wire{
 		Identity: s.Identity, Script: []byte(s.Script), Shell: toBytes(s.Shell), Dir: []byte(s.Dir), Env: toBytes(s.Env),
-		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace,
+		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace, Sandbox: s.Sandbox,
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func unpack(f *os.File) (Spec, error) {
 	}
 	return Spec{
 		Identity: w.Identity, Script: string(w.Script), Shell: toStrings(w.Shell), Dir: string(w.Dir), Env: toStrings(w.Env),
-		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace,
+		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace, Sandbox: w.Sandbox,
 	}, nil
 }
 

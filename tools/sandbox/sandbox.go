@@ -1,0 +1,208 @@
+// Package sandbox has the operating system confine what the host starts: commands, git, servers of tools.
+//
+// A confined command starts as `agent __sandbox` in namespaces of its own. That process, the first of its pid namespace, lays
+// the file system out, restricts itself for good (Landlock, seccomp, capabilities), starts the command and buries what the
+// command leaves. Each layer stands alone: namespaces decide what is there at all, Landlock what may be done with it, seccomp
+// closes what neither covers. What a system can do is found by trying it (Probe), is promised when a call is decided upon
+// (Support.Holds), and a start that cannot keep the promise is refused.
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Command is the hidden first argument with which the binary becomes the confining process (Main).
+const Command = "__sandbox"
+
+// Access is what a command may do.
+type Access string
+
+// The accesses, from the tightest to the loosest.
+const (
+	Read  Access = "read"  // nothing can be written, no network
+	Write Access = "write" // the workspace and a private temporary folder, no network
+	Full  Access = "full"  // whatever the person may, but for the state folder and the policy
+)
+
+// Accesses lists the accesses from the tightest to the loosest.
+func Accesses() []Access { return []Access{Read, Write, Full} }
+
+// ABI versions of Landlock from which on it has what is wanted here.
+const (
+	abiTruncate = 3
+	abiNet      = 4
+	abiDevices  = 5
+	abiScopes   = 6
+	abiSockets  = 9
+)
+
+// Support is what this system can enforce.
+type Support struct {
+	Landlock   int      `json:"landlock"`          // ABI version; 0 is none
+	Namespaces bool     `json:"namespaces"`        // for read and write: user, pid, mount, net and ipc namespaces
+	Hiding     bool     `json:"hiding"`            // for full: pid and mount namespaces, with a user namespace where they need one
+	Seccomp    bool     `json:"seccomp"`           // for this processor's architecture
+	Open       bool     `json:"open,omitempty"`    // full commands run in no namespace, by configuration
+	Missing    []string `json:"missing,omitempty"` // what is not to be had, and how to get it, as sentences
+}
+
+// Holds says whether a call with this access keeps to it: one that reads may be declared a read, one that writes a local write,
+// and a full one can neither see the state folder nor change the policy.
+func (s Support) Holds(a Access) bool {
+	switch a {
+	case Read:
+		return s.Seccomp && (s.Namespaces || s.Landlock >= abiScopes)
+	case Write:
+		return s.Seccomp && s.Namespaces
+	case Full:
+		return s.Hiding && !s.Open
+	}
+	return false
+}
+
+// Level is what confines a call with this access: short and stable. "none" if nothing does.
+func (s Support) Level(a Access) string {
+	var layers []string
+	if a == Full {
+		if s.Holds(Full) {
+			layers = append(layers, "namespaces")
+		}
+	} else {
+		if s.Namespaces {
+			layers = append(layers, "namespaces")
+		}
+		if s.Landlock > 0 {
+			layers = append(layers, fmt.Sprintf("landlock-%d", s.Landlock))
+		}
+		if s.Seccomp {
+			layers = append(layers, "seccomp")
+		}
+	}
+	if len(layers) == 0 {
+		return "none"
+	}
+	return strings.Join(layers, "+")
+}
+
+// Profile is what one command is confined to. All paths are absolute and without symbolic links.
+type Profile struct {
+	Access    Access   `json:"access"`
+	Support   Support  `json:"support"`             // what confines it; a start that cannot reach this is refused
+	Workspace string   `json:"workspace,omitempty"` // writable with Write
+	Temp      string   `json:"temp,omitempty"`      // with Write: the private temporary folder (TempFolder); with none, an empty one that is gone after
+	Hidden    []string `json:"hidden,omitempty"`    // folders that are not there: the state folder
+	Guarded   []string `json:"guarded,omitempty"`   // folders and files that can be read and never changed: the policy
+	Writable  []string `json:"writable,omitempty"`  // with Write: further folders and files
+}
+
+// Confines says whether anything confines the command.
+func (p Profile) Confines() bool { return p.Support.Level(p.Access) != "none" }
+
+// names says whether the namespaces are part of what was promised.
+func (p Profile) names() bool {
+	if p.Access == Full {
+		return p.Support.Holds(Full)
+	}
+	return p.Support.Namespaces
+}
+
+// check refuses what cannot be confined as asked.
+func (p Profile) check() error {
+	switch p.Access {
+	case Read, Write, Full:
+	default:
+		return fmt.Errorf("there is no access %q", p.Access)
+	}
+	for _, list := range [][]string{{p.Workspace, p.Temp}, p.Hidden, p.Guarded, p.Writable} {
+		for _, path := range list {
+			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
+				return fmt.Errorf("the path %q is not absolute and clean", path)
+			}
+		}
+	}
+	for _, h := range p.Hidden {
+		for _, w := range append([]string{p.Workspace, p.Temp}, p.Writable...) {
+			if w != "" && within(w, h) {
+				return fmt.Errorf("%s lies inside %s, which no command may see", w, h)
+			}
+		}
+	}
+	if p.Access == Write {
+		for _, w := range append([]string{p.Workspace}, p.Writable...) {
+			if w == "/" {
+				return fmt.Errorf("the whole file system cannot be made writable: choose another folder, or access full")
+			}
+		}
+	}
+	return nil
+}
+
+// within says whether path is dir or lies below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+// tempNames are the folders that a private temporary folder stands in for.
+func tempNames() []string { return []string{"/tmp", "/var/tmp"} }
+
+// environ fits an environment to what the command finds inside.
+func (p Profile) environ(env []string) []string {
+	if p.Access == Full || !p.Confines() {
+		return env
+	}
+	set := map[string]string{"GIT_TERMINAL_PROMPT": "0"}
+	temp := p.Temp
+	if p.names() {
+		temp = "/tmp"
+		for _, w := range append([]string{p.Workspace}, p.Writable...) {
+			if w == "/tmp" && p.Access == Write {
+				temp = "/var/tmp"
+			}
+		}
+	}
+	if temp != "" {
+		set["TMPDIR"] = temp
+		if !p.cacheWritable(env) {
+			set["XDG_CACHE_HOME"] = filepath.Join(temp, ".cache")
+		}
+	}
+	if p.Access == Read {
+		set["GIT_OPTIONAL_LOCKS"] = "0"
+	}
+	var out []string
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		if _, ours := set[name]; !ours {
+			out = append(out, pair)
+		}
+	}
+	for _, name := range []string{"TMPDIR", "XDG_CACHE_HOME", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS"} {
+		if v, ok := set[name]; ok {
+			out = append(out, name+"="+v)
+		}
+	}
+	return out
+}
+
+// cacheWritable says whether the person let commands write the usual cache.
+func (p Profile) cacheWritable(env []string) bool {
+	if p.Access != Write {
+		return false
+	}
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		if name == "XDG_CACHE_HOME" || name == "HOME" {
+			if name == "HOME" {
+				value = filepath.Join(value, ".cache")
+			}
+			for _, w := range append([]string{p.Workspace}, p.Writable...) {
+				if w != "" && within(value, w) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
