@@ -22,6 +22,7 @@ import (
 	"agent/host"
 	"agent/recovery/fault"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 // Version of the binary. A release sets it with -ldflags "-X agent/host/command.Version=...".
@@ -46,6 +47,9 @@ const RunnerCommand = "__runner"
 
 // Main runs one command and returns the exit code.
 func Main(args []string, std IO) (code int) {
+	if len(args) > 1 && args[1] == sandbox.Command {
+		return sandbox.Main(args[2:])
+	}
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
