@@ -63,6 +63,15 @@ func (f File) Name() string {
 	return f.Old
 }
 
+// Words names the files in one line.
+func (p Patch) Words() string {
+	var names []string
+	for _, f := range p.Files {
+		names = append(names, f.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
 // Paths lists every name that the patch may mean.
 func (p Patch) Paths() []string {
 	var all []string

@@ -18,6 +18,7 @@
 //   - search PATTERN [PATH] [glob=GLOB] [ignore_case=true] [max=N]
 //   - fetch URL [method=POST] [headers=JSON] [body=TEXT] [timeout=30s] [max_bytes=N] [raw=true]
 //   - write_file PATH                    the fenced block that follows, whatever its tag, is the file's text
+//   - apply_patch                        the fenced block that follows, whatever its tag, is the patch
 //   - edit_file PATH OLD NEW [all=true]
 //   - shell COMMAND [shell=bash] [timeout=30m]
 //   - ask_user QUESTION [CHOICE ...]

@@ -64,7 +64,11 @@ func (p *parser) fence(col int, f fence) {
 	if p.file != nil {
 		s := *p.file
 		p.file = nil
-		s.args["content"] = whole(body)
+		name := "content"
+		if s.tool == toolPatch {
+			name = "patch"
+		}
+		s.args[name] = whole(body)
 		p.add(s, s.line)
 		return
 	}

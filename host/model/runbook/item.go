@@ -50,6 +50,7 @@ var shapes = map[string]shape{
 		opts: map[string]kind{"method": asText, "headers": asHeaders, "body": asText, "timeout": asSeconds, "max_bytes": asCount, "raw": asFlag},
 		use:  `fetch URL [method=POST] [headers='{"Accept": "text/plain"}'] [body=TEXT] [timeout=30s] [max_bytes=N] [raw=true]`},
 	toolWrite: {need: []string{"path"}, use: "write_file PATH, and the text in a fenced block below"},
+	toolPatch: {use: "apply_patch, and the patch in a fenced block below"},
 	"edit_file": {need: []string{"path", "old", "new"}, opts: map[string]kind{"all": asFlag},
 		use: `edit_file PATH "OLD" "NEW" [all=true]`},
 	toolShell: {need: []string{"command"}, opts: map[string]kind{"shell": asShell, "timeout": asSeconds},

@@ -17,7 +17,7 @@ type parser struct {
 	path    []heading // never changed in place: the steps share it
 	offsets []int     // columns at which the contents of the open list items begin
 	para    string    // the paragraph so far: an underline makes it a heading
-	file    *step     // the write_file item that waits for its block
+	file    *step     // the write_file or apply_patch item that waits for its block
 	others  []string  // fences that are not carried out, for the refusal
 	misread bool      // an item was refused: it may have been meant as prose
 	doubts  []string  // items that are prose and look like a call
@@ -107,10 +107,14 @@ func (p *parser) add(s step, line int) {
 	p.steps = append(p.steps, s)
 }
 
-// unmet refuses a write_file item that got no block.
+// unmet refuses an item that got no block.
 func (p *parser) unmet() {
 	if p.file != nil {
-		p.wrong(p.file.line, "write_file: no fenced block follows the item: it is what the file will hold")
+		what := "what the file will hold"
+		if p.file.tool == toolPatch {
+			what = "the patch"
+		}
+		p.wrong(p.file.line, "%s: no fenced block follows the item: it is %s", p.file.tool, what)
 		p.file = nil
 	}
 }
@@ -214,7 +218,7 @@ func (p *parser) item(content string) bool {
 	case err != nil:
 		p.wrong(line, "%v", err)
 		p.misread = true
-	case s.tool == toolWrite:
+	case s.tool == toolWrite, s.tool == toolPatch:
 		s.line = line
 		p.file = &s
 	default:

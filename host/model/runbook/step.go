@@ -16,6 +16,7 @@ const (
 	toolConfirm = "confirm_action"
 	toolAsk     = "ask_user"
 	toolWrite   = "write_file"
+	toolPatch   = "apply_patch"
 	toolFetch   = "fetch"
 )
 
