@@ -104,7 +104,7 @@ func (a *assignment) secret(k kind, text string, start int) bool {
 	case k == password && (a.loud() || a.flag || a.tag):
 		return !dummy(v) && (mixed(v) || strange(v) || a.loud() && len(v) >= leastKnown)
 	case k == password:
-		return alone && startsLine(text, start) && strange(v) && !member(v)
+		return alone && startsLine(text, start) && strange(v) && !member(strings.TrimLeft(v, "&*!"))
 	case a.loud() || a.flag:
 		return len(v) >= leastKnown && mixed(v) && !identifier(v)
 	}
@@ -178,6 +178,9 @@ func identifier(v string) bool {
 
 // member says that a value is a.b or a->b: part of something, in code.
 func member(v string) bool {
+	if !strings.Contains(v, ".") && !strings.Contains(v, "->") {
+		return false
+	}
 	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(v, "->", "."), func(r rune) bool { return r == '.' }) {
 		if !letter(part[0]) && part[0] != '_' {
 			return false
@@ -188,5 +191,5 @@ func member(v string) bool {
 			}
 		}
 	}
-	return strings.ContainsAny(v, ".")
+	return true
 }

@@ -34,8 +34,7 @@ type rule struct {
 	group   int                   // the part of the match that is the secret; 0 is the first that is not empty
 	entropy float64               // bits a byte that a secret has more of
 	allow   []*exception
-	check   func(secret string) bool // what else must hold; nil is nothing
-	assign  bool                     // the word stands left of an operator, as gitleaks' own generator writes it
+	assign  bool // the word stands left of an operator, as gitleaks' own generator writes it
 	lead    lead
 	reach   int  // bytes before and after the word in which the match lies
 	long    bool // it goes on beyond that as long as there is no blank and no quote

@@ -59,8 +59,12 @@ func findPrefixed(rule, lead string, least int, text string, from, to int, add f
 	if len(rest) < least || distinct(rest) < 5 || !hasDigit(rest) && ordinaryIdentifier(rest) {
 		return
 	}
-	if lead == "sk-" && (!hasDigit(rest) || strings.Count(rest, "-") > 3) {
-		return
+	switch lead {
+	case "sk-", "hf_", "npm_", "gsk_", "r8_", "xai-":
+		// Names in code begin so too.
+		if !hasDigit(rest) || strings.Count(rest, "-")+strings.Count(rest, "_") > 3 {
+			return
+		}
 	}
 	add(from, to+len(rest), rule)
 }
@@ -161,7 +165,7 @@ func findNetrc(text string, _, to int, add func(from, to int, rule string)) {
 	from := to + at + len("password")
 	gap := span(text[from:], 8, blank)
 	n := span(text[from+gap:], 256, func(b byte) bool { return !blank(b) })
-	if value := text[from+gap : from+gap+n]; gap > 0 && plausible(value) && len(value) >= 4 && strings.Contains(text[to:to+at], " ") {
+	if value := text[from+gap : from+gap+n]; gap > 0 && plausible(value) && !dummy(value) && len(value) >= 4 && strings.Contains(text[to:to+at], " ") {
 		if strings.Contains(text[max(0, to-8):to+at], "machine ") || strings.Contains(text[max(0, to-80):to], "machine ") {
 			add(from+gap, from+gap+n, "netrc")
 		}

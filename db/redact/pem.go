@@ -12,9 +12,9 @@ func findPEM(text string, at int, add func(from, to int, rule string)) {
 		return
 	}
 	if line.begin {
-		to := line.to + pemBody(text[line.to:])
-		if to-line.to > 24 {
-			add(line.from, to, pemRule)
+		n, complete := pemBody(text[line.to:])
+		if complete && n > len("-----END PRIVATE KEY-----") || longestRun(text[line.to:line.to+n]) >= pemRun {
+			add(line.from, line.to+n, pemRule)
 		}
 		return
 	}
@@ -23,9 +23,23 @@ func findPEM(text string, at int, add func(from, to int, rule string)) {
 		from--
 	}
 	body := strings.TrimLeft(text[from:line.from], " \t\r\n\\\"'")
-	if i := strings.IndexByte(body, '\n'); len(body) > 64 || i < 0 && len(body) > 24 {
+	if longestRun(body) >= pemRun {
 		add(line.from-len(body), line.to, pemRule)
 	}
+}
+
+// pemRun is how many characters of base64 in a row make a body: fewer are prose about keys.
+const pemRun = 20
+
+func longestRun(s string) int {
+	n, most := 0, 0
+	for i := range len(s) {
+		if n++; !base64Byte(s[i]) {
+			n = 0
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 type pemMark struct {
@@ -57,30 +71,35 @@ func pemLine(text string, at int) (pemMark, bool) {
 }
 
 // pemBody is the length of what follows a block's first line: up to the end of its last, or as far as it looks like one.
-func pemBody(text string) int {
-	n := 0
+// It is complete when what comes after it cannot make it longer.
+func pemBody(text string) (n int, complete bool) {
 	for n < len(text) {
 		switch {
 		case pemByte(text[n]):
 			n++
-		case text[n] == '-' && strings.HasPrefix(text[n:], "-----END"):
-			end := strings.Index(text[n+8:min(len(text), n+80)], "-----")
-			if end < 0 {
-				return min(len(text), n+80)
+		case text[n] == '-' && strings.HasPrefix(text[n:], pemEnd):
+			from := n + len(pemEnd)
+			if end := strings.Index(text[from:min(len(text), from+80)], "-----"); end >= 0 {
+				return from + end + 5, true
 			}
-			return n + 8 + end + 5
-		case text[n] == '-' && len(text)-n < len("-----END") && strings.HasPrefix("-----END", text[n:]):
-			return len(text)
+			return min(len(text), from+80), len(text) >= from+80
+		case text[n] == '-' && strings.HasPrefix(pemEnd, text[n:]):
+			return len(text), false
 		default:
 			header := pemHeader(text[n:])
 			if header == 0 {
-				return n
+				return n, true
 			}
 			n += header
 		}
 	}
-	return n
+	return n, false
 }
+
+const (
+	pemBegin = "-----BEGIN "
+	pemEnd   = "-----END"
+)
 
 // pemHeader is the rest of a line such as "Proc-Type: 4,ENCRYPTED" from its first byte on that is no base64.
 func pemHeader(text string) int {
@@ -101,22 +120,30 @@ func pemByte(b byte) bool {
 
 // openPEM is where a block begins of which the end has not come: len(text) if there is none.
 func openPEM(text string) int {
-	for end := len(text); ; {
-		at := strings.LastIndex(text[:end], "-----BEGIN ")
-		if at < 0 {
-			return len(text)
-		}
-		upto := min(len(text), at+100)
-		name := strings.Index(text[at:upto], "PRIVATE KEY")
-		if name < 0 {
-			end = at
-			continue
-		}
-		if m, ok := pemLine(text, at+name); !ok || m.to+pemBody(text[m.to:]) < len(text) || strings.Contains(text[m.to:], "-----END") {
-			return len(text)
-		}
-		return at
+	at := strings.LastIndex(text, pemBegin)
+	if at < 0 {
+		return len(text)
 	}
+	const longestLine = 100
+	name := strings.Index(text[at:min(len(text), at+longestLine)], "PRIVATE KEY")
+	if name < 0 {
+		// Its first line may not be whole.
+		if rest := text[at+len(pemBegin):]; len(rest) < longestLine && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == "" {
+			return at
+		}
+		return len(text)
+	}
+	line, ok := pemLine(text, at+name)
+	if !ok {
+		if len(text)-at < longestLine {
+			return at
+		}
+		return len(text)
+	}
+	if _, complete := pemBody(text[line.to:]); complete {
+		return len(text)
+	}
+	return at
 }
 
 // openPattern is where in the text a secret may begin of which the rest has not come: its end if nowhere.

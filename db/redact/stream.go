@@ -1,6 +1,10 @@
 package redact
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	// StreamReach is the length up to which a secret that a pattern finds is found whatever the cutting of its pieces, bytes.
@@ -32,7 +36,7 @@ func (s *Set) Stream(id Namer) *Stream { return &Stream{set: s, id: id} }
 func (t *Stream) Write(piece []byte) ([]byte, []Secret) {
 	before := len(t.buf)
 	t.buf = append(t.buf, piece...)
-	if t.swift == nil && len(t.buf)-t.shown < streamWord && boundary(t.buf, before) == 0 {
+	if t.swift == nil && len(t.buf)-t.shown < streamWord && boundary(t.buf, max(t.shown, before-utf8.UTFMax)) == 0 {
 		return nil, nil
 	}
 	var r replacer
@@ -58,32 +62,50 @@ func (t *Stream) Flush() ([]byte, []Secret) {
 	return r.out, r.secrets
 }
 
-// boundary is the end of the last blank after from, or of the last character of a script that has none; 0 if there is none.
+// boundary is the end of the last blank after from, or of the last character after it of a script that is written without
+// blanks; 0 if there is none.
 func boundary(buf []byte, from int) int {
-	for i := len(buf) - 1; i >= from; i-- {
-		switch b := buf[i]; {
-		case b == ' ' || b == '\n' || b == '\t' || b == '\r':
-			return i + 1
-		case b >= 0xE3 && i+3 <= len(buf) && b < 0xF0:
-			return i + 3
-		case b >= 0xF0 && i+4 <= len(buf):
-			return i + 4
+	i := len(buf)
+	for i > from && !blank(buf[i-1]) {
+		i--
+	}
+	cut := i
+	if i == from {
+		cut = 0
+	}
+	word := string(buf[i:])
+	if strings.ContainsAny(word, "=:\"'`@[\\%&-") {
+		return cut // a value may begin here that holds such characters
+	}
+	for at, r := range word {
+		if ideographic(r) {
+			cut = i + at + utf8.RuneLen(r)
 		}
 	}
-	return 0
+	return cut
+}
+
+// ideographic says that a character is of a script without blanks, or a sign beside such ones: East Asian, emoji.
+func ideographic(r rune) bool {
+	return r >= 0x2E80 && r < 0xA4D0 || r >= 0xAC00 && r < 0xD7A4 || r >= 0xFF01 && r < 0xFF61 || r >= 0x1F300 && r < 0x40000
 }
 
 // give gives out buf up to cut, or to where a secret may begin.
 func (t *Stream) give(r *replacer, cut int, last bool) {
 	text := string(t.buf)
-	if !last {
-		cut = min(cut, t.set.search.open(text), openPattern(text[:cut]))
-	}
 	look := text[:max(cut, t.shown)]
-	if !last && len(text)-cut >= StreamReach {
-		look = text
+	if len(text)-cut >= StreamReach {
+		look = text // cut is in the middle of a word
 	}
 	spans := t.set.Find("", look)
+	if !last {
+		cut = min(cut, openPattern(look), t.set.search.open(text))
+		t.set.search.find(text, func(from, to int, _ string) {
+			if from < cut && to > cut {
+				cut = from
+			}
+		})
+	}
 	for i, f := range spans {
 		if f.From >= cut {
 			spans = spans[:i]
@@ -120,7 +142,10 @@ func (t *Stream) force(cut int, spans []Span) ([]Span, int) {
 	t.swift = func(b []byte) int { return span(string(b), len(b), func(b byte) bool { return !blank(b) }) }
 	if openPEM(string(t.buf[cut:])) == 0 {
 		f.Rule = pemRule
-		t.swift = func(b []byte) int { return pemBody(string(b)) }
+		t.swift = func(b []byte) int {
+			n, _ := pemBody(string(b))
+			return n
+		}
 	}
 	return append(spans, f), len(t.buf)
 }
