@@ -25,13 +25,12 @@ func inJSON(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Sec
 	return set.JSON(data, id)
 }
 
-// clean takes out of a text what must not lie on the disk in the clear, nor be shown. more are values that count in this
-// text alone.
-func (v *vault) clean(data []byte, find finder, more ...redact.Known) ([]byte, []redact.Secret, error) {
+// clean takes out of a text what must not lie on the disk in the clear, nor be shown.
+func (v *vault) clean(data []byte, find finder) ([]byte, []redact.Secret, error) {
 	for pass := 1; ; pass++ {
 		set := v.set.Load()
-		if len(more) > 0 {
-			set = set.With(more...)
+		if parts := v.parts(data); len(parts) > 0 {
+			set = set.With(parts...)
 		}
 		out, found, err := find(set, data, v.name)
 		if err != nil {
@@ -53,12 +52,12 @@ func asSecrets(found []redact.Secret) []secret {
 
 // encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
 // What must not lie on the disk in the clear is taken out here; the rows keep it sealed.
-func (s *Store) encode(v any, more ...redact.Known) ([]byte, []secretRow, error) {
+func (s *Store) encode(v any) ([]byte, []secretRow, error) {
 	data, err := encodeJSON(v)
 	if err != nil {
 		return nil, nil, err
 	}
-	data, found, err := s.vault.clean(data, inJSON, more...)
+	data, found, err := s.vault.clean(data, inJSON)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for secrets: %w", err)
 	}
@@ -104,6 +103,15 @@ func (s *Store) Clean(text string) string {
 	return string(literally(out, found))
 }
 
+// Wiper cleans texts without a state folder, of values that are known and of what looks like a secret.
+func Wiper(known []redact.Known) func(string) string {
+	v, err := newVault(nil, known)
+	if err != nil {
+		return func(string) string { return "" } // without a key there is nothing that can fail
+	}
+	return (&Store{vault: v}).Clean
+}
+
 // Cleaned is a value as others may see it. It is copied through JSON when there is something to take out.
 func Cleaned[T any](s *Store, v T) T {
 	data, err := encodeJSON(v)
@@ -139,27 +147,44 @@ func literally(data []byte, found []redact.Secret) []byte {
 	return out
 }
 
-// cutSpan is how far from a cut its secrets begin and end, bytes: a private key is the longest.
-const cutSpan = 20 << 10
+const (
+	leastPart = 12 // bytes of a secret that tell it
+	mostPart  = 64 // bytes that tell even the longest: a private key begins with words that are no secret
+)
 
-// halves are the parts of secrets that are left in a result which shows only the beginning and the end of its output: where a
-// secret was cut in two, neither half looks like one.
-func (v *vault) halves(full []byte, content string) []redact.Known {
+// parts are the beginnings and ends of known secrets that stand in a text without the rest: a page of an output, or the words
+// of it that a tool repeats, may be cut anywhere.
+func (v *vault) parts(data []byte) []redact.Known {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	var out []redact.Known
-	set := v.set.Load()
-	head := 0
-	for head < min(len(full), len(content)) && full[head] == content[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(full), len(content))-head && full[len(full)-1-tail] == content[len(content)-1-tail] {
-		tail++
-	}
-	for _, cut := range []int{head, len(full) - tail} {
-		from, to := max(0, cut-cutSpan), min(len(full), cut+cutSpan)
-		for _, span := range set.Find("", string(full[from:to])) {
-			if a, b := from+span.From, from+span.To; a < cut && cut < b {
-				out = append(out, redact.Known{Rule: span.Rule, Value: string(full[a:cut])}, redact.Known{Rule: span.Rule, Value: string(full[cut:b])})
+	for value, rule := range v.values {
+		least := min(max(leastPart, len(value)/3), mostPart)
+		if len(value) <= least {
+			continue
+		}
+		for at := 0; ; {
+			i := bytes.Index(data[at:], []byte(value[:least]))
+			if i < 0 {
+				break
+			}
+			n := least
+			for at += i; n < min(len(value), len(data)-at) && data[at+n] == value[n]; n++ {
+			}
+			if at += n; n < len(value) {
+				out = append(out, redact.Known{Rule: rule, Value: value[:n]})
+			}
+		}
+		for rest := data; ; {
+			i := bytes.LastIndex(rest, []byte(value[len(value)-least:]))
+			if i < 0 {
+				break
+			}
+			n := least
+			for end := i + least; n < min(len(value), end) && rest[end-n-1] == value[len(value)-n-1]; n++ {
+			}
+			if rest = rest[:i]; n < len(value) {
+				out = append(out, redact.Known{Rule: rule, Value: value[len(value)-n:]})
 			}
 		}
 	}

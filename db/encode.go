@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
-	"agent/db/redact"
 	"agent/recovery"
 )
 
@@ -74,19 +73,17 @@ func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
 	if err != nil {
 		return f, err
 	}
-	var halves []redact.Known
 	if c, ok := e.Body.(recovery.CallSettled); ok && len(c.Result.Full) > 0 {
 		output, secrets, err := s.encodeOutput(c.Result.Full)
 		if err != nil {
 			return f, err
 		}
-		halves = s.vault.halves(c.Result.Full, c.Result.Content)
 		f.output, f.secrets = newBlob(output), secrets
 		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.hash), int64(len(c.Result.Full))
 		c.Result.Full = nil
 		e.Body = c
 	}
-	data, secrets, err := s.encode(e.Body, halves...)
+	data, secrets, err := s.encode(e.Body)
 	if err != nil {
 		return f, err
 	}

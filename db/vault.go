@@ -34,7 +34,7 @@ type vault struct {
 
 	mu     sync.Mutex
 	byID   map[string]secret
-	values map[string]bool   // what set knows
+	values map[string]string // what set knows, with its rule
 	given  map[string]bool   // rules of values that were given, and not found
 	kept   map[string][]Kept // by run, until it was said
 	said   map[string]bool   // run and rule
@@ -63,7 +63,7 @@ func idLetters() []int { return []int{10, 16, 26, 52} }
 
 // newVault works the vault's keys out from the key of the state folder; nil when there is none.
 func newVault(key []byte, known []redact.Known) (*vault, error) {
-	v := &vault{byID: map[string]secret{}, values: map[string]bool{}, given: map[string]bool{}, kept: map[string][]Kept{}, said: map[string]bool{}}
+	v := &vault{byID: map[string]secret{}, values: map[string]string{}, given: map[string]bool{}, kept: map[string][]Kept{}, said: map[string]bool{}}
 	v.set.Store(redact.New(nil))
 	v.know(known)
 	if key == nil { // names are needed all the same, for what is shown
@@ -169,8 +169,8 @@ func (v *vault) learn(found []secret) bool {
 			continue // an encoded form of a value is found again as it was found now
 		}
 		for _, value := range spellings(f.raw) {
-			if !v.values[value] && telling(value) {
-				v.values[value] = true
+			if v.values[value] == "" && telling(value) {
+				v.values[value] = f.rule
 				more = append(more, redact.Known{Rule: f.rule, Value: value})
 			}
 		}
@@ -186,7 +186,7 @@ func (v *vault) know(known []redact.Known) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, k := range known {
-		v.values[k.Value], v.given[k.Rule] = true, true
+		v.values[k.Value], v.given[k.Rule] = k.Rule, true
 	}
 	v.set.Store(v.set.Load().With(known...))
 }

@@ -68,16 +68,16 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &code):
 		return code.code
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.Err, "agent: %v\n", err)
+		fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
 		return exitUsage
 	}
 	var unknown *db.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
-	fmt.Fprintf(a.Err, "agent: %v\n", err)
+	fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
 	for _, hint := range hints(err) {
-		fmt.Fprintf(a.Err, "       %s\n", hint)
+		fmt.Fprintf(a.Err, "       %s\n", a.cleaned(hint))
 	}
 	var commit *db.CommitError
 	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
@@ -100,7 +100,7 @@ func (a *app) bySignal(err error) error {
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
 // The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
 func (a *app) panicked(p any, trace []byte) int {
-	fmt.Fprintf(a.Err, "agent: panic: %v; nothing recorded is lost: agent ls --interrupted\n", p)
+	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.cleaned(fmt.Sprint(p)))
 	if err := a.logPanic(p, trace); err != nil || a.verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
@@ -120,7 +120,7 @@ func (a *app) logPanic(p any, trace []byte) error {
 	if err != nil {
 		return err
 	}
-	slog.New(slog.NewJSONHandler(f, nil)).With("pid", os.Getpid()).Error("panic", "value", fmt.Sprint(p), "trace", string(trace))
+	slog.New(slog.NewJSONHandler(f, nil)).With("pid", os.Getpid()).Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
 	return f.Close()
 }
 

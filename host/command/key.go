@@ -19,6 +19,9 @@ import (
 type keyring struct {
 	mu   sync.Mutex
 	held map[string]*keeper
+
+	fetched [][2]string                // provider and key
+	tell    func(provider, key string) // nil until somebody wants to know
 }
 
 // key is the keeper of a provider's key.
@@ -36,12 +39,13 @@ func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints 
 	if k.held == nil {
 		k.held = map[string]*keeper{}
 	}
-	k.held[name] = &keeper{p: p, getenv: getenv, complaints: complaints}
+	k.held[name] = &keeper{ring: k, p: p, getenv: getenv, complaints: complaints}
 	return k.held[name]
 }
 
 // keeper gets one provider's key and keeps it until it is refused.
 type keeper struct {
+	ring       *keyring
 	p          catalog.Provider
 	getenv     func(string) string
 	complaints io.Writer
@@ -88,6 +92,7 @@ func (k *keeper) get(ctx context.Context) (string, error) {
 		return "", keyless("the key for %s holds spaces or letters that no key has", k.p.Name)
 	}
 	k.key = key
+	k.ring.got(k.p.Name, key)
 	return key, nil
 }
 

@@ -177,7 +177,7 @@ func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, m
 		if err != nil {
 			return nil, err
 		}
-		if only == "" || row.Folder == only {
+		if only == "" || row.Folder == s.Store.Clean(only) {
 			rows = append(rows, row)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *session) pendingHere(ctx context.Context, all bool) ([]db.PendingRow, e
 	rows = slices.DeleteFunc(rows, func(p db.PendingRow) bool {
 		run, err := s.Store.Run(ctx, p.Run)
 		errs = append(errs, err)
-		return run.Folder != only
+		return run.Folder != s.Store.Clean(only)
 	})
 	return rows, errors.Join(errs...)
 }
@@ -122,7 +122,7 @@ func (s *session) lostHere(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Folder == only {
+		if row.Folder == s.Store.Clean(only) {
 			lost = append(lost, id)
 		}
 	}

@@ -80,7 +80,9 @@ func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.St
 	}
 	req.Thread = last.Thread
 	if !c.IsSet("dir") {
-		req.Folder = last.Folder
+		if req.Folder, err = s.Store.RestoreText(ctx, last.Folder); err != nil {
+			return nil, err
+		}
 	}
 	return &last, nil
 }

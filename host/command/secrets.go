@@ -1,0 +1,46 @@
+package command
+
+import (
+	"os"
+
+	"agent/db"
+	"agent/db/redact"
+)
+
+// known are the values of this process's environment that must come to rest nowhere in the clear.
+func known() []redact.Known { return redact.FromEnvironment(os.Environ()) }
+
+// cleans has errors and the log cleaned by what the store knows, and has the store know every key that is fetched.
+func (a *app) cleans(s *db.Store) {
+	a.wipe = s.Clean
+	a.ask.keys.announce(func(provider, key string) {
+		s.Know(redact.Known{Rule: "key-" + provider, Value: key})
+	})
+}
+
+// cleaned is a text without secrets, for an error or the log.
+func (a *app) cleaned(text string) string {
+	if a.wipe == nil {
+		a.wipe = db.Wiper(known()) // no state folder is open
+	}
+	return a.wipe(text)
+}
+
+// announce calls tell with each key that was fetched, and with each that will be.
+func (k *keyring) announce(tell func(provider, key string)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tell = tell
+	for _, f := range k.fetched {
+		tell(f[0], f[1])
+	}
+}
+
+func (k *keyring) got(provider, key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fetched = append(k.fetched, [2]string{provider, key})
+	if k.tell != nil {
+		k.tell(provider, key)
+	}
+}
