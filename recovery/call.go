@@ -59,7 +59,10 @@ type Proposal struct {
 	Effect      Effect          `json:"effect"`
 	RetrySafe   bool            `json:"retry_safe,omitempty"`
 	Decision    Decision        `json:"decision"`
-	Why         string          `json:"why,omitempty"`      // why it is asked about or denied
+	Why         string          `json:"why,omitempty"`      // why it is allowed, asked about or denied
+	Sandbox     string          `json:"sandbox,omitempty"`  // what the operating system keeps the call to; "" for nothing
+	Always      string          `json:"always,omitempty"`   // rules that a person may add to allow the like from then on
+	Never       string          `json:"never,omitempty"`    // rules that a person may add to deny the like from then on
 	Invalid     string          `json:"invalid,omitempty"`  // why the call cannot run at all: unknown tool, arguments that do not fit
 	Question    *Question       `json:"question,omitempty"` // the call is a question to a person and runs nothing
 }
@@ -97,6 +100,8 @@ type Request struct {
 	Binding string     `json:"binding,omitempty"` // what a yes is bound to; filled in by the host
 	Opened  time.Time  `json:"opened"`
 	Expires *time.Time `json:"expires,omitempty"`
+	// Rules are what an answer adds to the configuration of whoever gives it, as it is to stand there, by the answer.
+	Rules map[string]string `json:"rules,omitempty"`
 }
 
 // Outcome says how a call ended.

@@ -199,9 +199,19 @@ func (s *State) voided(b ApprovalVoided) error {
 	if err != nil {
 		return err
 	}
-	if c.Phase != PhaseProposed || c.Approved == "" {
-		return fmt.Errorf("call %s has no yes that could be void", c.Place)
+	if c.Phase != PhaseProposed || c.Approved == "" && !b.Decision.stricter(c.Decision) {
+		return fmt.Errorf("call %s has no permission that could be void", c.Place)
+	}
+	if b.Decision.stricter(c.Decision) {
+		c.Decision, c.Why = b.Decision, b.Reason
+		c.Always, c.Never = "", "" // they were made for other rules
 	}
 	c.Approved, c.Twin, c.twin = "", "", Unknown{}
 	return nil
+}
+
+// stricter says whether a decision lets less happen than another one.
+func (d Decision) stricter(than Decision) bool {
+	order := []Decision{DecisionAllow, DecisionAsk, DecisionDeny}
+	return slices.Index(order, d) > slices.Index(order, than)
 }

@@ -218,10 +218,11 @@ const (
 	WordLeave    Word = "leave"    // neither
 )
 
-// ApprovalVoided says that a yes no longer holds because what it was bound to changed.
+// ApprovalVoided says that what let a call run no longer does: what a yes was bound to changed, or the rules became stricter.
 type ApprovalVoided struct {
 	Place
-	Reason string `json:"reason"`
+	Reason   string   `json:"reason"`
+	Decision Decision `json:"decision,omitempty"` // what the rules say now, where that is stricter
 }
 
 // RequestOpened is a question to a person.

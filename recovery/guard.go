@@ -28,7 +28,7 @@ func (s *State) beforeStart(c *Call) Action {
 		}
 	}
 	if decision != DecisionAllow && c.Approved == "" {
-		return open(permission(c, why), c)
+		return permission(c, why)
 	}
 	return nil
 }

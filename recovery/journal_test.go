@@ -50,6 +50,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Usage.Tokens() != 2830 || s.Estimated.Tokens() != 1208 || s.Final != "Done." {
 		t.Errorf("the journal with a provider says %q, used %+v, estimated %+v, %q", s.Status, s.Usage, s.Estimated, s.Final)
 	}
+	s = readGolden(t, "testdata/journal-v1-permission.jsonl", fields)
+	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != OutcomeOK || s.Turns[0].Calls[1].Decision != DecisionAsk {
+		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

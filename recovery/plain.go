@@ -119,6 +119,12 @@ func (p *plain) proposal() Proposal {
 	c.RetrySafe = p.has(`,"retry_safe":true`)
 	p.must(`,"decision":`)
 	c.Decision = Decision(p.text())
+	if p.has(`,"why":`) {
+		c.Why = p.text()
+	}
+	if p.has(`,"sandbox":`) {
+		c.Sandbox = p.text()
+	}
 	p.must("}")
 	return c
 }

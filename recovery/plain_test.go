@@ -14,7 +14,7 @@ func plainBodies() (taken, left []Body) {
 	at := Place{Turn: 12, Index: 3, Attempt: 2}
 	long := strings.Repeat("a line with \"quotes\", a \\ and\ttabs\r\n", 40) + "é 漢 \U0001F600 <b> & done"
 	call := Proposal{ID: "c-1", Provider: "step-1", Tool: "shell", Args: json.RawMessage(`{"a":[{"b":"}\"]"},1.5e3,null]}`),
-		Fingerprint: "hmac", Effect: EffectWriteExternal, RetrySafe: true, Decision: DecisionAllow}
+		Fingerprint: "hmac", Effect: EffectWriteExternal, RetrySafe: true, Decision: DecisionAllow, Why: "mode yolo", Sandbox: "landlock 7: write"}
 	bare := Proposal{ID: "c-2", Tool: "read_file", Args: json.RawMessage(`{}`), Effect: EffectRead, Decision: DecisionDeny}
 	taken = []Body{
 		ModelRequested{},
@@ -33,11 +33,11 @@ func plainBodies() (taken, left []Body) {
 		TurnSettled{Checkpoint: "r-1@3"},
 		TurnSettled{Checkpoint: "r-1@3", TurnsLeft: 97},
 	}
-	why := bare
-	why.Why = "mode plan only reads"
+	asked := bare
+	asked.Always = "[[allow]]"
 	left = []Body{
 		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{}},
-		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{why}},
+		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{asked}},
 		ModelAnswered{Stop: AnswerEnd, Blocks: []Block{{Kind: BlockImage, Image: &Image{Media: "image/png"}}}},
 		CallSettled{Result: Result{Content: "\x1b[0m"}},
 		CallSettled{Result: Result{Alive: []string{"process 1"}}},

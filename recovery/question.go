@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,19 +14,48 @@ const (
 	schemaYesNo = `{"type":"boolean"}`
 	schemaTwin  = `{"type":"string","enum":["happened","run","leave"]}`
 	schemaAlive = `{"type":"string","enum":["happened","leave"]}`
+	answerYes   = "yes"
+	answerNo    = "no"
+
+	// Standing answers to a question about permission: yes and no from then on, for the like in the same workspace.
+	answerAlways = "always"
+	answerNever  = "never"
 )
 
-func permission(c *Call, why string) Question {
+// permission asks whether a call may run.
+func permission(c *Call, why string) Record {
 	if why != "" {
 		why = " (" + why + ")"
 	}
-	return Question{
+	at := c.Place
+	r := Request{Call: &at, Question: Question{
 		Kind:    RequestPermission,
 		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)),
 		Schema:  json.RawMessage(schemaYesNo),
-		Choices: []string{"yes", "no"},
+		Choices: []string{answerYes, answerNo},
 		Hints:   []string{"runs it once", "does not run it and tells the model so"},
+	}}
+	r.stand(answerNever, c.Never, "does not run it, nor the like here from now on: adds to your config.toml")
+	r.stand(answerAlways, c.Always, "runs it, and the like here from now on without asking: adds to your config.toml")
+	return Record{[]Body{RequestOpened{r}}}
+}
+
+// stand offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
+func (r *Request) stand(answer, rules, hint string) {
+	if rules == "" {
+		return
 	}
+	if r.Rules == nil {
+		r.Rules = map[string]string{}
+	}
+	r.Rules[answer] = rules
+	r.Choices = slices.Insert(r.Choices, 1, answer)
+	r.Hints = slices.Insert(r.Hints, 1, hint+"\n    "+strings.ReplaceAll(strings.TrimRight(rules, "\n"), "\n", "\n    "))
+	schema, err := json.Marshal(map[string]any{"type": "string", "enum": r.Choices})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	r.Schema = schema
 }
 
 func twinQuestion(c *Call, first Unknown) Question {

@@ -142,9 +142,12 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 	case RequestAskUser, RequestConfirm:
 		c.Reply = &text
 	case RequestPermission:
-		if text == "yes" {
+		switch text {
+		case answerYes, answerAlways:
 			c.Approved = r.Binding
-		} else {
+		case answerNever:
+			c.Denied = by(who) + " said never"
+		default:
 			c.Denied = by(who) + " said no"
 		}
 	case RequestTwin:

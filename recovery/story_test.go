@@ -115,7 +115,7 @@ func (st *story) answer(words []string) *ModelAnswered {
 	return a
 }
 
-// proposal reads "c-1 shell write_external make [ask|deny|invalid|retry|question]".
+// proposal reads "c-1 shell write_external make [ask|standing|deny|invalid|retry|question]".
 func (st *story) proposal(words []string) Proposal {
 	p := Proposal{
 		ID: words[0], Tool: words[1], Effect: Effect(words[2]), Fingerprint: "fp-" + words[3], Decision: DecisionAllow,
@@ -125,6 +125,8 @@ func (st *story) proposal(words []string) Proposal {
 		switch w {
 		case "ask":
 			p.Decision, p.Why = DecisionAsk, "it may change anything"
+		case "standing":
+			p.Always, p.Never = "[[allow]]\ntool = \"shell\"\n", "[[deny]]\ntool = \"shell\"\n"
 		case "deny":
 			p.Decision, p.Why = DecisionDeny, "mode plan only reads"
 		case "invalid":
@@ -319,7 +321,7 @@ func (st *story) callFact(name string, o map[string]string, rest []string) {
 	case "judged":
 		st.add(CallJudged{Place: c.Place, Verdict: Verdict(rest[1]), Reason: strings.Join(rest[2:], " ")})
 	case "void":
-		st.add(ApprovalVoided{Place: c.Place, Reason: text})
+		st.add(ApprovalVoided{Place: c.Place, Reason: text, Decision: Decision(o["decision"])})
 	default:
 		st.t.Fatalf("%q is not known", name)
 	}
@@ -519,7 +521,13 @@ func say(b Body) string {
 		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, b.Word)
 	case RequestOpened:
 		r := b.Request
-		return fmt.Sprintf("%s %s: %s\n    choices: %s", b.Kind(), r.ID, lines(r.Message), strings.Join(r.Choices, ", "))
+		text := fmt.Sprintf("%s %s: %s\n    choices: %s", b.Kind(), r.ID, lines(r.Message), strings.Join(r.Choices, ", "))
+		for i, c := range r.Choices {
+			if r.Rules[c] != "" {
+				text += fmt.Sprintf("\n    %s: %s", c, lines(r.Hints[i]))
+			}
+		}
+		return text
 	case RequestClosed:
 		return fmt.Sprintf("%s %s: %s, %s", b.Kind(), b.ID, b.Status, b.Reason)
 	case TurnSettled:
