@@ -12,6 +12,7 @@ import (
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 // shell runs a script under the runner, so that it outlives the host.
@@ -20,16 +21,32 @@ type shell struct {
 	calls string
 	exe   string
 	env   []string
+	box   *sandbox.System
 }
 
 type shellArgs struct {
 	Command string  `json:"command"`
 	Shell   string  `json:"shell"`
 	Timeout float64 `json:"timeout"` // seconds
+	Access  string  `json:"access"`
+}
+
+// access is what a command may do. One that does not say may do everything: old journals and runbooks mean that.
+func (a shellArgs) access() sandbox.Access {
+	if a.Access == "" {
+		return sandbox.Full
+	}
+	return sandbox.Access(a.Access)
+}
+
+// confined is what Prepare records of a command: what was asked for, and what confines it.
+type confined struct {
+	Access  sandbox.Access `json:"access"`
+	Sandbox string         `json:"sandbox"`
 }
 
 func newShell(o Options, f files) shell {
-	return shell{files: f, calls: o.Calls, exe: o.Exe, env: allowed(o.Environ)}
+	return shell{files: f, calls: o.Calls, exe: o.Exe, env: allowed(o.Environ), box: o.Sandbox}
 }
 
 // allowed keeps of an environment what a command may see. Keys and tokens are not in it.
@@ -55,7 +72,8 @@ func (shell) Spec() Spec {
 		Name: "shell",
 		Description: "Run a script in the workspace and return what it printed, stdout and stderr together, and its exit status. " +
 			"It stops at the first command that fails (sh -e). Input is empty, so nothing can be typed. " +
-			"Of a long output the beginning and the end come back.",
+			"Of a long output the beginning and the end come back. " +
+			"Give each command the least access that it needs: it then runs with fewer questions, and can be repeated or looked at safely.",
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
@@ -64,6 +82,10 @@ func (shell) Spec() Spec {
 				"timeout": {
 					"type": "number", "exclusiveMinimum": 0, "maximum": 31536000,
 					"description": "seconds after which it is stopped; no limit if left out"
+				},
+				"access": {
+					"enum": ["read", "write", "full"],
+					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit). full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
 				}
 			},
 			"required": ["command"],
@@ -72,8 +94,31 @@ func (shell) Spec() Spec {
 	}
 }
 
-// Effect is an external write: nothing keeps a command from it.
-func (shell) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteExternal }
+// Effect is what the operating system keeps the command to. Where nothing does, and with access full, it is an external write.
+func (t shell) Effect(args json.RawMessage) recovery.Effect {
+	a, err := decode[shellArgs](args)
+	switch {
+	case err != nil || a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
+		return recovery.EffectWriteExternal
+	case a.access() == sandbox.Read:
+		return recovery.EffectRead
+	case a.access() == sandbox.Write:
+		return recovery.EffectWriteLocal
+	}
+	return recovery.EffectWriteExternal
+}
+
+// RetrySafe says that a command that can write nothing may be run twice.
+func (t shell) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }
+
+// Confinement words what holds for the command.
+func (t shell) Confinement(args json.RawMessage) string {
+	a, err := decode[shellArgs](args)
+	if err != nil || t.box == nil {
+		return ""
+	}
+	return "access " + string(a.access()) + ": " + t.box.Support().Level(a.access())
+}
 
 // Check refuses what no shell can be given.
 func (shell) Check(args json.RawMessage) error {
@@ -105,14 +150,30 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	job, err := runner.Prepare(t.callFolder(c), runner.Spec{
+	spec := runner.Spec{
 		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
-	})
+	}
+	var before json.RawMessage
+	if t.box != nil {
+		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run); err != nil {
+			return nil, nil, err
+		}
+		before = data(confined{a.access(), spec.Sandbox.Support.Level(a.access())})
+	}
+	job, err := runner.Prepare(t.callFolder(c), spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, job, nil
+	return before, job, nil
+}
+
+// Tidy removes what the commands of a run share, once the run is over.
+func (t shell) Tidy(run string) error {
+	if t.box == nil {
+		return nil
+	}
+	return sandbox.RemoveTemp(run)
 }
 
 func interpreterOf(name string) ([]string, error) {

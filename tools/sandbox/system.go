@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// System is the sandbox as one host uses it. It is safe for concurrent use. A nil System confines nothing.
+type System struct {
+	Exe      string          // this binary
+	Hidden   string          // the state folder
+	Guarded  []string        // what holds the person's policy; the first is a folder, which is made where it is missing
+	Settings func() Settings // of the person; nil is none; called once, when first needed
+
+	once     sync.Once
+	support  Support
+	settings Settings
+}
+
+// Settings are what a person configures.
+type Settings struct {
+	Open     bool     // full commands run in no namespace
+	Writable []string // further folders and files that commands with access write may change
+}
+
+// Support is what this system can enforce. It is found out once, which takes some milliseconds.
+func (s *System) Support() Support {
+	if s == nil {
+		return Support{}
+	}
+	s.once.Do(func() {
+		if s.Settings != nil {
+			s.settings = s.Settings()
+		}
+		s.support = Probe(s.Exe)
+		s.support.Open = s.settings.Open
+	})
+	return s.support
+}
+
+// Profile confines a command of a run to its workspace. With Write it makes the run's private temporary folder; run may be empty,
+// then there is an empty one that is gone after. The profile names what is there now, so it is made anew for each start.
+func (s *System) Profile(a Access, workspace, run string) (Profile, error) {
+	p := Profile{Access: a, Support: s.Support()}
+	if s == nil || !p.Confines() {
+		return p, nil
+	}
+	var err error
+	if p.Workspace, err = resolved(workspace); err != nil {
+		return p, fmt.Errorf("confine a command to its workspace: %w", err)
+	}
+	if err := s.fence(&p); err != nil {
+		return p, err
+	}
+	if a != Write {
+		return p, nil
+	}
+	for _, w := range s.settings.Writable {
+		// A cache that was never used is not there; who lists it wants it.
+		if err := os.MkdirAll(w, 0o700); err != nil && !isFile(w) {
+			return p, fmt.Errorf("make %s writable for commands ([sandbox] writable in config.toml): %w", w, err)
+		}
+		if w, err = resolved(w); err != nil {
+			return p, fmt.Errorf("make it writable for commands ([sandbox] writable in config.toml): %w", err)
+		}
+		p.Writable = append(p.Writable, w)
+	}
+	if run == "" {
+		return p, nil
+	}
+	p.Temp, err = MakeTemp(run)
+	return p, err
+}
+
+// fence names the state folder and the policy.
+func (s *System) fence(p *Profile) error {
+	hidden, err := resolved(s.Hidden)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("hide the state folder: %w", err)
+	}
+	if err == nil {
+		p.Hidden = []string{hidden}
+	}
+	for i, g := range s.Guarded {
+		if i == 0 {
+			// A folder that is there cannot be made by a command, nor a file in it.
+			if err := os.MkdirAll(g, 0o700); err != nil {
+				return fmt.Errorf("guard the folder of the policy: %w", err)
+			}
+		}
+		real, err := resolved(g)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("guard the policy: %w", err)
+		}
+		p.Guarded = append(p.Guarded, real)
+		p.Guarded = append(p.Guarded, linked(real)...)
+	}
+	return nil
+}
+
+// linked lists what links in a folder lead to: a policy kept among a person's dotfiles is guarded there too.
+func linked(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // a file has none
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if to, err := resolved(filepath.Join(dir, e.Name())); err == nil {
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// resolved is a path without links; "" stays.
+func resolved(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.EvalSymlinks(path)
+}
