@@ -6,6 +6,7 @@ import (
 
 	"agent/recovery"
 	"agent/tools/fetch"
+	"agent/tools/sandbox"
 )
 
 // Options is what the built-in tools need to know of their host.
@@ -16,6 +17,7 @@ type Options struct {
 	Environ []string // the host's environment; a command gets what the allowlist lets through
 	Outputs Outputs
 	Fetch   fetch.Options
+	Sandbox *sandbox.System // confines commands; nil confines nothing
 }
 
 // Builtin makes the tools that every host has, in alphabetical order.

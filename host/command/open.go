@@ -162,7 +162,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 	}
 	list, err := tools.Builtin(tools.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
-		Fetch: a.fetchOptions(),
+		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
 	})
 	if err != nil {
 		return nil, err

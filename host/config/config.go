@@ -29,6 +29,10 @@
 //	private = ["127.0.0.1:3000", "wiki.corp:443", "10.0.0.0/8"]    # what fetch may ask beside the internet: a host and port as
 //	                                         # a URL says them, or a network that any name may lead into
 //
+//	[sandbox]
+//	full = "hidden"                          # or "open": full commands may use sudo, and then can see the state folder
+//	writable = ["~/.cache/go-build"]         # what commands with access write may change beside the workspace
+//
 //	[[allow]]                                # runs without a yes; never in mode plan what writes
 //	tool = "shell"
 //	command = "go test *"                    # literal words; a last * stands for any further ones
@@ -85,6 +89,7 @@ type Config struct {
 	Providers map[string]Provider // by name
 	Models    map[string]Model    // by provider/model
 	Rules     []permit.Rule       // of permission, the person's first
+	Sandbox   Sandbox             // how commands are confined
 	Private   []Private           // what the fetch tool may ask beside the internet
 }
 

@@ -31,6 +31,7 @@ type userKeys struct {
 	Effort    *string                 `toml:"effort"`
 	Idle      *string                 `toml:"idle"`
 	Fetch     *fetchKeys              `toml:"fetch"`
+	Sandbox   *sandboxKeys            `toml:"sandbox"`
 	Providers map[string]providerKeys `toml:"providers"`
 	Models    map[string]modelKeys    `toml:"models"`
 }
@@ -62,8 +63,10 @@ func wants(key string) string {
 		return `a time in quotes, such as "30m"`
 	case "api_key_cmd":
 		return `a command as a list, such as ["pass", "show", "work"]`
-	case "providers", "models", "fetch":
+	case "providers", "models", "fetch", "sandbox":
 		return "a table"
+	case "writable":
+		return `paths as a list, such as ["~/.cache/go-build"]`
 	case "private":
 		return `places as a list, such as ["127.0.0.1:3000", "10.0.0.0/8"]`
 	case "allow", "ask", "deny":
@@ -78,8 +81,10 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch",
+			"fetch", "sandbox",
 		}
+	case table[0] == "sandbox" && len(table) == 1:
+		return []string{"full", "writable"}
 	case table[0] == "fetch" && len(table) == 1:
 		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:
@@ -141,6 +146,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	out.Rules = slices.Concat(
 		c.rules(recovery.DecisionAllow, k.Allow, false), c.rules(recovery.DecisionAsk, k.Ask, false), c.rules(recovery.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
+	out.Sandbox = c.sandbox(k.Sandbox)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle
 	}
