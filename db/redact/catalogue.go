@@ -34,19 +34,25 @@ type rule struct {
 	group   int                   // the part of the match that is the secret; 0 is the first that is not empty
 	entropy float64               // bits a byte that a secret has more of
 	allow   []*exception
-	assign  bool // the word stands left of an operator, as gitleaks' own generator writes it
-	lead    lead
-	reach   int  // bytes before and after the word in which the match lies
-	long    bool // it goes on beyond that as long as there is no blank and no quote
+	shape   func() shape // worked out when a word of it is found first
 
-	find func(text string, from, to int, add func(from, to int, rule string)) // in place of all that: the word is text[from:to]
+	// find is code in place of all that: the word is text[from:to].
+	find func(text string, from, to int, add func(from, to int, rule string))
+}
+
+// shape is what the form of an expression tells about where it may match.
+type shape struct {
+	assign bool // the word stands left of an operator, as gitleaks' own generator writes it
+	lead   lead
+	reach  int  // bytes before and after the word in which the match lies
+	long   bool // it goes on beyond that as long as there is no blank and no quote
 }
 
 // exception is a list of what is no secret.
 type exception struct {
 	target    string // what the expressions look at: match, line, else the secret
 	regexes   []func() *regexp.Regexp
-	stopwords *automaton
+	stopwords func() *automaton // nil if there are none
 }
 
 type exceptionData struct {
@@ -108,7 +114,7 @@ func newException(d exceptionData) *exception {
 		e.regexes = append(e.regexes, lazily(x))
 	}
 	if len(d.Stopwords) > 0 {
-		e.stopwords = newAutomaton(d.Stopwords)
+		e.stopwords = sync.OnceValue(func() *automaton { return newAutomaton(d.Stopwords) })
 	}
 	return e
 }
@@ -130,25 +136,32 @@ func newRule(d ruleData) *rule {
 	for _, a := range d.Allow {
 		r.allow = append(r.allow, newException(a))
 	}
-	switch d.ID {
-	case "private-key":
+	if d.ID == pemRule {
 		return nil
+	}
+	r.shape = sync.OnceValue(func() shape { return shapeOf(d) })
+	return r
+}
+
+func shapeOf(d ruleData) shape {
+	switch d.ID {
 	case "airtable-personnal-access-token", "facebook-access-token", "sourcegraph-access-token", "kubernetes-secret-yaml",
 		"curl-auth-header", "curl-auth-user":
-		r.reach = farReach
-		return r
+		return shape{reach: farReach}
 	}
 	tree, err := syntax.Parse(d.Regex, syntax.Perl)
 	if err != nil {
-		panic("redact: rule " + d.ID + ": " + err.Error())
+		panic("redact: read the built-in rule " + d.ID + ": " + err.Error())
 	}
-	r.assign = strings.HasPrefix(d.Regex, assignHead) && tree.Op == syntax.OpConcat
-	r.long = longest(tree) > mostReach
-	r.reach = min(max(longest(tree)+8, nearReach), mostReach)
-	if !r.assign {
-		r.lead = leadOf(tree)
+	f := shape{
+		assign: strings.HasPrefix(d.Regex, assignHead) && tree.Op == syntax.OpConcat,
+		long:   longest(tree) > mostReach,
+		reach:  min(max(longest(tree)+8, nearReach), mostReach),
 	}
-	return r
+	if !f.assign {
+		f.lead = leadOf(tree)
+	}
+	return f
 }
 
 // longest is the greatest number of bytes that an expression matches, at most a million.
@@ -182,41 +195,71 @@ func longest(x *syntax.Regexp) int {
 // lead is what an expression begins with: a cheap look at a word's place before the expression is tried.
 type lead struct {
 	text     string
-	boundary bool // what stands before it is no letter, digit or _
+	boundary bool       // what stands before it is no letter, digit or _
+	least    int        // bytes that follow it at least
+	of       *[256]bool // what those bytes are
 }
 
-// leadOf is the literal with which every match begins. It is empty where there is none or its case does not matter.
+// leadOf is the literal with which every match begins, and the class of what follows it. It is empty where there is none
+// or its case does not matter.
 func leadOf(x *syntax.Regexp) lead {
 	var l lead
-	for {
-		switch x.Op {
-		case syntax.OpCapture:
-			x = x.Sub[0]
-		case syntax.OpConcat:
-			if x.Sub[0].Op == syntax.OpWordBoundary && len(x.Sub) > 1 {
-				l.boundary = true
-				rest := leadOf(&syntax.Regexp{Op: syntax.OpConcat, Sub: x.Sub[1:]})
-				l.text = rest.text
-				return l
-			}
-			x = x.Sub[0]
-		case syntax.OpLiteral:
-			if x.Flags&syntax.FoldCase == 0 {
-				l.text = string(x.Rune)
-			}
-			return l
-		default:
-			return l
+	parts := flatten(x)
+	if len(parts) > 0 && parts[0].Op == syntax.OpWordBoundary {
+		l.boundary = true
+		parts = parts[1:]
+	}
+	if len(parts) == 0 || parts[0].Op != syntax.OpLiteral || parts[0].Flags&syntax.FoldCase != 0 {
+		return lead{}
+	}
+	l.text = string(parts[0].Rune)
+	if len(parts) > 1 && parts[1].Op == syntax.OpRepeat && parts[1].Sub[0].Op == syntax.OpCharClass {
+		l.least, l.of = parts[1].Min, bytesOf(parts[1].Sub[0])
+	}
+	return l
+}
+
+// flatten lists the parts of an expression in their order, without the brackets around them.
+func flatten(x *syntax.Regexp) []*syntax.Regexp {
+	switch x.Op {
+	case syntax.OpCapture:
+		return flatten(x.Sub[0])
+	case syntax.OpConcat:
+		var parts []*syntax.Regexp
+		for _, s := range x.Sub {
+			parts = append(parts, flatten(s)...)
+		}
+		return parts
+	}
+	return []*syntax.Regexp{x}
+}
+
+func bytesOf(class *syntax.Regexp) *[256]bool {
+	var of [256]bool
+	for i := 0; i+1 < len(class.Rune); i += 2 {
+		for r := class.Rune[i]; r <= class.Rune[i+1] && r < 256; r++ {
+			of[r] = true
 		}
 	}
+	for b := 128; b < 256; b++ {
+		of[b] = true // part of a character: the expression itself will tell
+	}
+	return &of
 }
 
 // fits says whether a match may begin with the word at from, which is true where the lead does not tell.
-func (l lead) fits(text, word string, from int) bool {
-	if len(l.text) < 2 || !strings.HasPrefix(strings.ToLower(l.text), word) && !strings.HasPrefix(word, strings.ToLower(l.text)) {
+func (l *lead) fits(text, word string, from int) bool {
+	if len(l.text) < 2 {
 		return true
 	}
-	return strings.HasPrefix(text[from:], l.text) && (!l.boundary || from == 0 || !wordByte(text[from-1]) || !wordByte(l.text[0]))
+	if low := strings.ToLower(l.text); !strings.HasPrefix(low, word) && !strings.HasPrefix(word, low) {
+		return true
+	}
+	if !strings.HasPrefix(text[from:], l.text) || l.boundary && from > 0 && wordByte(text[from-1]) {
+		return false
+	}
+	rest := text[from+len(l.text):]
+	return l.of == nil || span(rest, l.least, func(b byte) bool { return l.of[b] }) == l.least
 }
 
 func wordByte(b byte) bool { return letter(b) || digit(b) || b == '_' }

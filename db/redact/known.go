@@ -16,11 +16,8 @@ const (
 // them a value is wrapped or put together from pieces ("abc" + "def", a backslash before a line's end). A + that is a
 // blank in a URL is one of them, and so is the blank.
 func passed(b byte) bool {
-	switch b {
-	case ' ', '\t', '\r', '\n', '"', '\'', '`', '+', '\\':
-		return true
-	}
-	return false
+	const below64 = 1<<' ' | 1<<'\t' | 1<<'\r' | 1<<'\n' | 1<<'"' | 1<<'\'' | 1<<'+'
+	return b < 64 && below64>>b&1 != 0 || b == '\\' || b == '`'
 }
 
 // needle is one form of a known value.
