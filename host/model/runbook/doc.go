@@ -3,7 +3,8 @@
 //
 // # What is a step
 //
-// A fenced block tagged sh or bash is one call of shell. After the tag, timeout=30m bounds it; nothing else may stand there.
+// A fenced block tagged sh or bash is one call of shell. After the tag, timeout=30m bounds it, and access=read or
+// access=write keeps it to looking, or to the workspace; nothing else may stand there.
 //
 //	```sh timeout=30m
 //	make release
@@ -20,7 +21,7 @@
 //   - write_file PATH                    the fenced block that follows, whatever its tag, is the file's text
 //   - apply_patch                        the fenced block that follows, whatever its tag, is the patch
 //   - edit_file PATH OLD NEW [all=true]
-//   - shell COMMAND [shell=bash] [timeout=30m]
+//   - shell COMMAND [shell=bash] [timeout=30m] [access=read|write|full]
 //   - ask_user QUESTION [CHOICE ...]
 //   - confirm_action QUESTION
 //   - read_output CALL [offset=N] [limit=N]

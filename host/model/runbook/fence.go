@@ -91,15 +91,16 @@ func (p *parser) shell(line int, tag, attributes, command string) {
 	}
 	for _, a := range strings.Fields(attributes) {
 		name, value, _ := strings.Cut(a, "=")
-		if name != "timeout" || args[name] != nil {
-			p.wrong(line, "%q after %s is not understood: only one timeout=30m may stand there", a, tag)
+		option, ok := shapes[toolShell].opts[name]
+		if !ok || option == asShell || args[name] != nil {
+			p.wrong(line, "%q after %s is not understood: one timeout=30m and one access=read may stand there", a, tag)
 			continue
 		}
-		n, err := readSeconds(value)
+		v, err := option.read(value)
 		if err != nil {
-			p.wrong(line, "timeout: %v", err)
+			p.wrong(line, "%s: %v", name, err)
 		}
-		args[name] = n
+		args[name] = v
 	}
 	if strings.TrimSpace(command) == "" {
 		p.wrong(line, "the %s block is empty", tag)

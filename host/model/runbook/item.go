@@ -22,6 +22,7 @@ const (
 	asSeconds
 	asShell
 	asHeaders
+	asAccess
 )
 
 // shape says what a list item of one tool takes.
@@ -53,8 +54,8 @@ var shapes = map[string]shape{
 	toolPatch: {use: "apply_patch, and the patch in a fenced block below"},
 	"edit_file": {need: []string{"path", "old", "new"}, opts: map[string]kind{"all": asFlag},
 		use: `edit_file PATH "OLD" "NEW" [all=true]`},
-	toolShell: {need: []string{"command"}, opts: map[string]kind{"shell": asShell, "timeout": asSeconds},
-		use: `shell "COMMAND" [shell=bash] [timeout=30m]`},
+	toolShell: {need: []string{"command"}, opts: map[string]kind{"shell": asShell, "timeout": asSeconds, "access": asAccess},
+		use: `shell "COMMAND" [shell=bash] [timeout=30m] [access=read|write|full]`},
 	toolAsk:     {need: []string{"question"}, rest: "choices", use: `ask_user "QUESTION" [CHOICE ...]`},
 	toolConfirm: {need: []string{"question"}, use: `confirm_action "QUESTION"`},
 	"read_output": {need: []string{"call"}, opts: map[string]kind{"offset": asNumber, "limit": asCount},
@@ -155,6 +156,10 @@ func (k kind) read(value string) (any, error) {
 	case asShell:
 		if value != "sh" && value != "bash" {
 			return nil, fmt.Errorf("%q is neither sh nor bash", value)
+		}
+	case asAccess:
+		if value != "read" && value != "write" && value != "full" {
+			return nil, fmt.Errorf("%q is neither read nor write nor full", value)
 		}
 	case asHeaders:
 		var headers map[string]string
