@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"time"
 
 	"agent/tools/ofd"
 )
@@ -132,4 +134,14 @@ func unknown(folder string, id Identity, why string) (Sighting, error) {
 	}
 	s.Survivors = left
 	return s, nil
+}
+
+// BeganAt is when the record of a call's start was made, by the clock of the file system: whatever the command did to a file of
+// this machine has a time that is not before it.
+func BeganAt(folder string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(folder, beganName))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look when the command began: %w", err)
+	}
+	return info.ModTime(), nil
 }

@@ -1,0 +1,142 @@
+package tools
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// moment is how long after the start of its runner a command of this kind may have acted. What happened later is not taken for
+// its doing.
+const moment = 5 * time.Second
+
+// maxTree bounds the entries of a folder that are looked at before rm -r.
+const maxTree = 5000
+
+// stamp is what tells a file from another one, and when it was touched. Times are nanoseconds since 1970.
+type stamp struct {
+	Inode  uint64 `json:"inode,omitempty"` // 0: nothing is there
+	Device uint64 `json:"device,omitempty"`
+	Kind   uint32 `json:"kind,omitempty"` // S_IFMT bits
+	Mode   uint32 `json:"mode,omitempty"` // permission bits
+	Size   int64  `json:"size,omitempty"`
+	UID    int    `json:"uid,omitempty"`
+	Mtime  int64  `json:"mtime,omitempty"`
+	Ctime  int64  `json:"ctime,omitempty"`
+	Atime  int64  `json:"atime,omitempty"`
+	Btime  int64  `json:"btime,omitempty"` // 0 where the file system keeps none
+}
+
+func (s stamp) there() bool { return s.Inode != 0 }
+
+// same says whether it is the same file; untouched, that nothing was done to it or, for a folder, to what it lists.
+func (s stamp) same(o stamp) bool {
+	return s.Inode == o.Inode && s.Device == o.Device && s.Kind == o.Kind
+}
+func (s stamp) untouched(o stamp) bool {
+	return s.same(o) && s.Ctime == o.Ctime && s.Mtime == o.Mtime && s.Size == o.Size && s.Mode == o.Mode
+}
+
+// place is one path that a command is about, with the folder that holds it.
+type place struct {
+	Dir   string `json:"dir"` // in the workspace, symlinks followed
+	Name  string `json:"name"`
+	DirIs stamp  `json:"dir_is"`
+	Is    stamp  `json:"is"`
+	Tree  string `json:"tree,omitempty"`  // digest of all below, before rm -r
+	Chain string `json:"chain,omitempty"` // of mkdir -p: folders below Name that are missing too
+}
+
+func (p place) path() string { return path.Join(p.Dir, p.Name) }
+
+// window is the time in which a command may have acted.
+type window struct{ from, to int64 }
+
+func (w window) holds(t int64) bool { return t >= w.from && t <= w.to }
+
+// place looks at the place of an operand. A symlink as the last name is not followed: these commands act on the name.
+func (w *workspace) place(operand string) (place, error) {
+	dir, name := path.Split(path.Clean(operand))
+	if dir == "" {
+		dir = "."
+	}
+	s, err := w.find(dir)
+	if err != nil {
+		return place{}, err
+	}
+	defer s.close()
+	if s.info == nil || !s.info.IsDir() {
+		return place{}, fmt.Errorf("%s is no folder that is there", dir)
+	}
+	root := s.dir
+	if s.name != "." {
+		if root, err = enter(s.dir, s.name, s.info); err != nil {
+			return place{}, err
+		}
+		defer root.Close() // it was only looked through
+	}
+	p := place{Dir: s.rel, Name: name}
+	if p.DirIs, err = stampOf(root, "."); err == nil {
+		p.Is, err = stampOf(root, name)
+	}
+	if err == nil && p.Is.folder() {
+		var info os.FileInfo
+		if info, err = root.Lstat(name); err == nil && w.bars(path.Join(w.real, p.path()), info) {
+			err = fmt.Errorf("%s leads into the state folder", operand)
+		}
+	}
+	return p, err
+}
+
+// again looks at a place a second time.
+func (w *workspace) again(p place) (place, error) {
+	now, err := w.place(p.path())
+	switch {
+	case err != nil:
+		return now, err
+	case now.Dir != p.Dir || !now.DirIs.same(p.DirIs):
+		return now, fmt.Errorf("the folder %s was replaced", p.Dir)
+	}
+	return now, nil
+}
+
+var errTooMany = errors.New("it holds too much to look at")
+
+// tree digests everything below a folder: each name with its inode and ctime.
+func (w *workspace) tree(p place) (string, error) {
+	h, n := sha256.New(), 0
+	s, err := w.find(p.path())
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	if s.rel != p.path() || s.info == nil || !s.info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", p.path())
+	}
+	root, err := enter(s.dir, s.name, s.info)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() // it was only looked through
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if n++; n > maxTree {
+			return errTooMany
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		id := idOf(info)
+		fmt.Fprintf(h, "%q %d %d\n", name, id.Inode, id.Ctime) // a hash takes every write
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
