@@ -9,7 +9,9 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -149,10 +151,18 @@ func tempNames() []string { return []string{"/tmp", "/var/tmp"} }
 
 // environ fits an environment to what the command finds inside.
 func (p Profile) environ(env []string) []string {
-	if p.Access == Full || !p.Confines() {
+	if !p.Confines() {
 		return env
 	}
-	set := map[string]string{"GIT_TERMINAL_PROMPT": "0"}
+	set := map[string]string{}
+	if p.names() {
+		// Folders that are mount points here are none outside.
+		set["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
+	}
+	if p.Access == Full {
+		return with(env, set)
+	}
+	set["GIT_TERMINAL_PROMPT"] = "0"
 	temp := p.Temp
 	if p.names() {
 		temp = "/tmp"
@@ -171,6 +181,11 @@ func (p Profile) environ(env []string) []string {
 	if p.Access == Read {
 		set["GIT_OPTIONAL_LOCKS"] = "0"
 	}
+	return with(env, set)
+}
+
+// with sets variables of an environment.
+func with(env []string, set map[string]string) []string {
 	var out []string
 	for _, pair := range env {
 		name, _, _ := strings.Cut(pair, "=")
@@ -178,10 +193,8 @@ func (p Profile) environ(env []string) []string {
 			out = append(out, pair)
 		}
 	}
-	for _, name := range []string{"TMPDIR", "XDG_CACHE_HOME", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS"} {
-		if v, ok := set[name]; ok {
-			out = append(out, name+"="+v)
-		}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, name+"="+set[name])
 	}
 	return out
 }
