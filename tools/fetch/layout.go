@@ -83,10 +83,10 @@ func (p *renderer) pop() {
 		return
 	}
 	switch e.name {
-	case "ul", "ol", "menu", "blockquote":
+	case "ul", "ol", "menu":
 		p.depth--
 		p.mark = ""
-		p.breaks(e.name == "blockquote" || p.depth == 0)
+		p.breaks(p.depth == 0)
 	case "li", "dd":
 		p.mark = ""
 		p.breaks(false)
@@ -99,7 +99,8 @@ func (p *renderer) pop() {
 		p.block()
 	case "a":
 		p.address(e)
-	case "h1", "h2", "h3", "h4", "h5", "h6":
+	case "h1", "h2", "h3", "h4", "h5", "h6", "blockquote":
+		p.mark = ""
 		p.block()
 	default:
 		if isBlock(e.name) {
@@ -116,7 +117,6 @@ func (p *renderer) address(e element) {
 	if strings.TrimSpace(string(p.out.Bytes()[e.begin:])) == e.href {
 		return
 	}
-	p.space = false
 	p.put(" <" + e.href + ">")
 }
 
@@ -224,7 +224,7 @@ func (p *renderer) breaks(apart bool) {
 	switch {
 	case p.inCell():
 		p.space = true
-	case apart && p.mark == "":
+	case apart && p.mark == "" && p.depth == 0:
 		p.gap = 2
 	case p.mark == "":
 		p.gap = max(p.gap, 1)

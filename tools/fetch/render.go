@@ -17,7 +17,7 @@ const (
 	maxToken = 4 << 20  // bytes of one tag or comment
 	maxOpen  = 512      // elements inside one another
 	maxLink  = 2000     // bytes of an address that is shown
-	maxDepth = 8        // lists and quotes inside one another that are indented
+	maxDepth = 8        // lists inside one another that are indented
 )
 
 // Render makes readable text of a page: title, headings, paragraphs, lists, tables, preformatted text, links with their
@@ -52,13 +52,13 @@ type renderer struct {
 	title string
 	out   bytes.Buffer
 	open  []element
-	hid   int  // open elements that are hidden
-	pre   int  // open elements that keep white space
-	gap   int  // line breaks that are due before the next text
-	space bool // a space is due
-	based bool // the page named its base
-	depth int  // lists and quotes that are open
-	mark  string
+	hid   int    // open elements that are hidden
+	pre   int    // open elements that keep white space
+	gap   int    // line breaks that are due before the next text
+	space bool   // a space is due
+	based bool   // the page named its base
+	depth int    // lists that are open
+	mark  string // what the next text of a block begins with
 }
 
 // element is an open element.
@@ -167,9 +167,12 @@ func (p *renderer) opens(e *element, a attributes) {
 	switch e.name {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		p.block()
-		p.write(strings.Repeat("#", int(e.name[1]-'0')) + " ")
-	case "ul", "ol", "menu", "blockquote":
-		p.breaks(e.name == "blockquote" || p.depth == 0)
+		p.mark += strings.Repeat("#", int(e.name[1]-'0')) + " "
+	case "blockquote":
+		p.block()
+		p.mark += "> "
+	case "ul", "ol", "menu":
+		p.breaks(p.depth == 0)
 		if n, err := strconv.Atoi(a.start); err == nil && n > 0 && n < 1<<30 && e.name == "ol" {
 			e.count = n - 1
 		}

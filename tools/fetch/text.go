@@ -34,7 +34,7 @@ func (r *Response) Read(raw bool) Text {
 	}
 	if !said || kind == "application/octet-stream" {
 		kind, _, _ = mediaType(http.DetectContentType(r.Body))
-		if t.Type = kind; said {
+		if t.Type = kind; said && kind != "application/octet-stream" {
 			t.Notes = append(t.Notes, "it is called application/octet-stream and looks like "+kind)
 		}
 	}
@@ -108,7 +108,7 @@ func decode(body []byte, kind, label string) (string, []string) {
 			as += "; charset=" + label
 		}
 	}
-	enc, name, _ := charset.DetermineEncoding(body, as)
+	enc, name, certain := charset.DetermineEncoding(body, as)
 	if !marked(body) {
 		fits := utf8.Valid(body)
 		switch {
@@ -116,7 +116,9 @@ func decode(body []byte, kind, label string) (string, []string) {
 			notes = append(notes, "it is called utf-8 and is not; read as windows-1252")
 			enc, _ = charset.Lookup("windows-1252")
 		case fits && name != "utf-8" && !isASCII(body) && !strings.HasPrefix(name, "utf-16"):
-			notes = append(notes, "it is called "+name+" and is utf-8")
+			if certain {
+				notes = append(notes, "it is called "+name+" and is utf-8")
+			}
 			enc, _ = charset.Lookup("utf-8")
 		}
 	}
