@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // scene looks at the world before a command whose effect can be looked at afterwards; nil for every other command.
-func (t shell) scene(c Call, w *workspace, a shellArgs) json.RawMessage {
+func (t shell) scene(c Call, w *workspace, a shellArgs) *scene {
 	d, ok := deedOf(a.Command, a.Shell)
 	if !ok {
 		return nil
@@ -31,7 +30,7 @@ func (t shell) scene(c Call, w *workspace, a shellArgs) json.RawMessage {
 	} else if sc, ok = w.set(d); !ok {
 		return nil
 	}
-	return data(sc)
+	return &sc
 }
 
 // Inspect looks what became of a command that began and left no record of its end. Everything else its runner's files say.
@@ -39,10 +38,11 @@ func (t shell) Inspect(_ context.Context, c Call) recovery.Inspection {
 	if len(c.Before) == 0 {
 		return recovery.Inspection{}
 	}
-	sc, err := decode[scene](c.Before)
-	if err != nil {
+	is, err := decode[confined](c.Before)
+	if err != nil || is.Scene == nil {
 		return recovery.Inspection{}
 	}
+	sc := *is.Scene
 	folder := t.callFolder(c)
 	seen, err := runner.Look(folder, identity(c))
 	if err != nil || seen.State != runner.Unknown || seen.Began == nil {

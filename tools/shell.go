@@ -39,10 +39,19 @@ func (a shellArgs) access() sandbox.Access {
 	return sandbox.Access(a.Access)
 }
 
-// confined is what Prepare records of a command: what was asked for, and what confines it.
+// confined is what Prepare records of a command: what was asked for, what confines it, and what a look afterwards compares with.
 type confined struct {
-	Access  sandbox.Access `json:"access"`
-	Sandbox string         `json:"sandbox"`
+	Access sandbox.Access `json:"access,omitempty"`
+	Level  string         `json:"level,omitempty"`
+	Scene  *scene         `json:"scene,omitempty"`
+}
+
+// record encodes it; nil where there is nothing to record.
+func (c confined) record() json.RawMessage {
+	if c == (confined{}) {
+		return nil
+	}
+	return data(c)
 }
 
 func newShell(o Options, f files) shell {
@@ -145,6 +154,7 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	is := confined{Scene: t.scene(c, w, a)}
 	w.close()
 	interpreter, err := interpreterOf(a.Shell)
 	if err != nil {
@@ -154,18 +164,17 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	}
-	var before json.RawMessage
 	if t.box != nil {
 		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run); err != nil {
 			return nil, nil, err
 		}
-		before = data(confined{a.access(), spec.Sandbox.Support.Level(a.access())})
+		is.Access, is.Level = a.access(), spec.Sandbox.Support.Level(a.access())
 	}
 	job, err := runner.Prepare(t.callFolder(c), spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	return before, job, nil
+	return is.record(), job, nil
 }
 
 // Tidy removes what the commands of a run share, once the run is over.
