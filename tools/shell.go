@@ -41,9 +41,9 @@ func (a shellArgs) access() sandbox.Access {
 
 // confined is what Prepare records of a command: what was asked for, what confines it, and what a look afterwards compares with.
 type confined struct {
-	Access sandbox.Access `json:"access,omitempty"`
-	Level  string         `json:"level,omitempty"`
-	Scene  *scene         `json:"scene,omitempty"`
+	Access  sandbox.Access `json:"access,omitempty"`
+	Sandbox string         `json:"sandbox,omitempty"`
+	Scene   *scene         `json:"scene,omitempty"`
 }
 
 // record encodes it; nil where there is nothing to record.
@@ -168,7 +168,7 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run); err != nil {
 			return nil, nil, err
 		}
-		is.Access, is.Level = a.access(), spec.Sandbox.Support.Level(a.access())
+		is.Access, is.Sandbox = a.access(), spec.Sandbox.Support.Level(a.access())
 	}
 	job, err := runner.Prepare(t.callFolder(c), spec)
 	if err != nil {
