@@ -13,7 +13,7 @@ func findAssignment(text string, from, to int, add func(from, to int, rule strin
 	if end == len(text) {
 		return
 	}
-	a := assignment{name: text[start:end]}
+	a := assignment{name: text[start:end], member: start > 0 && text[start-1] == '"' && text[end] != '.'}
 	at := a.operator(text, start, end)
 	if at < 0 {
 		return
@@ -37,6 +37,7 @@ type assignment struct {
 	flag     bool // --name value, or a URL's &name=value, or a header's name: value
 	tag      bool // <name>value
 	call     bool // f("name", "value"): only a quoted value counts
+	member   bool // "name": "value"
 	spaced   bool // there are blanks around the operator, as in code
 }
 
@@ -91,10 +92,17 @@ func (a *assignment) secret(k kind, text string, start int) bool {
 		return false
 	}
 	if a.quote != 0 {
+		if a.member && !a.call && memberIsSecret(k, v) {
+			return true
+		}
 		if k == password {
 			return !strings.ContainsAny(v, " \t") && (a.loud() && !dummy(v) || strange(v)) && !identifier(v)
 		}
-		return a.loud() && len(v) >= leastKnown && mixed(v) && !strings.ContainsAny(v, " \t") && !identifier(v)
+		least := 12
+		if a.loud() {
+			least = leastKnown
+		}
+		return !a.call && len(v) >= least && mixed(v) && !strings.ContainsAny(v, " \t") && !identifier(v) && entropy(v) > 2.5
 	}
 	if a.call || strings.ContainsAny(v, "(){}[]") && !a.loud() {
 		return false
@@ -167,7 +175,7 @@ func identifier(v string) bool {
 	if member(v) {
 		return true
 	}
-	v = strings.TrimRight(v, "0123456789")
+	v = v[:max(len(v)-3, len(strings.TrimRight(v, "0123456789")))]
 	for i := range len(v) {
 		if !letter(v[i]) && v[i] != '_' && v[i] != '.' && v[i] != '-' && v[i] != '/' && v[i] != ':' {
 			return false

@@ -44,7 +44,8 @@ type rule struct {
 type shape struct {
 	assign bool // the word stands left of an operator, as gitleaks' own generator writes it
 	lead   lead
-	reach  int  // bytes before and after the word in which the match lies
+	before int  // bytes before the word in which a match lies
+	reach  int  // bytes after it
 	long   bool // it goes on beyond that as long as there is no blank and no quote
 }
 
@@ -128,6 +129,8 @@ const (
 	nearReach  = 96   // of a rule with no bound of its own
 	farReach   = 1024 // of a rule whose word need not be in the match, or that goes over several lines
 	mostReach  = 512
+
+	assignBefore = 72 // of a rule for assignments: the rest of the name
 )
 
 // newRule is nil for a rule that code of this package replaces.
@@ -147,7 +150,7 @@ func shapeOf(d ruleData) shape {
 	switch d.ID {
 	case "airtable-personnal-access-token", "facebook-access-token", "sourcegraph-access-token", "kubernetes-secret-yaml",
 		"curl-auth-header", "curl-auth-user":
-		return shape{reach: farReach}
+		return shape{before: farReach, reach: farReach}
 	}
 	tree, err := syntax.Parse(d.Regex, syntax.Perl)
 	if err != nil {
@@ -158,8 +161,14 @@ func shapeOf(d ruleData) shape {
 		long:   longest(tree) > mostReach,
 		reach:  min(max(longest(tree)+8, nearReach), mostReach),
 	}
-	if !f.assign {
+	f.before = f.reach
+	switch {
+	case !f.assign:
 		f.lead = leadOf(tree)
+	case f.long:
+		f.before, f.reach = assignBefore, nearReach
+	default:
+		f.before = assignBefore
 	}
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -35,6 +36,7 @@ func secretsOf(name, value string) []string {
 		var members any
 		if json.Unmarshal([]byte(value), &members) == nil { // else it is a value like any other
 			found = secretMembers(found, "", members)
+			slices.Sort(found)
 		}
 	}
 	if environmentName(name) && len(found) == 0 {
@@ -124,6 +126,7 @@ func distinct(s string) int {
 // isReference says that a text stands for a value that is elsewhere, or is yet to be filled in: $NAME, ${{ x }}, <key>, %s.
 func isReference(s string) bool {
 	return strings.HasPrefix(s, "$") && (len(s) < 2 || !digit(s[1])) || strings.HasPrefix(s, "{{") || strings.HasPrefix(s, "%(") ||
+		len(s) == 2 && s[0] == '%' ||
 		len(s) > 1 && s[0] == '<' && s[len(s)-1] == '>' || len(s) > 1 && s[0] == '{' && s[len(s)-1] == '}' && !strings.Contains(s, `"`) ||
 		len(s) > 2 && s[0] == '%' && s[len(s)-1] == '%'
 }

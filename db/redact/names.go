@@ -101,7 +101,7 @@ func harmless(w []string) bool {
 	}
 	for i, word := range w {
 		switch word {
-		case "public", "pub", "publishable", "keyboard", "csrf", "xsrf", "max", "num", "author", "authors", "tokenizer":
+		case "public", "pub", "publishable", "keyboard", "csrf", "xsrf", "max", "num", "author", "authors", "tokens", "tokenizer":
 			return true
 		case "primary", "foreign", "sort", "partition", "cache", "bucket", "idempotency", "hot", "routing", "row", "object",
 			"group", "natural", "sequence", "page", "next", "continuation", "cancellation", "cancel", "cursor", "sync", "dedupe",

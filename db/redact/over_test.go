@@ -19,7 +19,7 @@ func TestOrdinaryCodeStaysAsItIs(t *testing.T) {
 		name, root string
 		most       int64 // bytes
 	}{
-		{"this repository", "../..", 64 << 20},
+		{"this repository", filepath.Join("..", ".."), 64 << 20},
 		{"the standard library of Go", filepath.Join(runtime.GOROOT(), "src"), 24 << 20},
 	} {
 		t.Run(tree.name, func(t *testing.T) {
@@ -42,6 +42,9 @@ func scanTree(t *testing.T, s *Set, root string, most int64) (lines int, bytes i
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if d.IsDir() && path == filepath.Join(root, "db", "redact") {
+			return fs.SkipDir // its tests are full of secrets
 		}
 		if d.IsDir() && (strings.HasPrefix(d.Name(), ".git") || d.Name() == "node_modules") {
 			return fs.SkipDir

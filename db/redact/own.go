@@ -56,7 +56,7 @@ func findPrefixed(rule, lead string, least int, text string, from, to int, add f
 	}
 	n := span(text[to:], mostRun, func(b byte) bool { return idByte(b) || b == '.' && strings.Contains(lead, ".") })
 	rest := strings.TrimRight(text[to:to+n], "-_.")
-	if len(rest) < least || distinct(rest) < 5 || !hasDigit(rest) && ordinaryIdentifier(rest) {
+	if len(rest) < least || distinct(rest) < 4 || !hasDigit(rest) && ordinaryIdentifier(rest) && (len(rest) < 16 || strings.ContainsAny(rest, "-_")) {
 		return
 	}
 	switch lead {

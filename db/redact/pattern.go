@@ -31,7 +31,7 @@ func (p *patterns) member(name, text string, add func(from, to int, rule string)
 	if memberIsSecret(k, text) {
 		add(0, len(text), "member-value")
 	}
-	if k == plain && !p.words.has(name) {
+	if w := words(name); k == plain && (!p.words.has(name) || len(w) == 0 || harmless(w)) {
 		return
 	}
 	head := name + `="`
@@ -103,7 +103,7 @@ func operator(b byte) bool {
 // try matches a rule around the word text[from:to].
 func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int, rule string)) {
 	shape := r.shape()
-	from, to = max(0, from-shape.reach), min(len(text), to+shape.reach)
+	from, to = max(0, from-shape.before), min(len(text), to+shape.reach)
 	if shape.long {
 		to += span(text[to:], mostRun, inRun)
 	}

@@ -12,8 +12,8 @@ func findPEM(text string, at int, add func(from, to int, rule string)) {
 		return
 	}
 	if line.begin {
-		n, complete := pemBody(text[line.to:])
-		if complete && n > len("-----END PRIVATE KEY-----") || longestRun(text[line.to:line.to+n]) >= pemRun {
+		n, _ := pemBody(text[line.to:])
+		if body := text[line.to : line.to+n]; strings.Contains(body, pemEnd) || longestRun(body) >= pemRun {
 			add(line.from, line.to+n, pemRule)
 		}
 		return
