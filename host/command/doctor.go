@@ -15,11 +15,15 @@ const doctorHelp = `Looks whether everything that agent promises holds here: the
 its digests and against the lists made from it, who drives what, and what was left behind. It changes nothing without --fix,
 which marks runs that lost their owner and removes files that nothing needs any more.
 
+--secrets looks through every row, every body and every file of the state folder for secrets that lie there in the clear: values
+of this environment, values that were ever sealed, and what looks like a secret. It tells where and of what kind, never the value.
+
 --salvage reads row by row what can still be read, also from a database that is damaged, and writes it as lines of JSON.
 
 EXAMPLE
    agent doctor
    agent doctor --json
+   agent doctor --secrets
    agent doctor --salvage saved.jsonl
 
 EXIT STATUS
@@ -32,6 +36,7 @@ func (a *app) doctorCommand() *cli.Command {
 		Description: doctorHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "fix", Usage: "mend what needs no decision"},
+			&cli.BoolFlag{Name: "secrets", Usage: "look for secrets that lie in the clear, and for nothing else"},
 			&cli.StringFlag{Name: "salvage", Usage: "write what can be read as JSON lines to `FILE` (- is stdout)"},
 			jsonFlag(),
 		},
@@ -59,14 +64,22 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if c.IsSet("salvage") {
-		if c.Bool("fix") || c.Bool("json") {
+		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
 			return &usageError{errors.New("give --salvage alone: it writes JSON lines and mends nothing")}
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
-	f := host.ExamineFolder(home)
-	a.examineSelf(&f)
-	a.examineStore(ctx, home, c.Bool("fix"), &f)
+	var f host.Findings
+	if c.Bool("secrets") {
+		if c.Bool("fix") {
+			return &usageError{errors.New("give --secrets without --fix: it only looks")}
+		}
+		a.findSecrets(ctx, home, &f)
+	} else {
+		f = host.ExamineFolder(home)
+		a.examineSelf(&f)
+		a.examineStore(ctx, home, c.Bool("fix"), &f)
+	}
 	v := doctorJSON{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {

@@ -120,11 +120,15 @@ func writable(home string) (bool, error) {
 // write-ahead log left behind is the first after an unclean end, and repairs alone.
 func (s *session) store(ctx context.Context, home string, write bool) (*db.Store, error) {
 	if !write {
-		return db.OpenRead(ctx, home)
+		store, err := db.OpenRead(ctx, home)
+		if err == nil {
+			store.Know(known()...)
+		}
+		return store, err
 	}
 	o := db.Options{
 		Now: time.Now, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Hit: func(name string) { fault.Hit(fault.Point(name)) },
+		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
 		return nil, err
@@ -152,6 +156,7 @@ func (s *session) crowded(ctx context.Context, home string) (*db.Store, error) {
 }
 
 func (a *app) host(home string, store *db.Store) (*host.Host, error) {
+	a.cleans(store)
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
