@@ -38,6 +38,7 @@ import (
 //	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
 //	says FILE            lets that server say from now on what the file holds
 //	waitheld             waits until the server holds an answer in the middle, where its script says so
+//	pages FILE...        starts a web server, and sets $PAGES and $PAGES_HOST, in the files too
 //	asked N [I J]        expects that the server was asked N times in all, and the I-th and the J-th time the same
 
 // noWait is a setting of the race detector; without it nothing reads it.
@@ -113,7 +114,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
-			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked,
+			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
 		},
 	})
 }
