@@ -29,7 +29,9 @@ import (
 //	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
 //	waitstop WORD        waits until a process agent WORD of this script is stopped, at a fault point
-//	waitpid FILE         waits until the process whose number the file holds is gone
+//	waitpid FILE         waits until the process whose number the file holds is gone; one that a command sees of itself is another
+//	waitcmd WORD...      waits until no process of this script with exactly this command line is left
+//	endcmd WORD...       SIGTERM to each process of this script with exactly this command line, of which there must be one
 //	killrunner           SIGKILL to every runner of this script's state folder
 //	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
@@ -38,6 +40,8 @@ import (
 //	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
 //	says FILE            lets that server say from now on what the file holds
 //	waitheld             waits until the server holds an answer in the middle, where its script says so
+//	waitservers          waits until no mcptest works in the script's folder; it is an MCP server that works and misbehaves
+//	                     (agent/tools/mcp/mcptest)
 //	pages FILE...        starts a web server, and sets $PAGES and $PAGES_HOST, in the files too
 //	asked N [I J]        expects that the server was asked N times in all, and the I-th and the J-th time the same
 
@@ -91,6 +95,10 @@ func build(dir string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the binary: %v\n%s", err, out)
 	}
+	c = exec.Command("go", "build", "-o", filepath.Join(dir, "mcptest"), "agent/tools/mcp/mcptest")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the MCP server: %v\n%s", err, out)
+	}
 	return nil
 }
 
@@ -113,8 +121,9 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
-			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
+			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
+			"waitservers": cmdWaitServers,
 		},
 	})
 }
@@ -242,6 +251,37 @@ func endRunners(work string) {
 
 // processes lists the processes of a script whose command line begins with agent and a word, by number.
 func processes(work, word string) []int {
+	return processesWith(work, func(words []string) bool {
+		return len(words) >= 2 && words[1] == word && filepath.Base(words[0]) == "agent"
+	})
+}
+
+// cmdWaitCmd and cmdEndCmd name a process by its command line: the number that a command sees of itself means nothing outside.
+func cmdWaitCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: waitcmd WORD...")
+	}
+	eventually(ts, "the end of "+strings.Join(args, " "), func() bool { return len(commands(ts, args)) == 0 })
+}
+
+func cmdEndCmd(ts *testscript.TestScript, neg bool, args []string) {
+	pids := commands(ts, args)
+	if neg || len(pids) == 0 {
+		ts.Fatalf("there is no process %s", strings.Join(args, " "))
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+			ts.Fatalf("signal %d: %v", pid, err)
+		}
+	}
+}
+
+func commands(ts *testscript.TestScript, args []string) []int {
+	return processesWith(ts.Getenv("WORK"), func(words []string) bool { return slices.Equal(words, args) })
+}
+
+// processesWith lists the processes of a script whose command line is wanted, by number.
+func processesWith(work string, wanted func(words []string) bool) []int {
 	var pids []int
 	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -253,7 +293,7 @@ func processes(work, word string) []int {
 			continue // gone meanwhile
 		}
 		words := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
-		if len(words) < 2 || words[1] != word || filepath.Base(words[0]) != "agent" {
+		if !wanted(words) {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
