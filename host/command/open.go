@@ -49,6 +49,8 @@ type session struct {
 	guard *ofd.File // locks/store while a full disk lets the state only be read
 	older int       // runs that the last list left out
 	lost  []string  // runs that the look found without their owner and did not mark
+
+	servers servers
 }
 
 // use says how a command uses the state folder.
@@ -85,6 +87,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+	s.Equip = s.equip
 	for _, n := range store.Notices() {
 		fmt.Fprintf(a.Err, "agent: %s\n", n)
 	}
@@ -241,6 +244,7 @@ func (s *session) unlock() error {
 }
 
 func (s *session) close() error {
+	s.servers.close()
 	if r := s.app.ask.recorder; r != nil {
 		if err := r.Close(); err != nil {
 			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // the run does not depend on it

@@ -40,6 +40,7 @@ import (
 //	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
 //	says FILE            lets that server say from now on what the file holds
 //	waitheld             waits until the server holds an answer in the middle, where its script says so
+//	waitservers          waits until no mcptest works in the script's folder; it is an MCP server that works and misbehaves
 //	                     (agent/tools/mcp/mcptest)
 //	pages FILE...        starts a web server, and sets $PAGES and $PAGES_HOST, in the files too
 //	asked N [I J]        expects that the server was asked N times in all, and the I-th and the J-th time the same
@@ -122,6 +123,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
+			"waitservers": cmdWaitServers,
 		},
 	})
 }

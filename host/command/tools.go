@@ -3,10 +3,13 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
@@ -19,11 +22,17 @@ import (
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
 decided from a call's arguments; a tool that has two is shown with both. Below stand the names of the environment variables
-that commands get; the others are kept from them.
+that commands get; the others are kept from them. Given a tool's name, it shows that tool with its schema.
+
+The tools of MCP servers stand among them: those of mcp.json beside your config.toml, and those of .mcp.json of the folder once
+you allowed exactly what that file holds. They are started for this, and end with it. Their effects are believed only of a
+server that your own file calls trusted.
 
 EXAMPLE
    agent tools
    agent tools --json
+   agent tools shell
+   agent tools --trust
 
 EXIT STATUS
    0 listed, 1 refused, 2 wrong usage`
@@ -37,6 +46,7 @@ type toolJSON struct {
 	Schema      json.RawMessage `json:"input_schema"`
 	Description string          `json:"description"`
 	Written     string          `json:"written_as,omitempty"` // as an item of a runbook
+	Server      *originJSON     `json:"mcp,omitempty"`        // the MCP server that offers it
 }
 
 type effectJSON struct {
@@ -45,11 +55,12 @@ type effectJSON struct {
 }
 
 type toolsJSON struct {
-	Version     int        `json:"version"`
-	Tools       []toolJSON `json:"tools"`
-	Digest      string     `json:"digest"`
-	Environment []string   `json:"environment"`
-	Sandbox     string     `json:"sandbox"`
+	Version     int          `json:"version"`
+	Tools       []toolJSON   `json:"tools"`
+	Digest      string       `json:"digest"`
+	Environment []string     `json:"environment"`
+	Sandbox     string       `json:"sandbox"`
+	Servers     []serverJSON `json:"mcp_servers"`
 }
 
 // noSandbox is what a person should know about commands until one exists.
@@ -59,15 +70,21 @@ func (a *app) toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "tools",
 		Usage:       "list the tools that a model can use",
+		ArgsUsage:   "[tool]",
 		Description: toolsHelp,
-		Flags:       []cli.Flag{jsonFlag()},
-		Action:      a.tools,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that"},
+			&cli.BoolFlag{Name: "distrust", Usage: "take that back"},
+			&cli.StringFlag{Name: "dir", Usage: "the tools of a run in `FOLDER` (default: the current one)"},
+			jsonFlag(),
+		},
+		Action: a.tools,
 	}
 }
 
-func (a *app) tools(_ context.Context, c *cli.Command) error {
-	if err := noArguments(c); err != nil {
-		return err
+func (a *app) tools(ctx context.Context, c *cli.Command) error {
+	if c.Args().Len() > 1 {
+		return &usageError{errors.New("name one tool, or none to list them")}
 	}
 	home, err := a.home()
 	if err != nil {
@@ -78,19 +95,35 @@ func (a *app) tools(_ context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	v := toolsJSON{Version: 1, Tools: []toolJSON{}, Digest: h.Tools.Digest(), Environment: environment(), Sandbox: noSandbox}
-	for _, spec := range h.Tools.Specs() {
-		t, err := h.Tools.Get(spec.Name)
+	a.wipe = nil // that store knows no secrets
+	reg, servers, end, err := a.servedTools(ctx, c, home, h.Tools)
+	defer end()
+	if err != nil {
+		return err
+	}
+	v := toolsJSON{
+		Version: 1, Tools: []toolJSON{}, Digest: reg.Digest(), Environment: environment(), Sandbox: noSandbox,
+		Servers: append([]serverJSON{}, servers...),
+	}
+	names := reg.Names()
+	if name := c.Args().First(); name != "" {
+		names = []string{name}
+	}
+	for _, name := range names {
+		t, err := reg.Get(name)
 		if err != nil {
-			return err
+			return fmt.Errorf("show tool %s: %v", name, err)
 		}
 		v.Tools = append(v.Tools, toolView(t))
 	}
-	if c.Bool("json") {
+	switch {
+	case c.Bool("json"):
 		a.printJSON(v)
-		return nil
+	case c.Args().Present():
+		a.printTool(v.Tools[0])
+	default:
+		a.printTools(v)
 	}
-	a.printTools(v)
 	return nil
 }
 
@@ -103,7 +136,7 @@ func environment() []string {
 
 func toolView(t tools.Tool) toolJSON {
 	spec := t.Spec()
-	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name)}
+	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
 	_, v.Asks = t.(tools.Asker)
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
@@ -112,8 +145,8 @@ func toolView(t tools.Tool) toolJSON {
 		e := effectJSON{Effect: t.Effect(args), Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
-			if !v.Asks {
-				e.Modes[m] = host.Permit(m, e.Effect)
+			if _, outward := t.(tools.Outward); !v.Asks {
+				e.Modes[m] = host.Permit(m, e.Effect, outward)
 			}
 		}
 		if len(v.Effects) == 0 || v.Effects[0].Effect != e.Effect {
@@ -128,7 +161,7 @@ func (a *app) printTools(v toolsJSON) {
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
 		for _, e := range tool.Effects {
-			t.add(name, string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny), words)
+			t.add(name, string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}
@@ -139,9 +172,35 @@ func (a *app) printTools(v toolsJSON) {
 			a.say(a.Out, "  - %s", tool.Written)
 		}
 	}
+	a.printServers(v.Servers)
 	a.say(a.Out, "\nsandbox:      %s", v.Sandbox)
 	a.say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
 	a.say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
+}
+
+// printServers lists the MCP servers; those that may not be started too.
+func (a *app) printServers(list []serverJSON) {
+	if len(list) == 0 {
+		return
+	}
+	a.say(a.Out, "\nMCP servers:")
+	t := table{head: []string{"SERVER", "FROM", "TRUSTED", "TOOLS", "STATE"}}
+	for _, s := range list {
+		trusted, state := "no", "not started"
+		if s.Trusted {
+			trusted = "yes"
+		}
+		switch {
+		case s.Started:
+			state = "works"
+		case s.Disabled:
+			state = "disabled"
+		case s.Error != "":
+			state = s.Error
+		}
+		t.add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
+	}
+	t.write(a.Out)
 }
 
 func (e effectJSON) modesWith(d recovery.Decision) string {

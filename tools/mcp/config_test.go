@@ -58,9 +58,9 @@ func TestReadErrors(t *testing.T) {
 		{"syntax", mcp.FromPerson, "{\n  \"mcpServers\": {,}\n}", `f:2:17: the JSON text cannot be read: invalid character ','`},
 		{"cut off", mcp.FromPerson, `{"mcpServers": {`, `f:1:16: the JSON text ends in its middle`},
 		{"two texts", mcp.FromPerson, `{"mcpServers": {}} {}`, `f:1:20: something stands behind the end of the JSON text`},
-		{"twice", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`, `f:1:42: "a" stands here twice`},
-		{"name", mcp.FromPerson, `{"mcpServers": {"a b": {"command": "x"}}}`, `f:1:24: a server's name has 1 to 64 letters, digits, _, . and -`},
-		{"nothing", mcp.FromPerson, `{"mcpServers": {"a": {}}}`, `f:1:22: a needs command or url`},
+		{"twice", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`, `f:1:40: "a" stands here twice`},
+		{"name", mcp.FromPerson, `{"mcpServers": {"a b": {"command": "x"}}}`, `f:1:17: a server's name has 1 to 64 letters, digits, _, . and -`},
+		{"nothing", mcp.FromPerson, `{"mcpServers": {"a": {}}}`, `f:1:17: a needs command or url`},
 		{"both", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "url": "https://h"}}}`, `say command or url, not both`},
 		{"old transport", mcp.FromPerson, `{"mcpServers": {"a": {"type": "sse", "url": "https://h"}}}`, `"sse" is a transport that the protocol gave up`},
 		{"key", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "alwaysAllow": []}}}`, `there is no "alwaysAllow"; what may stand here: type, command`},
@@ -92,7 +92,7 @@ func TestReadErrors(t *testing.T) {
 // A workspace's file is shared with other programs: what they know and this one does not is said, and does no harm.
 func TestReadForeignKey(t *testing.T) {
 	got, err := mcp.Read("f", mcp.FromWorkspace, []byte(`{"mcpServers": {"a": {"command": "x", "oauth": {}}}}`), environment())
-	if err != nil || len(got.Servers) != 1 || cmp.Diff(got.Notes, []string{`f:1:48: "oauth" is not known here and does nothing`}) != "" {
+	if err != nil || len(got.Servers) != 1 || cmp.Diff(got.Notes, []string{`f:1:39: "oauth" is not known here and does nothing`}) != "" {
 		t.Errorf("%v %v", got, err)
 	}
 }

@@ -23,7 +23,7 @@ const (
 // node is a JSON value with its place.
 type node struct {
 	kind    kind
-	offset  int64   // behind its first token, in bytes
+	offset  int64   // of its first byte, or of its name's, from 1
 	name    string  // as a member of an object
 	text    string  // of a text, a number or a boolean
 	members []*node // of an object or an array
@@ -71,11 +71,11 @@ func parseDocument(path string, data []byte) (*document, error) {
 }
 
 func (d *document) value(dec *json.Decoder, name string, depth int) (*node, error) {
+	n := &node{name: name, offset: d.next(dec)}
 	t, err := dec.Token()
 	if err != nil {
 		return nil, d.syntax(dec, err)
 	}
-	n := &node{name: name, offset: dec.InputOffset()}
 	if depth > maxDepth {
 		return nil, d.at(n, "the JSON text is nested too deeply")
 	}
@@ -101,7 +101,7 @@ func (d *document) value(dec *json.Decoder, name string, depth int) (*node, erro
 // fill reads what stands in an object or an array.
 func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
 	for dec.More() {
-		name := ""
+		name, at := "", d.next(dec)
 		if n.kind == object {
 			t, err := dec.Token()
 			if err != nil {
@@ -109,13 +109,14 @@ func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
 			}
 			name, _ = t.(string) // the decoder admits nothing else as a name
 			if n.member(name) != nil {
-				return d.here(dec.InputOffset(), fmt.Sprintf("%q stands here twice", name))
+				return d.here(at, fmt.Sprintf("%q stands here twice", name))
 			}
 		}
 		m, err := d.value(dec, name, depth+1)
 		if err != nil {
 			return err
 		}
+		m.offset = at
 		n.members = append(n.members, m)
 	}
 	_, err := dec.Token()
@@ -123,6 +124,15 @@ func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
 		return d.syntax(dec, err)
 	}
 	return nil
+}
+
+// next is where the next token begins.
+func (d *document) next(dec *json.Decoder) int64 {
+	at := dec.InputOffset()
+	for at < int64(len(d.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), d.data[at]) >= 0 {
+		at++
+	}
+	return at + 1
 }
 
 func (d *document) syntax(dec *json.Decoder, err error) error {

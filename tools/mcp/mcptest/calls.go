@@ -27,10 +27,14 @@ func (s *server) call(params json.RawMessage) (any, any) {
 	}
 	switch p.Name {
 	case "echo", "bare", "a.b", "rules":
+		if s.mode == "stuck" {
+			note(s.log, p.Name)
+		}
+		s.wait("stuck")
 		return text(p.Arguments.Text), nil
 	case "note", "mail":
 		note(s.log, p.Name+" "+p.Arguments.Text+" "+p.Meta.Key)
-		s.wait()
+		s.wait("stuck")
 		return text("sent " + p.Arguments.Text), nil
 	case "key":
 		return text(p.Meta.Key), nil

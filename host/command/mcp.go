@@ -1,0 +1,250 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/db/redact"
+	"agent/host/config"
+	"agent/host/model/runbook"
+	"agent/recovery"
+	"agent/tools"
+	"agent/tools/mcp"
+	"agent/tools/sandbox"
+)
+
+// Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any other run's model is shown a
+// list of tools, so the servers are started before its run is created or claimed, all at once, and end with this process.
+// What does not start, or may not, is said, and the run goes on without its tools.
+
+// servers are the MCP servers of this process.
+type servers struct {
+	base *tools.Registry // what is built in
+	set  *mcp.Set
+	of   string // the folder and the definitions that set was started for
+	reg  *tools.Registry
+	said []string
+}
+
+// equip is host.Host.Equip.
+func (s *session) equip(ctx context.Context, c recovery.RunCreated) (*tools.Registry, []string, error) {
+	m := &s.servers
+	if m.base == nil {
+		m.base = s.Host.Tools
+	}
+	if c.Model == runbook.Name {
+		return m.base, nil, nil
+	}
+	found, err := s.app.findServers(c.Folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, said, err := s.app.allowed(ctx, found, s.trust())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, def := range list {
+		s.Store.Know(secretsOf(def)...)
+	}
+	of := fmt.Sprint(c.Folder, "\x00", list)
+	if m.set != nil && m.of == of {
+		return m.reg, slices.Concat(said, m.said), nil
+	}
+	m.close()
+	if len(list) == 0 {
+		return m.base, said, nil
+	}
+	m.set, m.said = s.app.startServers(ctx, s.Home, c.Folder, list, nil)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	m.of = of
+	m.reg, err = join(m.base, m.set)
+	return m.reg, slices.Concat(said, m.said), err
+}
+
+// trust is how this command asks whether a workspace's file may start something; nil where nobody can be asked.
+func (s *session) trust() asksTrust {
+	if s.Host.Ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, f *found) (bool, error) {
+		release, err := s.show.alone(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return s.app.askTrust(ctx, f)
+	}
+}
+
+func (m *servers) close() {
+	if m.set != nil {
+		m.set.Close()
+		m.set = nil
+	}
+}
+
+// join puts the tools of servers behind those that are built in.
+func join(base *tools.Registry, set *mcp.Set) (*tools.Registry, error) {
+	var all []tools.Tool
+	for _, name := range base.Names() {
+		t, err := base.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return tools.NewRegistry(append(all, set.Tools()...)...)
+}
+
+// found is what the files of definitions say for a folder.
+type found struct {
+	folder    string
+	person    string // path of the person's file
+	workspace string // path of the workspace's
+	mine      mcp.File
+	theirs    mcp.File
+	digest    string // SHA-256 of the workspace's file; "" where there is none
+	wrong     error  // why the workspace's file is not used
+	trustAt   string // where the person's word is kept
+}
+
+// findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
+// repository, so what is wrong in it is said and does not stop a run.
+func (a *app) findServers(folder string) (*found, error) {
+	user := config.UserPath(a.Getenv)
+	f := &found{folder: folder, person: config.MCPPath(user), workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
+	text, there, err := config.ReadPerson(f.person)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		if f.mine, err = mcp.Read(f.person, mcp.FromPerson, text, a.lookup); err != nil {
+			return nil, &usageError{err}
+		}
+	}
+	text, there, err = config.ReadWorkspace(f.workspace)
+	if err == nil && there {
+		sum := sha256.Sum256(text)
+		f.digest = hex.EncodeToString(sum[:])
+		f.theirs, err = mcp.Read(f.workspace, mcp.FromWorkspace, text, a.lookup)
+	}
+	if err != nil {
+		f.theirs, f.wrong = mcp.File{}, fmt.Errorf("the servers of %s are not started: %w", f.workspace, err)
+	}
+	return f, nil
+}
+
+func (a *app) lookup(name string) (string, bool) {
+	v := a.Getenv(name)
+	return v, v != ""
+}
+
+// startServers starts servers and tells on stderr how each came up. What the journal should say of them is returned. each hears
+// of every server; nil for nobody.
+func (a *app) startServers(ctx context.Context, home, folder string, list []mcp.Server, each func(mcp.Started)) (*mcp.Set, []string) {
+	var said []string
+	slow := time.AfterFunc(time.Second, func() {
+		a.say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
+	})
+	defer slow.Stop()
+	set := mcp.Start(ctx, list, a.mcpOptions(home, folder), func(st mcp.Started) {
+		name := st.Server.Name
+		switch {
+		case st.Err != nil:
+			said = append(said, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
+		default:
+			a.say(a.Err, "agent: MCP server %s: %s in %.1f s", name, count(st.Tools, "tool"), st.Took.Seconds())
+		}
+		for _, n := range st.Notes {
+			said = append(said, fmt.Sprintf("MCP server %s: %s", name, n))
+		}
+		if each != nil {
+			each(st)
+		}
+	})
+	slices.Sort(said) // servers come up in any order
+	return set, append(said, set.Notes()...)
+}
+
+func namesOf(list []mcp.Server) []string {
+	var names []string
+	for _, s := range list {
+		if !s.Disabled {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// mcpOptions is what servers start with: the environment that commands get, within the sandbox of a command that may do
+// anything. They see neither the state folder nor the host, and cannot change the policy.
+func (a *app) mcpOptions(home, folder string) mcp.Options {
+	names := tools.EnvironmentNames(os.Environ())
+	var environ []string
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); slices.Contains(names, name) {
+			environ = append(environ, pair)
+		}
+	}
+	o := mcp.Options{Folder: folder, Environ: environ, Version: Version, Level: "none"}
+	exe, err := os.Executable()
+	if err != nil {
+		return o // nothing can be set up without it; the level says so
+	}
+	p := sandbox.Profile{Access: sandbox.Full, Support: sandbox.Probe(exe), Workspace: folder, Hidden: []string{resolved(home)}}
+	if user := config.UserPath(a.Getenv); user != "" {
+		p.Guarded = []string{resolved(filepath.Dir(user))}
+	}
+	o.Wrap, o.Level = wrapper(p, exe), p.Support.Level(sandbox.Full)
+	return o
+}
+
+// resolved is a path without links. What is not there yet has none of its own.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// secretsOf are the values of a definition that no record may hold: those whose names say so, and all headers.
+func secretsOf(s mcp.Server) []redact.Known {
+	var environ []string
+	for _, e := range s.Env {
+		environ = append(environ, e.Name+"="+e.Value)
+	}
+	known := redact.FromEnvironment(environ)
+	for _, h := range s.Headers {
+		value := h.Value
+		if _, after, ok := strings.Cut(value, " "); ok { // Bearer and its like
+			value = after
+		}
+		known = append(known, redact.Known{Rule: "mcp-header", Value: value})
+	}
+	return known
+}
+
+// notStarted says in one line why a workspace's servers are not started, with the command that mends it.
+func (f *found) notStarted(why string) string {
+	return fmt.Sprintf("the MCP servers of %s (%s) are not started: %s; see and allow them with: agent tools --trust --dir %s",
+		f.workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, shellWord(f.folder))
+}
+
+// errNoTrustFile says that a person's word has no place to be kept.
+var errNoTrustFile = errors.New("neither XDG_CONFIG_HOME nor HOME says where to keep it")
+
+// wrapper has a command start within a profile.
+func wrapper(p sandbox.Profile, exe string) func(*exec.Cmd) error {
+	return func(cmd *exec.Cmd) error { return p.Wrap(cmd, exe) }
+}

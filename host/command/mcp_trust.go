@@ -1,0 +1,219 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/host/config"
+	"agent/host/stream"
+	"agent/tools/mcp"
+)
+
+// A workspace's .mcp.json comes with its repository and names programs to start. Until the person said yes to exactly these
+// bytes, nothing of it is started and nothing is sent. The word is kept by the folder's path with the file's SHA-256, in the
+// person's own folder, where no command of a run can write.
+
+// trusted is trust.json.
+type trusted struct {
+	Version int             `json:"version"`
+	MCP     map[string]word `json:"mcp"` // by the workspace's path
+}
+
+// word is what the person said of a file.
+type word struct {
+	Digest string    `json:"sha256"`
+	Yes    bool      `json:"yes"`
+	At     time.Time `json:"at"`
+}
+
+// asksTrust puts a workspace's file to the person.
+type asksTrust func(context.Context, *found) (bool, error)
+
+// allowed returns the servers that may be started, and what is to be said of the others.
+func (a *app) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
+	var said []string
+	if f.wrong != nil {
+		return f.mine.Servers, []string{f.wrong.Error()}, nil
+	}
+	if len(namesOf(f.theirs.Servers)) == 0 {
+		return f.mine.Servers, nil, nil
+	}
+	ok, why, err := f.word()
+	if err == nil && !ok && why != refusedIt && ask != nil {
+		if ok, err = ask(ctx, f); errors.Is(err, errNoAnswer) {
+			err = nil
+		} else if err == nil {
+			err = f.keep(ok)
+			why = refusedIt
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !ok:
+		return f.mine.Servers, []string{f.notStarted(why)}, nil
+	}
+	list, hidden := mcp.Merge(f.mine.Servers, f.theirs.Servers)
+	for _, name := range hidden {
+		said = append(said, fmt.Sprintf("MCP server %s is the one of %s, not that of %s", name, f.person, f.workspace))
+	}
+	return list, append(said, f.theirs.Notes...), nil
+}
+
+const refusedIt = "you said no to this content"
+
+// word looks up what the person said of the file as it is now, and else says why it is not started.
+func (f *found) word() (yes bool, why string, err error) {
+	t, err := f.read()
+	w, there := t.MCP[f.folder]
+	switch {
+	case err != nil:
+		return false, "", err
+	case !there:
+		return false, "the file comes with the folder, and nobody allowed it yet", nil
+	case w.Digest != f.digest:
+		return false, "the file was changed since it was looked at", nil
+	case !w.Yes:
+		return false, refusedIt, nil
+	}
+	return true, "", nil
+}
+
+func (f *found) read() (trusted, error) {
+	t := trusted{Version: 1, MCP: map[string]word{}}
+	text, there, err := config.ReadPerson(f.trustAt)
+	if err != nil || !there {
+		return t, err
+	}
+	if err := json.Unmarshal(text, &t); err != nil || t.Version != 1 || t.MCP == nil {
+		return t, fmt.Errorf("read what was trusted: %s is not what agent wrote (%v); move it away to be asked again", f.trustAt, err)
+	}
+	return t, nil
+}
+
+// keep writes down what the person said of the file as it was shown.
+func (f *found) keep(yes bool) error {
+	if f.trustAt == "" {
+		return fmt.Errorf("keep what you said of %s: %w", f.workspace, errNoTrustFile)
+	}
+	t, err := f.read()
+	if err != nil {
+		return err
+	}
+	t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: time.Now().UTC().Truncate(time.Second)}
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err == nil {
+		err = writeWhole(f.trustAt, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keep what you said of %s: %v", f.workspace, err)
+	}
+	return nil
+}
+
+// writeWhole puts a file of the person's own in place at once: it is the old one or the new one, whatever happens.
+func writeWhole(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.
+func (f *found) shown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s came with this folder and names MCP servers. They would be started with your rights:\n", f.workspace)
+	for _, s := range f.theirs.Servers {
+		if s.Disabled {
+			continue
+		}
+		head := s.URL
+		if s.Command != "" {
+			words := []string{shellWord(s.Command)}
+			for _, arg := range s.Args {
+				words = append(words, shellWord(arg))
+			}
+			head = strings.Join(words, " ")
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", s.Name, indented(head))
+		for _, e := range s.Env {
+			fmt.Fprintf(&b, "    with %s=%s\n", indented(e.Name), indented(shellWord(e.Value)))
+		}
+		for _, h := range s.Headers {
+			fmt.Fprintf(&b, "    with header %s: %s\n", indented(h.Name), indented(h.Value))
+		}
+		if s.Dir != "" {
+			fmt.Fprintf(&b, "    in folder %s\n", indented(s.Dir))
+		}
+	}
+	return b.String()
+}
+
+// indented shows a text of the file so that no line of it can be taken for one of ours.
+func indented(s string) string { return strings.ReplaceAll(stream.Visible(s), "\n", "\n      ") }
+
+// errNoAnswer says that a question was left open.
+var errNoAnswer = errors.New("no answer was given")
+
+// askTrust puts the workspace's file to the person at the terminal.
+func (a *app) askTrust(ctx context.Context, f *found) (bool, error) {
+	t, err := openTerminal()
+	if err != nil {
+		return false, errNoAnswer
+	}
+	defer t.close()
+	return t.askTrust(ctx, f)
+}
+
+func (t *terminal) askTrust(ctx context.Context, f *found) (bool, error) {
+	t.discard()
+	t.say("? %s", f.shown())
+	t.say("  yes  starts them, now and in every later run here, until the file changes\n")
+	t.say("  no   goes on without them, and does not ask again until the file changes\n")
+	t.say("  (Ctrl-D goes on without them this time)\n")
+	for {
+		t.say("answer (yes/no): ")
+		line, err := t.readLine(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			t.say("\n")
+			return false, context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			t.say("\n")
+			return false, errNoAnswer
+		case err != nil:
+			return false, fmt.Errorf("read the answer about %s: %v", f.workspace, err)
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "yes", "y":
+			return true, nil
+		case "no", "n":
+			return false, nil
+		}
+		t.say("  say yes or no\n")
+	}
+}

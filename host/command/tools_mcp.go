@@ -1,0 +1,146 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/tools"
+	"agent/tools/mcp"
+)
+
+// serverJSON is an MCP server as agent tools prints it. Fields are only ever added.
+type serverJSON struct {
+	Name     string   `json:"name"`
+	From     string   `json:"from"` // person or workspace
+	Command  []string `json:"command,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Trusted  bool     `json:"trusted"` // its annotations are believed
+	Disabled bool     `json:"disabled,omitempty"`
+	Started  bool     `json:"started"`
+	Tools    int      `json:"tools"`
+	Error    string   `json:"error,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+func serverView(s mcp.Server) serverJSON {
+	v := serverJSON{Name: s.Name, From: s.From, URL: s.URL, Trusted: s.Trusted, Disabled: s.Disabled}
+	if s.Command != "" {
+		v.Command = append([]string{s.Command}, s.Args...)
+	}
+	return v
+}
+
+// originJSON is where a tool of an MCP server comes from.
+type originJSON struct {
+	Server  string `json:"server"`
+	Name    string `json:"name"` // as the server calls it
+	Trusted bool   `json:"trusted"`
+	Pin     string `json:"pin"` // SHA-256 of name, description and schema
+	Outward bool   `json:"outward"`
+}
+
+func originView(t tools.Tool) *originJSON {
+	o, ok := mcp.OriginOf(t)
+	if !ok {
+		return nil
+	}
+	return &originJSON{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
+}
+
+// servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
+func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base *tools.Registry) (
+	reg *tools.Registry, servers []serverJSON, end func(), err error,
+) {
+	end = func() {}
+	folder, err := a.folder(c.String("dir"))
+	if err != nil {
+		return nil, nil, end, err
+	}
+	f, err := a.findServers(folder)
+	if err == nil {
+		err = a.giveWord(c, f)
+	}
+	if err != nil {
+		return nil, nil, end, err
+	}
+	list, said, err := a.allowed(ctx, f, nil)
+	if err != nil {
+		return nil, nil, end, err
+	}
+	secret := known()
+	for _, s := range slices.Concat(f.mine.Servers, f.theirs.Servers) {
+		servers = append(servers, serverView(s))
+		secret = append(secret, secretsOf(s)...)
+	}
+	a.wipe = db.Wiper(secret) // no state folder is open that would know them
+	a.sayAll(said)
+	if len(namesOf(list)) == 0 {
+		return base, servers, end, nil
+	}
+	set, said := a.startServers(ctx, home, folder, list, func(st mcp.Started) {
+		at := slices.IndexFunc(servers, func(v serverJSON) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
+		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
+		if st.Err != nil {
+			servers[at].Error = a.cleaned(st.Err.Error())
+		}
+	})
+	a.sayAll(said)
+	reg, err = join(base, set)
+	return reg, servers, set.Close, err
+}
+
+func (a *app) sayAll(lines []string) {
+	for _, line := range lines {
+		a.say(a.Err, "agent: %s", a.cleaned(line))
+	}
+}
+
+// giveWord keeps what --trust or --distrust says of the folder's file, once all of it was shown.
+func (a *app) giveWord(c *cli.Command, f *found) error {
+	yes, no := c.Bool("trust"), c.Bool("distrust")
+	switch {
+	case !yes && !no:
+		return nil
+	case yes && no:
+		return &usageError{errors.New("give --trust or --distrust, not both")}
+	case f.digest == "":
+		return &usageError{fmt.Errorf("there is no %s to allow", f.workspace)}
+	case f.wrong != nil && yes:
+		return &usageError{f.wrong}
+	}
+	a.say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
+	if err := f.keep(yes); err != nil {
+		return err
+	}
+	if yes {
+		a.say(a.Err, "allowed, until the file changes; agent tools --distrust takes it back")
+	} else {
+		a.say(a.Err, "not allowed")
+	}
+	return nil
+}
+
+// printTool shows one tool with all that its server says of it.
+func (a *app) printTool(t toolJSON) {
+	a.say(a.Out, "%s", t.Name)
+	if o := t.Server; o != nil {
+		believed := "nothing it says of its tools is believed"
+		if o.Trusted {
+			believed = "trusted"
+		}
+		a.say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
+	}
+	for _, e := range t.Effects {
+		a.say(a.Out, "  %s: needs a yes in %s; refused in %s", e.Effect, e.modesWith("ask"), e.modesWith("deny"))
+	}
+	if t.Written != "" {
+		a.say(a.Out, "  in a runbook: - %s", t.Written)
+	}
+	a.say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
+}
