@@ -49,7 +49,7 @@ func (a *assignment) operator(text string, start, end int) int {
 	i += gap
 	n := span(text[i:], 3, func(b byte) bool { return b == '=' || b == ':' || b == '>' || b == '?' || b == '+' })
 	switch {
-	case n > 0:
+	case n > 0 && strings.Trim(text[i:i+n], "+?") != "":
 		a.tag = text[i:i+n] == ">"
 		a.spaced = gap > 0
 	case gap > 0 && strings.HasPrefix(a.name, "--"):
@@ -61,6 +61,9 @@ func (a *assignment) operator(text string, start, end int) int {
 	i += n
 	return i + span(text[i:], 16, func(b byte) bool { return b == ' ' || b == '\t' || a.tag && blank(b) })
 }
+
+// eastAsian is the first byte in UTF-8 from U+3000 on: such scripts have no blanks, so a value without quotes ends there.
+const eastAsian = 0xE3
 
 const longestValue = 2048 // bytes of a value that is assigned
 
@@ -80,7 +83,7 @@ func (a *assignment) value(text string, at int) (from, to int) {
 		return at + 1, at + 1 + len(strings.TrimRight(text[at+1:at+1+n], `\`))
 	}
 	n := span(text[at:], longestValue, func(b byte) bool {
-		return !blank(b) && b != '"' && b != '\'' && b != '`' && b != '<' && (!a.flag || b != '&')
+		return !blank(b) && b < eastAsian && b != '"' && b != '\'' && b != '`' && b != '<' && (!a.flag || b != '&')
 	})
 	return at, at + len(strings.TrimRight(text[at:at+n], ",;)]}\\"))
 }
@@ -112,7 +115,7 @@ func (a *assignment) secret(k kind, text string, start int) bool {
 	case k == password && (a.loud() || a.flag || a.tag):
 		return !dummy(v) && (mixed(v) || strange(v) || a.loud() && len(v) >= leastKnown)
 	case k == password:
-		return alone && startsLine(text, start) && strange(v) && !member(strings.TrimLeft(v, "&*!"))
+		return alone && startsLine(text, start) && strange(strings.TrimLeft(v, "&*!")) && !member(v)
 	case a.loud() || a.flag:
 		return len(v) >= leastKnown && mixed(v) && !identifier(v)
 	}

@@ -88,7 +88,7 @@ func findAuthorization(text string, from, to int, add func(from, to int, rule st
 	scheme := strings.ToLower(text[i : i+n])
 	switch scheme {
 	case "bearer", "basic", "token", "digest", "apikey", "api-key", "key", "negotiate", "bot", "dpop":
-		i += n + span(text[i+n:], 4, func(b byte) bool { return b == ' ' || b == '\t' || b == '"' })
+		i += n + span(text[i+n:], 4, func(b byte) bool { return b == ' ' || b == '\t' })
 	default:
 		scheme = ""
 	}
@@ -148,6 +148,23 @@ func findAWSSecret(text string, from, to int, add func(from, to int, rule string
 	}
 }
 
+// openAWS is where 40 such characters stand beside which an access key id may still come: len(text) if nowhere.
+func openAWS(text string) int {
+	const window = awsNear + 24
+	from := max(0, len(text)-window)
+	if from > 0 {
+		from += span(text[from:], window, secretKeyByte)
+	}
+	for at := from; at < len(text); {
+		n := span(text[at:], 64, secretKeyByte)
+		if n == 40 && awsSecret(text[at:at+40]) {
+			return at
+		}
+		at += max(n, 1)
+	}
+	return len(text)
+}
+
 func secretKeyByte(b byte) bool { return letter(b) || digit(b) || b == '+' || b == '/' }
 
 // awsSecret tells a secret from a path and from a hash.
@@ -164,7 +181,7 @@ func findNetrc(text string, _, to int, add func(from, to int, rule string)) {
 	}
 	from := to + at + len("password")
 	gap := span(text[from:], 8, blank)
-	n := span(text[from+gap:], 256, func(b byte) bool { return !blank(b) })
+	n := span(text[from+gap:], 256, func(b byte) bool { return !blank(b) && b < eastAsian })
 	if value := text[from+gap : from+gap+n]; gap > 0 && plausible(value) && !dummy(value) && len(value) >= 4 && strings.Contains(text[to:to+at], " ") {
 		if strings.Contains(text[max(0, to-8):to+at], "machine ") || strings.Contains(text[max(0, to-80):to], "machine ") {
 			add(from+gap, from+gap+n, "netrc")

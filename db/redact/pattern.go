@@ -22,6 +22,9 @@ func findPatterns(name, text string, add func(from, to int, rule string)) {
 	}
 }
 
+// openPattern is where in the text a secret may begin that only what has not come yet will show: its end if nowhere.
+func openPattern(text string) int { return min(openPEM(text), openAWS(text)) }
+
 // member looks at a whole value under its name, as if it were assigned to it.
 func (p *patterns) member(name, text string, add func(from, to int, rule string)) {
 	if len(text) > mostReach*4 || len(name) > 200 {
@@ -113,7 +116,7 @@ func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int
 		a, b := r.secret(m, near)
 		if m[1] == len(near) && to < len(text) {
 			// The match may go on beyond what was looked at.
-			b = max(b, len(near)) + span(text[to:], mostRun, inRun)
+			b = max(b, len(near)) + span(text[to:], 16*mostRun, inRun)
 		}
 		secret := text[from+a : from+b]
 		if r.entropy > 0 && entropy(secret) <= r.entropy || r.id == generic && checksum(text[:from+a], secret) {

@@ -145,6 +145,3 @@ func openPEM(text string) int {
 	}
 	return at
 }
-
-// openPattern is where in the text a secret may begin of which the rest has not come: its end if nowhere.
-func openPattern(text string) int { return openPEM(text) }

@@ -11,22 +11,25 @@ const (
 	// Known values and private keys are found at any length.
 	StreamReach = 8 << 10
 
-	streamContext = 1 << 10  // bytes already shown that stay, since a rule may need what stands before a secret
-	streamWord    = 16 << 10 // bytes without a blank that are waited for
-	streamHeld    = 64 << 10 // bytes of an open secret that are waited for before its beginning is given out as a secret
+	streamContext  = 1 << 10  // bytes already shown that stay, since a rule may need what stands before a secret
+	streamWord     = 16 << 10 // bytes without a blank that are waited for
+	streamPatience = 4 << 10  // bytes that may be held and looked at with every piece
+	streamHeld     = 64 << 10 // bytes of an open secret that are waited for before its beginning is given out as a secret
 )
 
 // Stream redacts text that comes in pieces: a model's words, a command's output. A word is given out when the blank after
 // it has come, unless it may be the beginning of a secret. What comes out is what Text makes of the whole, however the
-// pieces were cut (limits: StreamReach). It holds less than 100 KiB, or twice the longest known value.
+// pieces were cut (limits: StreamReach, and what only a later line shows to be a secret, such as a Kubernetes manifest's data
+// before its kind). It holds less than 150 KiB, or three times the longest known value.
 //
 // It is used by one goroutine at a time.
 type Stream struct {
-	set   *Set
-	id    Namer
-	buf   []byte
-	shown int              // bytes of buf that were given out
-	swift func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
+	set      *Set
+	id       Namer
+	buf      []byte
+	patience int              // bytes that are waited for before what is held is looked at again
+	shown    int              // bytes of buf that were given out
+	swift    func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
 }
 
 // Stream begins one.
@@ -36,12 +39,17 @@ func (s *Set) Stream(id Namer) *Stream { return &Stream{set: s, id: id} }
 func (t *Stream) Write(piece []byte) ([]byte, []Secret) {
 	before := len(t.buf)
 	t.buf = append(t.buf, piece...)
+	if t.swift == nil && len(t.buf)-t.shown < t.patience {
+		return nil, nil
+	}
 	if t.swift == nil && len(t.buf)-t.shown < streamWord && boundary(t.buf, max(t.shown, before-utf8.UTFMax)) == 0 {
 		return nil, nil
 	}
 	var r replacer
 	r.id = t.id
-	t.swallow(&r, false)
+	if t.swallow(&r, false); t.swift != nil {
+		return r.out, r.secrets
+	}
 	cut := boundary(t.buf, t.shown)
 	if cut < t.shown {
 		cut = t.shown
@@ -120,7 +128,12 @@ func (t *Stream) give(r *replacer, cut int, last bool) {
 	if len(t.buf)-max(cut, t.shown) > t.most() {
 		spans, cut = t.force(max(cut, t.shown), spans)
 	}
+	t.patience = 0
 	if cut <= t.shown {
+		// What is held is not looked at again with every piece.
+		if held := len(t.buf) - t.shown; held > streamPatience {
+			t.patience = held + held/4
+		}
 		return
 	}
 	spans = slices.DeleteFunc(spans, func(f Span) bool { return f.To <= t.shown })
