@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -35,6 +38,20 @@ func actAndDie(tool, attempt, folder, before, args string) int {
 		return 1
 	}
 	return 0
+}
+
+// dieAt has a runner kill itself at the point that the file die-at beside its folder names.
+func dieAt(folder string) func(string) {
+	point, err := os.ReadFile(filepath.Join(folder, "die-at"))
+	if err != nil {
+		return nil
+	}
+	return func(at string) {
+		if at == string(point) {
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+			select {}
+		}
+	}
 }
 
 // die carries out a prepared call in a process that is killed at a fault point, and says whether it was.

@@ -13,8 +13,9 @@ type scene struct {
 	Verb   string  `json:"verb"`
 	Places []place `json:"places,omitempty"` // of mv: from, to
 	Umask  uint32  `json:"umask"`
-	Mode   uint32  `json:"mode"`           // of mkdir: the permission bits that it gives
-	Repo   *repoIs `json:"repo,omitempty"` // of git commit
+	Mode   uint32  `json:"mode"`            // of mkdir: the permission bits that it gives
+	Given  bool    `json:"given,omitempty"` // they were given with -m
+	Repo   *repoIs `json:"repo,omitempty"`  // of git commit
 }
 
 // set looks at the places of a command. ok is false where too little could be said afterwards, so that nothing is recorded.
@@ -25,7 +26,7 @@ func (w *workspace) set(d deed) (sc scene, ok bool) {
 	}
 	sc.Mode = 0o777 &^ sc.Umask
 	if d.flags["m"] {
-		sc.Mode = d.mode
+		sc.Mode, sc.Given = d.mode, true
 	}
 	if d.verb == "mv" {
 		return sc, w.setMove(&sc, d)
@@ -184,7 +185,7 @@ func (w *workspace) lookMade(sc scene, p, now place, when window) (found, string
 		return foundOdd, leaf.path() + " is there, and was not made in the moment of the command"
 	case is.UID != os.Geteuid() || is.Mode&0o777 != sc.Mode&0o777:
 		return foundOdd, leaf.path() + " is there, with another owner or another mode than the command gives"
-	case !when.holds(is.Ctime) || !when.holds(is.Mtime):
+	case is.Mtime != is.Btime || is.Ctime != is.Btime && !(sc.Given && when.holds(is.Ctime)):
 		return foundOdd, leaf.path() + " is there, and was touched since"
 	}
 	return foundNew, fmt.Sprintf("%s is there, made in the moment of the command", leaf.path())

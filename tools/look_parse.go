@@ -24,7 +24,8 @@ type deed struct {
 // deedOf reads a script. ok is false for everything that is not exactly one known command with literal words and known options:
 // then nothing can be said about what it did.
 func deedOf(script, shell string) (d deed, ok bool) {
-	if len(script) > maxScript || !mayBeDeed(script) {
+	control := func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
+	if len(script) > maxScript || !mayBeDeed(script) || strings.ContainsFunc(script, control) {
 		return deed{}, false
 	}
 	words, ok := literal(script, shell)

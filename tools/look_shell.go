@@ -89,3 +89,16 @@ func inspectionOf(sc scene, look func() (found, string)) recovery.Inspection {
 	}
 	return recovery.Inspection{Answer: recovery.InspectionUnclear, Why: why}
 }
+
+// judged is the result of a command whose runner was lost while the host waits for it, where a look tells what became of it.
+func (t shell) judged(ctx context.Context, c Call) (recovery.Result, bool, error) {
+	i := t.Inspect(ctx, c)
+	switch {
+	case i.Answer == recovery.InspectionHappened && i.Result != nil:
+		return *i.Result, true, nil
+	case i.Answer == recovery.InspectionNotHappened:
+		r, err := failed(recovery.AppliedNo, fmt.Errorf("run the command: its runner was lost before the command did anything: %s", i.Why))
+		return r, true, err
+	}
+	return recovery.Result{}, false, nil
+}

@@ -18,7 +18,7 @@ import (
 // The test binary is also the runner's, as the shipped one is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "__runner" {
-		os.Exit(runner.Main(os.Args[2], runner.MainOptions{}))
+		os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt(filepath.Dir(os.Args[2]))}))
 	}
 	if len(os.Args) == 7 && os.Args[1] == "__act" {
 		os.Exit(actAndDie(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6]))

@@ -230,6 +230,9 @@ func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Re
 		return failed(recovery.AppliedNo, fmt.Errorf("run the command: it was not started: %s", seen.Why))
 	case runner.Unknown:
 		left, err := t.Bury(ctx, c)
+		if r, known, err := t.judged(ctx, c); known {
+			return r, err
+		}
 		r, _ := failed(recovery.AppliedUnknown, nil)
 		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left
 		if len(left) > 0 {
