@@ -104,6 +104,15 @@ func BenchmarkNew(b *testing.B) {
 			benchmarkSet()
 		}
 	})
+	b.Run("one more beside 200", func(b *testing.B) {
+		s := New(nil)
+		for i := range 200 {
+			s = s.With(Known{"env", fmt.Sprintf("kN%d-%x", i, i*7919+1000003)})
+		}
+		for b.Loop() {
+			s.With(Known{"env-canary-key", canary})
+		}
+	})
 	b.Run("patterns", func(b *testing.B) {
 		for b.Loop() {
 			newPatterns(gitleaksJSON)

@@ -3,6 +3,8 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -35,26 +37,36 @@ type knowns struct {
 	bits    [1024]uint64
 	start   map[uint64][]int32
 	first   [256][]int32 // needles by their first byte
+	seen    map[string]bool
 	longest int
 }
 
-func newKnowns(values []Known) *knowns {
-	k := &knowns{start: map[uint64][]int32{}}
-	seen := map[string]bool{}
+// with is what is found already and the values. What is there is copied and not worked out again.
+func (k *knowns) with(values []Known) *knowns {
+	c := *k
+	c.needles = slices.Clip(k.needles)
+	c.exact = slices.Clip(k.exact)
+	c.start = maps.Clone(k.start)
+	c.seen = maps.Clone(k.seen)
+	for i, list := range c.first {
+		c.first[i] = slices.Clip(list)
+	}
+	for w, list := range c.start {
+		c.start[w] = slices.Clip(list)
+	}
 	for _, v := range values {
 		for _, n := range forms(v) {
 			if len(n.text) < leastKnown {
-				k.exact = append(k.exact, v)
+				c.exact = append(c.exact, v)
 				break
 			}
-			if seen[n.text] {
-				continue
+			if !c.seen[n.text] {
+				c.seen[n.text] = true
+				c.add(n)
 			}
-			seen[n.text] = true
-			k.add(n)
 		}
 	}
-	return k
+	return &c
 }
 
 func (k *knowns) add(n needle) {

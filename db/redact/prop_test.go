@@ -130,13 +130,13 @@ func checkJSON(t failer, s *Set, data []byte) {
 		t.Fatalf("%q became %q, which is no JSON", data, out)
 	}
 	checkRestored(t, v, data, out, secrets)
-	for _, k := range s.known {
+	for value := range s.values {
 		var members any
 		if err := json.Unmarshal(out, &members); err != nil {
 			t.Fatalf("%q became %q: %v", data, out, err)
 		}
-		if plainly(members, k.Value) {
-			t.Fatalf("%q is left of %q in %q", k.Value, data, out)
+		if plainly(members, value) {
+			t.Fatalf("%q is left of %q in %q", value, data, out)
 		}
 	}
 }
@@ -184,9 +184,9 @@ func checkText(t failer, s *Set, data []byte) {
 	v := vault{}
 	out, secrets := s.Text(data, v.name)
 	checkRestored(t, v, data, out, secrets)
-	for _, k := range s.known {
-		if bytes.Contains(out, []byte(k.Value)) {
-			t.Fatalf("%q is left of %q in %q", k.Value, data, out)
+	for value := range s.values {
+		if bytes.Contains(out, []byte(value)) {
+			t.Fatalf("%q is left of %q in %q", value, data, out)
 		}
 	}
 }

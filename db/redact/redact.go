@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -15,24 +16,31 @@ type Known struct {
 // Set is what is looked for: known values, and the patterns. It never changes and may be used by several goroutines.
 // The patterns are read when the first text is looked at, so that a process that redacts nothing does not pay for them.
 type Set struct {
-	known  []Known
+	values map[string]bool
 	search *knowns
 }
 
 // New makes a set. A known value that Unusable refuses is not looked for as a known value; the patterns still are.
-func New(known []Known) *Set { return (&Set{}).With(known...) }
+func New(known []Known) *Set {
+	empty := &knowns{start: map[uint64][]int32{}, seen: map[string]bool{}}
+	return (&Set{values: map[string]bool{}, search: empty}).With(known...)
+}
 
 // With is the set and more known values.
 func (s *Set) With(more ...Known) *Set {
-	known := slices.Clone(s.known)
+	values := maps.Clone(s.values)
+	var added []Known
 	for _, k := range more {
-		k.Rule = ruleName(k.Rule)
-		k.Value = strings.TrimSpace(k.Value)
-		if Unusable(k.Value) == "" && !slices.ContainsFunc(known, func(o Known) bool { return o.Value == k.Value }) {
-			known = append(known, k)
+		k = Known{Rule: ruleName(k.Rule), Value: strings.TrimSpace(k.Value)}
+		if !values[k.Value] && Unusable(k.Value) == "" {
+			values[k.Value] = true
+			added = append(added, k)
 		}
 	}
-	return &Set{known: known, search: newKnowns(known)}
+	if len(added) == 0 {
+		return s
+	}
+	return &Set{values: values, search: s.search.with(added)}
 }
 
 // Span is a secret in a text: its bytes are text[From:To].

@@ -52,12 +52,12 @@ func TestStreamHoldsWithinBounds(t *testing.T) {
 			write := func(p string) {
 				shown, _ := stream.Write([]byte(p))
 				out.Write(shown)
-				if len(stream.buf) > 160<<10 {
+				if len(stream.buf) > 150<<10 {
 					t.Fatalf("%d bytes are held", len(stream.buf))
 				}
 			}
 			write(c.begin)
-			for range (1 << 20) / len(c.more) {
+			for range (256 << 10) / len(c.more) {
 				write(c.more)
 			}
 			shown, _ := stream.Flush()
