@@ -333,6 +333,9 @@ func (s *server) worked() {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	s.fails = 0
+	if s.live != nil {
+		s.live.counted = false
+	}
 }
 
 func (s *server) close() {

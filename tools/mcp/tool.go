@@ -129,7 +129,7 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 			"timeout in its definition gives it longer", t.s.Name, t.s.Server.Call)
 	case ctx.Err() != nil:
 		return unknown, fmt.Errorf("call MCP server %s: it was told to stop before it answered: %w", t.s.Name, context.Cause(ctx))
-	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed):
+	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed) && !ours(answer):
 		t.s.worked()
 		refused := unknown
 		refused.Applied = recovery.AppliedYes
@@ -147,6 +147,13 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 	}
 	t.s.died(l)
 	return unknown, fmt.Errorf("call MCP server %s: the connection was lost in the call: %v", t.s.Name, l.explain(ctx, err))
+}
+
+// ours says whether an error that looks like a server's answer was made on our side: the SDK words so what it could not send or
+// hear. It takes any failed request for one that did not arrive, which is not so where the server took it and ended.
+func ours(e *jsonrpc.Error) bool {
+	const closing, closed, rejected = -32003, -32004, -32005
+	return e.Code == closing || e.Code == closed || e.Code == rejected
 }
 
 func (s *server) takeOff(f *flight) string {
