@@ -37,6 +37,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 		return Taken{}, err
 	}
 	fault.Hit(fault.AnswerRecorded)
+	h.stood(row.Run, row.Request, answer)
 	if !resume {
 		_, err := h.Look(ctx, true)
 		return Taken{Request: row}, err

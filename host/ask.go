@@ -119,6 +119,8 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 		d.h.note(d.state.Created.Run, "%v", err)
 	} else if err != nil {
 		return err
+	} else {
+		d.h.stood(d.state.Created.Run, *r, got.answer)
 	}
 	_, err = d.takeAnswer(ctx)
 	return err
@@ -133,6 +135,7 @@ func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
 	if d.state.Open == nil || d.state.Open.ID != row.ID {
 		return false, nil
 	}
+	d.stands = d.stands || stands(*d.state.Open, row.Answer)
 	d.record(answerFact(*row))
 	return true, nil
 }

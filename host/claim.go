@@ -190,6 +190,9 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	if err := checkFolder(s.Created); err != nil {
 		return err
 	}
+	if err := d.setRules(); err != nil {
+		return err
+	}
 	equipped, err := d.h.equip(ctx, s.Created)
 	if err != nil {
 		return err

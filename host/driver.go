@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/host/model"
+	"agent/host/permit"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -38,6 +39,8 @@ type driver struct {
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]any                // what Prepare made
 	waker   *wake
+	policy  permit.Policy // what holds in the run's folder, as it was when this process took the run
+	stands  bool          // an answer added rules to it since: it is read again
 	dead    error     // a commit failed or the run was lost: nothing may be written any more
 	lost    []db.Lost // secrets of the run that cannot be given back
 	full    error     // the state folder had no room for a call's files: nothing new may be started
@@ -103,7 +106,7 @@ func (d *driver) stamped(b recovery.Body) recovery.Body {
 	}
 	if o.Request.Call != nil {
 		if c, err := d.state.Call(*o.Request.Call); err == nil {
-			o.Request.Binding = d.h.binding(d.state, c)
+			o.Request.Binding = d.binding(c)
 		}
 	}
 	return o

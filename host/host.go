@@ -14,6 +14,7 @@ import (
 
 	"agent/db"
 	"agent/host/model"
+	"agent/host/permit"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools"
@@ -38,6 +39,11 @@ type Host struct {
 	// Equip returns the tools of a run, with what is to be said of them, before it is created or claimed here; nil where all
 	// runs have the same. Of a run that is not created yet it knows the folder and the model.
 	Equip func(context.Context, recovery.RunCreated) (*tools.Registry, []string, error)
+	// Rules reads the rules of permission that hold in a workspace; nil for none.
+	Rules func(folder string) ([]permit.Rule, error)
+	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
+	// that stand cannot be kept.
+	Stand func(run string, r recovery.Request, rules string) (string, error)
 	// Who names the person of this process in answers.
 	Who string
 

@@ -2,10 +2,8 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -20,8 +18,8 @@ func (d *driver) start(ctx context.Context, calls []*recovery.Call) error {
 		if err := ctx.Err(); err != nil {
 			return nil // the loop leaves before the next effect
 		}
-		if c.Approved != "" && c.Approved != d.h.binding(d.state, c) {
-			d.record(recovery.ApprovalVoided{Place: c.Place, Reason: "what the yes was given for has changed"})
+		if void := d.void(c); void != nil {
+			d.record(void)
 			return nil
 		}
 		if ready, err := d.prepare(ctx, c); err != nil || !ready {
@@ -240,15 +238,4 @@ func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
 		delete(d.flying, c.Index)
 		d.recordAll(recovery.Judge(c, nil, e).Facts(c))
 	}
-}
-
-// binding is what a yes is bound to: the call's arguments, the folder, the mode, and the names that a command's
-// environment passes on. If one changes, the yes is void.
-func (h *Host) binding(s *recovery.State, c *recovery.Call) string {
-	names := tools.EnvironmentNames(os.Environ())
-	b, err := json.Marshal([]any{c.Tool, c.Fingerprint, s.Created.Folder, s.Mode, h.Tools.Digest(), names})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return digest(b)[:32]
 }

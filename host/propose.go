@@ -11,6 +11,7 @@ import (
 // answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
 // permission rules say.
 func (d *driver) answered(a *model.Answer) recovery.ModelAnswered {
+	d.readRules()
 	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
 	for _, b := range a.Blocks {
 		if b.Kind == recovery.BlockCall {
@@ -80,21 +81,5 @@ func (d *driver) classify(p *recovery.Proposal, t tools.Tool) {
 		p.Question = &q
 		return
 	}
-	p.Decision, p.Why = permit(d.state.Mode, p.Effect, d.state.Created.Authored)
-}
-
-// permit says what the mode makes of an effect. What the person who started the run wrote needs no further yes, except
-// in plan, which only reads.
-func permit(m recovery.Mode, e recovery.Effect, authored bool) (recovery.Decision, string) {
-	switch {
-	case e == recovery.EffectRead:
-		return recovery.DecisionAllow, ""
-	case m == recovery.ModePlan:
-		return recovery.DecisionDeny, "mode plan only reads"
-	case authored, m == recovery.ModeYolo, m == recovery.ModeAuto && e == recovery.EffectWriteLocal:
-		return recovery.DecisionAllow, ""
-	case e == recovery.EffectWriteLocal:
-		return recovery.DecisionAsk, "it writes in the workspace"
-	}
-	return recovery.DecisionAsk, "it may change anything"
+	d.permission(p, t)
 }

@@ -85,6 +85,9 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if err == nil {
 		d.fresh = req.Thread == ""
 		d.record(created)
+		err = d.setRules()
+	}
+	if err == nil {
 		d.record(h.claimFact(d.state, unknown))
 		for _, n := range equipped {
 			d.record(recovery.RunNoted{Text: n})

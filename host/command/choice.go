@@ -14,7 +14,6 @@ import (
 	"agent/db"
 	"agent/host/config"
 	"agent/host/model/catalog"
-	"agent/host/model/runbook"
 	"agent/recovery"
 )
 
@@ -27,15 +26,9 @@ type settings struct {
 
 // settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
 func (a *app) settings(folder string) (*settings, error) {
-	user, workspace := config.UserPath(a.Getenv), ""
-	if folder != "" {
-		workspace = config.WorkspacePath(folder)
-	}
-	conf, err := config.Load(user, workspace, config.Known{
-		Providers: catalog.Names(), Reserved: []string{runbook.Name, strings.TrimSuffix(catalog.Replay, ":")},
-	})
+	conf, user, err := a.config(folder)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, err
 	}
 	providers, models := map[string]catalog.Provider{}, map[string]catalog.Model{}
 	for name, p := range conf.Providers {

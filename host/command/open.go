@@ -88,6 +88,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 		return nil, errors.Join(err, s.unlock())
 	}
 	s.Equip = s.equip
+	s.permitted()
 	for _, n := range store.Notices() {
 		fmt.Fprintf(a.Err, "agent: %s\n", n)
 	}
