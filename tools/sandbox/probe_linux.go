@@ -35,6 +35,12 @@ func Probe(exe string) Support {
 	} else {
 		s.Namespaces = true
 	}
+	if !s.Namespaces && s.Landlock > 0 {
+		if why := try(exe, Profile{Access: Read, Support: s}); why != "" {
+			s.Landlock, s.Seccomp = 0, false
+			s.Missing = append(s.Missing, "Landlock and filters of system calls cannot be used: "+why)
+		}
+	}
 	// For an ordinary user it is the same, and less; for root another way.
 	s.Hiding = s.Namespaces
 	if os.Geteuid() == 0 {
