@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"agent/recovery"
 )
@@ -49,9 +50,19 @@ func writeEffect(args json.RawMessage) recovery.Effect {
 	return recovery.EffectWriteLocal
 }
 
+// inGit knows .git by each name that some file system takes for it: in any case, with what it ignores or cuts off, and by the
+// short name that Windows makes (as git's own core.protectHFS and core.protectNTFS do).
 func inGit(path string) bool {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if strings.EqualFold(part, ".git") {
+		part = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) {
+				return -1
+			}
+			return r
+		}, part)
+		part, _, _ = strings.Cut(part, ":")
+		part = strings.TrimRight(part, " .")
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
 			return true
 		}
 	}
