@@ -77,7 +77,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		a.findSecrets(ctx, home, &f)
 	} else {
 		f = host.ExamineFolder(home)
-		a.examineSelf(&f)
+		a.examineSelf(home, &f)
 		a.examineStore(ctx, home, c.Bool("fix"), &f)
 	}
 	v := doctorJSON{Version: 1, Agent: Version, Home: home, Findings: f}
@@ -102,7 +102,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 }
 
 // examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *app) examineSelf(f *host.Findings) {
+func (a *app) examineSelf(home string, f *host.Findings) {
 	const area = "settings"
 	if a.armed != "" {
 		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
@@ -118,7 +118,7 @@ func (a *app) examineSelf(f *host.Findings) {
 			f.OK("commands", "%s is %s", shell, path)
 		}
 	}
-	f.OK("sandbox", "%s", noSandbox)
+	a.examineSandbox(home, f)
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.

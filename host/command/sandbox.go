@@ -1,8 +1,12 @@
 package command
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
+	"agent/host"
 	"agent/host/config"
 	"agent/tools/sandbox"
 )
@@ -20,4 +24,67 @@ func (a *app) sandbox(exe, home string) *sandbox.System {
 		s.Guarded = []string{filepath.Dir(policy)}
 	}
 	return s
+}
+
+// sandboxWords says in one line what each access of shell gives here.
+func (a *app) sandboxWords(home string) string {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Sprintf("find this binary: %v", err)
+	}
+	s := a.sandbox(exe, home).Support()
+	var words []string
+	for _, access := range sandbox.Accesses() {
+		effect := "write_external"
+		switch {
+		case access == sandbox.Read && s.Holds(access):
+			effect = "read"
+		case access == sandbox.Write && s.Holds(access):
+			effect = "write_local"
+		}
+		words = append(words, fmt.Sprintf("access %s is a %s (%s)", access, effect, s.Level(access)))
+	}
+	return "shell with " + strings.Join(words, ", ")
+}
+
+// examineSandbox says what each access of shell gives here, and what is missing for more.
+func (a *app) examineSandbox(home string, f *host.Findings) {
+	const area = "sandbox"
+	exe, err := os.Executable()
+	if err != nil {
+		f.Bad(area, "", "find this binary: %v", err)
+		return
+	}
+	s := a.sandbox(exe, home).Support()
+	for _, c := range []struct {
+		access     sandbox.Access
+		holds, not string
+	}{
+		{sandbox.Read, "nothing can be written, and there is no network", "what it should keep a command from is not enforced in full, so it counts as write_external"},
+		{sandbox.Write, "only the workspace and a private temporary folder can be written, and there is no network", "what it should keep a command from is not enforced in full, so it counts as write_external"},
+		{sandbox.Full, "the state folder is hidden and the configuration cannot be changed", ""},
+	} {
+		switch {
+		case s.Holds(c.access):
+			f.OK(area, "access %s: %s (%s)", c.access, c.holds, s.Level(c.access))
+		case c.access != sandbox.Full:
+			f.Warn(area, "", "access %s: %s (%s)", c.access, c.not, s.Level(c.access))
+		case s.Open:
+			f.Warn(area, `take full = "open" out of [sandbox] in config.toml, unless commands need sudo`,
+				"access full: left open by the configuration: a command can read the state folder, answer for you, and change the configuration")
+		default:
+			f.Warn(area, "", "access full: nothing confines it: a command can read the state folder, answer for you, and change the configuration")
+		}
+	}
+	if s.Holds(sandbox.Full) && os.Geteuid() == 0 {
+		f.OK(area, "access full keeps the powers of root here: a command that sets out to can unmount what hides the state folder")
+	} else if s.Holds(sandbox.Full) {
+		f.OK(area, `access full: sudo and other programs that change the user do not work; full = "open" of [sandbox] in config.toml lets them`)
+	}
+	for _, missing := range s.Missing {
+		f.Warn(area, "", "%s", missing)
+	}
+	if s.Landlock > 0 {
+		f.OK(area, "Landlock ABI %d", s.Landlock)
+	}
 }

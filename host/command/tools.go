@@ -63,9 +63,6 @@ type toolsJSON struct {
 	Servers     []serverJSON `json:"mcp_servers"`
 }
 
-// noSandbox is what a person should know about commands until one exists.
-const noSandbox = "none: a command may change anything, so shell counts as write_external"
-
 func (a *app) toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "tools",
@@ -102,7 +99,7 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	v := toolsJSON{
-		Version: 1, Tools: []toolJSON{}, Digest: reg.Digest(), Environment: environment(), Sandbox: noSandbox,
+		Version: 1, Tools: []toolJSON{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
 		Servers: append([]serverJSON{}, servers...),
 	}
 	names := reg.Names()
