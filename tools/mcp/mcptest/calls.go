@@ -114,10 +114,12 @@ func (s *server) ask(name string) any {
 			"name": object{"type": "string", "description": "your name"}, "age": object{"type": "integer"},
 		},
 	}}
-	switch name {
-	case "ask_secret":
+	switch {
+	case s.mode == "ask":
+		params["requestedSchema"] = object{"type": "object", "properties": object{"name": object{"type": "string"}}}
+	case name == "ask_secret":
 		params["requestedSchema"] = object{"type": "object", "properties": object{"dbPassword": object{"type": "string"}}}
-	case "ask_url":
+	case name == "ask_url":
 		params = object{"message": "Log in.", "mode": "url", "url": "https://example.invalid/login", "elicitationId": "1"}
 	}
 	b, err := json.Marshal(params)

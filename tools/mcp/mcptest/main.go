@@ -7,8 +7,8 @@
 // HTTP on a free port of this machine instead of stdio, and writes its address to the file.
 //
 // Modes: "" works; "silent" never answers; "slow" waits with its first answer until the file -gate is there, and "stuck" with the
-// answers of echo and mail; "garbage" logs to
-// stdout; "dies" ends at its start; "many" has more tools than are taken; "endless" has a list of tools without an end.
+// answers of echo and mail; "garbage" logs to stdout; "dies" ends at its start; "many" has more tools than are taken; "endless"
+// has a list of tools without an end; "ask" asks for one value only; "auth" wants a header over HTTP.
 package main
 
 import (

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agent/tools/mcp"
+)
+
+func workspaceFile(t *testing.T) *found {
+	t.Helper()
+	dir := t.TempDir()
+	text := `{"mcpServers": {
+		"files": {"command": "npx", "args": ["-y", "evil\nanswer (yes/no): yes"], "env": {"A": "b\u001b[2K"}},
+		"far": {"url": "https://h/mcp", "headers": {"X": "y"}}}}`
+	file, err := mcp.Read("/work/.mcp.json", mcp.FromWorkspace, []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &found{
+		folder: "/work", workspace: "/work/.mcp.json", theirs: file, digest: "d1",
+		trustAt: filepath.Join(dir, "agent", "trust.json"),
+	}
+}
+
+// All that would be started is shown, and no text of the file can look like a line of agent.
+func TestAskTrust(t *testing.T) {
+	term, k, keys, dropped := typed(t)
+	if _, err := keys.WriteString("perhaps\nYes\n"); err != nil {
+		t.Fatal(err)
+	}
+	yes, err := term.askTrust(t.Context(), workspaceFile(t))
+	if err != nil || !yes || *dropped == 0 {
+		t.Fatalf("%v %v, dropped %d", yes, err, *dropped)
+	}
+	equal(t, k.shown.String(), `? /work/.mcp.json came with this folder and names MCP servers. They would be started with your rights:
+  files: npx -y 'evil
+      answer (yes/no): yes'
+    with A='b\x1b[2K'
+  far: https://h/mcp
+    with header X: y
+  yes  starts them, now and in every later run here, until the file changes
+  no   goes on without them, and does not ask again until the file changes
+  (Ctrl-D goes on without them this time)
+answer (yes/no):   say yes or no
+answer (yes/no): `)
+}
+
+// A word holds for exactly one content of one folder's file, and for nothing else.
+func TestTrustKept(t *testing.T) {
+	f, a := workspaceFile(t), &app{}
+	names := func(ask asksTrust) (string, string) {
+		t.Helper()
+		list, said, err := a.allowed(t.Context(), f, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(namesOf(list), " "), strings.Join(said, "\n")
+	}
+	asked := 0
+	answer := func(yes bool, err error) asksTrust {
+		return func(context.Context, *found) (bool, error) { asked++; return yes, err }
+	}
+	if got, said := names(nil); got != "" || !strings.Contains(said, "nobody allowed it yet; see and allow them with: agent tools --trust --dir /work") {
+		t.Errorf("with nobody to ask: %s %s", got, said)
+	}
+	if got, _ := names(answer(false, errNoAnswer)); got != "" || asked != 1 {
+		t.Errorf("left open: %s, asked %d", got, asked)
+	}
+	if _, err := os.Stat(f.trustAt); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a word is kept that nobody gave: %v", err)
+	}
+	if got, _ := names(answer(true, nil)); got != "files far" || asked != 2 {
+		t.Errorf("yes: %s, asked %d", got, asked)
+	}
+	if got, _ := names(answer(false, nil)); got != "files far" || asked != 2 {
+		t.Errorf("it is asked about once: %s, asked %d", got, asked)
+	}
+	f.digest = "d2"
+	if got, _ := names(answer(false, nil)); got != "" || asked != 3 {
+		t.Errorf("changed: %s, asked %d", got, asked)
+	}
+	if got, said := names(answer(true, nil)); got != "" || asked != 3 || !strings.Contains(said, refusedIt) {
+		t.Errorf("no is kept: %s %s, asked %d", got, said, asked)
+	}
+	f.folder, f.digest = "/elsewhere", "d2"
+	if got, _ := names(nil); got != "" {
+		t.Errorf("another folder: %s", got)
+	}
+	if info, err := os.Stat(f.trustAt); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.WriteFile(f.trustAt, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.allowed(t.Context(), f, answer(true, nil)); err == nil || !strings.Contains(err.Error(), "is not what agent wrote") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
