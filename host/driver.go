@@ -41,9 +41,9 @@ type driver struct {
 	waker   *wake
 	policy  permit.Policy // what holds in the run's folder, as it was when this process took the run
 	stands  bool          // an answer added rules to it since: it is read again
-	dead    error     // a commit failed or the run was lost: nothing may be written any more
-	lost    []db.Lost // secrets of the run that cannot be given back
-	full    error     // the state folder had no room for a call's files: nothing new may be started
+	dead    error         // a commit failed or the run was lost: nothing may be written any more
+	lost    []db.Lost     // secrets of the run that cannot be given back
+	full    error         // the state folder had no room for a call's files: nothing new may be started
 }
 
 // ended is what came back from a call.

@@ -234,4 +234,3 @@ func (h *Host) stood(run string, r recovery.Request, answer json.RawMessage) {
 func stands(r recovery.Request, answer json.RawMessage) bool {
 	return r.Rules[recovery.Text(answer)] != ""
 }
-

@@ -19,10 +19,14 @@ import (
 const answerHelp = `Answers a question of a run, once, and drives the run on in this process unless its owner does. No other process needs to be
 alive. Without an id it is the one open question; without an answer it is asked on the terminal.
 
+To a question about permission, always and never are a yes and a no that stand: before the run goes on they add a rule to your
+config.toml, for that call in that workspace. The question shows the rule. They are said in full.
+
 Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave.
 
 EXAMPLE
    agent answer yes
+   agent answer p-3f9x always
    agent answer --dir . yes
    agent answer p-3f9x "the second one"
    agent answer p-3f9x --value '{"port": 8080}'
@@ -37,7 +41,7 @@ func (a *app) answerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
 		Usage:       "answer a question, or say what became of a call",
-		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | TEXT]",
+		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | always | never | TEXT]",
 		Description: answerHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
@@ -142,7 +146,7 @@ func (s *session) answered(ctx context.Context, text string, r *reply) (row db.P
 
 // couldBeID says whether a text has the form of an id or the beginning of one. The words that answer questions do not count.
 func couldBeID(text string) bool {
-	if slices.Contains([]string{"yes", "no", "happened", "run", "leave"}, text) {
+	if slices.Contains([]string{"yes", "no", "happened", "run", "leave", "always", "never"}, text) {
 		return false
 	}
 	if len(text) > 1 && text[1] == '-' {

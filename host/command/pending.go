@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/stream"
 	"agent/recovery"
 )
 
@@ -143,7 +144,7 @@ func (r requestJSON) text(now time.Time) string {
 	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(r.Message, "\n"), "\n", "\n    "))
 	for i, choice := range r.Choices {
 		if i < len(r.Hints) {
-			fmt.Fprintf(&b, "\n      %-9s %s", choice, r.Hints[i])
+			fmt.Fprintf(&b, "\n      %-9s %s", choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))
 		}
 	}
 	if len(r.Answer) > 0 {

@@ -108,7 +108,7 @@ func (t *teller) fact(run string, e recovery.Event) {
 	case recovery.CallStarted:
 		c := t.call(run, b.Place)
 		c.since = e.Time
-		t.line(cyan, ">", fmt.Sprintf("%s %s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place)))
+		t.line(cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), allowedBy(c.Proposal, t.whole)))
 	case recovery.CallSettled:
 		t.settled(run, b)
 	case recovery.CallJudged:
@@ -120,7 +120,7 @@ func (t *teller) fact(run string, e recovery.Event) {
 	case recovery.CallRuled:
 		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.ruled(run, b), orPerson(b.By), b.Word))
 	case recovery.ApprovalVoided:
-		t.line(yellow, "!", fmt.Sprintf("%s %s: the yes is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
+		t.line(yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
 	case recovery.TurnSettled:
 		t.forget(run, e.Turn)
 	case recovery.ModelFailed:

@@ -19,6 +19,7 @@ type decided struct {
 	before   string // what was noted before the last attempt, for a later look
 	asked    []string
 	ruled    []string
+	voided   []string
 }
 
 // decisions reads what was decided about a run's calls, by place.
@@ -46,6 +47,12 @@ func (s *session) decisions(ctx context.Context, run string) (map[string]*decide
 			if b.Run == "" || b.Run == run {
 				of(b.Place).ruled = append(of(b.Place).ruled, fmt.Sprintf("%s by %s", b.Word, orPerson(b.By)))
 			}
+		case recovery.ApprovalVoided:
+			text := b.Reason
+			if b.Decision != "" {
+				text = fmt.Sprintf("%s: %s", b.Decision, b.Reason)
+			}
+			of(b.Place).voided = append(of(b.Place).voided, stamp(e.Time)+" "+text)
 		case recovery.RequestOpened:
 			if b.Request.Call != nil {
 				requests[b.Request.ID] = *b.Request.Call
@@ -101,8 +108,10 @@ func (t *teller) callHead(row db.CallRow, d *decided) {
 	t.pair("effect", effectWords(row))
 	t.pair("times", timeWords(row, d))
 	t.pair("print", row.Fingerprint)
-	if p := row.Proposal; p.Decision != recovery.DecisionAllow || p.Invalid != "" {
-		t.pair("allowed", strings.TrimRight(fmt.Sprintf("%s %s %s", p.Decision, p.Why, p.Invalid), " "))
+	t.pair("allowed", decisionWords(row.Proposal))
+	t.pair("confined", confinedWords(row.Proposal))
+	for _, v := range d.voided {
+		t.pair("void", v)
 	}
 	for _, a := range d.asked {
 		t.pair("asked", a)
@@ -121,6 +130,41 @@ func (t *teller) callHead(row db.CallRow, d *decided) {
 	}
 	t.pair("arguments", "")
 	t.block(recovery.Describe(row.Proposal.Args))
+}
+
+// decisionWords say what the rules and the mode made of a call when it was recorded, and why.
+func decisionWords(p recovery.Proposal) string {
+	words := string(p.Decision)
+	for _, w := range []string{p.Why, p.Invalid} {
+		if w != "" {
+			words += ": " + w
+		}
+	}
+	return words
+}
+
+func confinedWords(p recovery.Proposal) string {
+	if p.Sandbox == "" {
+		return "by nothing that is on record"
+	}
+	return p.Sandbox
+}
+
+// allowedBy marks a call that nobody was asked about: in brief where it happens, whole in the record. What only reads, and what the
+// person wrote, is marked in the record alone.
+func allowedBy(p recovery.Proposal, whole bool) string {
+	words, _, _ := strings.Cut(p.Why, ": ")
+	switch {
+	case p.Decision != recovery.DecisionAllow || p.Why == "":
+		return ""
+	case !whole && !strings.HasPrefix(words, "mode ") && !strings.HasPrefix(words, "rule"):
+		return ""
+	case whole && p.Sandbox != "":
+		words = p.Why + "; confined: " + p.Sandbox
+	case whole:
+		words = p.Why
+	}
+	return "  [" + words + "]"
 }
 
 func effectWords(row db.CallRow) string {

@@ -44,6 +44,8 @@ type callJSON struct {
 	Fingerprint string            `json:"fingerprint"`
 	Arguments   json.RawMessage   `json:"arguments"`
 	Decision    recovery.Decision `json:"decision"`
+	Why         string            `json:"why,omitempty"`     // what decided so: a rule with its place, the mode
+	Sandbox     string            `json:"sandbox,omitempty"` // what the operating system keeps the call to
 	Phase       recovery.Phase    `json:"phase"`
 	Outcome     recovery.Outcome  `json:"outcome,omitempty"`
 	Applied     recovery.Applied  `json:"applied,omitempty"`
@@ -70,7 +72,7 @@ type verdictJSON struct {
 func callView(row db.CallRow, d *decided) callJSON {
 	v := callJSON{
 		ID: row.ID, Run: row.Run, Turn: row.Turn, Index: row.Index, Attempt: row.Attempt, Tool: row.Tool, Effect: row.Effect,
-		Fingerprint: row.Fingerprint, Arguments: row.Proposal.Args, Decision: row.Proposal.Decision, Phase: row.Phase,
+		Fingerprint: row.Fingerprint, Arguments: row.Proposal.Args, Decision: row.Proposal.Decision, Why: row.Proposal.Why, Sandbox: row.Proposal.Sandbox, Phase: row.Phase,
 		Outcome: row.Outcome, Applied: row.Applied, How: row.How, Ruled: row.Ruled, Verdicts: []verdictJSON{},
 	}
 	if !row.Started.IsZero() {

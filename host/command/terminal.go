@@ -165,7 +165,7 @@ func questionText(r *recovery.Request) string {
 		c = strings.Join(strings.Fields(stream.Sanitize(c)), " ")
 		switch {
 		case i < len(r.Hints):
-			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + r.Hints[i]
+			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + stream.Visible(r.Hints[i])
 		case !usual:
 			text += "\n  " + c
 		}

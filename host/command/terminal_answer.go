@@ -91,6 +91,9 @@ func pickYesNo(text string) (json.RawMessage, error) {
 // twin guard yes means run and no means leave.
 func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
+	if q.Kind == recovery.RequestPermission {
+		return pickPermission(q, typed)
+	}
 	if q.Kind == recovery.RequestTwin {
 		switch strings.ToLower(text) {
 		case "yes", "y":
@@ -123,6 +126,21 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
 	}
 	return nil, fmt.Errorf("%s could be %s", quoted(typed), listed(names))
+}
+
+// pickPermission reads an answer about permission. What stands from then on is said in full, so that no slip of a finger stands.
+func pickPermission(q recovery.Question, typed string) (json.RawMessage, error) {
+	text := strings.ToLower(typed)
+	switch text {
+	case "y", "true":
+		text = "yes"
+	case "n", "false":
+		text = "no"
+	}
+	if !slices.Contains(q.Choices, text) {
+		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
+	}
+	return json.Marshal(text)
 }
 
 // How much a typed text is like a choice.
