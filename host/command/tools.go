@@ -138,11 +138,15 @@ func toolView(t tools.Tool) toolJSON {
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
 	// Arguments that say nothing make the usual effect, and those that cannot be read the most dangerous one.
+	_, outward := t.(tools.Outward)
+	if v.Server != nil {
+		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
+	}
 	for _, args := range []json.RawMessage{json.RawMessage(`{}`), nil} {
 		e := effectJSON{Effect: t.Effect(args), Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
-			if _, outward := t.(tools.Outward); !v.Asks {
+			if !v.Asks {
 				e.Modes[m] = host.Permit(m, e.Effect, outward)
 			}
 		}
