@@ -71,7 +71,7 @@ func targetOf(u *url.URL) (Target, error) {
 	at := Target{scheme: u.Scheme, port: usual(u.Scheme)}
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 {
+		if err != nil || n == 0 || p[0] == '0' {
 			return Target{}, fmt.Errorf("there is no port %s", p)
 		}
 		at.port = uint16(n)
@@ -87,6 +87,9 @@ func hostOf(host string) (string, error) {
 		a, err := netip.ParseAddr(host)
 		if err != nil || a.Zone() != "" {
 			return "", fmt.Errorf("%q is no address", host)
+		}
+		if a.String() != strings.ToLower(host) { // rules about hosts compare what is written
+			return "", fmt.Errorf("%q is written as %s", host, a)
 		}
 		return a.String(), nil
 	}
