@@ -384,3 +384,39 @@ func execIn(t *testing.T, dir, text string) {
 		t.Fatal(err)
 	}
 }
+
+// BenchmarkClean is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
+// nearly every turn. Ten values are known.
+func BenchmarkClean(b *testing.B) {
+	s := openStore(b, stateDir(b), func(o *Options) {
+		for i := range 10 {
+			o.Known = append(o.Known, redact.Known{Rule: "env-many", Value: fmt.Sprintf("%d-%s", i, canary)})
+		}
+	})
+	said, result := turnFacts(1, "c-00000001", kib)
+	var all [][]byte
+	for _, e := range append(said, result...) {
+		data, err := encodeJSON(e.Body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	var looked, whole int64
+	for b.Loop() {
+		looked += timed(func() {
+			for _, data := range all {
+				if _, found, err := s.vault.clean(data, inJSON); err != nil || len(found) > 0 {
+					b.Fatal(found, err)
+				}
+			}
+		})
+		whole += timed(func() {
+			if _, err := s.prepare(Head{No: 1}, append(clone(said), clone(result)...)); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	b.ReportMetric(float64(looked)/float64(b.N)/1e3, "us-clean/turn")
+	b.ReportMetric(float64(whole)/float64(b.N)/1e3, "us-encode/turn")
+}
