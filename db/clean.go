@@ -175,15 +175,15 @@ func (v *vault) parts(data []byte) []redact.Known {
 				out = append(out, redact.Known{Rule: rule, Value: value[:n]})
 			}
 		}
-		for rest := data; ; {
-			i := bytes.LastIndex(rest, []byte(value[len(value)-least:]))
+		for at := 0; ; {
+			i := bytes.Index(data[at:], []byte(value[len(value)-least:])) // much faster than from the end
 			if i < 0 {
 				break
 			}
 			n := least
-			for end := i + least; n < min(len(value), end) && rest[end-n-1] == value[len(value)-n-1]; n++ {
+			for at += i + least; n < min(len(value), at) && data[at-n-1] == value[len(value)-n-1]; n++ {
 			}
-			if rest = rest[:i]; n < len(value) {
+			if n < len(value) {
 				out = append(out, redact.Known{Rule: rule, Value: value[len(value)-n:]})
 			}
 		}
