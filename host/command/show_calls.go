@@ -159,6 +159,8 @@ func allowedBy(p recovery.Proposal, whole bool) string {
 		return ""
 	case !whole && !strings.HasPrefix(words, "mode ") && !strings.HasPrefix(words, "rule"):
 		return ""
+	case !whole && strings.Contains(p.Why, "; rule "):
+		words += " and others"
 	case whole && p.Sandbox != "":
 		words = p.Why + "; confined: " + p.Sandbox
 	case whole:

@@ -23,6 +23,12 @@ func (p Policy) Always(q Request) []Rule {
 	if d, _ := p.With(rules...).Decide(q); d != recovery.DecisionAllow {
 		return nil
 	}
+	for i := len(rules) - 1; i >= 0; i-- { // what other rules cover needs none
+		less := slices.Delete(slices.Clone(rules), i, i+1)
+		if d, _ := p.With(less...).Decide(q); d == recovery.DecisionAllow {
+			rules = less
+		}
+	}
 	return rules
 }
 
