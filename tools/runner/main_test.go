@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +19,8 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
+		case sandbox.Command:
+			os.Exit(sandbox.Main(os.Args[2:]))
 		case "__runner":
 			os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt}))
 		case "__host":
