@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -26,7 +25,7 @@ func prose() string {
 // code is ordinary source: the words of rules stand in it everywhere.
 func code(b *testing.B) string {
 	var text strings.Builder
-	files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
+	files, err := filepath.Glob(filepath.Join(goRoot(b), "src", "net", "http", "*.go"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ func TestFindsWhatOthersMiss(t *testing.T) {
 	for _, c := range []struct{ text, secret string }{
 		{"psql postgres://admin:hunter2@db.internal:5432/app", "hunter2"},
 		{"postgres://user:pw@host", "pw"},
+		{`{\"url\":\"postgres:\/\/app:s3cr3t-pw9@db\/x\"}`, "s3cr3t-pw9"},
 		{"redis://:p4ss@cache:6379/0", "p4ss"},
 		{"amqp://svc:a%2Fb@mq/", "a%2Fb"},
 		{"git clone https://x-access-token:abcdef123456@github.com/o/r.git", "abcdef123456"},
@@ -162,6 +163,11 @@ func TestJSONMembers(t *testing.T) {
 				t.Errorf("%s: %s is missing in %s", c.in, l, out)
 			}
 		}
+	}
+	// A value that stands in the text of the JSON as it is, and not in what that text means.
+	odd := New([]Known{{"env-odd-key", `k\nEy-9x7w2`}})
+	if out, _, err := odd.JSON([]byte(`["k\nEy-9x7w2", "x"]`), noID); err != nil || string(out) != `["[secret:env-odd-key:0]", "x"]` {
+		t.Errorf("got %s, %v", out, err)
 	}
 	if out, _, err := s.JSON([]byte(`{"a":`), vault{}.name); err == nil || out != nil {
 		t.Errorf("what is no JSON gave %q, %v", out, err)

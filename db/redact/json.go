@@ -99,9 +99,9 @@ func (w *walker) text(from, to int) {
 		text = v.text
 	}
 	t := w.top()
-	name := t.name
+	var name string
 	if t.member {
-		t.member, t.name, name = false, text, ""
+		t.member, t.name = false, text
 	} else {
 		name = t.context(text)
 	}

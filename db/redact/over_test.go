@@ -3,8 +3,8 @@ package redact
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -20,7 +20,7 @@ func TestOrdinaryCodeStaysAsItIs(t *testing.T) {
 		most       int64 // bytes
 	}{
 		{"this repository", filepath.Join("..", ".."), 64 << 20},
-		{"the standard library of Go", filepath.Join(runtime.GOROOT(), "src"), 24 << 20},
+		{"the standard library of Go", filepath.Join(goRoot(t), "src"), 24 << 20},
 	} {
 		t.Run(tree.name, func(t *testing.T) {
 			if testing.Short() {
@@ -35,6 +35,14 @@ func TestOrdinaryCodeStaysAsItIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+func goRoot(t testing.TB) string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatalf("ask go for its folder: %v", err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func scanTree(t *testing.T, s *Set, root string, most int64) (lines int, bytes int64, hit map[string]int) {

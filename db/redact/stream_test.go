@@ -57,7 +57,7 @@ func TestStreamHoldsWithinBounds(t *testing.T) {
 				}
 			}
 			write(c.begin)
-			for range (256 << 10) / len(c.more) {
+			for range (200 << 10) / len(c.more) {
 				write(c.more)
 			}
 			shown, _ := stream.Flush()
