@@ -140,7 +140,7 @@ func TestFetchApplied(t *testing.T) {
 			panic(http.ErrAbortHandler) // breaks the connection
 		}
 		if code == 303 {
-			w.Header().Set("Location", "/404")
+			w.Header().Set("Location", "/500")
 		} else if code/100 == 3 {
 			w.Header().Set("Location", "/200")
 		}
@@ -154,7 +154,7 @@ func TestFetchApplied(t *testing.T) {
 	}{
 		{"POST", "200", recovery.AppliedYes, recovery.OutcomeOK}, {"DELETE", "202", recovery.AppliedYes, recovery.OutcomeOK},
 		{"PUT", "302", recovery.AppliedYes, recovery.OutcomeOK}, {"POST", "302", recovery.AppliedYes, recovery.OutcomeOK},
-		{"POST", "303", recovery.AppliedYes, recovery.OutcomeError}, // it was done; the page about it is not there
+		{"POST", "303", recovery.AppliedYes, recovery.OutcomeError}, // it was done; the page about it cannot be shown
 		{"POST", "307", recovery.AppliedYes, recovery.OutcomeError}, // it is to be sent elsewhere
 		{"POST", "400", recovery.AppliedYes, recovery.OutcomeError}, {"PATCH", "409", recovery.AppliedYes, recovery.OutcomeError},
 		{"POST", "501", recovery.AppliedYes, recovery.OutcomeError},
