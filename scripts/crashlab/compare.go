@@ -1,0 +1,93 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// compareEnds says in what a story that was killed ended otherwise than the one that was not. unsure is set where the runner was
+// among what was killed: only then may something stay undone.
+func compareEnds(was, is end, unsure, left bool) findings {
+	var f findings
+	for _, name := range slices.Sorted(maps.Keys(was.files)) {
+		text, ok := is.files[name]
+		switch {
+		case name == "effects" && left:
+		case !ok:
+			f.add(differs, "the file %s is missing", name)
+		case text != was.files[name] && sorted(text) != sorted(was.files[name]):
+			f.add(differs, "the file %s holds %q, and without a kill %q", name, clip(text), clip(was.files[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(is.files)) {
+		if _, ok := was.files[name]; !ok {
+			f.add(differs, "the file %s is left behind", name)
+		}
+	}
+	for m, n := range was.saw {
+		if is.saw[m] != n && !left {
+			f.add(lost, "the effect %s happened %d times, and without a kill %d times", m, is.saw[m], n)
+		}
+	}
+	if unsure {
+		return f
+	}
+	if is.status != was.status || is.answer != was.answer {
+		f.add(differs, "it ended %s with %q, and without a kill %s with %q", is.status, is.answer, was.status, was.answer)
+	}
+	if !slices.Equal(is.reads, was.reads) {
+		f.add(lost, "its reads brought %q, and without a kill %q", clip(fmt.Sprint(is.reads)), clip(fmt.Sprint(was.reads)))
+	}
+	return f
+}
+
+func sorted(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func clip(text string) string {
+	if len(text) > 600 {
+		return text[:600] + "…"
+	}
+	return text
+}
+
+// quietEnd looks at a world in which nothing goes on any more: every decision was printed, everybody who is asked shows the same, and
+// doctor has nothing to say.
+func (t *tale) quietEnd(ctx context.Context) error {
+	for _, h := range t.last {
+		if _, err := t.world.agent(ctx, "show", h.run.id); err != nil {
+			return err
+		}
+	}
+	o, err := t.world.agent(ctx, "doctor")
+	if err != nil {
+		return err
+	}
+	if o.code != 0 {
+		t.found.add(broken, "agent doctor ends with %d:\n%s", o.code, o.text)
+	}
+	if err := t.look(); err != nil && !errors.Is(err, errFound) {
+		return err
+	}
+	_, f := check(t.record, heldIn(t.world.state))
+	t.found = append(t.found, f...)
+	t.found = append(t.found, compareWords(t.last, t.world.outputs)...)
+	if len(t.last) == 1 {
+		t.found = append(t.found, compareShown(t.last[0], t.record, t.world.outputs)...)
+	}
+	if t.world.server != nil {
+		for _, c := range t.world.server.complaints() {
+			t.found.add(refused, "%s", c)
+		}
+	}
+	return nil
+}

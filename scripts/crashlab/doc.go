@@ -1,0 +1,18 @@
+//go:build linux
+
+// Command crashlab kills the shipped binary wherever it can be killed, lets it go on, and compares the world with one in which
+// nothing was killed:
+//
+//	go run ./scripts/crashlab -short            every fault point and every tool at least once
+//	go run ./scripts/crashlab                   every fault point x tool x situation, at every pass
+//	go run ./scripts/crashlab -every-shape      the same in every provider shape
+//	go run ./scripts/crashlab -for 60s -seed 7  random kills of several runs at once
+//	go run ./scripts/crashlab -only KEY         one story again, by the key that a failure prints
+//
+// What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
+// and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and
+// its step, so one that happens twice is seen. The database is read by SQL alone, from a copy, with a reading of its own of what
+// the journal holds (journal.go, check.go).
+//
+// Every run begins with controls: damage made on purpose, which the lab must find.
+package main

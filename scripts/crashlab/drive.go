@@ -1,0 +1,274 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// arm is a fault that is armed for one command of a story.
+type arm struct {
+	cmd   int // the first is 0
+	point string
+	n     int
+}
+
+func (a arm) String() string { return fmt.Sprintf("%d:%s:%d", a.cmd, a.point, a.n) }
+
+// inRunner says that the point is the runner's: it is stopped there, and then who shall die is killed.
+func (a arm) inRunner() bool {
+	return strings.HasPrefix(a.point, "runner.") && a.point != "runner.spawned"
+}
+
+// tale is one story on its way to its end.
+type tale struct {
+	story  *story
+	world  *world
+	arms   []arm
+	victim string // of a runner's point: runner, host or both
+	leave  bool   // what did not happen is left, instead of run once more
+	prompt string
+
+	cmd      int
+	fired    []arm
+	unknown  int // calls whose outcome was told as unknown
+	found    findings
+	last     []*history
+	record   *record
+	again    int // times that what failed was continued
+	answered int
+}
+
+// errStuck says that the story does not come to its end.
+var errStuck = errors.New("the run never ends")
+
+const mostCommands = 30
+
+// finish carries the story to its end as a person would: resume what was interrupted, answer what is asked.
+func (t *tale) finish(ctx context.Context) error {
+	args := t.story.runArgs(t.prompt, t.world.url())
+	for args != nil {
+		if t.cmd >= mostCommands {
+			return fmt.Errorf("%w: %d commands, the next is agent %s", errStuck, t.cmd, strings.Join(args, " "))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.step(args); err != nil {
+			return err
+		}
+		var err error
+		if args, err = t.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step carries out one command, with what is armed for it.
+func (t *tale) step(args []string) error {
+	at := slices.IndexFunc(t.arms, func(a arm) bool { return a.cmd == t.cmd })
+	t.cmd++
+	text := ""
+	if at >= 0 {
+		text = fmt.Sprintf("%s:%d", t.arms[at].point, t.arms[at].n)
+		if t.arms[at].inRunner() {
+			text = t.arms[at].point + ":1:stop" // every runner counts for itself
+		}
+	}
+	c, err := t.world.start(text, args...)
+	if err != nil {
+		return err
+	}
+	if at >= 0 && t.arms[at].inRunner() {
+		if err := t.strike(c, t.arms[at]); err != nil {
+			return errors.Join(err, endOf(c))
+		}
+	}
+	o, ok := c.wait()
+	if !ok {
+		return fmt.Errorf("%w: agent %s: %w after %s", errStuck, strings.Join(args, " "), errLate, limit)
+	}
+	if o.killed && at >= 0 && !t.arms[at].inRunner() {
+		t.fired = append(t.fired, t.arms[at])
+	}
+	if o.code == 2 {
+		return fmt.Errorf("agent %s: wrong usage:\n%s", strings.Join(args, " "), o.text)
+	}
+	return t.look()
+}
+
+func endOf(c *command) error {
+	c.kill()
+	_, _ = c.wait() // what it printed is kept; that it was killed is known
+	return nil
+}
+
+// strike stands by while the command runs: every runner stops at the point; the n-th is where somebody is killed, the others
+// go on.
+func (t *tale) strike(c *command, a arm) error {
+	stood := map[process]bool{}
+	for {
+		p, ok := t.world.stopped(c)
+		if !ok {
+			return nil
+		}
+		p.state = 0
+		fresh := !stood[p]
+		stood[p] = true
+		if !fresh || len(stood) != a.n {
+			if err := p.signal(syscall.SIGCONT); err != nil {
+				return err
+			}
+			continue
+		}
+		t.fired = append(t.fired, a)
+		if t.victim != "runner" {
+			c.kill()
+			<-c.ended
+		}
+		s := syscall.SIGKILL
+		if t.victim == "host" {
+			s = syscall.SIGCONT
+		}
+		if err := p.signal(s); err != nil {
+			return err
+		}
+	}
+}
+
+// look reads the record and holds it against everything that is known.
+func (t *tale) look() error {
+	r, err := load(t.world.state, t.world.root)
+	if err != nil {
+		return err
+	}
+	all, f := check(r, func(string) bool { return true }) // whoever was killed left its run as it was: the next start marks it
+	saw, err := t.world.witness.counts()
+	if err != nil {
+		return err
+	}
+	f = append(f, compareEffects(all, saw)...)
+	f = append(f, compareKept(t.last, all)...)
+	t.found = append(t.found, f...)
+	t.last, t.record = all, r
+	if len(f) > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// errFound ends a story in which something was found already.
+var errFound = errors.New("something is not as promised")
+
+// next is the command that a person would give now; nil at the end.
+func (t *tale) next() ([]string, error) {
+	if len(t.last) == 0 {
+		return t.story.runArgs(t.prompt, t.world.url()), nil
+	}
+	h := t.last[len(t.last)-1]
+	switch h.run.status {
+	case "failed":
+		if t.story.shape == "runbook" && t.again < 2 {
+			t.again++
+			return []string{"run", "--model", "runbook", "--mode", t.story.mode, "-c", "continue"}, nil
+		}
+		return nil, nil
+	case "completed", "cancelled":
+		return nil, nil
+	}
+	for _, q := range t.record.requests {
+		if q.run == h.run.no && q.status == "open" {
+			word, err := t.reply(h, h.asked[q.id])
+			t.answered++
+			return []string{"answer", q.id, word}, err
+		}
+	}
+	return []string{"resume", h.run.id}, nil
+}
+
+// reply is the lab's policy: about an unknown outcome what the witness saw, else what lets the story go on.
+func (t *tale) reply(h *history, b body) (string, error) {
+	q := b.Request
+	if q.Kind == "ask_user" {
+		return "blue", nil
+	}
+	if q.Kind != "twin" {
+		return "yes", nil
+	}
+	saw, err := t.world.witness.counts()
+	if err != nil || q.Call == nil {
+		return "", errors.Join(err, errors.New("a question about a twin names no call"))
+	}
+	c := h.call(q.Call.Turn, q.Call.Index)
+	if c == nil {
+		return "", fmt.Errorf("request %s is about call %d.%d, which nobody asked for", q.ID, q.Call.Turn, q.Call.Index)
+	}
+	for _, m := range c.marks {
+		if saw[m] > 0 {
+			return "happened", nil
+		}
+	}
+	if t.leave || !slices.Contains(q.Choices, "run") {
+		return "leave", nil
+	}
+	return "run", nil
+}
+
+// end is what a story leaves behind, with its world's number taken out.
+type end struct {
+	files   map[string]string
+	saw     map[string]int
+	answer  string
+	status  string
+	reads   []string // what calls that change nothing brought
+	cmds    int
+	results int
+}
+
+func (t *tale) end() (end, error) {
+	e := end{files: map[string]string{}, saw: map[string]int{}, cmds: t.cmd}
+	plain := func(text string) string {
+		text = strings.ReplaceAll(text, t.world.root, "")
+		return strings.ReplaceAll(text, fmt.Sprintf("mark-%d-", t.world.number), "mark-")
+	}
+	entries, err := os.ReadDir(t.world.dir)
+	if err != nil {
+		return e, err
+	}
+	for _, x := range entries {
+		b, err := os.ReadFile(filepath.Join(t.world.dir, x.Name()))
+		if err != nil {
+			return e, err
+		}
+		e.files[plain(x.Name())] = plain(string(b))
+	}
+	saw, err := t.world.witness.counts()
+	for m, n := range saw {
+		e.saw[plain(m)] = n
+	}
+	for _, h := range t.last {
+		e.answer, e.status = plain(h.text), h.run.status
+		for _, c := range h.calls {
+			if len(c.results) == 0 {
+				continue
+			}
+			r := c.results[0].Result
+			if r.Outcome == "unknown" {
+				t.unknown++
+			}
+			if subjects()[c.tool].class == reads && c.tool != "read_output" {
+				e.reads = append(e.reads, c.tool+" "+r.Outcome+": "+plain(r.Content))
+			}
+			e.results++
+		}
+	}
+	return e, err
+}

@@ -1,0 +1,203 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// lab carries out jobs.
+type lab struct {
+	exe     string
+	dir     string
+	counter *counter
+	report  *report
+	worlds  atomic.Int64
+
+	mu     sync.Mutex
+	intact map[string]*intact
+}
+
+// intact is the end of a story in which nothing was killed.
+type intact struct {
+	once sync.Once
+	end  end
+	err  error
+}
+
+// of carries the job's story out once without a kill.
+func (l *lab) of(ctx context.Context, j job) (end, error) {
+	name := j.tool + "/" + j.situation + "/" + j.shape
+	l.mu.Lock()
+	b := l.intact[name]
+	if b == nil {
+		b = &intact{}
+		l.intact[name] = b
+	}
+	l.mu.Unlock()
+	b.once.Do(func() {
+		t, e, err := l.play(ctx, job{tool: j.tool, situation: j.situation, shape: j.shape})
+		if err == nil {
+			err = t.world.close(len(t.found) > 0)
+		}
+		if err == nil && (e.status != "completed" || len(t.found) > 0) {
+			t.found.add(unlisted, "the story ends %s although nothing was killed:\n%s", e.status, t.world.transcript())
+			l.report.fail(j, t)
+			err = errFound
+		}
+		b.end, b.err = e, err
+	})
+	if b.err != nil {
+		return end{}, fmt.Errorf("tell %s without a kill: %w", name, b.err)
+	}
+	return b.end, nil
+}
+
+// play carries out one job. The caller closes its world.
+func (l *lab) play(ctx context.Context, j job) (*tale, end, error) {
+	number := int(l.worlds.Add(1))
+	s, why := tell(j.tool, j.situation, j.shape, number, l.counter.addr())
+	if why != "" {
+		return nil, end{}, errors.New(why)
+	}
+	w, err := newWorld(number, l.exe, filepath.Join(l.dir, fmt.Sprintf("world-%d", number)), l.counter, &s)
+	if err != nil {
+		return nil, end{}, err
+	}
+	t := &tale{story: &s, world: w, arms: j.arms, victim: j.victim, leave: j.leave, prompt: fmt.Sprintf("Please tell story-%d.", number)}
+	if w.server != nil {
+		turns, err := s.script()
+		if err != nil {
+			return nil, end{}, errors.Join(err, w.close(false))
+		}
+		w.server.tell(fmt.Sprintf("story-%d.", number), turns)
+	}
+	err = t.finish(ctx)
+	switch {
+	case errors.Is(err, errStuck):
+		t.found.add(stuck, "%v", err)
+	case errors.Is(err, errFound):
+	case err != nil:
+		return nil, end{}, errors.Join(err, w.close(ctx.Err() == nil))
+	default:
+		if err := t.quietEnd(ctx); err != nil {
+			return nil, end{}, errors.Join(err, w.close(true))
+		}
+	}
+	e, err := t.end()
+	if err != nil {
+		return nil, end{}, errors.Join(err, w.close(true))
+	}
+	return t, e, nil
+}
+
+// try carries out a job and compares its end. It says which arms fired.
+func (l *lab) try(ctx context.Context, j job) ([]arm, int, error) {
+	was, err := l.of(ctx, j)
+	if err != nil {
+		return nil, 0, err
+	}
+	t, is, err := l.play(ctx, j)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", j.key(), err)
+	}
+	hurt := slices.ContainsFunc(t.fired, func(a arm) bool { return a.inRunner() && j.victim != "host" })
+	if len(t.found) == 0 {
+		left := t.unknown > 0 && (j.leave || j.shape == "runbook")
+		t.found = append(t.found, compareEnds(was, is, t.unknown > 0 || hurt, left)...)
+	}
+	l.report.count(t, hurt)
+	if len(t.found) > 0 {
+		l.report.fail(j, t)
+		err := t.world.keep(j.key())
+		return t.fired, was.cmds, errors.Join(err, t.world.close(true))
+	}
+	return t.fired, was.cmds, t.world.close(false)
+}
+
+// family carries out what a fault point means for a story.
+func (l *lab) family(ctx context.Context, f family) error {
+	if !f.sweep {
+		for _, a := range f.tries {
+			j := f.job
+			j.arms = append([]arm{a}, f.arms...)
+			if f.situation == "recovery" {
+				j.arms = append(append([]arm(nil), f.arms...), a)
+			}
+			fired, _, err := l.try(ctx, j)
+			if err != nil || slices.Contains(fired, a) {
+				return err
+			}
+		}
+		l.report.unmet(f)
+		return nil
+	}
+	return l.sweep(ctx, f)
+}
+
+// mostPasses bounds a sweep: no story comes by a point that often.
+const mostPasses = 200
+
+// sweep kills at the first pass of every command, at the second, and so on until none is left.
+func (l *lab) sweep(ctx context.Context, f family) error {
+	met := false
+	first, cmds := f.tries[2].cmd, 1
+	for cmd := first; cmd < first+max(cmds, 1); cmd++ {
+		for n := 1; n <= mostPasses; n++ {
+			a := arm{cmd, f.point, n}
+			j := f.job
+			j.arms = append(append([]arm(nil), f.arms...), a)
+			fired, were, err := l.try(ctx, j)
+			if err != nil {
+				return err
+			}
+			cmds = were - first
+			if f.situation == "recovery" {
+				cmds = were
+			}
+			if !slices.Contains(fired, a) {
+				break
+			}
+			met = true
+		}
+	}
+	if !met {
+		l.report.unmet(f)
+	}
+	return nil
+}
+
+// all carries out families, several at once.
+func (l *lab) all(ctx context.Context, families []family, workers int) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	queue := make(chan family)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for f := range queue {
+				if err := l.family(ctx, f); err != nil && !errors.Is(err, errFound) {
+					stop(err)
+				}
+			}
+		})
+	}
+	for _, f := range families {
+		select {
+		case queue <- f:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(queue)
+	wg.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,151 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	short, everyShape    bool
+	duration             time.Duration
+	seed                 uint64
+	only, json, dir, exe string
+	workers              int
+	point, tool, where   string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func parse(args []string, out io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("crashlab", flag.ContinueOnError)
+	f.SetOutput(out)
+	f.BoolVar(&o.short, "short", false, "every fault point and every tool at least once, in less than three minutes")
+	f.BoolVar(&o.everyShape, "every-shape", false, "every combination in every provider shape")
+	f.DurationVar(&o.duration, "for", 0, "random kills of several runs at once for this `time`")
+	f.Uint64Var(&o.seed, "seed", 1, "the `number` that choices are made from")
+	f.StringVar(&o.only, "only", "", "one story, by its `key`")
+	f.StringVar(&o.point, "point", "", "only this fault `point`")
+	f.StringVar(&o.tool, "tool", "", "only this `tool`")
+	f.StringVar(&o.where, "situation", "", "only this `situation`")
+	f.StringVar(&o.json, "json", "", "write the counts to this `file`")
+	f.StringVar(&o.dir, "dir", "", "`folder` for the worlds (default: a new one)")
+	f.StringVar(&o.exe, "exe", "", "the `binary` to kill (default: built from here)")
+	f.IntVar(&o.workers, "jobs", 4, "`stories` at once")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("crashlab takes no arguments: %s", strings.Join(f.Args(), " "))
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) int {
+	o, err := parse(args, out)
+	if err != nil {
+		return 2
+	}
+	ok, err := o.carryOut(ctx, out)
+	if err != nil {
+		fmt.Fprintf(out, "crashlab: %v\n", err)
+	}
+	if err != nil || !ok {
+		return 1
+	}
+	return 0
+}
+
+func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err error) {
+	began := time.Now()
+	dir, err := os.MkdirTemp(o.dir, "crashlab-")
+	if err != nil {
+		return false, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false, err
+	}
+	if o.exe == "" {
+		if o.exe, err = build(ctx, dir); err != nil {
+			return false, err
+		}
+	}
+	c, err := startCounter()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	l := &lab{exe: o.exe, dir: dir, counter: c, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	if err := l.controls(ctx); err != nil {
+		return false, err
+	}
+	systematic, err := o.stories(ctx, l)
+	ok = l.report.print(began, systematic && err == nil)
+	err = errors.Join(err, l.report.write(o.json))
+	if ok && err == nil {
+		err = os.RemoveAll(dir)
+	}
+	return ok, err
+}
+
+func (o options) mode() string {
+	switch {
+	case o.only != "":
+		return "one story"
+	case o.duration > 0:
+		return "random"
+	case o.short:
+		return "short"
+	}
+	return "systematic"
+}
+
+// stories carries out what was asked for. It says whether all fault points should have been reached.
+func (o options) stories(ctx context.Context, l *lab) (systematic bool, err error) {
+	if o.only != "" {
+		j, err := parseKey(o.only)
+		if err != nil {
+			return false, err
+		}
+		fired, _, err := l.try(ctx, j)
+		fmt.Fprintf(l.report.out, "reached: %v of %v\n", fired, j.arms)
+		return false, err
+	}
+	if o.duration > 0 {
+		return false, l.random(ctx, o)
+	}
+	tools, err := toolsOf(ctx, l.exe, l.dir)
+	if err != nil {
+		return false, err
+	}
+	for _, t := range tools {
+		if _, ok := subjects()[t]; !ok {
+			return false, fmt.Errorf("the tool %s has no story: add a line to subjects in scripts/crashlab/tools.go", t)
+		}
+	}
+	p := generate(choice{short: o.short, everyShape: o.everyShape, seed: o.seed, tools: tools})
+	l.report.Skipped, l.report.Left = p.skipped, p.left
+	p.families = slices.DeleteFunc(p.families, func(f family) bool {
+		return o.point != "" && f.point != o.point || o.tool != "" && f.tool != o.tool || o.where != "" && f.situation != o.where
+	})
+	all := o.point == "" && o.tool == "" && o.where == ""
+	fmt.Fprintf(l.report.out, "%d combinations of a fault point and a story, in %s\n", len(p.families), l.dir)
+	return all, l.all(ctx, p.families, o.workers)
+}

@@ -1,0 +1,197 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/recovery/fault"
+)
+
+// report is what is counted.
+type report struct {
+	mu  sync.Mutex
+	out io.Writer
+
+	Version  int            `json:"version"`
+	Mode     string         `json:"mode"`
+	Seed     uint64         `json:"seed"`
+	Seconds  float64        `json:"seconds"`
+	Stories  int            `json:"stories"`
+	Commands int            `json:"commands"`
+	Kills    int            `json:"kills"`
+	Twice    int            `json:"effects_done_twice"`
+	Lost     int            `json:"results_lost"`
+	Stuck    int            `json:"runs_stuck"`
+	Silent   int            `json:"silent_decisions"`
+	Other    int            `json:"other_findings"`
+	Unknown  int            `json:"outcomes_unknown"`
+	Avoid    int            `json:"outcomes_unknown_with_the_runner_alive"`
+	Points   map[string]int `json:"kills_by_point"`
+	Tools    map[string]int `json:"stories_by_tool"`
+	Shapes   map[string]int `json:"stories_by_shape"`
+	Places   map[string]int `json:"stories_by_situation"`
+	Skipped  map[string]int `json:"skipped"`
+	Left     int            `json:"left_out"`
+	Unmet    []string       `json:"points_not_met"`
+	Controls []string       `json:"controls"`
+	Failures []failure      `json:"failures"`
+}
+
+type failure struct {
+	Key      string   `json:"key"`
+	Repeat   string   `json:"repeat"`
+	Folder   string   `json:"folder"`
+	Findings findings `json:"findings"`
+}
+
+func newReport(out io.Writer, mode string, seed uint64) *report {
+	return &report{
+		out: out, Version: 1, Mode: mode, Seed: seed, Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{},
+		Skipped: map[string]int{}, Unmet: []string{}, Controls: []string{}, Failures: []failure{},
+	}
+}
+
+// count adds a story that came to its end.
+func (r *report) count(t *tale, hurt bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Stories++
+	r.Commands += t.cmd
+	r.Kills += len(t.fired)
+	r.Unknown += t.unknown
+	if !hurt {
+		r.Avoid += t.unknown
+	}
+	for _, a := range t.fired {
+		r.Points[a.point]++
+	}
+	r.Tools[t.story.tool]++
+	r.Shapes[t.story.shape]++
+	r.Places[t.story.situation]++
+}
+
+// chaos adds a world of random kills.
+func (r *report) chaos(c *chaos) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Stories += len(c.scenes)
+	r.Commands += c.cmds
+	r.Kills += c.kills
+	r.Shapes[c.shape] += len(c.scenes)
+	for _, h := range c.tale.last {
+		for _, k := range h.calls {
+			r.Tools[k.tool]++
+			if len(k.results) > 0 && k.results[0].Result.Outcome == "unknown" {
+				r.Unknown++
+			}
+		}
+	}
+}
+
+// fail keeps what was found in a story, and says how to see it again.
+func (r *report) fail(j job, t *tale) {
+	r.add(failure{
+		Key: j.key(), Repeat: "go run ./scripts/crashlab -only " + j.key(), Folder: t.world.root, Findings: t.found,
+	})
+}
+
+func (r *report) add(f failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slices.SortFunc(f.Findings, func(a, b finding) int { return strings.Compare(a.Kind+a.Text, b.Kind+b.Text) })
+	f.Findings = slices.Compact(f.Findings)
+	r.Failures = append(r.Failures, f)
+	fmt.Fprintf(r.out, "\nFAILED %s\n", f.Key)
+	for _, x := range f.Findings {
+		switch x.Kind {
+		case twice:
+			r.Twice++
+		case lost:
+			r.Lost++
+		case stuck:
+			r.Stuck++
+		case silent:
+			r.Silent++
+		default:
+			r.Other++
+		}
+		fmt.Fprintf(r.out, "  %s: %s\n", x.Kind, x.Text)
+	}
+	fmt.Fprintf(r.out, "  seed %d, kept in %s\n  again: %s\n", r.Seed, f.Folder, f.Repeat)
+}
+
+// unmet notes a story that did not come by the point that the plan expected of it.
+func (r *report) unmet(f family) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Unmet = append(r.Unmet, f.point+" in "+f.tool+"/"+f.situation+"/"+f.shape)
+}
+
+// unreached are the points that no story came by.
+func (r *report) unreached() []string {
+	var out []string
+	for _, p := range fault.All() {
+		if r.Points[string(p)] == 0 {
+			out = append(out, string(p))
+		}
+	}
+	return out
+}
+
+// print tells the counts. It says whether all is as promised.
+func (r *report) print(began time.Time, systematic bool) bool {
+	r.Seconds = time.Since(began).Seconds()
+	slices.Sort(r.Unmet)
+	fmt.Fprintf(r.out, "\n%s, seed %d: %d stories, %d commands, %d kills in %.0f s\n", r.Mode, r.Seed, r.Stories, r.Commands, r.Kills, r.Seconds)
+	fmt.Fprintf(r.out, "  effects done twice  %d\n  results lost        %d\n  runs stuck          %d\n  silent decisions    %d\n", r.Twice, r.Lost, r.Stuck, r.Silent)
+	fmt.Fprintf(r.out, "  other findings      %d\n  outcomes unknown    %d (%d of them with the runner alive)\n", r.Other, r.Unknown, r.Avoid)
+	fmt.Fprintf(r.out, "  controls            %d found what was done on purpose\n", len(r.Controls))
+	ok := len(r.Failures) == 0
+	if systematic {
+		ok = r.coverage() && ok
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(r.out, "  failed: %s\n", f.Repeat)
+	}
+	return ok
+}
+
+func (r *report) coverage() bool {
+	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
+		fmt.Fprintf(r.out, "  skipped  %6d: %s\n", r.Skipped[why], why)
+	}
+	if r.Left > 0 {
+		fmt.Fprintf(r.out, "  left out %6d combinations that the whole pass holds\n", r.Left)
+	}
+	if len(r.Unmet) > 0 {
+		fmt.Fprintf(r.out, "  not met  %6d: %s\n", len(r.Unmet), clip(strings.Join(r.Unmet, ", ")))
+	}
+	missing := r.unreached()
+	for _, p := range missing {
+		fmt.Fprintf(r.out, "  ERROR: no story came by the fault point %s\n", p)
+	}
+	return len(missing) == 0
+}
+
+func (r *report) write(path string) error {
+	if path == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the counts: %v", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the counts: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/host/model/modeltest"
+)
+
+// server is a model that decides its next calls from the conversation it is shown: what became unknown, or was not done, it
+// asks for once more. The words on the wire are modeltest's, which is strict about what it receives.
+type server struct {
+	speaks *modeltest.Server
+	listen net.Listener
+	http   *http.Server
+	proxy  *httputil.ReverseProxy
+
+	mu      sync.Mutex
+	stories []*told
+	faults  []string // requests that could not be read
+}
+
+// told is what the model has said of one story, and what is left of it.
+type told struct {
+	prompt string
+	turns  []modeltest.Turn
+	again  []bool // the turn asks once more for something
+	looked map[int]bool
+	spoken int // turns that were said, or are about to be
+}
+
+func startServer(protocols []modeltest.Protocol) (*server, error) {
+	speaks, err := modeltest.Start(modeltest.Options{Key: key, Only: protocols})
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.Parse(speaks.URL())
+	if err != nil {
+		return nil, errors.Join(err, speaks.Close())
+	}
+	s := &server{speaks: speaks, proxy: httputil.NewSingleHostReverseProxy(to)}
+	s.proxy.FlushInterval = -1
+	// Killed clients are what this is about: that they are gone is no news.
+	s.proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+	s.proxy.ErrorLog = quiet()
+	if s.listen, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a model: %v", err), speaks.Close())
+	}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: quiet()}
+	go func() {
+		// It ends when the listener is closed, which is no error.
+		_ = s.http.Serve(s.listen)
+	}()
+	return s, nil
+}
+
+func (s *server) close() error { return errors.Join(s.http.Close(), s.speaks.Close()) }
+
+func (s *server) url() string { return "http://" + s.listen.Addr().String() }
+
+// tell adds a story, which prompts that hold the words begin.
+func (s *server) tell(prompt string, turns []modeltest.Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stories = append(s.stories, &told{prompt: prompt, turns: turns, again: make([]bool, len(turns)), looked: map[int]bool{}})
+	s.publish()
+}
+
+func (s *server) publish() {
+	script := modeltest.Script{Quirks: modeltest.Quirks{Reasoning: "reasoning_content"}}
+	for _, st := range s.stories {
+		script.Stories = append(script.Stories, modeltest.Story{Prompt: st.prompt, Turns: append([]modeltest.Turn(nil), st.turns...)})
+	}
+	s.speaks.SetScript(script)
+}
+
+// ServeHTTP decides what comes next, and lets modeltest say it.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	if r.Method == http.MethodPost && len(body) > 0 {
+		t, err := read(r.URL.Path, body)
+		s.mu.Lock()
+		if err != nil {
+			s.faults = append(s.faults, err.Error())
+		} else if s.decide(t) {
+			s.publish()
+		}
+		s.mu.Unlock()
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.proxy.ServeHTTP(w, r)
+}
+
+// decide changes what is still to be said, by what the last turn's results say. It says whether something changed.
+func (s *server) decide(t *talk) bool {
+	var st *told
+	for _, x := range s.stories {
+		if strings.Contains(t.prompt, x.prompt) {
+			st = x
+		}
+	}
+	if st == nil || len(t.turns) == 0 {
+		return false
+	}
+	k := t.before + len(t.turns) - 1
+	if k >= len(st.turns) || st.looked[k] || k+1 < st.spoken {
+		return false
+	}
+	st.looked[k] = true
+	if !t.summary {
+		st.spoken = k + 2
+	}
+	last := t.turns[len(t.turns)-1]
+	st.name(k+1, last)
+	if !st.again[k] {
+		st.repeat(k, last)
+	}
+	return true
+}
+
+// name puts the id of a call whose output was cut into the arguments of calls that are to read it.
+func (st *told) name(next int, last []*said) {
+	form := regexp.MustCompile(`\bc-[0-9a-z]{8}\b`)
+	for _, l := range last {
+		id := form.FindString(l.result)
+		for n := next; n < len(st.turns) && id != "" && l.tool == "shell"; n++ {
+			for i, c := range st.turns[n].Calls {
+				st.turns[n].Calls[i].Args = bytes.ReplaceAll(c.Args, []byte("{{call}}"), []byte(id))
+			}
+		}
+	}
+}
+
+// repeat inserts a turn that asks once more for what was not done, as far as its results say.
+func (st *told) repeat(k int, last []*said) {
+	var calls []modeltest.Call
+	for i, l := range last {
+		if i < len(st.turns[k].Calls) && undone(l.result) {
+			calls = append(calls, st.turns[k].Calls[i])
+		}
+	}
+	if len(calls) == 0 {
+		return
+	}
+	turn := modeltest.Turn{Text: "I ask for that once more.", Calls: calls}
+	st.turns = append(st.turns[:k+1], append([]modeltest.Turn{turn}, st.turns[k+1:]...)...)
+	st.again = append(st.again[:k+1], append([]bool{true}, st.again[k+1:]...)...)
+}
+
+func undone(result string) bool {
+	for _, words := range []string{"outcome unknown", "not executed", "was not started"} {
+		if strings.Contains(result, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// complaints are requests that a provider would have refused, or that showed an answer other than it was.
+func (s *server) complaints() []string {
+	s.mu.Lock()
+	out := append([]string(nil), s.faults...)
+	s.mu.Unlock()
+	for _, e := range s.speaks.Exchanges() {
+		if e.Refusal != "" || e.Differs != "" {
+			out = append(out, fmt.Sprintf("request %d (turn %d): %s%s", e.Number, e.Turn, e.Refusal, e.Differs))
+		}
+	}
+	return out
+}

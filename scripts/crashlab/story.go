@@ -1,0 +1,168 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"agent/host/model/modeltest"
+)
+
+// story is what one run is asked to do, and how.
+type story struct {
+	tool, situation, shape string
+	turns                  [][]step
+	files                  map[string]string
+	mode                   string
+	maxTurns               int
+	window                 int // of the model, tokens; 0 for more than is ever used
+	fails                  bool
+	read                   subject // the tool's line of the table
+}
+
+// situations say where the call stands. The order is the one of the report.
+func situations() []string {
+	return []string{"first", "reads", "effects", "question", "limit", "recovery", "compaction", "failure"}
+}
+
+// tell makes the story of a tool in a situation; why says that there is none.
+func tell(tool, situation, shape string, world int, counter string) (s story, why string) {
+	sub, ok := subjects()[tool]
+	if !ok {
+		return s, "the lab has no story for the tool " + tool
+	}
+	mark := func(letter string) string { return fmt.Sprintf("mark-%d-%s", world, letter) }
+	s = story{tool: tool, situation: situation, shape: shape, mode: "yolo", read: sub, files: map[string]string{"notes.txt": "hay\nneedle\n"}}
+	call := sub.call(mark("a"), counter)
+	switch situation {
+	case "first", "recovery":
+		s.turns = [][]step{{call}, {shellStep(mark("c"))}}
+	case "reads":
+		if sub.class != reads {
+			return s, "only reads run side by side"
+		}
+		s.turns = [][]step{{note(), call, look()}, {shellStep(mark("c"))}}
+	case "effects":
+		s.turns = [][]step{{shellStep(mark("c")), call, shellStep(mark("d"))}}
+	case "question":
+		ask := subjects()["confirm_action"].call("", "")
+		s.mode, s.turns = "ask", [][]step{{ask}, {call}}
+	case "limit":
+		s.maxTurns, s.turns = 1, [][]step{{call}, {shellStep(mark("c"))}}
+	case "compaction":
+		s.window = 14000
+		s.files["long.txt"] = strings.Repeat("sixteen letters\n", 560)
+		long := step{tool: "read_file", args: map[string]any{"path": "long.txt"}}
+		s.turns = [][]step{{long, shellStep(mark("c"))}, {long, call}, {long, shellStep(mark("d"))}, {long, shellStep(mark("e"))}}
+	case "failure":
+		s.fails, s.turns = true, [][]step{{call}, {shellStep(mark("c"))}}
+	}
+	if sub.files != nil {
+		for name, text := range sub.files(mark("a")) {
+			s.files[name] = text
+		}
+	}
+	if sub.before != nil {
+		first := sub.before(mark("b"))
+		s.turns = append([][]step{first}, s.turns...)
+	}
+	return s, s.unsaid()
+}
+
+func note() step { return subjects()["read_file"].call("", "") }
+func look() step { return subjects()["search"].call("", "") }
+
+// unsaid says why the shape cannot tell the story; "" when it can.
+func (s *story) unsaid() string {
+	if s.shape != "runbook" {
+		return ""
+	}
+	switch s.situation {
+	case "reads", "effects":
+		return "a runbook makes one call a turn"
+	case "compaction":
+		return "the runbook model has no window"
+	case "failure":
+		return "the runbook model is not asked over a wire"
+	}
+	for _, turn := range s.turns {
+		for _, st := range turn {
+			if st.tool == "read_output" {
+				return "a runbook cannot name a call that is yet to come"
+			}
+		}
+	}
+	return ""
+}
+
+// book is the story as a runbook.
+func (s *story) book() string {
+	var b strings.Builder
+	b.WriteString("# A story\n")
+	for _, turn := range s.turns {
+		for _, st := range turn {
+			b.WriteString("\n" + bookOf(st))
+		}
+	}
+	return b.String()
+}
+
+func bookOf(st step) string {
+	if st.book != "" {
+		return st.book
+	}
+	command, _ := st.args["command"].(string)
+	return "```sh\n" + command + "\n```\n"
+}
+
+// script is the story as a model tells it.
+func (s *story) script() ([]modeltest.Turn, error) {
+	var turns []modeltest.Turn
+	for i, calls := range s.turns {
+		t := modeltest.Turn{Text: fmt.Sprintf("This is step %d of the story.", i+1)}
+		for _, st := range calls {
+			args, err := json.Marshal(st.args)
+			if err != nil {
+				return nil, fmt.Errorf("write the arguments of %s: %v", st.tool, err)
+			}
+			t.Calls = append(t.Calls, modeltest.Call{Tool: st.tool, Args: args})
+		}
+		if s.fails && i == len(s.turns)-1 {
+			t.Faults = []modeltest.Fault{{Kind: modeltest.Overloaded, Attempt: 1}}
+		}
+		turns = append(turns, t)
+	}
+	return append(turns, modeltest.Turn{Text: "The story is told."}), nil
+}
+
+// has says whether a story of the shape passes by a point at all; why says why not.
+func (s *story) passes(point string) (why string) {
+	place, _, _ := strings.Cut(point, ".")
+	wire := s.shape != "runbook"
+	asked := s.situation == "question" || s.situation == "limit" || s.read.class == asks
+	runs, moves := false, s.read.moves
+	for _, turn := range s.turns {
+		for _, st := range turn {
+			runs = runs || st.tool == "shell"
+		}
+	}
+	switch {
+	case place == "runner" && !runs:
+		return "no command runs in the story"
+	case place == "write" && !moves:
+		return "no file is written in the story"
+	case strings.HasSuffix(point, "_summary") && s.situation != "compaction":
+		return "the story fits the window"
+	case point == "model.after_failed" && s.situation != "failure":
+		return "every request of the story is answered"
+	case point == "model.mid_answer" && !wire:
+		return "the runbook model's answer has no middle"
+	case (point == "answer.recorded" || place == "request") && !asked:
+		return "nobody is asked in the story"
+	case (place == "recovery" || place == "look") && s.situation != "recovery":
+		return "nothing was interrupted before"
+	}
+	return ""
+}

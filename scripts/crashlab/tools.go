@@ -1,0 +1,95 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// class says what a tool's calls may do.
+type class string
+
+const (
+	reads  class = "read"
+	writes class = "write"
+	asks   class = "question"
+)
+
+// step is one call of a story.
+type step struct {
+	tool string
+	args map[string]any
+	book string // the same in a runbook; "" where a runbook cannot say it
+}
+
+// subject says how the lab calls a tool. Marks in the arguments name what a witness must see.
+type subject struct {
+	class   class
+	runs    bool // by the runner
+	moves   bool // files into place
+	files   func(mark string) map[string]string
+	before  func(mark string) []step // turns that the call rests on
+	call    func(mark, counter string) step
+	returns string // words that its result must hold
+}
+
+// subjects has a line for each tool of the binary; one that is missing is an error of the lab.
+func subjects() map[string]subject {
+	return map[string]subject{
+		"read_file":  {class: reads, returns: "needle", call: plain("read_file", "read_file notes.txt", "path", "notes.txt")},
+		"list_dir":   {class: reads, returns: "notes.txt", call: plain("list_dir", "list_dir .", "path", ".")},
+		"find_files": {class: reads, returns: "notes.txt", call: plain("find_files", `find_files "*.txt"`, "pattern", "*.txt")},
+		"search":     {class: reads, returns: "needle", call: plain("search", "search needle", "pattern", "needle")},
+		"read_output": {class: reads, returns: "line 9000", before: func(string) []step {
+			return []step{{tool: "shell", args: map[string]any{"command": "seq -f 'line %g' 1 20000"}}}
+		}, call: plain("read_output", "", "call", "{{call}}", "offset", 98895)},
+		"ask_user":       {class: asks, returns: "blue", call: plain("ask_user", `ask_user "Which colour?"`, "question", "Which colour?")},
+		"confirm_action": {class: asks, returns: "yes", call: plain("confirm_action", `confirm_action "Go on?"`, "question", "Go on?")},
+		"shell":          {class: writes, runs: true, call: func(mark, _ string) step { return shellStep(mark) }},
+		"fetch": {class: writes, returns: "counted", call: func(mark, counter string) step {
+			url := "http://" + counter + "/effect/" + mark
+			return step{"fetch", map[string]any{"url": url, "method": "POST", "body": "x"}, "- fetch " + url + " method=POST body=x\n"}
+		}},
+		"write_file": {class: writes, moves: true, call: func(mark, _ string) step {
+			name := "out-" + mark + ".txt"
+			return step{"write_file", map[string]any{"path": name, "content": "written\n"}, "- write_file " + name + "\n\n```\nwritten\n```\n"}
+		}},
+		"edit_file": {class: writes, moves: true, files: func(mark string) map[string]string {
+			return map[string]string{"edit-" + mark + ".txt": "one\n"}
+		}, call: func(mark, _ string) step {
+			name := "edit-" + mark + ".txt"
+			return step{"edit_file", map[string]any{"path": name, "old": "one", "new": "one two"}, "- edit_file " + name + ` "one" "one two"` + "\n"}
+		}},
+		"apply_patch": {class: writes, moves: true, files: func(mark string) map[string]string {
+			return map[string]string{"patch-" + mark + ".txt": "one\n", "patch-" + mark + "b.txt": "two\n"}
+		}, call: patchStep},
+	}
+}
+
+// plain is a call whose arguments hold no mark. pairs are names and values.
+func plain(tool, book string, pairs ...any) func(string, string) step {
+	args := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		args[pairs[i].(string)] = pairs[i+1]
+	}
+	if book != "" {
+		book = "- " + book + "\n"
+	}
+	return func(string, string) step { return step{tool, args, book} }
+}
+
+func shellStep(mark string) step {
+	command := "echo " + mark + " >> effects"
+	return step{"shell", map[string]any{"command": command}, "```sh\n" + command + "\n```\n"}
+}
+
+// patchStep changes two files. Its hunks would fit a second time.
+func patchStep(mark, _ string) step {
+	var b strings.Builder
+	for _, f := range [][2]string{{"patch-" + mark + ".txt", "one"}, {"patch-" + mark + "b.txt", "two"}} {
+		name, line := f[0], f[1]
+		fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n@@ -1 +1,2 @@\n %s\n+%s\n", name, name, line, line)
+	}
+	return step{"apply_patch", map[string]any{"patch": b.String()}, "- apply_patch\n\n```diff\n" + b.String() + "```\n"}
+}

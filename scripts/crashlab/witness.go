@@ -1,0 +1,154 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// markForm is what every effect carries: the number of its world, and its step.
+const markForm = `mark-\d+-[a-z]+`
+
+func marksIn(text string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, m := range regexp.MustCompile(markForm).FindAllString(text, -1) {
+		if !seen[m] {
+			seen[m] = true
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// counter is asked by calls whose effect is a request. It serves all worlds.
+type counter struct {
+	listen net.Listener
+	http   *http.Server
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func startCounter() (*counter, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the counter: %v", err)
+	}
+	c := &counter{listen: l, counts: map[string]int{}}
+	c.http = &http.Server{Handler: c, ReadHeaderTimeout: time.Minute}
+	go func() {
+		// It ends when the listener is closed, which is no error.
+		_ = c.http.Serve(l)
+	}()
+	return c, nil
+}
+
+// ServeHTTP counts POST /effect/MARK.
+func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	mark, ok := strings.CutPrefix(r.URL.Path, "/effect/")
+	if r.Method != http.MethodPost || !ok {
+		http.NotFound(w, r)
+		return
+	}
+	c.mu.Lock()
+	c.counts[mark]++
+	c.mu.Unlock()
+	w.Header().Set("Content-Type", "text/plain")
+	// A client that is gone is no trouble: what it asked for has happened.
+	_, _ = w.Write([]byte("counted\n"))
+}
+
+func (c *counter) of(world int) map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := map[string]int{}
+	for mark, n := range c.counts {
+		if strings.HasPrefix(mark, fmt.Sprintf("mark-%d-", world)) {
+			own[mark] = n
+		}
+	}
+	return own
+}
+
+func (c *counter) addr() string { return c.listen.Addr().String() }
+
+func (c *counter) close() error { return c.http.Close() }
+
+// witness counts effects without a word from the process or its database.
+type witness struct {
+	world   int
+	effects string // commands append to it
+	folder  string
+	counter *counter
+	inotify int
+	moved   map[string]int // marks of files that were moved into place
+}
+
+func newWitness(world int, folder string, c *counter) (*witness, error) {
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %v", folder, err)
+	}
+	if _, err := unix.InotifyAddWatch(fd, folder, unix.IN_MOVED_TO); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch %s: %v", folder, err), unix.Close(fd))
+	}
+	return &witness{world: world, effects: filepath.Join(folder, "effects"), folder: folder, counter: c, inotify: fd, moved: map[string]int{}}, nil
+}
+
+func (w *witness) close() error { return unix.Close(w.inotify) }
+
+// drain takes what the kernel has noted. The queue is filled before the call that moves a file returns.
+func (w *witness) drain() error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(w.inotify, buf)
+		if errors.Is(err, unix.EAGAIN) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what happened in %s: %v", w.folder, err)
+		}
+		for at := 0; at < n; {
+			e := (*unix.InotifyEvent)(unsafe.Pointer(&buf[at]))
+			if e.Mask&unix.IN_Q_OVERFLOW != 0 {
+				return fmt.Errorf("read what happened in %s: the kernel's queue ran over", w.folder)
+			}
+			name := strings.TrimRight(string(buf[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+int(e.Len)]), "\x00")
+			for _, m := range marksIn(name) {
+				w.moved[m]++
+			}
+			at += unix.SizeofInotifyEvent + int(e.Len)
+		}
+	}
+}
+
+// counts says how often each marked effect has happened so far.
+func (w *witness) counts() (map[string]int, error) {
+	if err := w.drain(); err != nil {
+		return nil, err
+	}
+	all := w.counter.of(w.world)
+	text, err := os.ReadFile(w.effects)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		all[strings.TrimSpace(line)]++
+	}
+	for m, n := range w.moved {
+		all[m] += n
+	}
+	return all, nil
+}
