@@ -304,5 +304,6 @@ func (d *driver) close() error {
 	d.waker.Close()
 	d.live.close()
 	d.dropLive()
+	d.tidy()
 	return d.lock.Close()
 }

@@ -51,3 +51,22 @@ func attempt(name string) (p recovery.Place, ok bool) {
 	n, err := fmt.Sscanf(name, "%d-%d-%d", &p.Turn, &p.Index, &p.Attempt)
 	return p, err == nil && n == 3
 }
+
+// tidy has the tools remove what they kept for a run that has ended.
+func (d *driver) tidy() {
+	if d.dead != nil || !d.state.Status.Terminal() {
+		return
+	}
+	run := d.state.Created.Run
+	for _, name := range d.h.Tools.Names() {
+		t, err := d.h.Tools.Get(name)
+		if err != nil {
+			continue // there is every tool that is named
+		}
+		if k, ok := t.(tools.Tidier); ok {
+			if err := k.Tidy(run); err != nil {
+				d.h.warn(run, "%v", err)
+			}
+		}
+	}
+}

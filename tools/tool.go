@@ -110,3 +110,9 @@ type Attacher interface {
 	// Forget removes the call's files once its result is durable.
 	Forget(c Call) error
 }
+
+// Tidier is a tool that keeps something for a run until that is over.
+type Tidier interface {
+	// Tidy removes it. It is called once the end of the run is durable; a second time does no harm.
+	Tidy(run string) error
+}
