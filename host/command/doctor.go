@@ -187,7 +187,7 @@ func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
 
 func (a *app) printFindings(v doctorJSON) {
 	area := ""
-	for _, f := range v.Findings {
+	for i, f := range v.Findings {
 		head := ""
 		if f.Area != area {
 			area, head = f.Area, f.Area
@@ -197,7 +197,7 @@ func (a *app) printFindings(v doctorJSON) {
 			level = "done"
 		}
 		a.say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
-		if f.Remedy != "" {
+		if last := i == len(v.Findings)-1; f.Remedy != "" && (last || v.Findings[i+1].Remedy != f.Remedy) { // once below all that it mends
 			a.say(a.Out, "%23s-> %s", "", f.Remedy)
 		}
 	}
