@@ -193,7 +193,7 @@ func item(content string) (s step, ok bool, err error) {
 	content = unspan(content)
 	name, after, _ := strings.Cut(strings.ReplaceAll(content, "\t", " "), " ")
 	sh, known := shapes[name]
-	if !known || name == toolFetch && !strings.Contains(after, "://") { // to fetch is plain English too
+	if !known || name == toolFetch && !beginsWithAddress(after) { // to fetch is plain English too
 		return step{}, false, nil
 	}
 	after = content[len(content)-len(after):]
@@ -215,6 +215,12 @@ func item(content string) (s step, ok bool, err error) {
 		return step{}, true, fmt.Errorf("%s: %v (written as: %s)", name, err, sh.use)
 	}
 	return step{tool: name, args: args, noun: name, title: firstLine(content, titleLimit)}, true, nil
+}
+
+// beginsWithAddress says whether the first word of a text is a URL.
+func beginsWithAddress(text string) bool {
+	words := strings.Fields(text)
+	return len(words) > 0 && strings.Contains(words[0], "://")
 }
 
 // settle completes a tool's arguments and refuses what the shape cannot see.
