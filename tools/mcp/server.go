@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -130,18 +129,16 @@ func (s *server) transport(l *live) (sdk.Transport, error) {
 	return newStdio(p), nil
 }
 
-// client is our side of the protocol. It offers neither sampling nor a list of roots; asked for roots, it names the workspace.
+// client is our side of the protocol. It offers neither sampling nor roots, which the protocol gave up in 2026: a server on
+// stdio starts in the workspace.
 func (s *server) client() *sdk.Client {
-	c := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: s.o.Version}, &sdk.ClientOptions{
+	return sdk.NewClient(&sdk.Implementation{Name: "agent", Version: s.o.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 		}},
 		ElicitationHandler:          s.elicit,
 		ProgressNotificationHandler: s.progress,
 	})
-	folder := url.URL{Scheme: "file", Path: filepath.ToSlash(s.o.Folder)}
-	c.AddRoots(&sdk.Root{URI: folder.String(), Name: filepath.Base(s.o.Folder)})
-	return c
 }
 
 // listTools asks for all tools, page by page.
