@@ -47,6 +47,17 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// Where the system's own program gets namespaces, so does this: the other tests must not be skipped by a fault of ours.
+func TestProbeFindsNamespaces(t *testing.T) {
+	// As in the sandbox: a user, mount, pid, network and ipc namespace with its own /proc.
+	if out, err := exec.Command("unshare", "-Urmpnif", "--mount-proc", "mount", "-t", "tmpfs", "t", "/tmp").CombinedOutput(); err != nil {
+		t.Skipf("unshare gets none: %v %s", err, out)
+	}
+	if s := sandbox.Probe(self); !s.Namespaces || !s.Hiding {
+		t.Errorf("unshare gets namespaces, and this finds none: %+v", s)
+	}
+}
+
 // A level that was promised and cannot be reached is a refused start, never a start with less. S13.
 func TestDowngradeIsLoud(t *testing.T) {
 	s := newScene(t)

@@ -71,7 +71,7 @@ func (p Profile) wrap(cmd *exec.Cmd, exe string, reported bool) (*Report, error)
 		return nil, errors.Join(fmt.Errorf("confine the command: %w", err), r.close())
 	}
 	cmd.Path, cmd.Dir = exe, "/"
-	cmd.Env = []string{inside + "=1", "GOMAXPROCS=2"}
+	cmd.Env = []string{inside + "=1", "GOMAXPROCS=1"}
 	for _, pair := range env {
 		if strings.HasPrefix(pair, "AGENT_CALL=") { // the mark by which strays are found
 			cmd.Env = append(cmd.Env, pair)
