@@ -113,7 +113,7 @@ func TestLeavesOrdinaryTextAlone(t *testing.T) {
 		"export API_KEY=your-api-key-here", "http://localhost:8080/path", "https://user@example.com/", "mailto:me@example.com", "a://b:${PASSWORD}@c",
 		"https://%s:%s@host/", "see https://example.com:8443/@scope/name", "the basic idea, and the bearer of news", "task-management-system-with-sk-learn-included",
 		"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-...", "sk_test_...", "hf_xxxxxxxxxxxxxxxxxxxxxxxx", "npm_config_registry_is_a_name_of_npm",
-		"[secret]", "[secret:", "auth: required", "author: Jane Doe <jane@example.com>", "monkey: 12345678ab", "The secret: do it twice.", "secret: kubernetes-name",
+		`auth_x: 014df517-39d1-4453-b7b3-9930c563627c`, "[secret]", "[secret:", "auth: required", "author: Jane Doe <jane@example.com>", "monkey: 12345678ab", "The secret: do it twice.", "secret: kubernetes-name",
 		"db/redact/json.go:5432:12: found", "func TestKey(t *testing.T) {", "case tokenWord(word):", "10.0.0.1:5432:up", "12:30:00 token refreshed",
 		`{"type":"call.started","call":"c-7h2k9w4m1x8z","seq":12,"epoch":3,"digest":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`,
 	} {
