@@ -423,7 +423,7 @@ func TestSlowAndBroken(t *testing.T) {
 		broken string
 		body   string
 	}{
-		"silent":      {say: hang, err: "the time is up: 300ms for the whole request"},
+		"silent":      {say: hang, err: "the time is up: 1s for the whole request"},
 		"silent post": {say: hang, method: "POST", err: "the time is up"},
 		"slow loris": {say: func(c net.Conn) {
 			for {
@@ -454,8 +454,14 @@ func TestSlowAndBroken(t *testing.T) {
 	} {
 		w := speak(t, c.say)
 		o := w.options()
-		o.idle = 100 * time.Millisecond
-		got, err := do(t, o, Request{URL: "http://example.com/", Timeout: 300 * time.Millisecond, Method: c.method})
+		timeout := 20 * time.Second
+		if strings.Contains(c.err, "time") {
+			timeout = time.Second
+		}
+		if strings.Contains(c.broken, "no byte") {
+			o.idle = 100 * time.Millisecond
+		}
+		got, err := do(t, o, Request{URL: "http://example.com/", Timeout: timeout, Method: c.method})
 		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || c.err == "" && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
