@@ -18,6 +18,22 @@ type reached struct {
 type reach struct {
 	commands []reached
 	opaque   string
+	texts    int // that were parsed
+}
+
+// Bounds of what is followed: what lies beyond is not seen.
+const (
+	maxReached = 10_000
+	maxTexts   = 200
+)
+
+// add takes one more command.
+func (r *reach) add(c reached) {
+	if len(r.commands) >= maxReached {
+		r.hide("it is too long to be followed")
+		return
+	}
+	r.commands = append(r.commands, c)
 }
 
 // reachOf follows a script through everything that is known to run other commands.
@@ -47,7 +63,7 @@ func (r *reach) script(s script, lang syntax.LangVariant, sure bool, depth int) 
 
 // text follows a text that may be a script.
 func (r *reach) text(t string, lang syntax.LangVariant, sure bool, depth int) {
-	if depth >= maxUnwraps {
+	if r.texts++; depth >= maxUnwraps || r.texts > maxTexts {
 		r.hide("it holds scripts within scripts")
 		return
 	}
@@ -62,7 +78,7 @@ func (r *reach) command(c command, lang syntax.LangVariant, sure bool, depth int
 	if !c.words[0].literal {
 		return // its script is opaque
 	}
-	r.commands = append(r.commands, reached{c.words, sure})
+	r.add(reached{c.words, sure})
 	name := path.Base(c.words[0].text)
 	known := programOf(name)
 	for _, in := range c.input {
@@ -104,7 +120,7 @@ func (r *reach) tokens(text string) {
 		words = append(words, word{text: t, literal: true})
 	}
 	for i := range words {
-		r.commands = append(r.commands, reached{words: words[i:]})
+		r.add(reached{words: words[i:]})
 	}
 }
 
@@ -127,6 +143,10 @@ func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure b
 		r.hide(name + " changes what later words mean")
 	}
 	for i, a := range args {
+		if len(r.commands) >= maxReached || r.texts > maxTexts {
+			r.hide("it is too long to be followed")
+			return
+		}
 		if !a.literal {
 			r.hide("what " + name + " runs is not literal")
 			continue
@@ -138,7 +158,7 @@ func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure b
 			r.hide("what " + name + " runs comes from its input")
 		}
 		tail := args[i:]
-		r.commands = append(r.commands, reached{tail, sure})
+		r.add(reached{tail, sure})
 		if k := programOf(a.text).kind; k == interpreter {
 			r.interpret(path.Base(a.text), tail[1:], lang, sure, depth)
 		} else if k == never {

@@ -1,0 +1,247 @@
+package permit_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/host/permit"
+	"agent/recovery"
+)
+
+// What the modes make of an effect where no rule says anything, and that each answer has a reason.
+func TestModes(t *testing.T) {
+	const allow, ask, deny = recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny
+	for _, tt := range []struct {
+		name                   string
+		q                      permit.Request
+		plan, asks, auto, yolo recovery.Decision
+	}{
+		{"read", permit.Request{Effect: recovery.EffectRead}, allow, allow, allow, allow},
+		{"read that goes out", permit.Request{Effect: recovery.EffectRead, Outward: "example.com:443"}, ask, ask, ask, allow},
+		{"local write", permit.Request{Effect: recovery.EffectWriteLocal}, deny, ask, allow, allow},
+		{"external write", permit.Request{Effect: recovery.EffectWriteExternal}, deny, ask, ask, allow},
+		{"local write that goes out", permit.Request{Effect: recovery.EffectWriteLocal, Outward: "x:1"}, deny, ask, ask, allow},
+		{"authored read", permit.Request{Authored: true, Effect: recovery.EffectRead}, allow, allow, allow, allow},
+		{"authored read that goes out", permit.Request{Authored: true, Effect: recovery.EffectRead, Outward: "x:1"}, ask, allow, allow, allow},
+		{"authored write", permit.Request{Authored: true, Effect: recovery.EffectWriteExternal}, deny, allow, allow, allow},
+	} {
+		for i, want := range []recovery.Decision{tt.plan, tt.asks, tt.auto, tt.yolo} {
+			tt.q.Mode, tt.q.Tool = recovery.Modes()[i], "x"
+			if got, why := (permit.Policy{}).Decide(tt.q); got != want || why == "" {
+				t.Errorf("%s in %s: %s (%q), want %s", tt.name, tt.q.Mode, got, why, want)
+			}
+		}
+	}
+}
+
+func call(tool, args string, effect recovery.Effect, mode recovery.Mode) permit.Request {
+	return permit.Request{Tool: tool, Args: json.RawMessage(args), Effect: effect, Mode: mode, Folder: "/work"}
+}
+
+// Deny beats ask beats allow, and each beats the mode; the folder bounds a rule; a glob does not reach shell and fetch.
+func TestPrecedence(t *testing.T) {
+	rule := func(d recovery.Decision, tool string) permit.Rule { return permit.Rule{Decision: d, Tool: tool} }
+	const allow, ask, deny = recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny
+	elsewhere := permit.Rule{Decision: allow, Tool: "put", Folder: "/other"}
+	for _, tt := range []struct {
+		name  string
+		rules []permit.Rule
+		q     permit.Request
+		want  recovery.Decision
+	}{
+		{"allow beats ask mode", []permit.Rule{rule(allow, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), allow},
+		{"but not plan", []permit.Rule{rule(allow, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModePlan), deny},
+		{"ask beats allow", []permit.Rule{rule(allow, "put"), rule(ask, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeYolo), ask},
+		{"ask holds for a read", []permit.Rule{rule(ask, "get")}, call("get", `{}`, recovery.EffectRead, recovery.ModeYolo), ask},
+		{"deny beats both", []permit.Rule{rule(deny, "p*"), rule(ask, "put"), rule(allow, "put")}, call("put", `{}`, recovery.EffectRead, recovery.ModeYolo), deny},
+		{"a folder", []permit.Rule{elsewhere}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), ask},
+		{"a glob", []permit.Rule{rule(allow, "mcp__x__*")}, call("mcp__x__y", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), allow},
+		{"a glob and shell", []permit.Rule{rule(allow, "*")}, shellCall(recovery.ModeAsk, "ls", "sh"), ask},
+		{"a glob and fetch", []permit.Rule{rule(allow, "*")}, call("fetch", `{"url":"https://x"}`, recovery.EffectRead, recovery.ModeYolo), allow},
+		{"shell by name", []permit.Rule{rule(allow, "shell")}, shellCall(recovery.ModeAsk, "ls", "sh"), allow},
+	} {
+		if got, why := permit.New(tt.rules...).Decide(tt.q); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, why, tt.want)
+		}
+	}
+	q := shellCall(recovery.ModeAuto, "sudo ls", "sh")
+	q.Authored = true
+	if got, _ := permit.New(rules(deny, []string{"sudo *"})...).Decide(q); got != deny {
+		t.Errorf("a step of a runbook passes a deny rule: %s", got)
+	}
+	if got, _ := permit.New(rules(ask, []string{"sudo *"})...).Decide(q); got != allow {
+		t.Errorf("a step of a runbook is asked about: %s", got)
+	}
+}
+
+// Access in an allow rule is the most that a command may ask for, and means nothing where the system does not keep the command to it;
+// in a deny rule it is the least.
+func TestAccess(t *testing.T) {
+	p := permit.New(permit.Rule{Decision: recovery.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
+	for _, tt := range []struct {
+		access string
+		effect recovery.Effect
+		want   recovery.Decision
+	}{
+		{"read", recovery.EffectRead, recovery.DecisionAllow}, {"write", recovery.EffectWriteLocal, recovery.DecisionAllow},
+		{"full", recovery.EffectWriteExternal, recovery.DecisionAsk}, {"", recovery.EffectWriteExternal, recovery.DecisionAsk},
+		{"write", recovery.EffectWriteExternal, recovery.DecisionAsk}, // nothing holds it
+	} {
+		q := call("shell", `{"command":"make x","access":"`+tt.access+`"}`, tt.effect, recovery.ModeAsk)
+		if tt.access == "" {
+			q.Args = json.RawMessage(`{"command":"make x"}`)
+		}
+		if got, why := p.Decide(q); got != tt.want {
+			t.Errorf("%q, %s: %s (%s), want %s", tt.access, tt.effect, got, why, tt.want)
+		}
+	}
+	p = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "shell", Access: "full"})
+	if got, _ := p.Decide(call("shell", `{"command":"ls"}`, recovery.EffectWriteExternal, recovery.ModeYolo)); got != recovery.DecisionDeny {
+		t.Error(got)
+	}
+	if got, _ := p.Decide(call("shell", `{"command":"ls","access":"write"}`, recovery.EffectWriteLocal, recovery.ModeYolo)); got != recovery.DecisionAllow {
+		t.Error(got)
+	}
+}
+
+// Every path of a call must be covered to be allowed, links followed and not; one that is denied denies it. What shows all below a folder
+// is asked about where a part of that is denied.
+func TestPaths(t *testing.T) {
+	p := permit.New(
+		permit.Rule{Decision: recovery.DecisionAllow, Tool: "*_file", Path: "docs/**"},
+		permit.Rule{Decision: recovery.DecisionDeny, Tool: "*", Path: "docs/secret"},
+	)
+	for paths, want := range map[string]recovery.Decision{
+		"docs/a.md": recovery.DecisionAllow, "docs/x/y": recovery.DecisionAllow, "a.md": recovery.DecisionAsk, "docs/a.md,a.md": recovery.DecisionAsk,
+		"docs/secret/x": recovery.DecisionDeny, "docs/l/x,docs/secret/x": recovery.DecisionDeny, "docs/../a.md": recovery.DecisionAsk, "/etc/x": recovery.DecisionAsk,
+	} {
+		q := call("write_file", `{}`, recovery.EffectWriteLocal, recovery.ModeAsk)
+		q.Paths = strings.Split(paths, ",")
+		if got, why := p.Decide(q); got != want {
+			t.Errorf("%s: %s (%s), want %s", paths, got, why, want)
+		}
+	}
+	q := call("search", `{}`, recovery.EffectRead, recovery.ModeYolo)
+	for path, want := range map[string]recovery.Decision{".": recovery.DecisionAsk, "docs": recovery.DecisionAsk, "src": recovery.DecisionAllow, "docs/secret": recovery.DecisionDeny} {
+		q.Paths = []string{path}
+		if got, why := p.Decide(q); got != want {
+			t.Errorf("search %s: %s (%s), want %s", path, got, why, want)
+		}
+	}
+}
+
+// A host is the one that is dialled, with its usual ports unless the rule names another.
+func TestHosts(t *testing.T) {
+	p := permit.New(
+		permit.Rule{Decision: recovery.DecisionAllow, Tool: "fetch", Host: "*.example.com", Method: "GET"},
+		permit.Rule{Decision: recovery.DecisionAllow, Tool: "fetch", Host: "api.test:8443"},
+		permit.Rule{Decision: recovery.DecisionDeny, Tool: "fetch", Host: "evil.example.com"},
+	)
+	for url, want := range map[string]recovery.Decision{
+		"https://a.example.com/x": recovery.DecisionAllow, "https://A.EXAMPLE.com./": recovery.DecisionAllow, "https://example.com": recovery.DecisionAsk,
+		"https://a.example.com.evil.net": recovery.DecisionAsk, "https://a.example.com@evil.net/": recovery.DecisionAsk, "https://evilexample.com": recovery.DecisionAsk,
+		"https://a.example.com:22/": recovery.DecisionAsk, "https://api.test:8443/": recovery.DecisionAllow, "https://api.test/": recovery.DecisionAsk,
+		"https://evil.example.com:99/": recovery.DecisionDeny, "https://EVIL.example.com./": recovery.DecisionDeny, "::": recovery.DecisionAsk,
+	} {
+		args, err := json.Marshal(map[string]string{"url": url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := call("fetch", string(args), recovery.EffectRead, recovery.ModeAsk)
+		q.Outward = strings.ToLower(strings.TrimPrefix(url, "https://"))
+		got, why := p.Decide(q)
+		if url == "::" && got == recovery.DecisionAllow || url != "::" && got != want {
+			t.Errorf("%s: %s (%s), want %s", url, got, why, want)
+		}
+	}
+	q := call("fetch", `{"url":"https://a.example.com","method":"POST"}`, recovery.EffectWriteExternal, recovery.ModeAsk)
+	q.Outward = "a.example.com:443"
+	if got, _ := p.Decide(q); got != recovery.DecisionAsk {
+		t.Errorf("POST: %s", got)
+	}
+}
+
+// What an answer adds says exactly the call, for its workspace, and nothing where that cannot be said.
+func TestStanding(t *testing.T) {
+	for _, tt := range []struct{ name, script, always, never string }{
+		{"one command", `go test './a b' '*'`, "[[allow]]\ntool = \"shell\"\ncommand = \"go test './a b' '*'\"\naccess = \"full\"\nfolder = \"/work\"\n",
+			"[[deny]]\ntool = \"shell\"\ncommand = \"go test './a b' '*'\"\nfolder = \"/work\"\n"},
+		{"two commands", "make && ls", "[[allow]]\ntool = \"shell\"\ncommand = \"make\"\naccess = \"full\"\nfolder = \"/work\"\n\n" +
+			"[[allow]]\ntool = \"shell\"\ncommand = \"ls\"\naccess = \"full\"\nfolder = \"/work\"\n", ""},
+		{"a wrapper, word by word", "env A=b make", "[[allow]]\ntool = \"shell\"\ncommand = \"env A=b make\"\naccess = \"full\"\nfolder = \"/work\"\n",
+			"[[deny]]\ntool = \"shell\"\ncommand = \"env A=b make\"\nfolder = \"/work\"\n"},
+		{"an expansion", "make $X", "", ""},
+		{"a redirection", "make > x", "", "[[deny]]\ntool = \"shell\"\ncommand = \"make\"\nfolder = \"/work\"\n"},
+		{"eval", "eval make", "", "[[deny]]\ntool = \"shell\"\ncommand = \"eval make\"\nfolder = \"/work\"\n"},
+		{"unreadable", "make (", "", ""},
+	} {
+		q := shellCall(recovery.ModeAsk, tt.script, "sh")
+		if got := permit.TOML((permit.Policy{}).Always(q)); got != tt.always {
+			t.Errorf("%s, always:\n%s\nwant\n%s", tt.name, got, tt.always)
+		}
+		if got := permit.TOML((permit.Policy{}).Never(q)); got != tt.never {
+			t.Errorf("%s, never:\n%s\nwant\n%s", tt.name, got, tt.never)
+		}
+	}
+	if r := permit.New(rules(recovery.DecisionAsk, []string{"make"})...).Always(shellCall(recovery.ModeYolo, "make", "sh")); r != nil {
+		t.Errorf("an allow rule is offered where an ask rule would beat it: %v", r)
+	}
+	q := call("write_file", `{"path":"a[1].md"}`, recovery.EffectWriteLocal, recovery.ModeAsk)
+	q.Paths = []string{"a[1].md"}
+	if got := permit.TOML((permit.Policy{}).Always(q)); got != "[[allow]]\ntool = \"write_file\"\npath = \"a\\\\[1\\\\].md\"\nfolder = \"/work\"\n" {
+		t.Error(got)
+	}
+}
+
+// The digest to which a yes is bound changes with what restricts, and not with what allows.
+func TestDigest(t *testing.T) {
+	p := permit.New(deny("sudo *")...)
+	if p.Digest() != p.With(allow("ls")...).Digest() || p.Digest() == p.With(deny("ls")...).Digest() || p.Digest() == (permit.Policy{}).Digest() {
+		t.Error("the digest says otherwise")
+	}
+}
+
+// A script that is made to take long is asked about soon, under deny rules too.
+func TestMuchToFollow(t *testing.T) {
+	p := plausible().With(deny("sudo *")...)
+	for _, script := range []string{
+		strings.Repeat("sh -c ", 5000) + "'a b'", strings.Repeat("env ", 15000), strings.Repeat("a ", 30000), strings.Repeat("eval 'sh -c \"x y\"' ", 2000),
+		strings.Repeat("xargs sh -c 'a $(b) c' ", 1500), strings.Repeat("awk '{a|b}' ", 3000), strings.Repeat("find -exec sh -c 'eval x y' ", 1500),
+	} {
+		began := time.Now()
+		if d, why := p.Decide(shellCall(recovery.ModeAsk, script, "sh")); d == recovery.DecisionAllow {
+			t.Errorf("%.20q is allowed: %s", script, why)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%.20q took %s", script, took)
+		}
+	}
+}
+
+// Nothing that a model can write makes the rules panic, and what is no script is never allowed by a rule about commands. Whatever an
+// answer would add is a rule that can be written down.
+func FuzzCommand(f *testing.F) {
+	for _, s := range bypasses {
+		f.Add(s)
+	}
+	for _, s := range []string{"git status", "a <<E\n$(b)\nE", "((", "$'", "`", "\x00", "a=(b c)", "f(){ g; }", "case", "{a,b}", "git log -- *"} {
+		f.Add(s)
+	}
+	p := plausible().With(deny("sudo *", "rm -rf *")...)
+	f.Fuzz(func(t *testing.T, script string) {
+		for _, shell := range []string{"sh", "bash"} {
+			q := shellCall(recovery.ModeAsk, script, shell)
+			d, why := p.Decide(q)
+			if d == recovery.DecisionAllow && (strings.ContainsAny(script, "\r\x00\x1b$`") && !strings.ContainsAny(script, "'\\#<") || strings.Contains(why, "mode")) {
+				t.Errorf("%q is allowed: %s", script, why)
+			}
+			for _, r := range append(p.Always(q), p.Never(q)...) {
+				if err := r.Check(); err != nil {
+					t.Errorf("%q: %v", script, err)
+				}
+			}
+		}
+	})
+}
