@@ -270,10 +270,11 @@ func (k *knowns) prefix(text string) int {
 		place = append(place, i)
 	}
 	reverse(tail, place)
-	for i := range tail {
-		for _, at := range k.first[tail[i]] {
+	last := string(tail)
+	for i := range len(last) {
+		for _, at := range k.first[last[i]] {
 			n := &k.needles[at]
-			if len(n.text) > len(tail)-i && strings.HasPrefix(n.text, string(tail[i:])) {
+			if len(n.text) > len(last)-i && n.text[:len(last)-i] == last[i:] {
 				from, _ := n.edges(text, place[i], len(text))
 				return from
 			}
