@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -142,4 +143,15 @@ func lostNotes(lost []db.Lost) []string {
 		notes = append(notes, fmt.Sprintf("secret %s cannot be given back: %s; the model sees its placeholder, and no call that needs it is run again", l.ID, l.Why))
 	}
 	return notes
+}
+
+// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
+func (d *driver) entire(c *recovery.Call) error {
+	if len(d.lost) == 0 {
+		return nil
+	}
+	if fp, err := d.h.Store.Fingerprint(c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+		return errors.New("not executed: its arguments hold a secret that cannot be given back")
+	}
+	return nil
 }

@@ -37,6 +37,10 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 		d.tellNotRun(c, err)
 		return false, nil
 	}
+	if err := d.entire(c); err != nil {
+		d.tellNotRun(c, err)
+		return false, nil
+	}
 	place := c.Place
 	place.Attempt++
 	fact := recovery.CallStarted{Place: place, Binding: c.Approved}
