@@ -132,7 +132,9 @@ func TestLookAfterKill(t *testing.T) {
 				b.git("add", ".")
 			}
 			before := b.witness()
-			c, err := b.prepare("shell", b.call("shell", args{"command": script}))
+			c := b.call("shell", args{"command": script})
+			c.Run = fmt.Sprintf("r-look-%d", os.Getpid()) // what is left of it is ended by its name, which no other test's command has
+			c, err := b.prepare("shell", c)
 			if err != nil {
 				t.Fatal(err)
 			}
