@@ -124,11 +124,53 @@ func (k *knowns) find(text string, add func(from, to int, rule string)) {
 		return
 	}
 	readings(text, func(v *view, text string) {
-		k.scan(text, func(from, to int, rule string) {
-			from, to = v.origin(from, to)
-			add(from, to, rule)
-		})
+		for _, piece := range k.news(v, text) {
+			k.scan(text[piece[0]:piece[1]], func(from, to int, rule string) {
+				from, to = v.origin(piece[0]+from, piece[0]+to)
+				add(from, to, rule)
+			})
+		}
 	})
+}
+
+// news are the pieces of a reading in which a value may stand that does not stand in what it was decoded from: around
+// what was decoded, as far as the longest value reaches.
+func (k *knowns) news(v *view, text string) [][2]int {
+	reach := max(k.longest, leastKnown) + 2
+	if v == nil || len(v.units)*4*reach > len(text) {
+		return [][2]int{{0, len(text)}}
+	}
+	var pieces [][2]int
+	for _, u := range v.units {
+		from, to := extent(text, u.at, reach, -1), extent(text, u.at+u.n, reach, 1)
+		if last := len(pieces) - 1; last >= 0 && from <= pieces[last][1] {
+			pieces[last][1] = to
+		} else {
+			pieces = append(pieces, [2]int{from, to})
+		}
+	}
+	return pieces
+}
+
+// extent goes from a place as many bytes on, or back, as hold so many that are not passed over, or to a gap that ends
+// every value.
+func extent(text string, at, count, step int) int {
+	gap := 0
+	for count > 0 && gap <= longestGap {
+		if step < 0 && at == 0 || step > 0 && at == len(text) {
+			return at
+		}
+		next := at
+		if step < 0 {
+			next = at - 1
+		}
+		if gap++; !passed(text[next]) {
+			gap = 0
+			count--
+		}
+		at += step
+	}
+	return at
 }
 
 // readings shows the text as it stands and as it reads once it is decoded, in every way and order that is likely.

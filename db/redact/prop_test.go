@@ -232,3 +232,26 @@ func FuzzRestore(f *testing.F) {
 		checkText(t, s, data)
 	})
 }
+
+// Looking only around what was decoded finds what looking everywhere finds.
+func TestDecodedPiecesAreEnough(t *testing.T) {
+	known := []Known{{"env-a", "tok4dUEiQ9zz"}, {"env-b", "zz AAB77/Qp1"}}
+	k := New(known).search
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{"tok4dUE", "iQ9zz", `tok4dU\u0045iQ9`, "%7a", `z\n`, " AAB77", `\/`, "/Qp1", `\\/`, "%2FQp1", "%252F", "&amp;", `\"`, "'", "\n",
+			strings.Repeat("plain text that is long ", 40), strings.Repeat(" ", 250), strings.Repeat(" ", 7)})
+		text := strings.Join(rapid.SliceOfN(part, 0, 24).Draw(t, "parts"), "")
+		text = strings.Repeat("so much that it is sparse ", 400) + text
+		var got, want []Span
+		k.find(text, func(from, to int, rule string) { got = append(got, Span{from, to, rule}) })
+		readings(text, func(v *view, read string) {
+			k.scan(read, func(from, to int, rule string) {
+				from, to = v.origin(from, to)
+				want = append(want, Span{from, to, rule})
+			})
+		})
+		if g, w := fmt.Sprint(merge(got)), fmt.Sprint(merge(want)); g != w {
+			t.Fatalf("%q: got %s, want %s", text[10400:], g, w)
+		}
+	})
+}
