@@ -77,7 +77,7 @@ func TestRegistryDigest(t *testing.T) {
 func TestBuiltin(t *testing.T) {
 	b := newBench(t)
 	want := []string{
-		"apply_patch", "ask_user", "confirm_action", "edit_file", "find_files", "list_dir", "read_file", "read_output", "search", "shell", "write_file",
+		"apply_patch", "ask_user", "confirm_action", "edit_file", "fetch", "find_files", "list_dir", "read_file", "read_output", "search", "shell", "write_file",
 	}
 	if got := b.registry.Names(); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
