@@ -52,6 +52,19 @@ func (applyPatch) Effect(args json.RawMessage) recovery.Effect {
 	return recovery.EffectWriteLocal
 }
 
+// Paths are the files that the patch names, for rules of permission; none of what is no patch.
+func (applyPatch) Paths(args json.RawMessage) []string {
+	a, err := decode[patchArgs](args)
+	if err != nil {
+		return nil
+	}
+	p, err := patch.Parse(a.Patch)
+	if err != nil {
+		return nil
+	}
+	return p.Paths()
+}
+
 // Check refuses what is no patch.
 func (applyPatch) Check(args json.RawMessage) error {
 	a, err := decode[patchArgs](args)
