@@ -151,14 +151,17 @@ func confinedWords(p recovery.Proposal) string {
 }
 
 // allowedBy marks a call that nobody was asked about: in brief where it happens, whole in the record. What only reads, and what the
-// person wrote, is marked in the record alone.
+// person wrote, is marked in the record alone: the first where its calls are shown one by one.
 func allowedBy(p recovery.Proposal, whole bool) string {
 	words, _, _ := strings.Cut(p.Why, ": ")
 	switch {
 	case p.Decision != recovery.DecisionAllow || p.Why == "":
 		return ""
-	case !whole && !strings.HasPrefix(words, "mode ") && !strings.HasPrefix(words, "rule"):
+	case strings.HasPrefix(words, "rule"):
+	case !whole && !strings.HasPrefix(words, "mode "), p.Effect == recovery.EffectRead && words != "mode yolo":
 		return ""
+	}
+	switch {
 	case !whole && strings.Contains(p.Why, "; rule "):
 		words += " and others"
 	case whole && p.Sandbox != "":
