@@ -13,10 +13,14 @@ import (
 
 	"agent/recovery"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 // The test binary is also the runner's, as the shipped one is.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Command {
+		os.Exit(sandbox.Main(os.Args[2:]))
+	}
 	if len(os.Args) == 3 && os.Args[1] == "__runner" {
 		os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt(filepath.Dir(os.Args[2]))}))
 	}
