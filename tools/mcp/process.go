@@ -47,6 +47,7 @@ func startProcess(cmd *exec.Cmd, wrap func(*exec.Cmd) error) (*process, error) {
 		err = <-began
 	}
 	closeAll(theirs)
+	closeAll(cmd.ExtraFiles) // the sandbox's
 	if err != nil {
 		closeAll(ours)
 		return nil, err
