@@ -147,7 +147,7 @@ const mostPasses = 200
 // sweep kills at the first pass of every command, at the second, and so on until none is left.
 func (l *lab) sweep(ctx context.Context, f family) error {
 	met := false
-	first, cmds := f.tries[2].cmd, 1
+	first, cmds := f.first, 1
 	for cmd := first; cmd < first+max(cmds, 1); cmd++ {
 		for n := 1; n <= mostPasses; n++ {
 			a := arm{cmd, f.point, n}

@@ -97,6 +97,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		return false, err
 	}
 	systematic, err := o.stories(ctx, l)
+	l.report.used()
 	ok = l.report.print(began, systematic && err == nil)
 	err = errors.Join(err, l.report.write(o.json))
 	if ok && err == nil {

@@ -77,6 +77,7 @@ type family struct {
 	job   // without the arm that is swept
 	point string
 	sweep bool
+	first int   // command at which the point can be met
 	tries []arm // without a sweep: the first that fires is the one
 }
 
@@ -158,7 +159,7 @@ func (p *plan) all(c choice, tool, situation string, possible []string) {
 }
 
 // perStory is how many points -short takes of each tool in each situation.
-const perStory = 3
+const perStory = 2
 
 // few takes the points that were taken least in the situation so far.
 func (p *plan) few(c choice, tool, situation string, possible []string, used map[string]int) {
@@ -197,9 +198,11 @@ func newFamily(tool, situation, shape, point string, sweep bool) family {
 	if point == "answer.recorded" || point == "request.after_answered" {
 		first = 1
 	}
-	n := 1 + pick(3, tool, situation, point)
-	cmd := first + pick(2, situation, point, tool)
-	f.tries = []arm{{cmd, point, n}, {first, point, n}, {first, point, 1}, {first + 1, point, 1}, {first + 2, point, 1}}
+	f.tries = []arm{{first, point, 1 + pick(3, tool, situation, point)}, {first, point, 1}, {first + 1, point, 1}, {first + 2, point, 1}}
+	if f.tries[0] == f.tries[1] {
+		f.tries = f.tries[1:]
+	}
+	f.first = first
 	return f
 }
 
@@ -209,7 +212,11 @@ func before(tool, point string) arm {
 	if s.class == asks {
 		return arm{0, "request.after_opened", 1}
 	}
-	a := arm{0, []string{"call.after_started", "call.after_effect", "call.after_prepare"}[pick(3, tool, point)], 1}
+	kinds := []string{"call.after_started", "call.after_effect", "call.after_prepare"}
+	if strings.HasPrefix(point, "recovery.") {
+		kinds = kinds[:2] // a call that was not started leaves nothing to decide
+	}
+	a := arm{0, kinds[pick(len(kinds), tool, point)], 1}
 	if s.before != nil {
 		a.n = 2
 	}
@@ -231,11 +238,18 @@ func (p *plan) again(c choice) {
 				continue
 			}
 			second, third := string(points[(i+k*7+3)%len(points)]), string(points[(i+k*5+11)%len(points)])
-			for _, others := range [][]string{{string(first)}, {second}, {string(first), string(first)}, {second, third}} {
+			rows := [][]string{{string(first)}, {second, third}, {second}, {string(first), string(first)}}
+			if c.short {
+				p.left += 2
+				rows = rows[(i % 2 * 2):][:2]
+			}
+			for _, others := range rows {
 				f := newFamily(tool, situation, shape, string(first), false)
-				from := f.tries[len(f.tries)-1].cmd - 2
+				from := f.first
 				f.tries = []arm{{from, string(first), 1}}
-				f.arms = nil
+				if f.arms = nil; situation == "recovery" {
+					f.arms = []arm{before(tool, string(first))}
+				}
 				for n, o := range others {
 					f.arms = append(f.arms, arm{from + 1 + n, o, 1})
 				}

@@ -72,7 +72,7 @@ func (w *world) processes() []process {
 
 // stopped waits until a runner of the world stands still at its armed point; false when the command ended first.
 func (w *world) stopped(c *command) (process, bool) {
-	tick := time.NewTicker(3 * time.Millisecond)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(limit)
 	for {

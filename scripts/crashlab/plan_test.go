@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"agent/recovery/fault"
+)
+
+func everyTool() []string {
+	var out []string
+	for name := range subjects() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// The short plan holds every fault point, every tool, every situation and every shape; the whole one every point with every
+// tool, unless the reason is counted.
+func TestPlanCovers(t *testing.T) {
+	for _, short := range []bool{true, false} {
+		p := generate(choice{short: short, seed: 1, tools: everyTool()})
+		seen := map[string]int{}
+		for _, f := range p.families {
+			for _, word := range []string{"point " + f.point, "tool " + f.tool, "situation " + f.situation, "shape " + f.shape, "victim " + f.victim} {
+				seen[word]++
+			}
+			seen[fmt.Sprintf("%d kills", 1+len(f.arms))]++
+			for i, a := range append(slices.Clone(f.arms), f.tries...) {
+				if a.n < 1 || a.cmd < 0 || !slices.Contains(fault.All(), fault.Point(a.point)) {
+					t.Errorf("%s: arm %d is %v", f.key(), i, a)
+				}
+			}
+		}
+		var want []string
+		for _, point := range fault.All() {
+			want = append(want, "point "+string(point))
+		}
+		want = append(want, "1 kills", "2 kills", "3 kills")
+		for kind, names := range map[string][]string{"tool": everyTool(), "situation": situations(), "shape": shapes(), "victim": victims()} {
+			for _, n := range names {
+				want = append(want, kind+" "+n)
+			}
+		}
+		for _, w := range want {
+			if seen[w] == 0 {
+				t.Errorf("short %v: no story for %s", short, w)
+			}
+		}
+		if len(p.skipped) == 0 || short == (p.left == 0) {
+			t.Errorf("short %v: skipped %v, left out %d", short, p.skipped, p.left)
+		}
+	}
+}
+
+// Every combination is either planned or skipped with a reason.
+func TestPlanAddsUp(t *testing.T) {
+	c := choice{everyShape: true, seed: 1, tools: everyTool()}
+	p := &plan{skipped: map[string]int{}}
+	for _, tool := range c.tools {
+		for _, situation := range situations() {
+			if possible := p.possible(tool, situation); len(possible) > 0 {
+				p.all(c, tool, situation, possible)
+			}
+		}
+	}
+	n := len(p.families)
+	for why, k := range p.skipped {
+		if why == "" {
+			t.Error("skipped without a reason")
+		}
+		n += k
+	}
+	if want := len(c.tools) * len(situations()) * len(shapes()) * len(fault.All()); n != want {
+		t.Errorf("%d combinations planned or skipped, there are %d", n, want)
+	}
+}
+
+// A seed gives one plan, another seed another one.
+func TestPlanFollowsSeed(t *testing.T) {
+	text := func(seed uint64) string {
+		return fmt.Sprint(generate(choice{short: true, seed: seed, tools: everyTool()}).families)
+	}
+	if text(1) != text(1) || text(1) == text(2) {
+		t.Error("the plan does not follow from the seed")
+	}
+}
+
+// A key names a job, whole.
+func TestKeys(t *testing.T) {
+	for _, f := range generate(choice{short: true, seed: 3, tools: everyTool()}).families {
+		j := f.job
+		j.arms = append(slices.Clone(f.arms), f.tries...)
+		got, err := parseKey(j.key())
+		if err != nil || got.key() != j.key() {
+			t.Errorf("%s is read as %s, %v", j.key(), got.key(), err)
+		}
+	}
+	for _, bad := range []string{
+		"", "shell/first/chat/host/run", "shell/nowhere/chat/host/run/", "shell/first/telex/host/run/", "shell/first/chat/nobody/run/",
+		"shell/first/chat/host/run/0:nonsense:1", "shell/first/chat/host/run/x:db.after_commit:1", "shell/first/chat/host/run/0:db.after_commit",
+	} {
+		if j, err := parseKey(bad); err == nil {
+			t.Errorf("%q is read as %s", bad, j.key())
+		}
+	}
+}
+
+// A tool without a line in the table has no story, and it is said why.
+func TestToolWithoutStory(t *testing.T) {
+	if _, why := tell("launch", "first", "chat", 1, "127.0.0.1:1"); why == "" {
+		t.Error("a story is told about a tool that nobody knows")
+	}
+}
