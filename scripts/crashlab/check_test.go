@@ -121,14 +121,15 @@ func TestCheck(t *testing.T) {
 // Rows that do not agree with the facts, and rows that are not there.
 func TestCheckRows(t *testing.T) {
 	for name, change := range map[string]func(*record){
-		"gap":                func(r *record) { r.facts[3] = slices.Delete(r.facts[3], 2, 3) },
-		"last row missing":   func(r *record) { r.facts[3] = r.facts[3][:10]; r.runs[0].status = "running" },
-		"time changed":       func(r *record) { r.facts[3][2].time++ },
-		"body changed":       func(r *record) { r.facts[3][2].hash = make([]byte, 32) },
-		"no run":             func(r *record) { r.facts[4] = r.facts[3] },
+		"gap":              func(r *record) { r.facts[3] = slices.Delete(r.facts[3], 2, 3) },
+		"last row missing": func(r *record) { r.facts[3] = r.facts[3][:10]; r.runs[0].status = "running" },
+		"time changed":     func(r *record) { r.facts[3][2].time++ },
+		"body changed":     func(r *record) { r.facts[3][2].hash = make([]byte, 32) },
+		"no run":           func(r *record) { r.facts[4] = r.facts[3] },
 		"gap with digests that fit": func(r *record) {
 			facts := slices.Delete(r.facts[3], 9, 10)
 			facts[9].digest = digestOf(facts[8].digest, facts[9])
+			r.facts[3] = facts
 			r.runs[0].lastSeq--
 		},
 		"no row of the call": func(r *record) { r.calls = nil },

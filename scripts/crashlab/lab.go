@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -44,6 +45,7 @@ func (l *lab) of(ctx context.Context, j job) (end, error) {
 	b.once.Do(func() {
 		t, e, err := l.play(ctx, job{tool: j.tool, situation: j.situation, shape: j.shape})
 		if err == nil {
+			t.expect()
 			err = t.world.close(len(t.found) > 0)
 		}
 		if err == nil && (e.status != "completed" || len(t.found) > 0) {
@@ -57,6 +59,19 @@ func (l *lab) of(ctx context.Context, j job) (end, error) {
 		return end{}, fmt.Errorf("tell %s without a kill: %w", name, b.err)
 	}
 	return b.end, nil
+}
+
+// expect looks whether the call that the story is about brought what it should.
+func (t *tale) expect() {
+	base, _, _ := strings.Cut(t.story.tool, ":")
+	for _, h := range t.last {
+		for _, c := range h.calls {
+			if c.tool == base && len(c.results) > 0 && strings.Contains(c.results[0].Result.Content, t.story.read.returns) {
+				return
+			}
+		}
+	}
+	t.found.add(unlisted, "no result of %s holds %q", base, t.story.read.returns)
 }
 
 // play carries out one job. The caller closes its world.
@@ -182,6 +197,7 @@ func (l *lab) all(ctx context.Context, families []family, workers int) error {
 	for range workers {
 		wg.Go(func() {
 			for f := range queue {
+				l.report.progress(len(families))
 				if err := l.family(ctx, f); err != nil && !errors.Is(err, errFound) {
 					stop(err)
 				}

@@ -136,10 +136,9 @@ func (o options) stories(ctx context.Context, l *lab) (systematic bool, err erro
 	if err != nil {
 		return false, err
 	}
-	for _, t := range tools {
-		if _, ok := subjects()[t]; !ok {
-			return false, fmt.Errorf("the tool %s has no story: add a line to subjects in scripts/crashlab/tools.go", t)
-		}
+	tools, unknown := callsOf(tools)
+	if len(unknown) > 0 {
+		return false, fmt.Errorf("the tool %s has no story: add a line to subjects in scripts/crashlab/tools.go", unknown[0])
 	}
 	p := generate(choice{short: o.short, everyShape: o.everyShape, seed: o.seed, tools: tools})
 	l.report.Skipped, l.report.Left = p.skipped, p.left

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,8 @@ type subject struct {
 	returns string // words that its result must hold
 }
 
-// subjects has a line for each tool of the binary; one that is missing is an error of the lab.
+// subjects has a line for each tool of the binary; one that is missing is an error of the lab. What stands behind a colon names
+// another way to call the same tool.
 func subjects() map[string]subject {
 	return map[string]subject{
 		"read_file":  {class: reads, returns: "needle", call: plain("read_file", "read_file notes.txt", "path", "notes.txt")},
@@ -47,6 +49,15 @@ func subjects() map[string]subject {
 		"ask_user":       {class: asks, returns: "blue", call: plain("ask_user", `ask_user "Which colour?"`, "question", "Which colour?")},
 		"confirm_action": {class: asks, returns: "yes", call: plain("confirm_action", `confirm_action "Go on?"`, "question", "Go on?")},
 		"shell":          {class: writes, runs: true, call: func(mark, _ string) step { return shellStep(mark) }},
+		"shell:write": {class: writes, runs: true, call: func(mark, _ string) step {
+			command := "echo " + mark + " >> effects"
+			return step{"shell", map[string]any{"command": command, "access": "write"}, "```sh access=write\n" + command + "\n```\n"}
+		}},
+		"shell:read": {class: reads, runs: true, returns: "needle", call: plain("shell", `shell "cat notes.txt" access=read`, "command", "cat notes.txt", "access", "read")},
+		"fetch:get": {class: reads, returns: "hay and needle", call: func(_, counter string) step {
+			url := "http://" + counter + "/page"
+			return step{"fetch", map[string]any{"url": url}, "- fetch " + url + "\n"}
+		}},
 		"fetch": {class: writes, returns: "counted", call: func(mark, counter string) step {
 			url := "http://" + counter + "/effect/" + mark
 			return step{"fetch", map[string]any{"url": url, "method": "POST", "body": "x"}, "- fetch " + url + " method=POST body=x\n"}
@@ -65,6 +76,22 @@ func subjects() map[string]subject {
 			return map[string]string{"patch-" + mark + ".txt": "one\n", "patch-" + mark + "b.txt": "two\n"}
 		}, call: patchStep},
 	}
+}
+
+// callsOf are the ways to call the tools that the lab knows, and the tools that it does not know.
+func callsOf(tools []string) (names, unknown []string) {
+	for _, t := range tools {
+		if _, ok := subjects()[t]; !ok {
+			unknown = append(unknown, t)
+		}
+	}
+	for name := range subjects() {
+		if base, _, _ := strings.Cut(name, ":"); slices.Contains(tools, base) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, unknown
 }
 
 // plain is a call whose arguments hold no mark. pairs are names and values.

@@ -55,8 +55,13 @@ func startCounter() (*counter, error) {
 	return c, nil
 }
 
-// ServeHTTP counts POST /effect/MARK.
+// ServeHTTP counts POST /effect/MARK, and has a page to look at.
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain")
+	if r.Method == http.MethodGet && r.URL.Path == "/page" {
+		_, _ = w.Write([]byte("hay and needle\n")) // as below
+		return
+	}
 	mark, ok := strings.CutPrefix(r.URL.Path, "/effect/")
 	if r.Method != http.MethodPost || !ok {
 		http.NotFound(w, r)
@@ -65,7 +70,6 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.counts[mark]++
 	c.mu.Unlock()
-	w.Header().Set("Content-Type", "text/plain")
 	// A client that is gone is no trouble: what it asked for has happened.
 	_, _ = w.Write([]byte("counted\n"))
 }

@@ -48,7 +48,7 @@ type output struct {
 }
 
 // limit is how long any command may take. A story's own commands take a moment, and nothing waits for a person.
-const limit = 30 * time.Second
+const limit = time.Minute
 
 func newWorld(number int, exe, root string, c *counter, s *story) (*world, error) {
 	w := &world{number: number, exe: exe, root: root, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work")}
