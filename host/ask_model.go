@@ -230,6 +230,8 @@ func (d *driver) read(ctx context.Context, s *streaming) (answer *model.Answer, 
 			return nil, err
 		}
 		if delta.Answer != nil {
+			// Its last word need not wait for the commit.
+			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Turn: s.req.Turn, Whole: true})
 			return delta.Answer, nil
 		}
 		s.began = true

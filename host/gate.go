@@ -51,6 +51,8 @@ func (g *gate) pass(e stream.Event) []stream.Event {
 		return g.piece(e, text{run: e.Run, turn: e.Turn, reasoning: true})
 	case len(e.Output) > 0 && e.Call != nil:
 		return g.piece(e, text{run: e.Run, output: true, call: *e.Call})
+	case e.Whole:
+		return g.whole(nil, e.Run, e.Turn)
 	case e.Note != "":
 		e.Note = g.store.Clean(e.Note)
 	case e.Void:
@@ -85,8 +87,7 @@ func (g *gate) ended(run string, fact recovery.Event) []stream.Event {
 	var out []stream.Event
 	switch b := fact.Body.(type) {
 	case recovery.ModelAnswered, recovery.ModelFailed, recovery.ContextCompacted:
-		out = g.rest(out, text{run: run, turn: fact.Turn, reasoning: true})
-		out = g.rest(out, text{run: run, turn: fact.Turn})
+		out = g.whole(out, run, fact.Turn)
 	case recovery.CallSettled:
 		out = g.rest(out, text{run: run, output: true, call: b.Place})
 	case recovery.RunInterrupted, recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
@@ -97,6 +98,11 @@ func (g *gate) ended(run string, fact recovery.Event) []stream.Event {
 		}
 	}
 	return out
+}
+
+// whole gives what was held back of an answer.
+func (g *gate) whole(out []stream.Event, run string, turn int) []stream.Event {
+	return g.rest(g.rest(out, text{run: run, turn: turn, reasoning: true}), text{run: run, turn: turn})
 }
 
 func (g *gate) rest(out []stream.Event, of text) []stream.Event {

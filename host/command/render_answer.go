@@ -198,8 +198,10 @@ func (r *renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAn
 	}
 	shown := s.text.clean != nil
 	r.spoke[run] = end != endNot && full != "" && (shown || r.whole || end == endFailed)
+	if s.mind {
+		r.out.endLine() // the text, if any, stands on a line of its own; begun already, it goes on there
+	}
 	if s.thought.clean != nil {
-		r.out.endLine()
 		b.Blocks = without(b.Blocks, recovery.BlockReasoning)
 	}
 	if !shown {

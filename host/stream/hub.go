@@ -14,11 +14,12 @@ type Event struct {
 	Fact      *recovery.Event // durable before it came here; shared by all observers, so never changed
 	Text      string          // a piece of the model's answer, not durable; the answer's fact replaces it
 	Reasoning string          // a piece of what the model thinks, as Text; shown only to who asks for it
-	Turn      int             // of Text, Reasoning and Void
+	Turn      int             // of Text, Reasoning, Whole and Void
 	Call      *recovery.Place // with Output: live output of a running call, not durable; shared, so never changed
 	Output    []byte          // the receiver's own copy
 	Note      string          // a sentence of the host for the person; what must survive an overflow is a fact instead
 	Warn      bool            // the note is a warning
+	Whole     bool            // the text of the turn's answer is whole: for who holds a part of it back, not for observers
 	Void      bool            // what came of the turn's answer is void: it starts over
 }
 
