@@ -245,3 +245,35 @@ func TestSystem(t *testing.T) {
 		t.Errorf("%v %v", info, err)
 	}
 }
+
+// A command with write cannot lay a trap for whoever works in the folder next: what git or this program obeys outside of the
+// sandbox stays as it is, wherever it is moved from. Git itself still works.
+func TestSprings(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	s := newScene(t)
+	s.plain(t, `git init -q . && git config user.email a@b && git config user.name a && echo hi > f.txt && git add f.txt && git commit -qm x &&
+		mkdir -p .agent .git/modules/sub/hooks && echo 'mode = "plan"' > .agent/config.toml && cp .git/config .git/modules/sub/config`)
+	y := &sandbox.System{Exe: self, Hidden: s.state, Guarded: []string{s.policy}}
+	if !y.Support().Holds(sandbox.Write) {
+		t.Skip("nothing is promised for write here")
+	}
+	p, err := y.Profile(sandbox.Write, s.work, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{
+		"echo evil > .git/hooks/pre-commit", "git config core.fsmonitor evil", "git config --worktree core.fsmonitor evil && cat .git/config.worktree",
+		"mv .git .old && cp -r .old .git && git config core.fsmonitor evil", "mv .git/hooks .git/x && mkdir .git/hooks && touch .git/hooks/pre-commit",
+		"rm -rf .agent", "mv .agent .x", "rm .agent/config.toml", "echo > .agent/config.toml", "cp f.txt x && mv x .git/config",
+		"echo evil > .git/modules/sub/hooks/pre-commit", "echo evil >> .git/modules/sub/config",
+	} {
+		if out, err := s.run(p, script); err == nil {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+	if out, err := s.run(p, "echo more >> f.txt && git commit -qam y && git checkout -q -b z && git log --oneline | wc -l | grep -q 2"); err != nil {
+		t.Errorf("git does not work inside: %v %s", err, out)
+	}
+}

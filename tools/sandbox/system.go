@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -69,6 +70,7 @@ func (s *System) Profile(a Access, workspace, run string) (Profile, error) {
 		}
 		p.Writable = append(p.Writable, w)
 	}
+	p.Guarded = append(p.Guarded, springs(p.Workspace)...)
 	if run == "" {
 		return p, nil
 	}
@@ -103,6 +105,33 @@ func (s *System) fence(p *Profile) error {
 		p.Guarded = append(p.Guarded, linked(real)...)
 	}
 	return nil
+}
+
+// springs lists what in a workspace is carried out, or obeyed, outside of the sandbox by whoever works there next: git's hooks
+// and configuration, also of submodules, and the workspace's own rules for this program. A command that is counted as a local
+// write leaves them as they are; what is not there yet is not in force either.
+func springs(workspace string) []string {
+	const most = 256 // more would cost each start too much; no repository is known to come near it
+	var out []string
+	for _, pattern := range []string{
+		".agent", ".mcp.json", ".git/hooks", ".git/config", ".git/config.worktree", ".git/modules/*/hooks", ".git/modules/*/config",
+	} {
+		found, err := filepath.Glob(filepath.Join(literal(workspace), pattern))
+		if err != nil {
+			continue // the pattern is a constant, and what stands before it is quoted
+		}
+		for _, path := range found[:min(len(found), most)] {
+			if real, err := resolved(path); err == nil && within(real, workspace) {
+				out = append(out, real)
+			}
+		}
+	}
+	return out
+}
+
+// literal quotes what a glob would take as a pattern.
+func literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // linked lists what links in a folder lead to: a policy kept among a person's dotfiles is guarded there too.
