@@ -42,23 +42,28 @@ func (l *lab) of(ctx context.Context, j job) (end, error) {
 		l.intact[name] = b
 	}
 	l.mu.Unlock()
-	b.once.Do(func() {
-		t, e, err := l.play(ctx, job{tool: j.tool, situation: j.situation, shape: j.shape})
-		if err == nil {
-			t.expect()
-			err = t.world.close(len(t.found) > 0)
-		}
-		if err == nil && (e.status != "completed" || len(t.found) > 0) {
-			t.found.add(unlisted, "the story ends %s although nothing was killed:\n%s", e.status, t.world.transcript())
-			l.report.fail(j, t)
-			err = errFound
-		}
-		b.end, b.err = e, err
-	})
+	b.once.Do(func() { b.end, b.err = l.tellWhole(ctx, job{tool: j.tool, situation: j.situation, shape: j.shape}) })
 	if b.err != nil {
 		return end{}, fmt.Errorf("tell %s without a kill: %w", name, b.err)
 	}
 	return b.end, nil
+}
+
+// tellWhole tells a story in which nothing is killed. It must end well.
+func (l *lab) tellWhole(ctx context.Context, j job) (end, error) {
+	t, e, err := l.play(ctx, j)
+	if err != nil {
+		return e, err
+	}
+	t.expect()
+	if e.status != "completed" {
+		t.found.add(unlisted, "the story ends %q although nothing was killed", e.status)
+	}
+	if len(t.found) == 0 {
+		return e, t.world.close(false)
+	}
+	l.report.fail(j, t)
+	return e, errors.Join(errFound, t.world.keep(j.key()), t.world.close(true))
 }
 
 // expect looks whether the call that the story is about brought what it should.

@@ -43,9 +43,9 @@ func subjects() map[string]subject {
 		"list_dir":   {class: reads, returns: "notes.txt", call: plain("list_dir", "list_dir .", "path", ".")},
 		"find_files": {class: reads, returns: "notes.txt", call: plain("find_files", `find_files "*.txt"`, "pattern", "*.txt")},
 		"search":     {class: reads, returns: "needle", call: plain("search", "search needle", "pattern", "needle")},
-		"read_output": {class: reads, returns: "line 9000", before: func(string) []step {
+		"read_output": {class: reads, returns: "line 10002", before: func(string) []step {
 			return []step{{tool: "shell", args: map[string]any{"command": "seq -f 'line %g' 1 20000"}}}
-		}, call: plain("read_output", "", "call", "{{call}}", "offset", 98895)},
+		}, call: plain("read_output", "", "call", "{{call}}", "offset", 98895, "limit", 2000)},
 		"ask_user":       {class: asks, returns: "blue", call: plain("ask_user", `ask_user "Which colour?"`, "question", "Which colour?")},
 		"confirm_action": {class: asks, returns: "yes", call: plain("confirm_action", `confirm_action "Go on?"`, "question", "Go on?")},
 		"shell":          {class: writes, runs: true, call: func(mark, _ string) step { return shellStep(mark) }},
