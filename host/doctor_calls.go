@@ -12,6 +12,7 @@ import (
 	"agent/db"
 	"agent/recovery"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 // leftovers looks at the folders that commands leave: those whose result is in the database are needed no more.
@@ -35,6 +36,29 @@ func (e *examiner) leftovers(ctx context.Context) error {
 	}
 	if len(all) == 0 {
 		e.OK(areaCalls, "no command runs, and none left files")
+	}
+	return nil
+}
+
+// temps looks at the temporary folders that commands of a run share: one stays behind when the host is killed at the run's end.
+// Those of runs that are not known here belong to another state folder.
+func (e *examiner) temps(context.Context) error {
+	runs, err := sandbox.Temps()
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		row, known := e.rows[run]
+		switch {
+		case !known || !row.Status.Terminal():
+		case !e.fix:
+			e.Warn(areaTemp, "agent doctor --fix removes it", "the temporary folder of run %s is there, and the run is over", run)
+		default:
+			if err := sandbox.RemoveTemp(run); err != nil {
+				return err
+			}
+			e.fixed(areaTemp, "removed the temporary folder of run %s, which is over", run)
+		}
 	}
 	return nil
 }

@@ -52,6 +52,22 @@ func private(path string) error {
 	return os.Chmod(path, 0o700)
 }
 
+// Temps lists the runs whose private temporary folders are there.
+func Temps() ([]string, error) {
+	mark, err := tempPath("*")
+	if err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(mark)
+	if err != nil {
+		return nil, fmt.Errorf("list the private temporary folders: %w", err)
+	}
+	for i, path := range found {
+		found[i] = strings.TrimPrefix(path, strings.TrimSuffix(mark, "*"))
+	}
+	return found, nil
+}
+
 // RemoveTemp removes the private temporary folder of a run that is over. That none is there is fine.
 func RemoveTemp(run string) error {
 	path, err := tempPath(run)
