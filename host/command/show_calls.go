@@ -177,7 +177,10 @@ func effectWords(row db.CallRow) string {
 	if row.Result == nil {
 		return text
 	}
-	text += ", took place: " + string(row.Applied) + ", result " + string(row.How)
+	if row.Effect != recovery.EffectRead { // which has none to take place
+		text += ", took place: " + string(row.Applied)
+	}
+	text += ", result " + string(row.How)
 	if row.Ruled != "" {
 		text += ", a person says: " + string(row.Ruled)
 	}
