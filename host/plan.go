@@ -225,7 +225,7 @@ func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
 	switch step.Verdict {
 	case recovery.VerdictAttach:
 		d.attach(ctx, step.call, a)
-	case recovery.VerdictAdopt, recovery.VerdictSkip, recovery.VerdictRun:
+	case recovery.VerdictAdopt, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain:
 		d.done = append(d.done, d.toolCall(step.call))
 	}
 }
