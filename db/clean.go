@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -152,44 +153,69 @@ const (
 	mostPart  = 64 // bytes that tell even the longest: a private key begins with words that are no secret
 )
 
+// leastOf is how many bytes of a value tell it.
+func leastOf(value string) int { return min(max(leastPart, len(value)/3), mostPart) }
+
 // parts are the beginnings and ends of known secrets that stand in a text without the rest: a page of an output, or the words
 // of it that a tool repeats, may be cut anywhere.
 func (v *vault) parts(data []byte) []redact.Known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var out []redact.Known
-	for value, rule := range v.values {
-		least := min(max(leastPart, len(value)/3), mostPart)
-		if len(value) <= least {
+	var w uint64
+	for i, b := range data {
+		w = w<<8 | uint64(b)
+		if h := bit(w); i < 7 || v.bits[h>>6]&(1<<(h&63)) == 0 {
 			continue
 		}
-		for at := 0; ; {
-			i := bytes.Index(data[at:], []byte(value[:least]))
-			if i < 0 {
-				break
+		for _, value := range v.heads[w] {
+			least := leastOf(value)
+			if i+1 < least || string(data[i+1-least:i+1]) != value[:least] {
+				continue
 			}
 			n := least
-			for at += i; n < min(len(value), len(data)-at) && data[at+n] == value[n]; n++ {
-			}
-			if at += n; n < len(value) {
-				out = append(out, redact.Known{Rule: rule, Value: value[:n]})
-			}
-		}
-		for at := 0; ; {
-			i := bytes.Index(data[at:], []byte(value[len(value)-least:])) // much faster than from the end
-			if i < 0 {
-				break
-			}
-			n := least
-			for at += i + least; n < min(len(value), at) && data[at-n-1] == value[len(value)-n-1]; n++ {
+			for at := i + 1 - least; n < min(len(value), len(data)-at) && data[at+n] == value[n]; n++ {
 			}
 			if n < len(value) {
-				out = append(out, redact.Known{Rule: rule, Value: value[len(value)-n:]})
+				out = append(out, redact.Known{Rule: v.values[value], Value: value[:n]})
+			}
+		}
+		for _, value := range v.tails[w] {
+			least := leastOf(value)
+			end := i - 7 + least
+			if end > len(data) || string(data[i-7:end]) != value[len(value)-least:] {
+				continue
+			}
+			n := least
+			for ; n < min(len(value), end) && data[end-n-1] == value[len(value)-n-1]; n++ {
+			}
+			if n < len(value) {
+				out = append(out, redact.Known{Rule: v.values[value], Value: value[len(value)-n:]})
 			}
 		}
 	}
 	return out
 }
+
+// remember has a value known, and its beginning and its end found. Both are looked up by the eight bytes of them that are
+// furthest inside: private keys begin and end alike.
+func (v *vault) remember(value, rule string) {
+	if _, known := v.values[value]; !known && len(value) > leastOf(value) {
+		least := leastOf(value)
+		head, tail := word(value[least-8:]), word(value[len(value)-least:])
+		v.heads[head] = append(v.heads[head], value)
+		v.tails[tail] = append(v.tails[tail], value)
+		for _, h := range []uint64{bit(head), bit(tail)} {
+			v.bits[h>>6] |= 1 << (h & 63)
+		}
+	}
+	v.values[value] = rule
+}
+
+// bit is the place of eight bytes in a table of bits, which spares most look-ups.
+func bit(w uint64) uint64 { return w * 0x9E3779B97F4A7C15 >> 48 }
+
+func word(s string) uint64 { return binary.BigEndian.Uint64([]byte(s[:8])) }
 
 // Lost is a secret that cannot be given back: its placeholder stays.
 type Lost struct {
@@ -246,9 +272,18 @@ type Cleaner struct {
 	of *redact.Stream
 }
 
-// NewCleaner begins a text. What is found to be secret later on counts for texts that begin after that.
+// NewCleaner begins a text. What is found in it to be secret is found again in the rest of it.
 func (s *Store) NewCleaner() *Cleaner {
-	return &Cleaner{v: s.vault, of: s.vault.set.Load().Stream(s.vault.name)}
+	c := &Cleaner{v: s.vault}
+	c.of = s.vault.set.Load().Stream(s.vault.name, c.learn)
+	return c
+}
+
+func (c *Cleaner) learn(found []redact.Secret) *redact.Set {
+	if !c.v.learn(asSecrets(found)) {
+		return nil
+	}
+	return c.v.set.Load()
 }
 
 // Piece takes the next piece and returns what can be shown: what may be the beginning of a secret is held back.

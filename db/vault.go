@@ -35,9 +35,12 @@ type vault struct {
 	mu     sync.Mutex
 	byID   map[string]secret
 	values map[string]string // what set knows, with its rule
-	given  map[string]bool   // rules of values that were given, and not found
-	kept   map[string][]Kept // by run, until it was said
-	said   map[string]bool   // run and rule
+	heads  map[uint64][]string
+	tails  map[uint64][]string // values by eight bytes of their beginnings and ends, see remember
+	bits   [1024]uint64        // of heads and tails
+	given  map[string]bool     // rules of values that were given, and not found
+	kept   map[string][]Kept   // by run, until it was said
+	said   map[string]bool     // run and rule
 }
 
 // secret is a value under its id.
@@ -63,7 +66,8 @@ func idLetters() []int { return []int{10, 16, 26, 52} }
 
 // newVault works the vault's keys out from the key of the state folder; nil when there is none.
 func newVault(key []byte, known []redact.Known) (*vault, error) {
-	v := &vault{byID: map[string]secret{}, values: map[string]string{}, given: map[string]bool{}, kept: map[string][]Kept{}, said: map[string]bool{}}
+	v := &vault{byID: map[string]secret{}, values: map[string]string{}, heads: map[uint64][]string{}, tails: map[uint64][]string{},
+		given: map[string]bool{}, kept: map[string][]Kept{}, said: map[string]bool{}}
 	v.set.Store(redact.New(nil))
 	v.know(known)
 	if key == nil { // names are needed all the same, for what is shown
@@ -170,7 +174,7 @@ func (v *vault) learn(found []secret) bool {
 		}
 		for _, value := range spellings(f.raw) {
 			if v.values[value] == "" && telling(value) {
-				v.values[value] = f.rule
+				v.remember(value, f.rule)
 				more = append(more, redact.Known{Rule: f.rule, Value: value})
 			}
 		}
@@ -186,7 +190,8 @@ func (v *vault) know(known []redact.Known) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, k := range known {
-		v.values[k.Value], v.given[k.Rule] = k.Rule, true
+		v.remember(k.Value, k.Rule)
+		v.given[k.Rule] = true
 	}
 	v.set.Store(v.set.Load().With(known...))
 }

@@ -86,7 +86,7 @@ func BenchmarkStream(b *testing.B) {
 	text := []byte(prose()[:80_000])
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		stream := s.Stream(func(string, []byte) string { return "0" })
+		stream := s.Stream(func(string, []byte) string { return "0" }, nil)
 		for rest := text; len(rest) > 0; {
 			n := min(4, len(rest))
 			stream.Write(rest[:n])

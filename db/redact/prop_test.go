@@ -199,7 +199,7 @@ func TestStreamShowsWhatTheWholeShows(t *testing.T) {
 		data := []byte(strings.Join(rapid.SliceOfN(word(), 0, 60).Draw(t, "words"), ""))
 		v := vault{}
 		whole, _ := s.Text(data, v.name)
-		stream := s.Stream(v.name)
+		stream := s.Stream(v.name, nil)
 		var out []byte
 		for rest := data; len(rest) > 0; {
 			n := rapid.IntRange(1, min(len(rest), 40)).Draw(t, "piece")

@@ -71,7 +71,8 @@ func (s *Set) Find(name, text string) []Span {
 const shortest = 6
 
 // merge sorts spans and joins those that overlap, so that nothing of either is left over. The rule of the longest one
-// that was joined is kept.
+// that was joined is kept, but for the rule of what looks like a placeholder: others are shown such text as it stands, so it
+// gives way to every secret that has another extent.
 func merge(found []Span) []Span {
 	if len(found) < 2 {
 		return found
@@ -91,7 +92,9 @@ func merge(found []Span) []Span {
 			longest = f.To - f.From
 			continue
 		}
-		if n := f.To - f.From; n > longest {
+		n := f.To - f.From
+		yields := last.Rule == literalRule && (f.From != last.From || f.To != last.To)
+		if yields || n > longest && f.Rule != literalRule {
 			longest, last.Rule = n, f.Rule
 		}
 		last.To = max(last.To, f.To)

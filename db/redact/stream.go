@@ -26,14 +26,18 @@ const (
 type Stream struct {
 	set      *Set
 	id       Namer
+	learn    func([]Secret) *Set
 	buf      []byte
 	patience int              // bytes that are waited for before what is held is looked at again
 	shown    int              // bytes of buf that were given out
 	swift    func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
 }
 
-// Stream begins one.
-func (s *Set) Stream(id Namer) *Stream { return &Stream{set: s, id: id} }
+// Stream begins one. Learn is told of the secrets that are about to be taken out, and gives the set that is to be used from
+// there on, or nil for the same: what was found once is then found again where nothing beside it tells. It may be nil.
+func (s *Set) Stream(id Namer, learn func([]Secret) *Set) *Stream {
+	return &Stream{set: s, id: id, learn: learn}
+}
 
 // Write takes the next piece and gives what may be shown now, and the secrets that were taken out of it.
 func (t *Stream) Write(piece []byte) ([]byte, []Secret) {
@@ -98,16 +102,42 @@ func ideographic(r rune) bool {
 	return r >= 0x2E80 && r < 0xA4D0 || r >= 0xAC00 && r < 0xD7A4 || r >= 0xFF01 && r < 0xFF61 || r >= 0x1F300 && r < 0x40000
 }
 
+// rounds is how often a piece is looked at anew because of what was found in it.
+const rounds = 4
+
 // give gives out buf up to cut, or to where a secret may begin.
 func (t *Stream) give(r *replacer, cut int, last bool) {
-	text := string(t.buf)
-	look := text[:max(cut, t.shown)]
-	if len(text)-cut >= StreamReach {
-		look = text // cut is in the middle of a word
+	spans, end := t.look(cut, last)
+	for n := 1; n < rounds && t.learned(spans); n++ {
+		spans, end = t.look(cut, last)
 	}
-	spans := t.set.Find("", look)
+	if len(t.buf)-max(end, t.shown) > t.most() {
+		spans, end = t.force(max(end, t.shown), spans)
+	}
+	t.patience = 0
+	if end <= t.shown {
+		// What is held is not looked at again with every piece.
+		if held := len(t.buf) - t.shown; held > streamPatience {
+			t.patience = held + held/4
+		}
+		return
+	}
+	r.done = t.shown
+	r.replace(t.buf, spans)
+	r.out = append(r.out, t.buf[r.done:end]...)
+	t.keep(end)
+}
+
+// look finds what of buf may be given out, up to cut at most, and the secrets in that.
+func (t *Stream) look(cut int, last bool) ([]Span, int) {
+	text := string(t.buf)
+	near := text[:max(cut, t.shown)]
+	if len(text)-cut >= StreamReach {
+		near = text // cut is in the middle of a word
+	}
+	spans := t.set.Find("", near)
 	if !last {
-		cut = min(cut, openPattern(look), t.set.search.open(text))
+		cut = min(cut, openPattern(near), t.set.search.open(text))
 		t.set.search.find(text, func(from, to int, _ string) {
 			if from < cut && to > cut {
 				cut = from
@@ -115,35 +145,34 @@ func (t *Stream) give(r *replacer, cut int, last bool) {
 		})
 	}
 	for i, f := range spans {
-		if f.From >= cut {
-			spans = spans[:i]
-			break
-		}
 		if f.To > cut {
-			cut = max(f.From, t.shown)
+			cut = min(cut, max(f.From, t.shown))
 			spans = spans[:i]
 			break
 		}
-	}
-	if len(t.buf)-max(cut, t.shown) > t.most() {
-		spans, cut = t.force(max(cut, t.shown), spans)
-	}
-	t.patience = 0
-	if cut <= t.shown {
-		// What is held is not looked at again with every piece.
-		if held := len(t.buf) - t.shown; held > streamPatience {
-			t.patience = held + held/4
-		}
-		return
 	}
 	spans = slices.DeleteFunc(spans, func(f Span) bool { return f.To <= t.shown })
 	if len(spans) > 0 {
 		spans[0].From = max(spans[0].From, t.shown)
 	}
-	r.done = t.shown
-	r.replace(t.buf, spans)
-	r.out = append(r.out, t.buf[r.done:cut]...)
-	t.keep(cut)
+	return spans, cut
+}
+
+// learned says whether there is more to look for, now that these were found.
+func (t *Stream) learned(spans []Span) bool {
+	if t.learn == nil || len(spans) == 0 {
+		return false
+	}
+	found := make([]Secret, 0, len(spans))
+	for _, f := range spans {
+		found = append(found, Secret{Rule: f.Rule, Raw: slices.Clone(t.buf[f.From:f.To])})
+	}
+	set := t.learn(found)
+	if set == nil {
+		return false
+	}
+	t.set = set
+	return true
 }
 
 // most is how much may be held.

@@ -24,7 +24,7 @@ func TestStreamShowsWordsAtTheirEnd(t *testing.T) {
 		{[]string{"a -----BEGIN ", "PRIVATE KEY-----\n", "MIIEvQIBADANBgkqhkiG9w0B\n", "-----END PRIVATE ", "KEY-----\n", "b "},
 			[]string{"a ", "", "", "", "[secret:private-key:0]\n", "b "}},
 	} {
-		stream := s.Stream(noID)
+		stream := s.Stream(noID, nil)
 		for i, piece := range c.pieces {
 			if got, _ := stream.Write([]byte(piece)); string(got) != c.shown[i] {
 				t.Errorf("%q: piece %d showed %q, want %q", c.pieces, i, got, c.shown[i])
@@ -47,7 +47,7 @@ func TestStreamHoldsWithinBounds(t *testing.T) {
 		"a value again and again":      {"", long[:len(long)/2], long[:64]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream := s.Stream(noID)
+			stream := s.Stream(noID, nil)
 			var out bytes.Buffer
 			write := func(p string) {
 				shown, _ := stream.Write([]byte(p))
@@ -72,7 +72,7 @@ func TestStreamHoldsWithinBounds(t *testing.T) {
 // Text and Stream of a large output take memory in proportion to it, and the stream does not.
 func TestStreamOfLargeOutput(t *testing.T) {
 	s := New([]Known{{"env-canary-key", canary}})
-	stream := s.Stream(noID)
+	stream := s.Stream(noID, nil)
 	piece := []byte(strings.Repeat("a line of output that a command wrote, 42 of them\n", 600) + canary + "\n")
 	var before, after runtime.MemStats
 	runtime.GC()
