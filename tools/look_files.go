@@ -35,9 +35,10 @@ type stamp struct {
 
 func (s stamp) there() bool { return s.Inode != 0 }
 
-// same says whether it is the same file; untouched, that nothing was done to it or, for a folder, to what it lists.
+// same says whether it is the same file; untouched, that nothing was done to it or, for a folder, to what it lists. A number that
+// is free again is given to the next file: only the time at which that was made tells it from the one before.
 func (s stamp) same(o stamp) bool {
-	return s.Inode == o.Inode && s.Device == o.Device && s.Kind == o.Kind
+	return s.Inode == o.Inode && s.Device == o.Device && s.Kind == o.Kind && s.Btime == o.Btime
 }
 func (s stamp) untouched(o stamp) bool {
 	return s.same(o) && s.Ctime == o.Ctime && s.Mtime == o.Mtime && s.Size == o.Size && s.Mode == o.Mode
