@@ -60,20 +60,25 @@ func clip(text string) string {
 	return text
 }
 
-// quietEnd looks at a world in which nothing goes on any more: every decision was printed, everybody who is asked shows the same, and
-// doctor has nothing to say.
+// quietEnd looks at a world in which nothing goes on any more: every decision was printed and is shown again, and doctor has
+// nothing to say. In a brief look doctor is not asked, and show only where something was decided.
 func (t *tale) quietEnd(ctx context.Context) error {
 	for _, h := range t.last {
+		if t.brief && len(h.said) == 0 {
+			continue
+		}
 		if _, err := t.world.agent(ctx, "show", h.run.id); err != nil {
 			return err
 		}
 	}
-	o, err := t.world.agent(ctx, "doctor")
-	if err != nil {
-		return err
-	}
-	if o.code != 0 {
-		t.found.add(broken, "agent doctor ends with %d:\n%s", o.code, o.text)
+	if !t.brief {
+		o, err := t.world.agent(ctx, "doctor")
+		if err != nil {
+			return err
+		}
+		if o.code != 0 {
+			t.found.add(broken, "agent doctor ends with %d:\n%s", o.code, o.text)
+		}
 	}
 	if err := t.look(); err != nil && !errors.Is(err, errFound) {
 		return err

@@ -35,6 +35,7 @@ type tale struct {
 	victim string // of a runner's point: runner, host or both
 	leave  bool   // what did not happen is left, instead of run once more
 	prompt string
+	brief  bool // see quietEnd
 
 	cmd      int
 	fired    []arm

@@ -18,6 +18,7 @@ type lab struct {
 	exe     string
 	dir     string
 	counter *counter
+	short   bool
 	report  *report
 	worlds  atomic.Int64
 
@@ -91,6 +92,7 @@ func (l *lab) play(ctx context.Context, j job) (*tale, end, error) {
 		return nil, end{}, err
 	}
 	t := &tale{story: &s, world: w, arms: j.arms, victim: j.victim, leave: j.leave, prompt: fmt.Sprintf("Please tell story-%d.", number)}
+	t.brief = l.short && pick(4, j.key()) > 0
 	if w.server != nil {
 		turns, err := s.script()
 		if err != nil {

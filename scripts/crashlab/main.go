@@ -92,7 +92,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	l := &lab{exe: o.exe, dir: dir, counter: c, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	l := &lab{exe: o.exe, dir: dir, counter: c, short: o.short, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
 	if err := l.controls(ctx); err != nil {
 		return false, err
 	}
