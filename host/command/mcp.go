@@ -198,15 +198,17 @@ func (a *app) mcpOptions(home, folder string) mcp.Options {
 		}
 	}
 	o := mcp.Options{Folder: folder, Environ: environ, Version: Version, Level: "none"}
-	exe, err := os.Executable()
+	exe, err := binary()
 	if err != nil {
 		return o // nothing can be set up without it; the level says so
 	}
-	p := sandbox.Profile{Access: sandbox.Full, Support: sandbox.Probe(exe), Workspace: folder, Hidden: []string{resolved(home)}}
-	if user := config.UserPath(a.Getenv); user != "" {
-		p.Guarded = []string{resolved(filepath.Dir(user))}
-	}
+	s := a.sandbox(exe, home)
+	s.Settings = nil // what the person opens for commands is not opened for servers
+	p, err := s.Profile(sandbox.Full, folder, "")
 	o.Wrap, o.Level = wrapper(p, exe), p.Support.Level(sandbox.Full)
+	if err != nil {
+		o.Wrap = func(*exec.Cmd) error { return err }
+	}
 	return o
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -161,7 +162,7 @@ func (s *session) crowded(ctx context.Context, home string) (*db.Store, error) {
 
 func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 	a.cleans(store)
-	exe, err := os.Executable()
+	exe, err := binary()
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
@@ -185,6 +186,19 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return m, err
 	}
 	return h, err
+}
+
+// binary is what this process starts itself again by. Where the kernel has it that is no name: a command that may write where the
+// binary lies, a workspace with its own build among them, could put another in its place, and the host would start that one outside
+// of every sandbox.
+func binary() (string, error) {
+	const self = "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self, nil
+		}
+	}
+	return os.Executable()
 }
 
 func who() string {

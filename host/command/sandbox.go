@@ -28,7 +28,7 @@ func (a *app) sandbox(exe, home string) *sandbox.System {
 
 // sandboxWords says in one line what each access of shell gives here.
 func (a *app) sandboxWords(home string) string {
-	exe, err := os.Executable()
+	exe, err := binary()
 	if err != nil {
 		return fmt.Sprintf("find this binary: %v", err)
 	}
@@ -50,7 +50,7 @@ func (a *app) sandboxWords(home string) string {
 // examineSandbox says what each access of shell gives here, and what is missing for more.
 func (a *app) examineSandbox(home string, f *host.Findings) {
 	const area = "sandbox"
-	exe, err := os.Executable()
+	exe, err := binary()
 	if err != nil {
 		f.Bad(area, "", "find this binary: %v", err)
 		return

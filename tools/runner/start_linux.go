@@ -48,7 +48,7 @@ func (j *Job) Start(exe string, env []string) error {
 		env = []string{} // nil would mean the host's
 	}
 	cmd := exec.Command(exe, "__runner", j.folder)
-	cmd.Dir = "/"
+	cmd.Args[0], cmd.Dir = "agent", "/" // exe may be no name that says anything to a person
 	cmd.Env = env
 	cmd.ExtraFiles = []*os.File{j.lock.File(), job}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -18,7 +18,7 @@ type kind int
 const (
 	cover  kind = iota // a folder of the system is replaced
 	attach             // a folder from outside, writable or not, stays where it is
-	pin                // a folder becomes a mount point, so that it cannot be renamed
+	pin                // a folder or link becomes a mount point, so that it can be neither renamed nor replaced
 	hide               // a folder is not there
 	guard              // a folder or file can only be read
 )
@@ -155,6 +155,12 @@ func (p Profile) fences() []mount {
 	for _, path := range p.Guarded {
 		if p.reaches(path) {
 			add(guard, path)
+		}
+	}
+	for _, path := range p.Links {
+		if !pinned[path] && p.reaches(path) && movable(path) {
+			pinned[path] = true
+			add(pin, path)
 		}
 	}
 	return list
@@ -314,9 +320,10 @@ func mountPoint(m mount) error {
 	return f.Close()
 }
 
-// tree opens a copy of what is mounted at path and below it, with attributes set on all of it.
+// tree opens a copy of what is mounted at path and below it, with attributes set on all of it. A link is a link, and none is
+// expected on the way.
 func tree(path string, attributes uint64) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err == nil && attributes != 0 {
 		err = setAttributes(fd, "", attributes)
 	}

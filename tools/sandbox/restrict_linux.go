@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -174,7 +175,7 @@ func (p Profile) rules() []rule {
 			if dir == "" {
 				continue
 			}
-			fenced := append(append([]string{}, p.Hidden...), p.Guarded...)
+			fenced := slices.Concat(p.Hidden, p.Guarded, p.Links)
 			if !p.names() && anyWithin(fenced, dir) {
 				continue // without namespaces nothing could keep it from the state or the policy below
 			}

@@ -88,7 +88,7 @@ func (s Support) Level(a Access) string {
 	return strings.Join(layers, "+")
 }
 
-// Profile is what one command is confined to. All paths are absolute and without symbolic links.
+// Profile is what one command is confined to. All paths are absolute, and but for the last name of Links without symbolic links.
 type Profile struct {
 	Access    Access   `json:"access"`
 	Support   Support  `json:"support"`             // what confines it; a start that cannot reach this is refused
@@ -97,6 +97,7 @@ type Profile struct {
 	Hidden    []string `json:"hidden,omitempty"`    // folders that are not there: the state folder
 	Guarded   []string `json:"guarded,omitempty"`   // folders and files that can be read and never changed: the policy
 	Writable  []string `json:"writable,omitempty"`  // with Write: further folders and files
+	Links     []string `json:"links,omitempty"`     // symbolic links by which the hidden and the guarded are found: they stay what they are
 }
 
 // Confines says whether anything confines the command.
@@ -117,7 +118,7 @@ func (p Profile) check() error {
 	default:
 		return fmt.Errorf("there is no access %q", p.Access)
 	}
-	for _, list := range [][]string{{p.Workspace, p.Temp}, p.Hidden, p.Guarded, p.Writable} {
+	for _, list := range [][]string{{p.Workspace, p.Temp}, p.Hidden, p.Guarded, p.Writable, p.Links} {
 		for _, path := range list {
 			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
 				return fmt.Errorf("the path %q is not absolute and clean", path)

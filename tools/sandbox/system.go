@@ -86,6 +86,7 @@ func (s *System) fence(p *Profile) error {
 	}
 	if err == nil {
 		p.Hidden = []string{hidden}
+		p.Links = trail(s.Hidden)
 	}
 	for i, g := range s.Guarded {
 		if i == 0 {
@@ -102,9 +103,42 @@ func (s *System) fence(p *Profile) error {
 			return fmt.Errorf("guard the policy: %w", err)
 		}
 		p.Guarded = append(p.Guarded, real)
-		p.Guarded = append(p.Guarded, linked(real)...)
+		p.Links = append(p.Links, trail(g)...)
+		for _, link := range linksIn(real) {
+			if to, err := resolved(link); err == nil {
+				p.Guarded = append(p.Guarded, to)
+				p.Links = append(p.Links, trail(link)...)
+			}
+		}
 	}
 	return nil
+}
+
+// trail lists the symbolic links that are followed on the way to an absolute path, each with no link before its last name: who
+// could replace one of them would put other things in the place of what the path names.
+func trail(path string) []string {
+	const most = 40 // as the kernel has it
+	var links []string
+	at, todo := "/", strings.Split(path, "/")
+	for len(todo) > 0 && len(links) < most {
+		name := todo[0]
+		todo = todo[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		next := filepath.Join(at, name)
+		to, err := os.Readlink(next)
+		if err != nil {
+			at = next // no link, or nothing: what cannot be looked at cannot be followed either
+			continue
+		}
+		links = append(links, next)
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return links
 }
 
 // springs lists what in a workspace is carried out, or obeyed, outside of the sandbox by whoever works there next: git's hooks
@@ -134,19 +168,16 @@ func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// linked lists what links in a folder lead to: a policy kept among a person's dotfiles is guarded there too.
-func linked(dir string) []string {
+// linksIn lists the links in a folder: a policy kept among a person's dotfiles is guarded there too.
+func linksIn(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // a file has none
 	}
 	var out []string
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink == 0 {
-			continue
-		}
-		if to, err := resolved(filepath.Join(dir, e.Name())); err == nil {
-			out = append(out, to)
+		if e.Type()&fs.ModeSymlink != 0 {
+			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
 	return out
