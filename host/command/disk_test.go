@@ -105,10 +105,26 @@ func (d *disk) repair() {
 	if err := d.unused(func() error { return unix.Unmount(d.path, 0) }); err != nil {
 		d.t.Fatalf("unmount %s: %v", d.path, err)
 	}
+	// A command that any test confined meanwhile took a copy of the mounts along, and keeps the failed disk until it ends.
+	await(d.t, "the end of the last copy of the mount "+d.path, func() bool { return !mountedAnywhere(d.path) })
 	if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
 		d.t.Logf("e2fsck: %v\n%s", err, out) // it says so when it has mended something
 	}
 	d.mount()
+}
+
+// mountedAnywhere says whether some process still sees something mounted at path.
+func mountedAnywhere(path string) bool {
+	tables, err := filepath.Glob("/proc/[0-9]*/mountinfo")
+	if err != nil {
+		return false // the pattern is a constant
+	}
+	for _, table := range tables {
+		if text, err := os.ReadFile(table); err == nil && strings.Contains(string(text), " "+path+" ") { // else the process has ended
+			return true
+		}
+	}
+	return false
 }
 
 // unused does it once nobody uses the disk any more: a runner ends a moment after its call.
