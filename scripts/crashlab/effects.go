@@ -12,7 +12,7 @@ import (
 // compareEffects holds what the witness saw against what the calls' results claim.
 func compareEffects(all []*history, saw map[string]int) findings {
 	var f findings
-	type claims struct{ done, maybe, again int }
+	type claims struct{ done, maybe int }
 	by := map[string]*claims{}
 	for _, h := range all {
 		for _, c := range h.calls {

@@ -47,9 +47,9 @@ type fact struct {
 }
 
 type runRow struct {
-	no                              int64
-	id, status, model, folder, text string
-	lastSeq                         int64
+	no                        int64
+	id, status, model, folder string
+	lastSeq                   int64
 }
 
 type callRow struct {
