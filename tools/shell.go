@@ -120,6 +120,19 @@ func (t shell) Effect(args json.RawMessage) recovery.Effect {
 // RetrySafe says that a command that can write nothing may be run twice.
 func (t shell) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }
 
+// onlyRead says whether a command was kept to reading when it was started, and would be now: however it ended, it changed
+// nothing.
+func (t shell) onlyRead(c Call) bool {
+	if t.Effect(c.Args) != recovery.EffectRead {
+		return false
+	}
+	if len(c.Before) == 0 {
+		return c.Handle != nil // this process prepared it
+	}
+	is, err := decode[confined](c.Before)
+	return err == nil && is.Access == sandbox.Read && is.Sandbox == t.box.Support().Level(sandbox.Read)
+}
+
 // Confinement words what holds for the command.
 func (t shell) Confinement(args json.RawMessage) string {
 	a, err := decode[shellArgs](args)
@@ -232,6 +245,10 @@ func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Re
 		left, err := t.Bury(ctx, c)
 		if r, known, err := t.judged(ctx, c); known {
 			return r, err
+		}
+		if err == nil && len(left) == 0 && t.onlyRead(c) {
+			return failed(recovery.AppliedNo, fmt.Errorf(
+				"run the command: the process that ran it is gone: %s; it could only read, so it changed nothing and may be run again", seen.Why))
 		}
 		r, _ := failed(recovery.AppliedUnknown, nil)
 		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left

@@ -20,7 +20,7 @@ type ran struct {
 }
 
 // resultOf makes a command's result from its exit record and its output. A command that ended by itself has a known outcome,
-// whatever its status; of one that was stopped on its way nobody knows how far it came.
+// whatever its status; of one that was stopped on its way nobody knows how far it came, unless it could only read.
 func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Result {
 	r := recovery.Result{
 		How: how, Size: e.Output,
@@ -36,7 +36,7 @@ func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Resul
 		r.Outcome, r.Applied = recovery.OutcomeOK, recovery.AppliedYes
 	case e.Cause == runner.CauseExited:
 		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedYes
-	case e.Started.IsZero():
+	case e.Started.IsZero(), t.onlyRead(c):
 		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedNo
 	default:
 		r.Outcome, r.Applied = recovery.OutcomeUnknown, recovery.AppliedUnknown
