@@ -39,14 +39,14 @@ func (applyPatch) Spec() Spec {
 	}
 }
 
-// Effect is a local write, unless it changes one of git's own files.
+// Effect is a local write, unless it changes what is obeyed outside of the sandbox.
 func (applyPatch) Effect(args json.RawMessage) recovery.Effect {
 	a, err := decode[patchArgs](args)
 	if err == nil && a.Patch == "" {
 		return recovery.EffectWriteLocal
 	}
 	p, perr := patch.Parse(a.Patch)
-	if err != nil || perr != nil || slices.ContainsFunc(p.Paths(), inGit) {
+	if err != nil || perr != nil || slices.ContainsFunc(p.Paths(), obeyed) {
 		return recovery.EffectWriteExternal
 	}
 	return recovery.EffectWriteLocal
@@ -89,7 +89,7 @@ type change struct {
 // Prepare applies the patch in memory, and records of every file what is there before and what will be there after. A patch of
 // which an earlier attempt did a part is only finished: what was recorded then still holds.
 func (t applyPatch) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) {
-	w, err := openWorkspace(c.Folder, t.barred)
+	w, err := t.openToWrite(c.Folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +128,7 @@ func (t applyPatch) Call(ctx context.Context, c Call) (recovery.Result, error) {
 	if err != nil || len(changes) == 0 {
 		return failed(recovery.AppliedNo, errors.New("apply the patch: nothing was recorded of the files before"))
 	}
-	w, err := openWorkspace(c.Folder, t.barred)
+	w, err := t.openToWrite(c.Folder)
 	if err != nil {
 		return failed(recovery.AppliedNo, err)
 	}

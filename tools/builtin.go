@@ -30,7 +30,7 @@ func Builtin(o Options) ([]Tool, error) {
 	if o.Outputs == nil {
 		return nil, fmt.Errorf("make built-in tools: nothing was given to read outputs from")
 	}
-	f := files{barred: []string{o.State, o.Calls}}
+	f := files{barred: []string{o.State, o.Calls}, policy: o.Sandbox.Policy}
 	return []Tool{
 		applyPatch{f}, askUser{}, confirmAction{}, editFile{f}, fetchTool{o.Fetch}, findFiles{f}, listDir{f}, readFile{f}, readOutput{o.Outputs}, search{f},
 		newShell(o, f), writeFile{f},
@@ -39,7 +39,19 @@ func Builtin(o Options) ([]Tool, error) {
 
 // files is what the file tools share.
 type files struct {
-	barred []string // folders that no path leads to
+	barred []string        // folders that no path leads to
+	policy func() []string // the person's policy: folders and files that are read and never written; nil is none
+}
+
+// openToWrite opens a workspace for what writes in it.
+func (f files) openToWrite(folder string) (*workspace, error) {
+	w, err := openWorkspace(folder, f.barred)
+	if err == nil && f.policy != nil {
+		for _, path := range f.policy() {
+			w.policy = append(w.policy, barOf(path))
+		}
+	}
+	return w, err
 }
 
 // done is the result of a call that did what was asked.

@@ -38,6 +38,7 @@ type bench struct {
 	registry *Registry
 	outputs  outputs
 	shown    strings.Builder
+	box      *sandbox.System // nil confines nothing
 }
 
 type outputs map[string]string
@@ -74,7 +75,7 @@ func (b *bench) build() {
 		b.t.Fatal(err)
 	}
 	list, err := Builtin(Options{
-		State: b.state, Calls: filepath.Join(b.state, "calls"), Exe: exe, Outputs: b.outputs,
+		State: b.state, Calls: filepath.Join(b.state, "calls"), Exe: exe, Outputs: b.outputs, Sandbox: b.box,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "LC_ALL=C", "SECRET_TOKEN=hush", "ANTHROPIC_API_KEY=hush"},
 	})
 	if err != nil {

@@ -27,9 +27,10 @@ type workspace struct {
 	root   *os.Root
 	info   os.FileInfo
 	barred []bar
+	policy []bar // what can be read and not be written
 }
 
-// bar is a folder that no path may lead to.
+// bar is a folder that no path may lead to, or a folder or file that none may write.
 type bar struct {
 	path string
 	info os.FileInfo // nil when it is not there

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -39,20 +42,25 @@ func (writeFile) Spec() Spec {
 // Effect is a local write.
 func (writeFile) Effect(args json.RawMessage) recovery.Effect { return writeEffect(args) }
 
-// writeEffect calls a write among git's own files what it can be: a command that git runs later.
+// writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
+// rules and servers with them: whoever works there next obeys them.
 func writeEffect(args json.RawMessage) recovery.Effect {
 	var a struct {
 		Path string `json:"path"`
 	}
-	if json.Unmarshal(args, &a) != nil || inGit(a.Path) {
+	if json.Unmarshal(args, &a) != nil || obeyed(a.Path) {
 		return recovery.EffectWriteExternal
 	}
 	return recovery.EffectWriteLocal
 }
 
-// inGit knows .git by each name that some file system takes for it: in any case, with what it ignores or cuts off, and by the
-// short name that Windows makes (as git's own core.protectHFS and core.protectNTFS do).
-func inGit(path string) bool {
+// obeyed knows .git, .agent and .mcp.json by each name that some file system takes for them: in any case, with what it ignores or
+// cuts off, and git by the short name that Windows makes (as git's own core.protectHFS and core.protectNTFS do).
+func obeyed(path string) bool { return gitNamed(path) || anyPart(path, ".agent", ".mcp.json") }
+
+func gitNamed(path string) bool { return anyPart(path, ".git", "git~1") }
+
+func anyPart(path string, names ...string) bool {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		part = strings.Map(func(r rune) rune {
 			if unicode.Is(unicode.Cf, r) {
@@ -62,7 +70,7 @@ func inGit(path string) bool {
 		}, part)
 		part, _, _ = strings.Cut(part, ":")
 		part = strings.TrimRight(part, " .")
-		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(part, n) }) {
 			return true
 		}
 	}
@@ -71,7 +79,7 @@ func inGit(path string) bool {
 
 // spotToWrite walks to what a call wants to write.
 func (f files) spotToWrite(folder, asked string) (*workspace, *spot, error) {
-	w, err := openWorkspace(folder, f.barred)
+	w, err := f.openToWrite(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,14 +97,42 @@ func (w *workspace) spotToWrite(asked string) (*spot, error) {
 		return nil, err
 	}
 	err = s.writable()
-	if err == nil && inGit(s.rel) && !inGit(asked) {
+	switch {
+	case err != nil:
+	case gitNamed(s.rel) && !gitNamed(asked):
 		err = fmt.Errorf("%s leads to git's own files (%s); name them as they are", asked, s.rel)
+	case obeyed(s.rel) && !obeyed(asked):
+		err = fmt.Errorf("%s leads to the workspace's own rules or servers (%s); name them as they are", asked, s.rel)
+	case w.rules(s):
+		err = fmt.Errorf("%s is a part of your configuration of agent, which no tool may change", asked)
 	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// rules says whether a spot is or lies in what holds the person's policy, by identity and by path.
+func (w *workspace) rules(s *spot) bool {
+	real := filepath.Join(w.real, filepath.FromSlash(s.rel))
+	for _, b := range w.policy {
+		if real == b.path || strings.HasPrefix(real, strings.TrimSuffix(b.path, "/")+"/") {
+			return true
+		}
+		if b.info == nil {
+			continue
+		}
+		if s.info != nil && os.SameFile(b.info, s.info) {
+			return true
+		}
+		for _, dir := range append([]*os.Root{w.root}, s.held...) {
+			if info, err := dir.Stat("."); err != nil || os.SameFile(b.info, info) {
+				return true // what cannot be looked at may be it
+			}
+		}
+	}
+	return false
 }
 
 // Prepare records what is there before.

@@ -114,6 +114,33 @@ func (s *System) fence(p *Profile) error {
 	return nil
 }
 
+// Policy lists what holds the person's policy, without links: the folders and files that are guarded, and what links in them lead to.
+func (s *System) Policy() []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, g := range s.Guarded {
+		real := deepest(g)
+		out = append(out, real)
+		for _, link := range linksIn(real) {
+			out = append(out, deepest(link))
+		}
+	}
+	return out
+}
+
+// deepest takes the links out of as much of a path as is there.
+func deepest(path string) string {
+	if real, err := resolved(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(deepest(dir), filepath.Base(path))
+	}
+	return path
+}
+
 // trail lists the symbolic links that are followed on the way to an absolute path, each with no link before its last name: who
 // could replace one of them would put other things in the place of what the path names.
 func trail(path string) []string {
