@@ -22,6 +22,7 @@ const (
 	broken   = "journal broken"
 	differs  = "world differs"
 	refused  = "request refused"
+	needless = "outcome unknown without need"
 	unlisted = "lab"
 )
 

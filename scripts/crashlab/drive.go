@@ -39,7 +39,8 @@ type tale struct {
 
 	cmd      int
 	fired    []arm
-	unknown  int // calls whose outcome was told as unknown
+	unknown  int      // calls whose outcome was told as unknown
+	needless []string // those of them whose tool can find out, if only the host was killed
 	found    findings
 	last     []*history
 	record   *record
@@ -264,6 +265,9 @@ func (t *tale) end() (end, error) {
 			r := c.results[0].Result
 			if r.Outcome == "unknown" {
 				t.unknown++
+				if c.tool != "fetch" { // what a server made of a request, nobody here can look at
+					t.needless = append(t.needless, fmt.Sprintf("%d.%d %s", c.turn, c.index, c.tool))
+				}
 			}
 			if subjects()[c.tool].class == reads && c.tool != "read_output" {
 				e.reads = append(e.reads, c.tool+" "+r.Outcome+": "+plain(r.Content))

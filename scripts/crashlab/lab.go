@@ -130,6 +130,11 @@ func (l *lab) try(ctx context.Context, j job) ([]arm, int, error) {
 		return nil, 0, fmt.Errorf("%s: %w", j.key(), err)
 	}
 	hurt := slices.ContainsFunc(t.fired, func(a arm) bool { return a.inRunner() && j.victim != "host" })
+	for _, c := range t.needless {
+		if !hurt {
+			t.found.add(needless, "only the host was killed, and the outcome of call %s is told as unknown", c)
+		}
+	}
 	if len(t.found) == 0 {
 		left := t.unknown > 0 && (j.leave || j.shape == "runbook")
 		t.found = append(t.found, compareEnds(was, is, t.unknown > 0 || hurt, left)...)
