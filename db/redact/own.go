@@ -189,10 +189,13 @@ func findNetrc(text string, _, to int, add func(from, to int, rule string)) {
 	}
 }
 
+const pgpassLine = 512 // bytes of an entry
+
 // findPgpass finds the last field of host:port:database:user:password.
 func findPgpass(text string, from, to int, add func(from, to int, rule string)) {
-	start := strings.LastIndexAny(text[:from], " \t\r\n\"'") + 1
-	n := span(text[start:], 1024, func(b byte) bool { return !blank(b) && b != '"' && b != '\'' })
+	start := max(0, from-pgpassLine)
+	start += strings.LastIndexAny(text[start:from], " \t\r\n\"'") + 1
+	n := span(text[start:], pgpassLine, func(b byte) bool { return !blank(b) && b != '"' && b != '\'' })
 	fields := strings.SplitN(text[start:start+n], ":", 5)
 	if len(fields) != 5 || fields[0] == "" || fields[1] != "*" && !digits(fields[1]) || fields[3] == "" || len(fields[4]) < 4 || strings.Contains(text[start:start+n], "://") {
 		return

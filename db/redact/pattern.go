@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // findPatterns finds what looks like a secret, also in JSON and code that the text quotes.
 func findPatterns(name, text string, add func(from, to int, rule string)) {
@@ -48,16 +52,56 @@ func (p *patterns) member(name, text string, add func(from, to int, rule string)
 
 // find goes over the text once for the rules' words and tries a rule only where one of its words is.
 func (p *patterns) find(text string, add func(from, to int, rule string)) {
+	trials := map[int32]*trial{}
 	p.words.each(text, func(word uint16, end int) {
 		from := end - p.sizes[word]
 		for _, at := range p.of[word] {
 			if r := p.rules[at]; r.find != nil {
 				r.find(text, from, end, add)
 			} else if r.near(text, from, end) {
-				p.try(r, text, from, end, add)
+				if trials[at] == nil {
+					trials[at] = &trial{}
+				}
+				p.about(r, trials[at], text, from, end, add)
 			}
 		}
 	})
+	for _, at := range slices.Sorted(maps.Keys(trials)) {
+		p.try(p.rules[at], text, trials[at].from, trials[at].to, add)
+	}
+}
+
+// trial is what a rule was shown of a text, and what it is yet to be shown.
+type trial struct {
+	spent    int // bytes
+	from, to int // of the piece that is yet to be shown
+}
+
+// enough is how often a rule is shown a text, if its words stand so close that it sees each byte with many of them. After that
+// such places are shown to it as one, so that no text takes longer than its length says.
+const enough = 4
+
+// about has a rule tried around the word text[from:to].
+func (p *patterns) about(r *rule, t *trial, text string, from, to int, add func(from, to int, rule string)) {
+	shape := r.shape()
+	from, to = max(0, from-shape.before), min(len(text), to+shape.reach)
+	joins := from <= t.to && t.from < t.to
+	if joins {
+		to = max(to, t.to)
+	}
+	if shape.long {
+		to += span(text[to:], mostRun, inRun)
+	}
+	switch {
+	case joins:
+		t.to = to
+	case t.spent > enough*len(text):
+		p.try(r, text, t.from, t.to, add)
+		t.from, t.to = from, to
+	default:
+		p.try(r, text, from, to, add)
+		t.spent += to - from
+	}
 }
 
 // near says whether the rule may match around the word text[from:to]: what is cheap to see.
@@ -103,12 +147,10 @@ func operator(b byte) bool {
 	return b == '=' || b == '>' || b == ':' || b == '|' || b == '?' || b == ','
 }
 
-// try matches a rule around the word text[from:to].
+// try matches a rule in text[from:to].
 func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int, rule string)) {
-	shape := r.shape()
-	from, to = max(0, from-shape.before), min(len(text), to+shape.reach)
-	if shape.long {
-		to += span(text[to:], mostRun, inRun)
+	if from == to {
+		return // nothing is left
 	}
 	near := text[from:to]
 	for _, m := range r.regex().FindAllStringSubmatchIndex(near, -1) {
