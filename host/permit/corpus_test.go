@@ -38,6 +38,7 @@ func plausible() permit.Policy {
 		"git status *", "git log *", "git diff *", "git *", "ls *", "cat *", "echo *", "pwd", "grep *", "rg *", "find *", "tar *", "sort *",
 		"go test *", "go *", "npm *", "npm run build *", "make *", "python build.py *", "bash build.sh *", "cd *", "head *", "true", "test *", "[ *",
 		"printf *", "curl *", "rsync *", "docker *", "wc *", "date *", "./run.sh *",
+		"split *", "hg *", "ip *", "tcpdump *", "apt-get *", "rustc *", "eslint *", "prettier *", "unzip *", "openssl *", "just *", "gradle *", "mvn *",
 	)...)
 }
 
@@ -156,6 +157,25 @@ find . -delete
 find . -fprintf /etc/passwd x
 find . -name x -o -exec rm {} +
 tar --checkpoint=1 --checkpoint-action=exec='rm -rf ~' -cf x .
+tar cIf ./evil x y
+tar xFf ./evil x
+tar xfC x /
+go test -coverprofile ../../.bashrc ./...
+go test -test.cpuprofile=/etc/x ./...
+split --filter='rm -rf ~' x
+hg --config alias.x=!evil x
+ip netns exec x evil
+tcpdump -z ./evil -G 1 -w x
+apt-get update -o APT::Update::Pre-Invoke::=evil
+rustc -C linker=./evil x.rs
+rustc @evil
+eslint --rulesdir evil .
+prettier --plugin=./evil.js x
+unzip -d / x.zip
+openssl req -engine ./evil.so
+just --shell ./evil x
+gradle --init-script evil build
+mvn exec:exec
 tar --checkpoint-act=exec=x -cf x .
 tar -I 'rm -rf ~' -cf x .
 tar --use-compress-program=./evil -xf x

@@ -34,6 +34,8 @@ type program struct {
 	chars string
 	// inside is set where each word under "*" must be a path that stays below the folder.
 	inside bool
+	// bundle is set where the first word may be a cluster of options without its dash.
+	bundle bool
 }
 
 // wrappers run what follows them, or a text in their arguments.
@@ -78,7 +80,8 @@ func known() map[string]program {
 		"tar": {
 			options: strings.Fields(`--checkpoint-action --use-compress-program -I --to-command --rsh-command --rmt-command --info-script
 				--new-volume-script -F --absolute-names -P --directory -C --files-from -T --index-file`),
-			chars: ":", // host:file runs a remote shell
+			chars:  ":", // host:file runs a remote shell
+			bundle: true,
 		},
 		"sort":     {options: strings.Fields(`--output -o --compress-program --temporary-directory -T --files0-from`)},
 		"patch":    {options: strings.Fields(`--ed -e --output -o --directory -d --reject-file -r`)},
@@ -106,9 +109,23 @@ func known() map[string]program {
 		"date":     {options: strings.Fields("-s --set")},
 		"hostname": {options: strings.Fields("-F --file")},
 		"tee":      {inside: true},
+		"split":    {options: []string{"--filter"}},
+		"shuf":     {options: strings.Fields("-o --output")},
+		"iconv":    {options: strings.Fields("-o --output")},
+		"tree":     {options: []string{"-o"}},
+		"unzip":    {options: []string{"-d"}},
+		"hg":       {options: strings.Fields("--config --config-file -R --repository --cwd")},
+		"svn":      {options: strings.Fields("--config-option --config-dir --diff-cmd --diff3-cmd --editor-cmd")},
+		"ip":       {options: strings.Fields("netns vrf -b -batch -force"), words: true},
+		"tcpdump":  {options: strings.Fields("-z -w")},
+		"openssl":  {options: strings.Fields("-engine -provider -provider-path -config -out -passin -passout"), words: true},
+		"rspec":    {options: strings.Fields("-r --require -I -O --options -o --out")},
+		"prettier": {options: strings.Fields("--plugin --config")},
+		"eslint":   {options: strings.Fields("-c --config --plugin --rulesdir --parser -f --format --resolve-plugins-relative-to -o --output-file")},
 	}
 	maps.Copy(m, builders())
 	m["gmake"], m["bsdtar"], m["gtar"], m["c++"], m["clang++"] = m["make"], m["tar"], m["tar"], m["g++"], m["clang"]
+	m["apt-get"], m["aptitude"] = m["apt"], m["apt"]
 	m["gfind"], m["bfind"], m["fdfind"], m["nerdctl"] = m["find"], m["find"], m["fd"], m["docker"]
 	for of, list := range map[kind]string{wrapper: wrappers, interpreter: interpreters, never: nevers, language: languages} {
 		for _, name := range strings.Fields(list) {
@@ -121,10 +138,12 @@ func known() map[string]program {
 // builders are the programs that build, install and deploy.
 func builders() map[string]program {
 	return map[string]program{
-		"make":    {options: strings.Fields(`--eval -E -f --file --makefile -C --directory -I --include-dir`), chars: "="},
-		"ninja":   {options: strings.Fields(`-C -f -t`)},
-		"cmake":   {options: strings.Fields(`-E -P -C --build -D`)},
-		"go":      {sub: true, words: true, options: strings.Fields(`-exec -toolexec -vettool -overlay -modfile -ldflags -gccgoflags -compiler -C -o -outputdir env tool generate run get install clean mod work`)},
+		"make":  {options: strings.Fields(`--eval -E -f --file --makefile -C --directory -I --include-dir`), chars: "="},
+		"ninja": {options: strings.Fields(`-C -f -t`)},
+		"cmake": {options: strings.Fields(`-E -P -C --build -D`)},
+		"go": {sub: true, words: true, options: strings.Fields(`-exec -toolexec -vettool -overlay -modfile -ldflags -gccgoflags -compiler -C -o -outputdir -coverprofile -cpuprofile
+			-memprofile -blockprofile -mutexprofile -trace -test.coverprofile -test.cpuprofile -test.memprofile -test.blockprofile
+			-test.mutexprofile -test.trace -test.outputdir -test.gocoverdir -test.fuzzcachedir env tool generate run get install clean mod work`)},
 		"cargo":   {sub: true, options: strings.Fields(`--config -Z -C --manifest-path run install --target-dir --out-dir`), chars: "+"},
 		"npm":     {sub: true, options: strings.Fields(`exec x run run-script start restart stop explore edit config set install i ci add --script-shell --prefix -C --node-options --userconfig --globalconfig --workspace`)},
 		"pnpm":    {sub: true, options: strings.Fields(`exec x dlx run start install i add config --script-shell --dir -C --prefix`)},
@@ -137,6 +156,12 @@ func builders() map[string]program {
 		"docker":  {sub: true, options: strings.Fields(`run exec create cp build compose buildx plugin context -v --volume --mount --privileged -H --host --config --context`)},
 		"podman":  {sub: true, options: strings.Fields(`run exec create cp build compose machine unshare -v --volume --mount --privileged --url`)},
 		"kubectl": {sub: true, options: strings.Fields(`exec cp run proxy port-forward plugin debug attach edit --kubeconfig --server -s`)},
+		"rustc":   {options: strings.Fields("-C --codegen -Z -o --out-dir --sysroot"), chars: "@"},
+		"mvn":     {options: strings.Fields("-f --file -s --settings -gs -D --define"), chars: ":"},
+		"gradle":  {options: strings.Fields("-I --init-script -b --build-file -p --project-dir -c --settings-file -g -D -P")},
+		"just":    {options: strings.Fields("-f --justfile -d --working-directory --shell --shell-arg --command -c --set --chooser --dotenv-path")},
+		"apt":     {options: strings.Fields("-o --option -c --config-file")},
+		"dpkg":    {options: strings.Fields("--pre-invoke --post-invoke --root --instdir --admindir")},
 		"gh":      {sub: true, options: strings.Fields(`alias extension config api auth codespace`)},
 	}
 }
@@ -163,6 +188,8 @@ func (p program) risky(words []word, first bool) string {
 		case !w.literal && (!w.tame || p.chars != "" || p.inside):
 			return "an expansion"
 		case !w.literal || t == "":
+		case p.bundle && first && i == 0 && t[0] != '-' && p.risky([]word{{text: "-" + t, literal: true}}, false) != "":
+			return t
 		case p.chars != "" && strings.ContainsAny(t, p.chars) && !(t == "]" && i == len(words)-1),
 			p.inside && !below(t),
 			p.sub && strings.Contains(t, "ext::"),
