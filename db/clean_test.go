@@ -94,3 +94,13 @@ func BenchmarkManySecrets(b *testing.B) {
 		v.parts(text)
 	}
 }
+
+// A value that goes on for ever, as a page may hold one, is not looked for in everything that comes after it.
+func TestEndlessSecretsAreNotLearned(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	for n, want := range map[int]bool{mostLearned: true, mostLearned + 1: false} {
+		if news := s.vault.learn([]secret{{rule: "private-key", raw: []byte(strings.Repeat("A1b2", mostLearned)[:n])}}); news != want {
+			t.Errorf("a secret of %d bytes is learned: %v", n, news)
+		}
+	}
+}

@@ -206,11 +206,18 @@ func spellings(raw []byte) []string {
 	return out
 }
 
+// mostLearned is the longest value that is looked for once it was found: the private key of an RSA key of 16384 bits has 12.7 KB.
+// What is longer says by itself what it is, and looking for its beginning in every piece of a stream takes its length squared.
+const mostLearned = 16 << 10
+
 // telling says whether a value that a pattern found is so unlike a word that it is a secret wherever it stands: the password
 // of a test database may be "postgres".
 func telling(value string) bool {
 	digit := strings.ContainsFunc(value, unicode.IsDigit)
 	mixed := strings.ContainsFunc(value, unicode.IsLower) && strings.ContainsFunc(value, unicode.IsUpper)
+	if len(value) > mostLearned {
+		return false
+	}
 	return len(value) >= 20 || len(value) >= 8 && (digit || mixed)
 }
 
