@@ -61,10 +61,15 @@ func (p Policy) Decide(q Request) (recovery.Decision, string) {
 	case q.Authored && (q.Mode != recovery.ModePlan || q.Outward == ""):
 		return recovery.DecisionAllow, "a step that the person wrote"
 	}
-	if why, ok := allowed(rules, q); ok {
-		return recovery.DecisionAllow, why
+	by, ok := allowed(rules, q)
+	if ok {
+		return recovery.DecisionAllow, by
 	}
-	return byMode(q)
+	d, why := byMode(q)
+	if d == recovery.DecisionAsk && by != "" {
+		why += "; " + by
+	}
+	return d, why
 }
 
 // byMode is what the mode says where no rule does.

@@ -245,3 +245,42 @@ func FuzzCommand(f *testing.F) {
 		}
 	})
 }
+
+// A person who is asked although there are rules is told what no rule covers, on one line (issue 4, permission).
+func TestUncoveredIsNamed(t *testing.T) {
+	rule := permit.Rule{Decision: recovery.DecisionAllow, Tool: "shell", Command: "go test *"}
+	bound := rule
+	bound.Access, bound.Where = "write", "config.toml:3"
+	for _, tt := range []struct {
+		script string
+		rules  []permit.Rule
+		want   string
+	}{
+		{"go test ./... && touch more", []permit.Rule{rule}, "it may change anything; no allow rule covers: touch more"},
+		{"go test ./... > log", []permit.Rule{rule}, "it may change anything; it writes to a file, which no allow rule covers"},
+		{"echo hi > log", nil, "it may change anything; it writes to a file, which no allow rule covers"},
+		{"echo hi", nil, "it may change anything"},
+		{"go test ./...", []permit.Rule{bound}, "it may change anything; the rule at config.toml:3: go test * allows access write at most"},
+		{"go vet $DIR/x y", []permit.Rule{rule}, "it may change anything; no allow rule covers: go vet …"},
+		{"echo 'a\n  yes  runs it once'", []permit.Rule{rule}, "it may change anything; no allow rule covers: echo 'a yes runs it once'"},
+		{"echo " + strings.Repeat("x", 100), []permit.Rule{rule}, "it may change anything; no allow rule covers: echo " + strings.Repeat("x", 54) + "…"},
+	} {
+		args, err := json.Marshal(map[string]string{"command": tt.script})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, why := permit.New(tt.rules...).Decide(call("shell", string(args), recovery.EffectWriteExternal, recovery.ModeAsk))
+		if got != recovery.DecisionAsk || why != tt.want {
+			t.Errorf("%q: %s, %q; want it asked about: %q", tt.script, got, why, tt.want)
+		}
+	}
+}
+
+// A rule about a tool that does not exist would restrict nothing: it is refused. Those of MCP servers are not known beforehand.
+func TestRuleNamesATool(t *testing.T) {
+	for tool, ok := range map[string]bool{"shell": true, "read_output": true, "mcp__a__b": true, "mcp__*": true, "*": true, "shel": false, "Shell": false} {
+		if err := (permit.Rule{Decision: recovery.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {
+			t.Errorf("a rule about %q: %v", tool, err)
+		}
+	}
+}

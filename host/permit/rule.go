@@ -38,6 +38,9 @@ var (
 	walkers   = []string{"list_dir", "find_files", "search"}
 )
 
+// Tools are the built-in tools that a rule may name.
+func Tools() []string { return append(slices.Clone(fileTools), "read_output", "shell", "fetch") }
+
 // KeyError is what is wrong with one key of a rule.
 type KeyError struct {
 	Key string // as it is written in a file
@@ -60,6 +63,9 @@ func (r Rule) Check() error {
 	}
 	if r.Tool == "ask_user" || r.Tool == "confirm_action" {
 		return wrong("tool", "%s is a question to a person, and needs no permission", r.Tool)
+	}
+	if names := Tools(); !r.glob() && !strings.HasPrefix(r.Tool, "mcp__") && !slices.Contains(names, r.Tool) {
+		return wrong("tool", "there is no tool %q; there are %s, and mcp__SERVER__TOOL of an MCP server", r.Tool, strings.Join(names, ", "))
 	}
 	return errors.Join(r.checkShell(), r.checkPath(), r.checkOut(), r.checkFolder())
 }

@@ -2,6 +2,7 @@ package permit
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/url"
 	"path"
@@ -156,15 +157,14 @@ func hostMatches(pattern, target string, anyPort bool) bool {
 	return want == "*" || want == host
 }
 
-// allowed says whether allow rules cover the call whole, and by which.
+// allowed says whether allow rules cover the call whole, and by which; of a script that they do not cover, why.
 func allowed(rules []Rule, q Request) (string, bool) {
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != recovery.DecisionAllow })
-	if len(rules) == 0 {
-		return "", false
-	}
 	switch {
 	case q.Tool == "shell":
 		return allowedShell(rules, q)
+	case len(rules) == 0:
+		return "", false
 	case q.Tool == "fetch":
 		host, method := target(q)
 		// What the tool says it will reach and what stands in the arguments must agree.
@@ -210,13 +210,10 @@ func saidBy(rules []Rule) string {
 	return strings.Join(said, "; ")
 }
 
-// allowedShell wants every simple command covered, in every dialect that may run it.
+// allowedShell wants every simple command covered, in every dialect that may run it, and says which is not.
 func allowedShell(rules []Rule, q Request) (string, bool) {
-	a := readShell(q.Args)
-	rules = slices.DeleteFunc(rules, func(r Rule) bool {
-		// A bound on access means nothing where nothing keeps the command to it.
-		return r.Access != "" && (rank(a.Access) > rank(r.Access) || r.Access != "full" && q.Effect == recovery.EffectWriteExternal)
-	})
+	a, all := readShell(q.Args), slices.Clone(rules)
+	rules = slices.DeleteFunc(rules, func(r Rule) bool { return beyond(r, a, q) != "" })
 	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Command == "" }); i >= 0 {
 		return rules[i].said(), true
 	}
@@ -231,18 +228,58 @@ func allowedShell(rules []Rule, q Request) (string, bool) {
 	var by []Rule
 	for _, v := range variants(a.Shell) {
 		s := parseScript(a.Command, v)
-		if s.loose != "" || len(s.commands) == 0 {
+		switch {
+		case s.loose != "":
+			return s.loose + ", which no allow rule covers", false
+		case len(s.commands) == 0 || len(all) == 0:
 			return "", false
 		}
 		for _, c := range s.commands {
 			i := slices.IndexFunc(patterns, func(p pattern) bool { return p.covers(c) })
 			if i < 0 || s.moves() && strings.Contains(c.words[0].text, "/") && !path.IsAbs(c.words[0].text) {
-				return "", false
+				return uncovered(c, a, q, all), false
 			}
 			by = append(by, rules[i])
 		}
 	}
 	return saidBy(by), true
+}
+
+// beyond says why a rule's bound on access keeps it from allowing a call; "" where it does not.
+func beyond(r Rule, a shellArgs, q Request) string {
+	switch {
+	case r.Access == "":
+		return ""
+	case rank(a.Access) > rank(r.Access):
+		return fmt.Sprintf("the %s allows access %s at most", r.said(), r.Access)
+	case r.Access != "full" && q.Effect == recovery.EffectWriteExternal: // a bound means nothing where nothing keeps the command to it
+		return fmt.Sprintf("the %s allows access %s, to which nothing keeps a command here", r.said(), r.Access)
+	}
+	return ""
+}
+
+// uncovered says why no allow rule covers a command, or names it as far as its words are known.
+func uncovered(c command, a shellArgs, q Request, rules []Rule) string {
+	for _, r := range rules {
+		if why := beyond(r, a, q); why != "" {
+			if p, err := parsePattern(r.Command); r.Command == "" || err == nil && p.covers(c) {
+				return why
+			}
+		}
+	}
+	var known []string
+	for _, w := range c.words {
+		if !w.literal {
+			known = append(known, "…")
+			break
+		}
+		known = append(known, quoteWords([]string{w.text}))
+	}
+	text := []rune(strings.Join(strings.Fields(strings.Join(known, " ")), " ")) // no line of it can look like one of the question
+	if len(text) > 60 {
+		text = append(text[:59], '…')
+	}
+	return "no allow rule covers: " + string(text)
 }
 
 // moves says whether the script changes its folder, after which a relative name is another program.

@@ -1,0 +1,32 @@
+package command_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"agent/host/permit"
+	"agent/tools"
+)
+
+// Each built-in tool that needs permission can be named by a rule, and no other name can: a rule about it would do nothing.
+func TestRulesNameTheBuiltInTools(t *testing.T) {
+	dir := t.TempDir()
+	list, err := tools.Builtin(tools.Options{
+		State: dir, Calls: filepath.Join(dir, "calls"), Exe: filepath.Join(dir, "agent"), Outputs: struct{ tools.Outputs }{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, tool := range list {
+		if _, asks := tool.(tools.Asker); !asks {
+			want = append(want, tool.Spec().Name)
+		}
+	}
+	got := permit.Tools()
+	slices.Sort(got)
+	if slices.Sort(want); !slices.Equal(got, want) {
+		t.Errorf("rules may name %v, and the built-in tools are %v", got, want)
+	}
+}
