@@ -27,8 +27,8 @@ type flightKey struct{}
 // elicit puts a server's question to a person, as a pending request of the call that is under way.
 func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	f := s.flightOf(ctx)
-	if f == nil || f.call.Ask == nil || len(f.ask) == cap(f.ask) {
-		return &sdk.ElicitResult{Action: Cancel}, nil // nobody can be asked, or it asks more than one thing at a time
+	if f == nil || f.call.Ask == nil {
+		return &sdk.ElicitResult{Action: Cancel}, nil // nobody can be asked: no call is under way, or none that can be told
 	}
 	q, note, err := question(s.Name, req.Params)
 	if err != nil {
@@ -41,6 +41,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 	select {
 	case f.ask <- struct{}{}:
 	default:
+		f.call.Show([]byte(fmt.Sprintf("put off a question of MCP server %s: another one of this call is open: %s\n", s.Name, brief(req.Params.Message, 200))))
 		return &sdk.ElicitResult{Action: Cancel}, nil
 	}
 	defer func() { <-f.ask }()
