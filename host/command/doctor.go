@@ -3,16 +3,21 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
+	"agent/host/config"
 )
 
 const doctorHelp = `Looks whether everything that agent promises holds here: the state folder and its disk, the database, every journal against
-its digests and against the lists made from it, who drives what, and what was left behind. It changes nothing without --fix,
+its digests and against the lists made from it, who drives what, and what was left behind; the configuration, and what the system
+lets the sandbox enforce. It changes nothing without --fix,
 which marks runs that lost their owner and removes files that nothing needs any more.
 
 --secrets looks through every row, every body and every file of the state folder for secrets that lie there in the clear: values
@@ -118,7 +123,31 @@ func (a *app) examineSelf(home string, f *host.Findings) {
 			f.OK("commands", "%s is %s", shell, path)
 		}
 	}
+	a.examineConfig(f)
 	a.examineSandbox(home, f)
+}
+
+// examineConfig reads the person's configuration: with an error in it nothing starts.
+func (a *app) examineConfig(f *host.Findings) {
+	const area = "configuration"
+	path := config.UserPath(a.Getenv)
+	if path == "" {
+		return
+	}
+	conf, _, err := a.config("")
+	if err != nil {
+		f.Bad(area, "mend that line: until then no run starts", "%v", err)
+		return
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		f.OK(area, "%s is not there, and need not be", a.tilde(path))
+		return
+	}
+	rules := "no rules of permission"
+	if n := len(conf.Rules); n > 0 {
+		rules = fmt.Sprintf("rules of permission: %d", n)
+	}
+	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
