@@ -24,6 +24,9 @@ Models are named provider/model, such as anthropic/claude-sonnet-5-5 or ollama/q
 which would be used. The model runbook needs no key: it carries out Markdown, fenced sh and bash blocks in order, and list items
 that begin with a tool's name. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
 
+What needs a yes is said by the mode, and by rules in config.toml: agent tools shows what each mode makes of each tool, and
+agent tools --help how a rule is written. A question waits until it is answered: agent pending, agent answer.
+
 EXAMPLE
    agent run "why does make test fail? mend it"
    agent run --model runbook -f release.md

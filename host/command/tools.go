@@ -18,11 +18,25 @@ import (
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
-decided from a call's arguments; a tool that has two is shown with both. Below stand the names of the environment variables
+decided from a call's arguments; a tool that has several is shown with each. Below stand the names of the environment variables
 that commands get; the others are kept from them. Given a tool's name, it shows that tool with its schema.
+
+What a mode asks about or refuses, rules in your config.toml change: deny beats ask beats allow. A rule names a tool, and may name
+its command and access (shell), path (files), host and method (fetch), and the folder in which it holds:
+
+   [[allow]]
+   tool = "shell"
+   command = "go test *"       # * stands for any further words; every command of a script must be covered
+   access = "write"            # and no more: read, write or full
+   [[deny]]
+   tool = "mcp__github__*"
+
+.agent/config.toml of a folder may hold [[ask]] and [[deny]] only. fetch reaches no private address but those that config.toml
+names: [fetch] private = ["127.0.0.1:3000"].
 
 The tools of MCP servers stand among them: those of mcp.json beside your config.toml, and those of .mcp.json of the folder once
 you allowed exactly what that file holds. They are started for this, and end with it. Their effects are believed only of a
@@ -51,6 +65,7 @@ type toolJSON struct {
 
 type effectJSON struct {
 	Effect recovery.Effect                     `json:"effect"`
+	When   string                              `json:"when,omitempty"` // the argument that makes it
 	Modes  map[recovery.Mode]recovery.Decision `json:"modes"`
 }
 
@@ -137,13 +152,12 @@ func toolView(t tools.Tool) toolJSON {
 	_, v.Asks = t.(tools.Asker)
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
-	// Arguments that say nothing make the usual effect, and those that cannot be read the most dangerous one.
 	_, outward := t.(tools.Outward)
 	if v.Server != nil {
 		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
 	}
-	for _, args := range []json.RawMessage{json.RawMessage(`{}`), nil} {
-		e := effectJSON{Effect: t.Effect(args), Modes: map[recovery.Mode]recovery.Decision{}}
+	for _, sample := range samples(spec.Name) {
+		e := effectJSON{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
 			if !v.Asks {
@@ -157,11 +171,32 @@ func toolView(t tools.Tool) toolJSON {
 	return v
 }
 
+// sample is arguments that make one effect of a tool.
+type sample struct {
+	args json.RawMessage
+	when string
+}
+
+// samples are arguments for each effect that a tool may have: those that say nothing make the usual one, and those that cannot
+// be read the most dangerous.
+func samples(tool string) []sample {
+	list := []sample{{args: json.RawMessage(`{}`)}, {}}
+	if tool == "shell" {
+		for _, access := range []sandbox.Access{sandbox.Write, sandbox.Read} {
+			list = append(list, sample{json.RawMessage(fmt.Sprintf(`{"command":"true","access":%q}`, access)), "access " + string(access)})
+		}
+	}
+	return list
+}
+
 func (a *app) printTools(v toolsJSON) {
 	t := table{head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
 		for _, e := range tool.Effects {
+			if e.When != "" {
+				words = "the same, with " + e.When
+			}
 			t.add(name, string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
@@ -215,6 +250,23 @@ func (e effectJSON) modesWith(d recovery.Decision) string {
 		return "-"
 	}
 	return strings.Join(out, ", ")
+}
+
+// words says of one effect of a tool what the modes make of it.
+func (e effectJSON) words() string {
+	head, asks, refused := string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny)
+	if e.When != "" {
+		head = "with " + e.When + ": " + head
+	}
+	switch {
+	case asks == "-" && refused == "-":
+		return head + ": needs no yes"
+	case refused == "-":
+		return head + ": needs a yes in " + asks
+	case asks == "-":
+		return head + ": refused in " + refused
+	}
+	return head + ": needs a yes in " + asks + "; refused in " + refused
 }
 
 func firstSentence(text string) string {

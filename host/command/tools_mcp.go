@@ -137,7 +137,7 @@ func (a *app) printTool(t toolJSON) {
 		a.say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
 	}
 	for _, e := range t.Effects {
-		a.say(a.Out, "  %s: needs a yes in %s; refused in %s", e.Effect, e.modesWith("ask"), e.modesWith("deny"))
+		a.say(a.Out, "  %s", e.words())
 	}
 	if t.Written != "" {
 		a.say(a.Out, "  in a runbook: - %s", t.Written)
