@@ -94,7 +94,7 @@ func (shell) Spec() Spec {
 				},
 				"access": {
 					"enum": ["read", "write", "full"],
-					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit). full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
+					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit); no unix sockets, and .git/config, .git/hooks and .agent stay as they are. full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
 				}
 			},
 			"required": ["command"],

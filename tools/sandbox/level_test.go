@@ -255,6 +255,7 @@ func TestSprings(t *testing.T) {
 	s := newScene(t)
 	s.plain(t, `git init -q . && git config user.email a@b && git config user.name a && echo hi > f.txt && git add f.txt && git commit -qm x &&
 		mkdir -p .agent .git/modules/sub/hooks && echo 'mode = "plan"' > .agent/config.toml && cp .git/config .git/modules/sub/config`)
+	s.plain(t, "rm -rf .git/hooks")
 	y := &sandbox.System{Exe: self, Hidden: s.state, Guarded: []string{s.policy}}
 	if !y.Support().Holds(sandbox.Write) {
 		t.Skip("nothing is promised for write here")

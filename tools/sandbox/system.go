@@ -174,6 +174,13 @@ func trail(path string) []string {
 func springs(workspace string) []string {
 	const most = 256 // more would cost each start too much; no repository is known to come near it
 	var out []string
+	git := filepath.Join(workspace, ".git")
+	if isFile(git) { // of a worktree: it says where the repository is
+		out = append(out, git)
+	} else if isFile(filepath.Join(git, "HEAD")) {
+		// A folder that is there cannot be made by a command. Where it cannot be made, a command cannot either.
+		_ = os.Mkdir(filepath.Join(git, "hooks"), 0o755)
+	}
 	for _, pattern := range []string{
 		".agent", ".mcp.json", ".git/hooks", ".git/config", ".git/config.worktree", ".git/modules/*/hooks", ".git/modules/*/config",
 	} {
