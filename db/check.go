@@ -66,7 +66,7 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 	if err := s.checkBlobs(ctx, &r); err != nil {
 		return r, fmt.Errorf("check %s: %w", s.path, err)
 	}
-	return r, nil
+	return r, s.checkSecrets(ctx, &r)
 }
 
 func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) error {
@@ -106,6 +106,22 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 		r.Counts[t] = n
 	}
 	return nil
+}
+
+// checkSecrets opens every sealed value: one that does not open is never given back, and no call that needs it is run again.
+func (s *Store) checkSecrets(ctx context.Context, r *Report) error {
+	if s.vault.aead == nil {
+		return nil // whoever opens the store for writing is told that the key is missing
+	}
+	return s.read(ctx, "check "+s.path, func(q *dbsqlc.Queries) error {
+		rows, err := q.AllSecrets(ctx)
+		for _, row := range rows {
+			if _, err := s.vault.unseal(row.ID, row.Sealed); err != nil {
+				r.Problems = append(r.Problems, fmt.Sprintf("secret %s (%s) does not open: %v", row.ID, row.Rule, err))
+			}
+		}
+		return err
+	})
 }
 
 // lines reads a result's columns as one line a row.

@@ -296,6 +296,10 @@ func TestLostSecrets(t *testing.T) {
 			if !strings.Contains(content, "[secret:env-canary:"+lost[0].ID+"]") {
 				t.Errorf("%q", content)
 			}
+			r, err := s.Check(t.Context())
+			if said := strings.Join(r.Problems, "; "); err != nil || strings.Contains(said, lost[0].ID) != (name == "changed") {
+				t.Errorf("a check says %q (%v)", said, err)
+			}
 		})
 	}
 }
