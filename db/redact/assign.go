@@ -99,7 +99,7 @@ func (a *assignment) secret(k kind, text string, start int) bool {
 			return true
 		}
 		if k == password {
-			return !strings.ContainsAny(v, " \t") && (a.loud() && !dummy(v) || strange(v)) && !identifier(v)
+			return !strings.ContainsAny(v, " \t") && (a.loud() && !dummy(v) && !identifier(v) || strange(v) && !member(v))
 		}
 		least := 12
 		if a.loud() {
@@ -114,6 +114,8 @@ func (a *assignment) secret(k kind, text string, start int) bool {
 	switch {
 	case k == password && (a.loud() || a.flag || a.tag):
 		return !dummy(v) && (mixed(v) || strange(v) || a.loud() && len(v) >= leastKnown)
+	case k == password && !a.spaced && mixed(v) && !identifier(v):
+		return true
 	case k == password:
 		return alone && startsLine(text, start) && strange(strings.TrimLeft(v, "&*!")) && !member(v)
 	case a.loud() || a.flag:

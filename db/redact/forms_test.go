@@ -44,6 +44,8 @@ func TestFindsWhatOthersMiss(t *testing.T) {
 		{"export DEPLOY_TOKEN=abc12345", "abc12345"},
 		{"DB_PASSWORD=correcthorse make deploy", "correcthorse"},
 		{"password=hunter2", "hunter2"},
+		{"log in with password=hunter2butlonger and see", "hunter2butlonger"},
+		{"then db_password = 'correct-horse-7' is set", "correct-horse-7"},
 		{"password = hunter2\n", "hunter2"},
 		{"password: hunter2", "hunter2"},
 		{"mysql --password=hunter22 -u me", "hunter22"},
