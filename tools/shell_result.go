@@ -7,6 +7,7 @@ import (
 
 	"agent/recovery"
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 )
 
 // ran is Result.Data of a command.
@@ -46,10 +47,41 @@ func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Resul
 	if line := endLine(e); line != "" {
 		r.Content = onNewLine(r.Content, line)
 	}
+	if r.Outcome == recovery.OutcomeError {
+		if why := t.barredBy(c, r.Content); why != "" {
+			r.Content = onNewLine(r.Content, why)
+		}
+	}
 	if r.Content == "" {
 		r.Content = "[no output]"
 	}
 	return r
+}
+
+// barredBy says that the command's access may be why it failed, where what it printed reads like that.
+func (t shell) barredBy(c Call, printed string) string {
+	a, err := decode[shellArgs](c.Args)
+	if err != nil || !t.box.Support().Holds(a.access()) {
+		return ""
+	}
+	var may string
+	switch a.access() {
+	case sandbox.Read:
+		may = "changes nothing and reaches no network"
+	case sandbox.Write:
+		may = "changes the workspace (but for .git/config, .git/hooks and .agent) and /tmp, and reaches no network"
+	default:
+		return ""
+	}
+	for _, sign := range []string{
+		"Read-only file system", "Network is unreachable", "Temporary failure in name resolution", "Could not resolve host", "Device or resource busy",
+		"read-only file system", "network is unreachable", "EROFS", "ENETUNREACH", "EAI_AGAIN",
+	} {
+		if strings.Contains(printed, sign) {
+			return fmt.Sprintf("[a command with access %s %s: ask for more access if it needs more]", a.access(), may)
+		}
+	}
+	return ""
 }
 
 func onNewLine(text, line string) string {
