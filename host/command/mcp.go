@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -210,14 +209,6 @@ func (a *app) mcpOptions(home, folder string) mcp.Options {
 		o.Wrap = func(*exec.Cmd) error { return err }
 	}
 	return o
-}
-
-// resolved is a path without links. What is not there yet has none of its own.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 // secretsOf are the values of a definition that no record may hold: those whose names say so, and all headers.

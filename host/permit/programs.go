@@ -83,10 +83,27 @@ func known() map[string]program {
 			chars:  ":", // host:file runs a remote shell
 			bundle: true,
 		},
-		"sort":     {options: strings.Fields(`--output -o --compress-program --temporary-directory -T --files0-from`)},
-		"patch":    {options: strings.Fields(`--ed -e --output -o --directory -d --reject-file -r`)},
-		"diff":     {options: []string{"--output"}},
-		"rsync":    {options: strings.Fields(`-e --rsh --rsync-path --daemon --config --password-file --files-from`)},
+		"sort":  {options: strings.Fields(`--output -o --compress-program --temporary-directory -T --files0-from`)},
+		"patch": {options: strings.Fields(`--ed -e --output -o --directory -d --reject-file -r`)},
+		"diff":  {options: []string{"--output"}},
+		"rsync": {options: strings.Fields(`-e --rsh --rsync-path --daemon --config --password-file --files-from`)},
+	}
+	maps.Copy(m, utilities())
+	maps.Copy(m, builders())
+	m["gmake"], m["bsdtar"], m["gtar"], m["c++"], m["clang++"] = m["make"], m["tar"], m["tar"], m["g++"], m["clang"]
+	m["apt-get"], m["aptitude"] = m["apt"], m["apt"]
+	m["gfind"], m["bfind"], m["fdfind"], m["nerdctl"] = m["find"], m["find"], m["fd"], m["docker"]
+	for of, list := range map[kind]string{wrapper: wrappers, interpreter: interpreters, never: nevers, language: languages} {
+		for _, name := range strings.Fields(list) {
+			m[name] = program{kind: of}
+		}
+	}
+	return m
+}
+
+// utilities are the programs of every day that do one thing, and more under some options.
+func utilities() map[string]program {
+	return map[string]program{
 		"scp":      {options: strings.Fields(`-S -o -F -D -J`)},
 		"curl":     {options: strings.Fields(`-K --config -o --output -O --remote-name --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --libcurl --stderr --unix-socket --abstract-unix-socket --proxy -x --resolve --connect-to --netrc -n --etag-save --hsts --alt-svc --preproxy --engine`)},
 		"wget":     {options: strings.Fields(`--use-askpass -e --execute --config -O --output-document -o --output-file -a --append-output -P --directory-prefix -i --input-file --post-file --body-file`)},
@@ -123,16 +140,6 @@ func known() map[string]program {
 		"prettier": {options: strings.Fields("--plugin --config")},
 		"eslint":   {options: strings.Fields("-c --config --plugin --rulesdir --parser -f --format --resolve-plugins-relative-to -o --output-file")},
 	}
-	maps.Copy(m, builders())
-	m["gmake"], m["bsdtar"], m["gtar"], m["c++"], m["clang++"] = m["make"], m["tar"], m["tar"], m["g++"], m["clang"]
-	m["apt-get"], m["aptitude"] = m["apt"], m["apt"]
-	m["gfind"], m["bfind"], m["fdfind"], m["nerdctl"] = m["find"], m["find"], m["fd"], m["docker"]
-	for of, list := range map[kind]string{wrapper: wrappers, interpreter: interpreters, never: nevers, language: languages} {
-		for _, name := range strings.Fields(list) {
-			m[name] = program{kind: of}
-		}
-	}
-	return m
 }
 
 // builders are the programs that build, install and deploy.
