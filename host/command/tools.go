@@ -85,7 +85,7 @@ func (a *app) toolsCommand() *cli.Command {
 		ArgsUsage:   "[tool]",
 		Description: toolsHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that"},
+			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that; at a terminal you are asked first"},
 			&cli.BoolFlag{Name: "distrust", Usage: "take that back"},
 			&cli.StringFlag{Name: "dir", Usage: "the tools of a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),

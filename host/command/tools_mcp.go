@@ -64,7 +64,7 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 	}
 	f, err := a.findServers(folder)
 	if err == nil {
-		err = a.giveWord(c, f)
+		err = a.giveWord(ctx, c, f)
 	}
 	if err != nil {
 		return nil, nil, end, err
@@ -102,7 +102,7 @@ func (a *app) sayAll(lines []string) {
 }
 
 // giveWord keeps what --trust or --distrust says of the folder's file, once all of it was shown.
-func (a *app) giveWord(c *cli.Command, f *found) error {
+func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 	yes, no := c.Bool("trust"), c.Bool("distrust")
 	switch {
 	case !yes && !no:
@@ -114,8 +114,11 @@ func (a *app) giveWord(c *cli.Command, f *found) error {
 	case f.wrong != nil && yes:
 		return &usageError{f.wrong}
 	}
-	a.say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
-	if err := f.keep(yes); err != nil {
+	yes, err := a.wordAbout(ctx, f, yes)
+	if err == nil {
+		err = f.keep(yes)
+	}
+	if err != nil {
 		return err
 	}
 	if yes {
@@ -124,6 +127,22 @@ func (a *app) giveWord(c *cli.Command, f *found) error {
 		a.say(a.Err, "not allowed")
 	}
 	return nil
+}
+
+// wordAbout shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
+func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error) {
+	if wanted {
+		if t, err := openTerminal(); err == nil {
+			defer t.close()
+			yes, err := t.askTrust(ctx, f)
+			if errors.Is(err, errNoAnswer) {
+				err = errors.New("nothing was said of it, so nothing is changed")
+			}
+			return yes, err
+		}
+	}
+	a.say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
+	return wanted, nil
 }
 
 // printTool shows one tool with all that its server says of it.
