@@ -65,6 +65,21 @@ func sleeping(t *testing.T) int {
 	return n
 }
 
+// asleep waits until so many sleeps of the test are there: a process that was forked is none before it began to be one.
+func asleep(t *testing.T, least int) {
+	t.Helper()
+	ctx := deadline(t)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for sleeping(t) < least {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("only %d processes of the command live", sleeping(t))
+		}
+	}
+}
+
 // noneSleeps waits until all sleeps of the test are dead.
 func noneSleeps(t *testing.T) {
 	t.Helper()
@@ -107,9 +122,7 @@ func TestRunnerKilledConfined(t *testing.T) {
 		c.fifo("go")
 		c.start()
 		c.printed("up")
-		if sleeping(t) < 4 {
-			t.Fatalf("only %d processes of the command live", sleeping(t))
-		}
+		asleep(t, 4)
 		if err := runner.KillRunner(c.folder, *c.look().Began); err != nil {
 			t.Fatal(err)
 		}
