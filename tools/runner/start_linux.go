@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/recovery/fault"
 	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
@@ -49,7 +50,7 @@ func (j *Job) Start(exe string, env []string) error {
 	}
 	cmd := exec.Command(exe, "__runner", j.folder)
 	cmd.Args[0], cmd.Dir = "agent", "/" // exe may be no name that says anything to a person
-	cmd.Env = env
+	cmd.Env = append(env, fault.Race()...)
 	cmd.ExtraFiles = []*os.File{j.lock.File(), job}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()

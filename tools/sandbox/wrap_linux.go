@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"agent/recovery/fault"
 	"golang.org/x/sys/unix"
 )
 
@@ -71,7 +72,7 @@ func (p Profile) wrap(cmd *exec.Cmd, exe string, reported bool) (*Report, error)
 		return nil, errors.Join(fmt.Errorf("confine the command: %w", err), r.close())
 	}
 	cmd.Path, cmd.Dir = exe, "/"
-	cmd.Env = []string{inside + "=1", "GOMAXPROCS=1"}
+	cmd.Env = append([]string{inside + "=1", "GOMAXPROCS=1"}, fault.Race()...)
 	for _, pair := range env {
 		if strings.HasPrefix(pair, "AGENT_CALL=") { // the mark by which strays are found
 			cmd.Env = append(cmd.Env, pair)
