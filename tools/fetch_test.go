@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"agent/recovery"
@@ -20,16 +22,27 @@ import (
 // site is a server that the person allowed, and the tool that asks it.
 type site struct {
 	*bench
-	url      string
+	url  string
+	last *http.Request
+
+	mu       sync.Mutex
 	requests []string // method, path and idempotency key of each
-	last     *http.Request
+}
+
+// sent are the requests so far. A broken connection is no word that its handler has ended.
+func (s *site) sent() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
 }
 
 func newSite(t *testing.T, h http.HandlerFunc) *site {
 	s := &site{bench: newBench(t)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
 		s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Idempotency-Key")))
 		s.last = r
+		s.mu.Unlock()
 		h(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -170,14 +183,14 @@ func TestFetchApplied(t *testing.T) {
 			t.Errorf("%s %s:\n%s", c.method, c.path, r.Content)
 		}
 	}
-	s.requests = nil
+	before := len(s.sent())
 	for method, want := range map[string]recovery.Applied{"POST": recovery.AppliedUnknown, "DELETE": recovery.AppliedUnknown, "GET": recovery.AppliedNo} {
 		if r, err := s.run("fetch", args{"url": s.url + "/broken", "method": method}); err == nil || r.Applied != want {
 			t.Errorf("%s: %v %s", method, err, r.Applied)
 		}
 	}
-	if len(s.requests) != 3 {
-		t.Errorf("a request was sent again: %v", s.requests)
+	if sent := s.sent()[before:]; len(sent) != 3 {
+		t.Errorf("a request was sent again: %v", sent)
 	}
 }
 
@@ -271,8 +284,8 @@ func TestFetchRefused(t *testing.T) {
 	} {
 		contains(t, s.refused("fetch", text), want)
 	}
-	if len(s.requests) != 0 {
-		t.Errorf("%v", s.requests)
+	if sent := s.sent(); len(sent) != 0 {
+		t.Errorf("%v", sent)
 	}
 }
 
