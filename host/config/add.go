@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"agent/host/permit"
@@ -94,11 +93,11 @@ func lockFolder(dir string) (unlock func(), err error) {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		ok, err := tryLock(f)
+		if ok {
 			return func() { _ = f.Close() }, nil // which frees the lock; nothing was written to a folder
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %v", dir, err), f.Close())
 		}
 		select {

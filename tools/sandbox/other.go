@@ -28,7 +28,7 @@ func (*Report) Abort() {}
 func (*Report) Started() (bool, error) { return true, nil }
 
 // Ended is never called here.
-func (*Report) Ended() (syscall.WaitStatus, bool) { return 0, false }
+func (*Report) Ended() (status syscall.WaitStatus, ok bool) { return status, false }
 
 // Main has nothing to do here.
 func Main([]string) int { return 2 }
