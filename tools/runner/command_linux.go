@@ -59,7 +59,7 @@ func launch(s Spec, sp *spool) (*command, error) {
 	}
 	var script *os.File
 	if len(s.Script) > largestArgument {
-		if script, err = memoryFile("script", []byte(s.Script)); err != nil {
+		if script, err = sandbox.MemoryFile("script", []byte(s.Script)); err != nil {
 			return nil, errors.Join(err, read.Close(), write.Close())
 		}
 		c.cmd.ExtraFiles = []*os.File{script}

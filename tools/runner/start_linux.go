@@ -2,7 +2,6 @@ package runner
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 
 	"agent/recovery/fault"
 	"agent/tools/sandbox"
-	"golang.org/x/sys/unix"
 )
 
 // Descriptors that the runner inherits.
@@ -69,29 +67,13 @@ func (j *Job) Start(exe string, env []string) error {
 // pack puts the specification into a file that exists only in memory.
 func (s Spec) pack() (*os.File, error) {
 	b, err := json.Marshal(wire{
-		Identity: s.Identity, Script: []byte(s.Script), Shell: toBytes(s.Shell), Dir: []byte(s.Dir), Env: toBytes(s.Env),
+		Identity: s.Identity, Script: []byte(s.Script), Shell: sandbox.ToBytes(s.Shell), Dir: []byte(s.Dir), Env: sandbox.ToBytes(s.Env),
 		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace, Sandbox: s.Sandbox,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return memoryFile("agent-call", b)
-}
-
-func memoryFile(name string, content []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.WriteAt(content, 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	// Whoever inherits it can read it and not change it.
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return sandbox.MemoryFile("agent-call", b)
 }
 
 // unpack reads what pack wrote.
@@ -109,23 +91,7 @@ func unpack(f *os.File) (Spec, error) {
 		return Spec{}, err
 	}
 	return Spec{
-		Identity: w.Identity, Script: string(w.Script), Shell: toStrings(w.Shell), Dir: string(w.Dir), Env: toStrings(w.Env),
+		Identity: w.Identity, Script: string(w.Script), Shell: sandbox.ToStrings(w.Shell), Dir: string(w.Dir), Env: sandbox.ToStrings(w.Env),
 		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace, Sandbox: w.Sandbox,
 	}, nil
-}
-
-func toBytes(in []string) [][]byte {
-	out := make([][]byte, len(in))
-	for i, s := range in {
-		out[i] = []byte(s)
-	}
-	return out
-}
-
-func toStrings(in [][]byte) []string {
-	out := make([]string, len(in))
-	for i, b := range in {
-		out[i] = string(b)
-	}
-	return out
 }

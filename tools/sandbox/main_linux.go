@@ -133,7 +133,7 @@ func (k *keeper) become() int {
 			return k.refuse(err)
 		}
 	}
-	err := syscall.Exec(k.Path, toStrings(k.Args), toStrings(k.Env))
+	err := syscall.Exec(k.Path, ToStrings(k.Args), ToStrings(k.Env))
 	return k.refuse(fmt.Errorf("start %s: %w", k.Path, err))
 }
 
@@ -146,8 +146,8 @@ func (k *keeper) run() int {
 	for i := range k.Files {
 		files = append(files, uintptr(3+i))
 	}
-	pid, err := syscall.ForkExec(k.Path, toStrings(k.Args), &syscall.ProcAttr{
-		Dir: k.Dir, Env: toStrings(k.Env), Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
+	pid, err := syscall.ForkExec(k.Path, ToStrings(k.Args), &syscall.ProcAttr{
+		Dir: k.Dir, Env: ToStrings(k.Env), Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
 		return k.refuse(fmt.Errorf("start %s in %s: %w", k.Path, k.Dir, err))

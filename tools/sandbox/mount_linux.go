@@ -44,7 +44,7 @@ func (k *keeper) layOut() error {
 	var list []mount
 	if p.Access != Full {
 		var err error
-		if list, err = p.covers(toStrings(k.Env)); err != nil {
+		if list, err = p.covers(ToStrings(k.Env)); err != nil {
 			return err
 		}
 		if err := setAttributes(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV); err != nil {

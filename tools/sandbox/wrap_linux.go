@@ -58,7 +58,7 @@ func (p Profile) wrap(cmd *exec.Cmd, exe string, reported bool) (*Report, error)
 		env = os.Environ()
 	}
 	o := order{
-		Profile: p, Path: cmd.Path, Args: toBytes(cmd.Args), Dir: cmd.Dir, Env: toBytes(p.environ(env)), Files: len(cmd.ExtraFiles),
+		Profile: p, Path: cmd.Path, Args: ToBytes(cmd.Args), Dir: cmd.Dir, Env: ToBytes(p.environ(env)), Files: len(cmd.ExtraFiles),
 	}
 	var r *Report
 	if reported {
@@ -102,7 +102,7 @@ func (o order) attach(cmd *exec.Cmd, r *Report) error {
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
-	memory, err := memoryFile("agent-sandbox", b)
+	memory, err := MemoryFile("agent-sandbox", b)
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
@@ -203,33 +203,4 @@ func (r *Report) Ended() (syscall.WaitStatus, bool) {
 	number, ok := strings.CutPrefix(strings.TrimSpace(line), "ended ")
 	status, err := strconv.ParseUint(number, 10, 32)
 	return syscall.WaitStatus(status), ok && err == nil
-}
-
-func memoryFile(name string, content []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.WriteAt(content, 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// Arguments and variables may not be UTF-8, and JSON's strings are.
-func toBytes(in []string) [][]byte {
-	out := make([][]byte, len(in))
-	for i, s := range in {
-		out[i] = []byte(s)
-	}
-	return out
-}
-
-func toStrings(in [][]byte) []string {
-	out := make([]string, len(in))
-	for i, b := range in {
-		out[i] = string(b)
-	}
-	return out
 }
