@@ -8,6 +8,13 @@
 //	go run ./scripts/crashlab -every-shape      the same in every provider shape
 //	go run ./scripts/crashlab -for 60s -seed 7  random kills of several runs at once
 //	go run ./scripts/crashlab -only KEY         one story again, by the key that a failure prints
+//	go run ./scripts/crashlab -faults           only the faults of the machine (-short: a sample of them)
+//	go run ./scripts/crashlab -faults -only KEY one of them again; the name of a fault alone is all of its stories
+//
+// Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that fill, fail, turn read-only or are
+// slow, power cuts, clocks that jump, another boot (faults.go lists them). They need mounts, which the lab makes in a mount
+// namespace of its own, so that nothing is left when it is killed. What this machine cannot have is named as not tried, which is
+// no failure.
 //
 // What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
 // and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and

@@ -19,6 +19,7 @@ type lab struct {
 	dir     string
 	counter *counter
 	short   bool
+	mounts  error // why nothing can be mounted here; nil in a mount namespace of the lab's own
 	report  *report
 	worlds  atomic.Int64
 

@@ -19,6 +19,7 @@ import (
 
 type options struct {
 	short, everyShape    bool
+	faults               bool
 	duration             time.Duration
 	seed                 uint64
 	only, json, dir, exe string
@@ -41,6 +42,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.everyShape, "every-shape", false, "every combination in every provider shape")
 	f.DurationVar(&o.duration, "for", 0, "random kills of several runs at once for this `time`")
 	f.Uint64Var(&o.seed, "seed", 1, "the `number` that choices are made from")
+	f.BoolVar(&o.faults, "faults", false, "only the faults of the machine: disks that fill or fail, power cuts, clocks, another boot")
 	f.StringVar(&o.only, "only", "", "one story, by its `key`")
 	f.StringVar(&o.point, "point", "", "only this fault `point`")
 	f.StringVar(&o.tool, "tool", "", "only this `tool`")
@@ -75,6 +77,10 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 
 func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err error) {
 	began := time.Now()
+	mounts := errNoFaults
+	if o.meetsFaults() {
+		mounts = ownMounts()
+	}
 	dir, err := os.MkdirTemp(o.dir, "crashlab-")
 	if err != nil {
 		return false, err
@@ -92,7 +98,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	l := &lab{exe: o.exe, dir: dir, counter: c, short: o.short, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	l := &lab{exe: o.exe, dir: dir, counter: c, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
 	if err := l.controls(ctx); err != nil {
 		return false, err
 	}
@@ -110,6 +116,10 @@ func (o options) mode() string {
 	switch {
 	case o.only != "":
 		return "one story"
+	case o.faults && o.short:
+		return "short faults"
+	case o.faults:
+		return "faults"
 	case o.duration > 0:
 		return "random"
 	case o.short:
@@ -118,8 +128,17 @@ func (o options) mode() string {
 	return "systematic"
 }
 
+// meetsFaults says that the faults of the machine are part of what was asked for.
+func (o options) meetsFaults() bool { return o.faults || o.only == "" && o.duration == 0 && o.whole() }
+
+// whole says that no part of the systematic pass was chosen.
+func (o options) whole() bool { return o.point == "" && o.tool == "" && o.where == "" }
+
 // stories carries out what was asked for. It says whether all fault points should have been reached.
 func (o options) stories(ctx context.Context, l *lab) (systematic bool, err error) {
+	if o.faults {
+		return false, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, only: o.only, workers: o.workers})
+	}
 	if o.only != "" {
 		j, err := parseKey(o.only)
 		if err != nil {
@@ -145,7 +164,9 @@ func (o options) stories(ctx context.Context, l *lab) (systematic bool, err erro
 	p.families = slices.DeleteFunc(p.families, func(f family) bool {
 		return o.point != "" && f.point != o.point || o.tool != "" && f.tool != o.tool || o.where != "" && f.situation != o.where
 	})
-	all := o.point == "" && o.tool == "" && o.where == ""
 	fmt.Fprintf(l.report.out, "%d combinations of a fault point and a story, in %s\n", len(p.families), l.dir)
-	return all, l.all(ctx, p.families, o.workers)
+	if err := l.all(ctx, p.families, o.workers); err != nil || !o.whole() {
+		return o.whole(), err
+	}
+	return true, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, workers: o.workers})
 }

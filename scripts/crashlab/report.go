@@ -25,31 +25,34 @@ type report struct {
 	first time.Time // when the first of them was
 	spoke time.Time
 
-	Version  int            `json:"version"`
-	Mode     string         `json:"mode"`
-	Seed     uint64         `json:"seed"`
-	Seconds  float64        `json:"seconds"`
-	Own      float64        `json:"cpu_seconds_of_the_lab"`
-	Theirs   float64        `json:"cpu_seconds_of_the_commands"`
-	Stories  int            `json:"stories"`
-	Commands int            `json:"commands"`
-	Kills    int            `json:"kills"`
-	Twice    int            `json:"effects_done_twice"`
-	Lost     int            `json:"results_lost"`
-	Stuck    int            `json:"runs_stuck"`
-	Silent   int            `json:"silent_decisions"`
-	Other    int            `json:"other_findings"`
-	Unknown  int            `json:"outcomes_unknown"`
-	Avoid    int            `json:"outcomes_unknown_with_the_runner_alive"`
-	Points   map[string]int `json:"kills_by_point"`
-	Tools    map[string]int `json:"stories_by_tool"`
-	Shapes   map[string]int `json:"stories_by_shape"`
-	Places   map[string]int `json:"stories_by_situation"`
-	Skipped  map[string]int `json:"skipped"`
-	Left     int            `json:"left_out"`
-	Unmet    []string       `json:"points_not_met"`
-	Controls []string       `json:"controls"`
-	Failures []failure      `json:"failures"`
+	Version  int               `json:"version"`
+	Mode     string            `json:"mode"`
+	Seed     uint64            `json:"seed"`
+	Seconds  float64           `json:"seconds"`
+	Own      float64           `json:"cpu_seconds_of_the_lab"`
+	Theirs   float64           `json:"cpu_seconds_of_the_commands"`
+	Stories  int               `json:"stories"`
+	Commands int               `json:"commands"`
+	Kills    int               `json:"kills"`
+	Twice    int               `json:"effects_done_twice"`
+	Lost     int               `json:"results_lost"`
+	Stuck    int               `json:"runs_stuck"`
+	Silent   int               `json:"silent_decisions"`
+	Other    int               `json:"other_findings"`
+	Unknown  int               `json:"outcomes_unknown"`
+	Avoid    int               `json:"outcomes_unknown_with_the_runner_alive"`
+	Points   map[string]int    `json:"kills_by_point"`
+	Tools    map[string]int    `json:"stories_by_tool"`
+	Shapes   map[string]int    `json:"stories_by_shape"`
+	Places   map[string]int    `json:"stories_by_situation"`
+	Faults   map[string]int    `json:"stories_by_fault"`
+	Figures  map[string]int    `json:"figures"`
+	NotTried map[string]string `json:"not_tried"`
+	Skipped  map[string]int    `json:"skipped"`
+	Left     int               `json:"left_out"`
+	Unmet    []string          `json:"points_not_met"`
+	Controls []string          `json:"controls"`
+	Failures []failure         `json:"failures"`
 }
 
 type failure struct {
@@ -62,7 +65,7 @@ type failure struct {
 func newReport(out io.Writer, mode string, seed uint64) *report {
 	return &report{
 		out: out, Version: 1, Mode: mode, Seed: seed, Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{},
-		Skipped: map[string]int{}, Unmet: []string{}, Controls: []string{}, Failures: []failure{},
+		Faults: map[string]int{}, Figures: map[string]int{}, NotTried: map[string]string{}, Skipped: map[string]int{}, Unmet: []string{}, Controls: []string{}, Failures: []failure{},
 	}
 }
 
@@ -83,6 +86,34 @@ func (r *report) count(t *tale, hurt bool) {
 	r.Tools[t.story.tool]++
 	r.Shapes[t.story.shape]++
 	r.Places[t.story.situation]++
+}
+
+// trouble adds a story of a fault, however it ended. kills are those that the fault's story made on top of its arms.
+func (r *report) trouble(kind string, t *tale, kills int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Stories++
+	r.Commands += t.cmd
+	r.Kills += len(t.fired) + kills
+	r.Unknown += t.unknown
+	r.Faults[kind]++
+	r.Tools[t.story.tool]++
+	r.Shapes[t.story.shape]++
+}
+
+// figure adds to something that is counted inside of stories.
+func (r *report) figure(name string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Figures[name] += n
+}
+
+// notTried notes a fault that this machine cannot have.
+func (r *report) notTried(kind string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.NotTried[kind] = why.Error()
+	fmt.Fprintf(r.out, "not tried: %s: %v\n", kind, why)
 }
 
 // chaos adds a world of random kills.
@@ -191,6 +222,7 @@ func (r *report) print(began time.Time, systematic bool) bool {
 	fmt.Fprintf(r.out, "  effects done twice  %d\n  results lost        %d\n  runs stuck          %d\n  silent decisions    %d\n", r.Twice, r.Lost, r.Stuck, r.Silent)
 	fmt.Fprintf(r.out, "  other findings      %d\n  outcomes unknown    %d (%d of them with the runner alive)\n", r.Other, r.Unknown, r.Avoid)
 	fmt.Fprintf(r.out, "  controls            %d found what was done on purpose\n", len(r.Controls))
+	r.machine()
 	ok := len(r.Failures) == 0
 	if systematic {
 		ok = r.coverage() && ok
@@ -199,6 +231,19 @@ func (r *report) print(began time.Time, systematic bool) bool {
 		fmt.Fprintf(r.out, "  failed: %s\n", f.Repeat)
 	}
 	return ok
+}
+
+// machine tells what the machine was made to do.
+func (r *report) machine() {
+	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
+		fmt.Fprintf(r.out, "  fault %-14s%d stories\n", kind, r.Faults[kind])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Figures)) {
+		fmt.Fprintf(r.out, "  %-20s%d\n", name, r.Figures[name])
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.NotTried)) {
+		fmt.Fprintf(r.out, "  not tried: %s: %s\n", kind, r.NotTried[kind])
+	}
 }
 
 func (r *report) coverage() bool {

@@ -1,0 +1,68 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func quietLab() *lab {
+	return &lab{mounts: errors.New("no mounts in a test"), report: newReport(io.Discard, "faults", 1)}
+}
+
+// A kind of fault is named by the first part of a key, so names are unique and hold no slash; each says what it is.
+func TestTroubleNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, x := range troubles() {
+		if x.name == "" || strings.Contains(x.name, "/") || seen[x.name] || x.what == "" || x.needs == nil || x.run == nil {
+			t.Errorf("%+v", x)
+		}
+		seen[x.name] = true
+	}
+}
+
+// What a machine cannot have is told, and is no failure; what there is not is an error.
+func TestNotTried(t *testing.T) {
+	for _, x := range troubles() {
+		l := quietLab()
+		why := x.needs(l)
+		if why == nil {
+			continue
+		}
+		if err := l.troubled(context.Background(), troubleChoice{only: x.name}); err != nil {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		if l.report.NotTried[x.name] != why.Error() || len(l.report.Failures) > 0 {
+			t.Errorf("%s: %v %v", x.name, l.report.NotTried, l.report.Failures)
+		}
+	}
+	if err := quietLab().troubled(context.Background(), troubleChoice{only: "flood/1"}); err == nil || !strings.Contains(err.Error(), `no fault "flood"`) {
+		t.Errorf("a fault that there is not: %v", err)
+	}
+}
+
+// -only takes one story; without it all are carried out, whatever was found in one of them. The lab's own trouble ends it.
+func TestOrdeals(t *testing.T) {
+	var told atomic.Int32
+	all := func(err error) []ordeal {
+		try := func(context.Context, string) error { told.Add(1); return err }
+		return []ordeal{{"a/1", try}, {"a/2", try}, {"b/1", try}}
+	}
+	for _, c := range []struct {
+		only string
+		err  error
+		want int32
+		says string
+	}{{"", nil, 3, ""}, {"a/2", nil, 1, ""}, {"", errFound, 3, ""}, {"a", nil, 0, `no story "a"`}, {"b/1", io.ErrUnexpectedEOF, 1, "b/1: unexpected EOF"}} {
+		told.Store(0)
+		err := quietLab().ordeals(context.Background(), "x", troubleChoice{only: c.only, workers: 2}, all(c.err))
+		if told.Load() != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %d stories, %v", c, told.Load(), err)
+		}
+	}
+}
