@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,41 +84,66 @@ func (t *tale) expect() {
 
 // play carries out one job. The caller closes its world.
 func (l *lab) play(ctx context.Context, j job) (*tale, end, error) {
+	t, err := l.begin(j, nil)
+	if err != nil {
+		return nil, end{}, err
+	}
+	e, err := l.conclude(ctx, t, t.finish(ctx))
+	if err != nil {
+		return nil, end{}, err
+	}
+	return t, e, nil
+}
+
+// begin makes the world of a job. lay, where there is one, gets its folder before anything is in it: what is mounted on home
+// in there carries the state.
+func (l *lab) begin(j job, lay func(root string) error) (*tale, error) {
 	number := int(l.worlds.Add(1))
 	s, why := tell(j.tool, j.situation, j.shape, number, l.counter.addr())
 	if why != "" {
-		return nil, end{}, errors.New(why)
+		return nil, errors.New(why)
 	}
-	w, err := newWorld(number, l.exe, filepath.Join(l.dir, fmt.Sprintf("world-%d", number)), l.counter, &s)
+	root := filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
+	if lay != nil {
+		if err := errors.Join(os.MkdirAll(root, 0o700), lay(root)); err != nil {
+			return nil, err
+		}
+	}
+	w, err := newWorld(number, l.exe, root, l.counter, &s)
 	if err != nil {
-		return nil, end{}, err
+		return nil, err
 	}
 	t := &tale{story: &s, world: w, arms: j.arms, victim: j.victim, leave: j.leave, prompt: fmt.Sprintf("Please tell story-%d.", number)}
 	t.brief = l.short && pick(4, j.key()) > 0
 	if w.server != nil {
 		turns, err := s.script()
 		if err != nil {
-			return nil, end{}, errors.Join(err, w.close(false))
+			return nil, errors.Join(err, w.close(false))
 		}
 		w.server.tell(fmt.Sprintf("story-%d.", number), turns)
 	}
-	err = t.finish(ctx)
+	return t, nil
+}
+
+// conclude looks at the world in peace once the story was carried to its end, and what came of that is told. It closes the
+// world of a story that the lab itself could not tell.
+func (l *lab) conclude(ctx context.Context, t *tale, told error) (end, error) {
 	switch {
-	case errors.Is(err, errStuck):
-		t.found.add(stuck, "%v", err)
-	case errors.Is(err, errFound):
-	case err != nil:
-		return nil, end{}, errors.Join(err, w.close(ctx.Err() == nil))
+	case errors.Is(told, errStuck):
+		t.found.add(stuck, "%v", told)
+	case errors.Is(told, errFound):
+	case told != nil:
+		return end{}, errors.Join(told, t.world.close(ctx.Err() == nil))
 	default:
 		if err := t.quietEnd(ctx); err != nil {
-			return nil, end{}, errors.Join(err, w.close(true))
+			return end{}, errors.Join(err, t.world.close(true))
 		}
 	}
 	e, err := t.end()
 	if err != nil {
-		return nil, end{}, errors.Join(err, w.close(true))
+		return end{}, errors.Join(err, t.world.close(true))
 	}
-	return t, e, nil
+	return e, nil
 }
 
 // try carries out a job and compares its end. It says which arms fired.

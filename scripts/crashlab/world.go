@@ -32,6 +32,7 @@ type world struct {
 	env     []string
 	server  *server
 	witness *witness
+	launch  func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
 
 	mu      sync.Mutex
 	outputs []output
@@ -127,7 +128,11 @@ func (w *world) start(arm string, args ...string) (*command, error) {
 	c.cmd.Stdout, c.cmd.Stderr = &c.text, &c.text
 	c.cmd.WaitDelay = 2 * time.Second // what a command left behind may hold the pipe
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := c.cmd.Start(); err != nil {
+	launch := w.launch
+	if launch == nil {
+		launch = (*exec.Cmd).Start
+	}
+	if err := launch(c.cmd); err != nil {
 		return nil, fmt.Errorf("start agent %s: %v", strings.Join(args, " "), err)
 	}
 	go func() {
