@@ -54,7 +54,10 @@ var errStuck = errors.New("the run never ends")
 const mostCommands = 30
 
 // finish carries the story to its end as a person would: resume what was interrupted, answer what is asked.
-func (t *tale) finish(ctx context.Context) error {
+func (t *tale) finish(ctx context.Context) error { return t.proceed(ctx, t.step) }
+
+// proceed gives one command after the other to step, until the story is at its end.
+func (t *tale) proceed(ctx context.Context, step func(args []string) error) error {
 	args := t.story.runArgs(t.prompt, t.world.url())
 	for args != nil {
 		if t.cmd >= mostCommands {
@@ -63,7 +66,7 @@ func (t *tale) finish(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := t.step(args); err != nil {
+		if err := step(args); err != nil {
 			return err
 		}
 		var err error

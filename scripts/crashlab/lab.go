@@ -95,24 +95,39 @@ func (l *lab) play(ctx context.Context, j job) (*tale, end, error) {
 	return t, e, nil
 }
 
-// begin makes the world of a job. lay, where there is one, gets its folder before anything is in it: what is mounted on home
-// in there carries the state.
-func (l *lab) begin(j job, lay func(root string) error) (*tale, error) {
+// layer puts something under a world: it gets the world's folder before anything is in it, and what it mounts on home in there
+// carries the state. unlay takes it away when the world is closed; what it carried is then left in its place if keep says so.
+type layer func(root string) (unlay func(keep bool) error, err error)
+
+// begin makes the world of a job, on what lay puts under it where that is not nil.
+func (l *lab) begin(j job, lay layer) (*tale, error) {
 	number := int(l.worlds.Add(1))
 	s, why := tell(j.tool, j.situation, j.shape, number, l.counter.addr())
 	if why != "" {
 		return nil, errors.New(why)
 	}
+	if j.change != nil {
+		j.change(&s)
+	}
 	root := filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
+	var unlay func(keep bool) error
 	if lay != nil {
-		if err := errors.Join(os.MkdirAll(root, 0o700), lay(root)); err != nil {
+		if err := os.MkdirAll(root, 0o700); err != nil {
+			return nil, err
+		}
+		var err error
+		if unlay, err = lay(root); err != nil {
 			return nil, err
 		}
 	}
 	w, err := newWorld(number, l.exe, root, l.counter, &s)
+	if err != nil && unlay != nil {
+		err = errors.Join(err, unlay(false))
+	}
 	if err != nil {
 		return nil, err
 	}
+	w.unlay = unlay
 	t := &tale{story: &s, world: w, arms: j.arms, victim: j.victim, leave: j.leave, prompt: fmt.Sprintf("Please tell story-%d.", number)}
 	t.brief = l.short && pick(4, j.key()) > 0
 	if w.server != nil {

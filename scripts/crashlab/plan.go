@@ -18,6 +18,7 @@ type job struct {
 	victim                 string
 	leave                  bool
 	arms                   []arm
+	change                 func(s *story) // what a fault's story has otherwise; no part of the key
 }
 
 // key names a job; -only takes it.

@@ -32,6 +32,7 @@ type world struct {
 	env     []string
 	server  *server
 	witness *witness
+	unlay   func(bool) error      // see layer; nil without one
 	launch  func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
 
 	mu      sync.Mutex
@@ -101,6 +102,9 @@ func (w *world) close(keep bool) error {
 	errs = append(errs, w.witness.close())
 	if w.server != nil {
 		errs = append(errs, w.server.close())
+	}
+	if w.unlay != nil {
+		errs = append(errs, w.unlay(keep))
 	}
 	if !keep {
 		errs = append(errs, os.RemoveAll(w.root))
