@@ -97,8 +97,24 @@ func keysAt(table []string) []string {
 	return nil
 }
 
+// isKey says whether a key may stand in the person's file.
+func isKey(path []string) bool {
+	table, name := path[:len(path)-1], path[len(path)-1]
+	if len(table) == 1 && (table[0] == "providers" || table[0] == "models") {
+		return true // a name of the person's own
+	}
+	return slices.Contains(keysAt(table), name)
+}
+
 // decode reads a text strictly. unknown makes the error about a key that the file may not have.
 func decode(d *document, text []byte, into any, unknown func(path []string) *Error) error {
+	if d.strangers > manyStrange {
+		var all []error
+		for _, name := range d.strange {
+			all = append(all, unknown(strings.Split(name, "\x00")))
+		}
+		return errors.Join(append(all, fmt.Errorf("%s: in all %d keys may not stand there", d.file, d.strangers))...)
+	}
 	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(into)
 	var strict *toml.StrictMissingError
 	var broken *toml.DecodeError
@@ -133,7 +149,7 @@ func (c *checker) wrong(path []string, format string, args ...any) {
 }
 
 func parseUser(file string, text []byte, known Known) (Config, error) {
-	d := newDocument(file, text)
+	d := newDocument(file, text, isKey)
 	var k userKeys
 	if err := decode(d, text, &k, d.unknownKey); err != nil {
 		return Config{}, err

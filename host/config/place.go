@@ -3,6 +3,8 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -38,19 +40,36 @@ func (e *Error) Error() string {
 type document struct {
 	file  string
 	lines []string
+	ends  []int            // where each line ends, in bytes from the beginning of the text, its line end among them
 	at    map[string]place // by the parts of the key, joined with a zero byte
 	rules rulePlaces
 
 	single [][]string // tables where rules want a list
+
+	known     func(path []string) bool // whether a key may stand in the file
+	strange   []string                 // the first part of it that may not, of each key that may not stand here; the first manyStrange
+	strangers int                      // how many there are
 }
+
+// deepest is how many parts of a key are looked at; no key that may stand in a file has more.
+const deepest = 4
+
+// manyStrange is how many keys that may not stand in a file are told about one by one. The decoder needs for each a time that grows
+// with the file, and anybody can write the file of a workspace.
+const manyStrange = 40
 
 type place struct{ line, column int }
 
 // newDocument finds the keys of a text. What does not parse is left to the decoder to refuse.
-func newDocument(file string, text []byte) *document {
-	d := &document{file: file, at: map[string]place{}}
+func newDocument(file string, text []byte, known func(path []string) bool) *document {
+	d := &document{file: file, at: map[string]place{}, known: known}
 	for l := range bytes.Lines(text) {
 		d.lines = append(d.lines, strings.TrimRight(string(l), "\r\n"))
+		end := len(l)
+		if n := len(d.ends); n > 0 {
+			end += d.ends[n-1]
+		}
+		d.ends = append(d.ends, end)
 	}
 	var p unstable.Parser
 	p.Reset(text)
@@ -60,44 +79,71 @@ func newDocument(file string, text []byte) *document {
 		e := p.Expression()
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			table = d.note(&p, nil, e)
-			rule = d.begin(&p, table, e)
+			table = d.note(nil, e)
+			rule = d.begin(table, e)
 		case unstable.KeyValue:
-			noteKey(&p, rule, e)
-			d.pair(&p, table, e)
+			d.noteKey(rule, e)
+			d.pair(table, e)
 		}
 	}
 	return d
 }
 
-func (d *document) pair(p *unstable.Parser, table []string, e *unstable.Node) {
-	path := d.note(p, table, e)
-	value := e.Value()
-	if value.Kind != unstable.InlineTable {
+func (d *document) pair(table []string, e *unstable.Node) {
+	d.value(d.note(table, e), e.Value())
+}
+
+// value looks at the keys in an inline table, and in those of a list.
+func (d *document) value(path []string, value *unstable.Node) {
+	if value.Kind != unstable.InlineTable && value.Kind != unstable.Array {
 		return
 	}
 	for it := value.Children(); it.Next(); {
-		d.pair(p, path, it.Node())
+		if value.Kind == unstable.Array {
+			d.value(path, it.Node())
+			continue
+		}
+		d.pair(path, it.Node())
 	}
 }
 
 // note keeps where a key, and every part of it, is seen first.
-func (d *document) note(p *unstable.Parser, table []string, e *unstable.Node) []string {
+func (d *document) note(table []string, e *unstable.Node) []string {
 	path := append([]string{}, table...)
-	for it := e.Key(); it.Next(); {
+	strange := false
+	for it := e.Key(); it.Next() && len(path) < deepest; {
 		path = append(path, string(it.Node().Data))
 		name := strings.Join(path, "\x00")
 		if _, ok := d.at[name]; !ok {
-			start := p.Shape(it.Node().Raw).Start
-			d.at[name] = place{start.Line, start.Column}
+			d.at[name] = d.start(it.Node())
+		}
+		if !strange && !d.known(path) {
+			strange = true
+			d.stranger(name)
 		}
 	}
 	return path
 }
 
+func (d *document) stranger(name string) {
+	if d.strangers++; len(d.strange) < manyStrange && !slices.Contains(d.strange, name) {
+		d.strange = append(d.strange, name)
+	}
+}
+
+// start is where a key begins. The parser would tell too, by counting lines from the beginning of the text for each key.
+func (d *document) start(n *unstable.Node) place {
+	offset := int(n.Raw.Offset)
+	line := sort.SearchInts(d.ends, offset+1)
+	if line > 0 {
+		offset -= d.ends[line-1]
+	}
+	return place{line + 1, offset + 1}
+}
+
 // wrong is an error at a key; the nearest table above it stands in for a key that is not there.
 func (d *document) wrong(path []string, format string, args ...any) *Error {
-	for n := len(path); n > 0; n-- {
+	for n := min(len(path), deepest); n > 0; n-- {
 		if at, ok := d.at[strings.Join(path[:n], "\x00")]; ok {
 			return d.errorAt(at, fmt.Sprintf(format, args...))
 		}

@@ -40,7 +40,7 @@ func isRules(key string) bool {
 type rulePlaces map[string][]map[string]place
 
 // begin notes a [[table]] that is a rule, and returns where its keys are to be noted; nil for anything else.
-func (d *document) begin(p *unstable.Parser, table []string, e *unstable.Node) map[string]place {
+func (d *document) begin(table []string, e *unstable.Node) map[string]place {
 	if !isRules(table[0]) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (d *document) begin(p *unstable.Parser, table []string, e *unstable.Node) m
 	}
 	at := map[string]place{}
 	for it := e.Key(); it.Next(); {
-		at[""] = startOf(p, it.Node())
+		at[""] = d.start(it.Node())
 	}
 	if d.rules == nil {
 		d.rules = rulePlaces{}
@@ -60,19 +60,14 @@ func (d *document) begin(p *unstable.Parser, table []string, e *unstable.Node) m
 }
 
 // noteKey keeps where a rule's key stands.
-func noteKey(p *unstable.Parser, at map[string]place, e *unstable.Node) {
+func (d *document) noteKey(at map[string]place, e *unstable.Node) {
 	if at == nil {
 		return
 	}
 	for it := e.Key(); it.Next(); {
-		at[string(it.Node().Data)] = startOf(p, it.Node())
+		at[string(it.Node().Data)] = d.start(it.Node())
 		return
 	}
-}
-
-func startOf(p *unstable.Parser, n *unstable.Node) place {
-	start := p.Shape(n.Raw).Start
-	return place{start.Line, start.Column}
 }
 
 // rules reads the rules of one list. In a workspace's file they hold in that workspace.

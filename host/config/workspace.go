@@ -16,7 +16,9 @@ type workspaceKeys struct {
 
 // parseWorkspace reads the file of a workspace, which may only bound what a run may do there.
 func parseWorkspace(file, user string, text []byte) (Limits, []permit.Rule, error) {
-	d := newDocument(file, text)
+	d := newDocument(file, text, func(path []string) bool {
+		return isKey(path) && slices.Contains([]string{"mode", "max_turns", "max_tokens", "max_cost", "timeout", "ask", "deny"}, path[0])
+	})
 	var k workspaceKeys
 	err := decode(d, text, &k, func(path []string) *Error {
 		if !slices.Contains(keysAt(nil), path[0]) || path[0] == "ask" || path[0] == "deny" {
