@@ -14,7 +14,7 @@ import (
 // passes is how often a text is gone through: what a pattern finds in one place is looked for everywhere in the next pass.
 const passes = 4
 
-// finder is redact's Text or JSON.
+// finder is redact's Text, JSON or Encoded.
 type finder func(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error)
 
 func inText(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error) {
@@ -24,6 +24,12 @@ func inText(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Sec
 
 func inJSON(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error) {
 	return set.JSON(data, id)
+}
+
+// inEncoded is for what encodeJSON wrote.
+func inEncoded(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.Secret, error) {
+	out, found := set.Encoded(data, id)
+	return out, found, nil
 }
 
 // clean takes out of a text what must not lie on the disk in the clear, nor be shown.
@@ -58,7 +64,7 @@ func (s *Store) encode(v any) ([]byte, []secretRow, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	data, found, err := s.vault.clean(data, inJSON)
+	data, found, err := s.vault.clean(data, inEncoded)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for secrets: %w", err)
 	}
@@ -119,7 +125,7 @@ func Cleaned[T any](s *Store, v T) T {
 	if err != nil {
 		return v // what others may see is always made of JSON
 	}
-	out, found, err := s.vault.clean(data, inJSON)
+	out, found, err := s.vault.clean(data, inEncoded)
 	if err != nil || len(found) == 0 {
 		return v // encodeJSON writes JSON
 	}

@@ -40,6 +40,9 @@ func (s *Store) Fingerprint(tool string, args json.RawMessage) (string, error) {
 // largeIntegers lists path and digits of each integer that a double does not hold, in an order that does not depend on
 // that of the members.
 func largeIntegers(args json.RawMessage) string {
+	if !manyDigits(args) {
+		return ""
+	}
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
 	var v any
@@ -51,6 +54,21 @@ func largeIntegers(args json.RawMessage) string {
 	sort.Strings(found)
 	return strings.Join(found, "\x00")
 }
+
+// manyDigits says whether as many digits follow each other as the least integer has that a double may not hold.
+func manyDigits(args json.RawMessage) bool {
+	n := 0
+	for _, c := range args {
+		if c < '0' || c > '9' {
+			n = 0
+		} else if n++; n >= leastLarge {
+			return true
+		}
+	}
+	return false
+}
+
+const leastLarge = len("9007199254740993") // 2^53 + 1
 
 func collectLarge(v any, path string, found *[]string) {
 	switch v := v.(type) {

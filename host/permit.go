@@ -38,7 +38,8 @@ func (d *driver) setRules() error {
 	return err
 }
 
-// query is a call as the rules see it, now.
+// query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
+// folder on the way, and more time than all else that is decided about a call.
 func (d *driver) query(t tools.Tool, name string, args json.RawMessage) permit.Request {
 	q := permit.Request{
 		Mode: d.state.Mode, Authored: d.state.Created.Authored, Tool: name, Args: args, Effect: t.Effect(args), Folder: d.state.Created.Folder,
@@ -46,7 +47,9 @@ func (d *driver) query(t tools.Tool, name string, args json.RawMessage) permit.R
 	if o, ok := t.(tools.Outward); ok {
 		q.Outward = o.Outward(args)
 	}
-	q.Paths = pathsOf(t, q.Folder, args)
+	if d.policy.Concerns(q) {
+		q.Paths = pathsOf(t, q.Folder, args)
+	}
 	return q
 }
 
@@ -137,6 +140,7 @@ func (d *driver) permission(p *recovery.Proposal, t tools.Tool) {
 	q := d.query(t, p.Tool, p.Args)
 	p.Sandbox = confinement(t, p.Args)
 	if p.Decision, p.Why = d.policy.Decide(q); p.Decision == recovery.DecisionAsk && d.h.Stand != nil {
+		q.Paths = pathsOf(t, q.Folder, p.Args)
 		p.Always, p.Never = permit.TOML(d.policy.Always(q)), permit.TOML(d.policy.Never(q))
 	}
 }

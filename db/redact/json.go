@@ -16,13 +16,19 @@ func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
 	if !json.Valid(data) {
 		return nil, nil, fmt.Errorf("redact %d bytes as JSON: %w", len(data), invalid(data))
 	}
+	out, found := s.Encoded(data, id)
+	return out, found, nil
+}
+
+// Encoded is JSON for a text that package encoding/json has just written: it is not read once more to see that it is JSON.
+func (s *Set) Encoded(data []byte, id Namer) ([]byte, []Secret) {
 	w := walker{set: s, data: data}
 	w.id = id
 	w.walk()
 	if w.done == 0 {
-		return data, nil, nil
+		return data, nil
 	}
-	return append(w.out, data[w.done:]...), w.secrets, nil
+	return append(w.out, data[w.done:]...), w.secrets
 }
 
 func invalid(data []byte) error {

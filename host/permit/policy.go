@@ -104,6 +104,9 @@ func (p Policy) rulesFor(q Request) []Rule {
 	return out
 }
 
+// Concerns says whether there is a rule about the call's tool in its workspace. Where there is none, Decide looks at no path.
+func (p Policy) Concerns(q Request) bool { return len(p.rulesFor(q)) > 0 }
+
 // restrict is what deny and ask rules say; "" when they say nothing.
 func (p Policy) restrict(rules []Rule, q Request) (recovery.Decision, string) {
 	var decision recovery.Decision
