@@ -112,40 +112,69 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<-
 func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
 	defer close(p.decoded)
 	p.facts = make([]decoded, len(p.rows))
-	q := dbsqlc.New(s.readers)
+	d := decoder{s: s, q: dbsqlc.New(s.readers), restore: restore}
 	for i := range p.rows {
 		if err := ctx.Err(); err != nil {
 			p.err = fmt.Errorf("read journal: %w", err)
 			return
 		}
-		p.facts[i] = s.decode(ctx, q, &p.rows[i], restore)
+		p.facts[i] = d.decode(ctx, &p.rows[i])
 	}
 }
 
-func (s *Store) decode(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal, restore bool) decoded {
-	var d decoded
-	data, hash, err := s.body(ctx, q, r)
+// decoder reads the bodies of rows, one after the other.
+type decoder struct {
+	s       *Store
+	q       *dbsqlc.Queries
+	restore bool
+	room    []byte // for a body until it is decoded, which copies what it keeps
+}
+
+func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
+	var out decoded
+	data, hash, err := d.read(ctx, r)
 	if bad := (damage{}); errors.As(err, &bad) {
-		d.bad = bad.what
-		return d
+		out.bad = bad.what
+		return out
 	}
 	if err != nil {
-		d.err = s.explain(err)
-		return d
+		out.err = d.s.explain(err)
+		return out
 	}
-	d.hash = hash
+	out.hash = hash
 	kind, err := kindOf(r.Kind)
 	if err != nil {
-		d.err = err
-		return d
+		out.err = err
+		return out
 	}
-	if restore {
-		if data, d.err = s.restore(ctx, data, &d.lost); d.err != nil {
-			return d
+	if d.restore {
+		if data, out.err = d.s.restore(ctx, data, &out.lost); out.err != nil {
+			return out
 		}
 	}
-	d.body, d.err = recovery.Decode(kind, int(r.V), data)
-	return d
+	out.body, out.err = recovery.Decode(kind, int(r.V), data)
+	return out
+}
+
+// read gives a row's body, wherever it lies, until the next one is read, and its hash.
+func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal) (body, hash []byte, err error) {
+	if r.BodyHash == nil {
+		if body, err = appendUnpacked(d.room[:0], r.Body); err != nil {
+			return nil, nil, damage{"its body is damaged: " + err.Error()}
+		}
+		d.room = body
+		sum := sha256.Sum256(body)
+		return body, sum[:], nil
+	}
+	b, err := d.q.GetBlob(ctx, r.BodyHash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, damage{fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err = d.s.open(b.Hash, b.Size, b.Encoding, b.Data)
+	return body, r.BodyHash, err
 }
 
 // cursor walks through a run's rows and checks that they follow each other.
@@ -214,27 +243,6 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	return e, nil
 }
 
-// body is a row's body, wherever it lies, and its hash.
-func (s *Store) body(ctx context.Context, q *dbsqlc.Queries, r *dbsqlc.Journal) (body, hash []byte, err error) {
-	if r.BodyHash == nil {
-		body, err := unpack(r.Body)
-		if err != nil {
-			return nil, nil, damage{"its body is damaged: " + err.Error()}
-		}
-		sum := sha256.Sum256(body)
-		return body, sum[:], nil
-	}
-	b, err := q.GetBlob(ctx, r.BodyHash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil, damage{fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	body, err = s.open(b.Hash, b.Size, b.Encoding, b.Data)
-	return body, r.BodyHash, err
-}
-
 // bodyAt decodes one fact by its key. It is compared with its own hash and digest only where it is read with its run.
 func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (recovery.Body, error) {
 	r, err := q.GetFact(ctx, packID(no, seq))
@@ -244,7 +252,7 @@ func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, s
 	if err != nil {
 		return nil, err
 	}
-	d := s.decode(ctx, q, &r, false)
+	d := (&decoder{s: s, q: q}).decode(ctx, &r)
 	if d.bad != "" {
 		return nil, s.corrupt(run, seq, d.bad, nil)
 	}

@@ -3,10 +3,13 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -223,5 +226,31 @@ func TestLoadRefusesNewerBodies(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		break
+	}
+}
+
+// Bodies are read into the same room, one after the other: what was handed out does not change when more is read.
+func TestLoadKeepsWhatItHandedOut(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-room0000")
+	var want []recovery.Event
+	for n := 1; n <= 40; n++ {
+		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), strings.Repeat(strconv.Itoa(n), n))
+		answer := a[0].Body.(recovery.ModelAnswered)
+		answer.Calls[0].Args = json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))
+		answer.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: fmt.Sprint("turn ", n), Opaque: json.RawMessage(fmt.Sprintf(`{"wire":{"%d":[]}}`, n))}}
+		a[0].Body = answer
+		settled := b[0].Body.(recovery.CallSettled)
+		settled.Result.Data = json.RawMessage(fmt.Sprintf(`{"said":"\u00e4 %d"}`, n)) // in no plain spelling
+		b[0].Body = settled
+		all := append(append(a, b...), inTurn(n, recovery.RunNoted{Text: fmt.Sprint("note ", n)})...)
+		h = appendAll(t, s, h, all, AppendOptions{})
+		want = append(want, all...)
+	}
+	got := loadAll(t, s, "r-room0000")[3:]
+	for i := range want {
+		if !reflect.DeepEqual(got[i].Body, want[i].Body) {
+			t.Fatalf("fact %d is read as %+v, and was written as %+v", got[i].Seq, got[i].Body, want[i].Body)
+		}
 	}
 }

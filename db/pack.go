@@ -1,10 +1,10 @@
 package db
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Bodies are JSON, and JSON has no byte below a space. So in the journal those bytes stand for what every turn says again:
@@ -131,34 +131,36 @@ func hexAppend(out, text []byte) []byte {
 }
 
 // unpack gives back a body.
-func unpack(packed []byte) ([]byte, error) {
+func unpack(packed []byte) ([]byte, error) { return appendUnpacked(nil, packed) }
+
+// appendUnpacked adds a body to the end of out.
+func appendUnpacked(out, packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	if packed[0] == asItIs {
-		return packed[1:], nil
+		return append(out, packed[1:]...), nil
 	}
-	out := bytes.NewBuffer(make([]byte, 0, len(packed)+len(packed)/4+256))
+	out = slices.Grow(out, len(packed)+len(packed)/4+256)
 	start := 0
 	for i := 0; i < len(packed); i++ {
 		c := packed[i]
 		if c >= 0x20 {
 			continue
 		}
-		out.Write(packed[start:i])
+		out = append(out, packed[start:i]...)
 		if phrases[c] == "" {
 			return nil, fmt.Errorf("it holds the byte %#02x, which this binary does not know", c)
 		}
-		out.WriteString(phrases[c])
+		out = append(out, phrases[c]...)
 		if c == hashFollow {
 			if len(packed) < i+1+hashBytes {
 				return nil, errors.New("it ends inside a hash")
 			}
-			out.WriteString(hex.EncodeToString(packed[i+1 : i+1+hashBytes]))
+			out = hex.AppendEncode(out, packed[i+1:i+1+hashBytes])
 			i += hashBytes
 		}
 		start = i + 1
 	}
-	out.Write(packed[start:])
-	return out.Bytes(), nil
+	return append(out, packed[start:]...), nil
 }
