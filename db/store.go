@@ -14,11 +14,12 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/redact"
+	"agent/recovery/fault"
 )
 
 // Options say how a store is opened. The zero value is right for a process that drives runs.
 type Options struct {
-	// Now is the clock; time.Now when nil.
+	// Now is the clock; fault.Now when nil.
 	Now func() time.Time
 
 	// BusyWait is how long a database that other processes keep locked is waited for; 30 seconds when zero.
@@ -146,8 +147,8 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
-// OpenCrowded opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull: SQLite then
-// keeps in memory what it would write beside the database. Nobody else can use the database meanwhile, so the caller holds
+// OpenCrowded opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull or ErrNoFiles: SQLite
+// then keeps in memory what it would write beside the database. Nobody else can use the database meanwhile, so the caller holds
 // the store's lock and is quick.
 func OpenCrowded(ctx context.Context, dir string) (*Store, error) {
 	s, err := newStore(dir, Options{ReadOnly: true})
@@ -163,11 +164,19 @@ func OpenCrowded(ctx context.Context, dir string) (*Store, error) {
 	if err := s.openVault(); err != nil {
 		return nil, err
 	}
-	if err := s.connectReaders(ctx, crowdedDSN(s.path)); err != nil {
+	how := crowdedDSN(s.path)
+	if _, err := os.Stat(s.path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		how = readOnlyDSN(s.path, true) // no inode is left to make a log from, so nobody writes
+	}
+	if err := s.connectReaders(ctx, how); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
 	s.readers.SetMaxOpenConns(1) // the one that has locked out all others
-	s.notice("the disk of %s is full: what is recorded is shown, and nothing can be written; make room there", s.dir)
+	what := "the disk of %s is full"
+	if freeFiles(s.dir) == 0 {
+		what = "no inode is left on the disk of %s"
+	}
+	s.notice(what+": what is recorded is shown, and nothing can be written; make room there", s.dir)
 	return s, nil
 }
 
@@ -180,7 +189,7 @@ func newStore(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = fault.Now
 	}
 	if o.BusyWait == 0 {
 		o.BusyWait = 30 * time.Second
@@ -221,7 +230,7 @@ func (s *Store) connect(ctx context.Context) error {
 	}
 	s.w = newWriter(s)
 	err := s.connectReaders(ctx, dsn(s.path, false))
-	if isDiskFull(err) && s.giveUpBallast() {
+	if s.isDiskFull(err) && s.giveUpBallast() {
 		err = s.connectReaders(ctx, dsn(s.path, false))
 	}
 	if err != nil {

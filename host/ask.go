@@ -46,15 +46,13 @@ type reply struct {
 func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 	typed, restore := d.typing(ctx, r)
 	defer restore() // before anything else is shown
-	over, stop := untilExpiry(r, d.now())
-	defer stop()
 	for {
 		var done bool
 		var err error
 		select {
 		case got := <-typed:
 			return d.answeredHere(ctx, r, got)
-		case <-over:
+		case <-untilExpiry(r, d.now()):
 			if _, err = d.h.Store.Expire(ctx); err == nil {
 				done, err = d.takeAnswer(ctx)
 			}
@@ -87,13 +85,13 @@ func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply,
 	return typed, func() { cancel(); <-over }
 }
 
-// untilExpiry fires when the question's time is over; never without one.
-func untilExpiry(r *recovery.Request, now time.Time) (<-chan time.Time, func()) {
+// untilExpiry fires when the question's time is over; never without one. The clock may be set meanwhile: it is asked for anew
+// whenever something happened, and when it fires the clock has the last word.
+func untilExpiry(r *recovery.Request, now time.Time) <-chan time.Time {
 	if r.Expires == nil {
-		return nil, func() {}
+		return nil
 	}
-	t := time.NewTimer(r.Expires.Sub(now) + time.Millisecond)
-	return t.C, func() { t.Stop() }
+	return time.After(r.Expires.Sub(now) + time.Millisecond)
 }
 
 func (d *driver) stopped(ctx context.Context) (bool, error) {

@@ -84,7 +84,7 @@ func (d *driver) mayAsk(ctx context.Context, notBefore time.Time) error {
 		}
 		d.model = m
 	}
-	wait := notBefore.Sub(d.h.Now())
+	wait := notBefore.Sub(d.steady())
 	if notBefore.IsZero() || wait <= 0 {
 		return nil
 	}

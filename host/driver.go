@@ -44,6 +44,7 @@ type driver struct {
 	dead    error         // a commit failed or the run was lost: nothing may be written any more
 	lost    []db.Lost     // secrets of the run that cannot be given back
 	full    error         // the state folder had no room for a call's files: nothing new may be started
+	seen    moment        // of the last fact, or since when this process drives the run
 }
 
 // ended is what came back from a call.
@@ -63,7 +64,7 @@ func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driv
 		return nil, err
 	}
 	return &driver{
-		h: h, state: s, head: head, lock: lock, waker: w,
+		h: h, state: s, head: head, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
 		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]any{},
 	}, nil
 }
@@ -73,12 +74,20 @@ func (d *driver) record(bodies ...recovery.Body) { d.recordAll(bodies) }
 
 func (d *driver) recordAll(bodies []recovery.Body) {
 	for _, b := range bodies {
-		e := recovery.Event{Seq: d.state.Seq + 1, Turn: turnOf(d.state, b), Time: d.now(), Body: d.stamped(b)}
-		if err := d.state.Apply(e); err != nil {
-			panic(err)
+		if n, ok := d.clockSet(); ok {
+			d.fold(n)
 		}
-		d.facts = append(d.facts, e)
+		d.fold(b)
 	}
+}
+
+func (d *driver) fold(b recovery.Body) {
+	e := recovery.Event{Seq: d.state.Seq + 1, Turn: turnOf(d.state, b), Time: d.now(), Body: d.stamped(b)}
+	if err := d.state.Apply(e); err != nil {
+		panic(err)
+	}
+	d.facts = append(d.facts, e)
+	d.seen = moment{e.Time, time.Now()}
 }
 
 // now is the writer's clock in the journal's precision.

@@ -91,8 +91,6 @@ func (d *driver) withdraw(reason string) {
 func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 	typed, stop := d.typing(ctx, r)
 	defer stop()
-	over, cancel := untilExpiry(r, d.now())
-	defer cancel()
 	var gone <-chan struct{}
 	if d.asked != nil {
 		gone = d.asked.gone
@@ -113,7 +111,7 @@ func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 		case <-gone:
 			d.withdraw("the call that asked does not wait for the answer any longer")
 			return nil
-		case <-over:
+		case <-untilExpiry(r, d.now()):
 			if _, err = d.h.Store.Expire(ctx); err == nil {
 				done, err = d.takeAnswer(ctx)
 			}

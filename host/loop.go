@@ -174,7 +174,7 @@ func (d *driver) gathers(ctx context.Context) bool {
 			return false
 		}
 	}
-	wait := time.NewTimer(min(gatherFor, gatherFor-d.now().Sub(d.facts[0].Time)))
+	wait := time.NewTimer(min(gatherFor, gatherFor-d.steady().Sub(d.facts[0].Time)))
 	defer wait.Stop()
 	select {
 	case e := <-d.results:
@@ -205,7 +205,7 @@ func (d *driver) deadline() (<-chan time.Time, func()) {
 	if limit == 0 || d.state.Stopping != nil {
 		return nil, func() {}
 	}
-	t := time.NewTimer(limit - d.state.Spent(d.now()))
+	t := time.NewTimer(limit - d.state.Spent(d.steady()))
 	return t.C, func() { t.Stop() }
 }
 

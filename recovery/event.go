@@ -117,6 +117,10 @@ const (
 type RunNoted struct {
 	Text string `json:"text"`
 	Gone string `json:"gone,omitempty"` // id of a call with an unknown outcome of which nothing runs any more, as was seen since
+
+	// Clock is how far the clock went beyond the time that passed since the fact before, in nanoseconds; negative where it was
+	// set back. Limits and waits are kept by what passed.
+	Clock time.Duration `json:"clock,omitempty"`
 }
 
 // RunStopping says that the run must end before its work is done. Every call is settled before the terminal fact.

@@ -54,6 +54,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != OutcomeOK || s.Turns[0].Calls[1].Decision != DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
+	s = readGolden(t, "testdata/journal-v1-clock.jsonl", fields)
+	if s.Status != StatusRunning || s.Active != 7*time.Second {
+		t.Errorf("the journal of a clock that was set says %q, going for %s", s.Status, s.Active)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

@@ -106,7 +106,11 @@ func (s *State) spend(e Event, k Kind) {
 	if b, ok := e.Body.(RunInterrupted); ok {
 		going = b.Cause == CauseShutdown || b.Cause == CauseModel
 	}
-	gap := max(0, e.Time.Sub(s.last))
+	gap := e.Time.Sub(s.last)
+	if b, ok := e.Body.(RunNoted); ok {
+		gap -= b.Clock
+	}
+	gap = max(0, gap)
 	switch {
 	case s.Status == StatusRunning && going:
 		s.Active += gap
@@ -143,6 +147,9 @@ func (s *State) apply(e Event) error {
 		s.Cause, s.Detail = b.Cause, b.Detail
 	case RunNoted:
 		s.gone(b.Gone)
+		if !s.retryAt.IsZero() {
+			s.retryAt = s.retryAt.Add(b.Clock)
+		}
 	case RunStopping:
 		if s.Stopping == nil {
 			s.Stopping = &b

@@ -30,7 +30,7 @@ func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Resul
 		}),
 	}
 	if !e.Started.IsZero() {
-		r.Took = max(e.Ended.Sub(e.Started), 0)
+		r.Took = e.Took
 	}
 	switch {
 	case e.Cause == runner.CauseExited && e.Status == 0:

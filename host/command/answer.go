@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 const answerHelp = `Answers a question of a run, once, and drives the run on in this process unless its owner does. No other process needs to be
@@ -177,7 +177,7 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 // open lists the requests that can still be answered.
 func (s *session) open(ctx context.Context) ([]db.PendingRow, error) {
 	rows, err := s.pendingHere(ctx, false)
-	now := time.Now()
+	now := fault.Now()
 	return slices.DeleteFunc(rows, func(r db.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // rule records what a person knows about a call whose outcome is unknown.
@@ -87,7 +87,7 @@ func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.
 
 // callQuestion puts the call into a question for the terminal. Nothing of it is recorded.
 func callQuestion(call db.CallRow) recovery.Request {
-	return recovery.Request{ID: call.ID, Opened: time.Now(), Question: recovery.Question{
+	return recovery.Request{ID: call.ID, Opened: fault.Now(), Question: recovery.Question{
 		Kind: recovery.RequestTwin,
 		Message: fmt.Sprintf("did call %s of run %s happen? (%s: %s)", call.ID, call.Run, call.Tool, host.Words(call.Tool, call.Proposal.Args)) +
 			"\n" + recovery.Describe(call.Proposal.Args),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
@@ -13,6 +12,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // CompleteCommand is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
@@ -218,7 +218,7 @@ func (t *typedLine) requests(ctx context.Context, s *db.Store) error {
 	rows, err := s.Pending(ctx, false)
 	for _, r := range rows {
 		switch {
-		case !r.Expires.IsZero() && !time.Now().Before(r.Expires):
+		case !r.Expires.IsZero() && !fault.Now().Before(r.Expires):
 		case len(t.args) == 0:
 			t.offer(r.ID, r.Request.Message)
 		case len(t.args) == 1 && t.args[0] == r.ID:

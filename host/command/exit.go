@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +119,7 @@ func (a *app) logPanic(p any, trace []byte) error {
 	if err != nil {
 		return err
 	}
-	slog.New(slog.NewJSONHandler(f, nil)).With("pid", os.Getpid()).Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
+	newLog(f).Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
 	return f.Close()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // logLimit bounds log/agent.log: what is older lies in agent.log.1, and before that nothing is kept.
@@ -69,8 +70,19 @@ func (l *logger) ready() bool {
 	if l.verbose != nil {
 		w = io.MultiWriter(l.file, l.verbose)
 	}
-	l.log = slog.New(slog.NewJSONHandler(w, nil)).With("pid", os.Getpid())
+	l.log = newLog(w)
 	return true
+}
+
+// newLog writes lines that carry the clock's time and this process's number.
+func newLog(w io.Writer) *slog.Logger {
+	clock := func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			a.Value = slog.TimeValue(fault.Now())
+		}
+		return a
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: clock})).With("pid", os.Getpid())
 }
 
 func openLog(path string) (*os.File, error) {

@@ -13,6 +13,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and everything interrupted or waiting. Each line
@@ -150,7 +151,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 		if err := s.owned(&v); err != nil {
 			return nil, err
 		}
-		v.Next = nextFor(v, !later[v.Thread], time.Now())
+		v.Next = nextFor(v, !later[v.Thread], fault.Now())
 		later[v.Thread] = true
 		out = append(out, v)
 	}
@@ -264,7 +265,7 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 	if f, ok := terminalFile(a.Out); ok {
 		t.fit = terminalWidth(f)
 	}
-	now := time.Now()
+	now := fault.Now()
 	for _, r := range v.Runs {
 		next := ""
 		if len(r.Next) > 0 {
@@ -301,7 +302,7 @@ func (r runJSON) statusText() string {
 		text += " (" + string(r.Cause) + ")"
 	case r.Owner != nil:
 		text += " (" + host.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
-	case r.expired(time.Now()):
+	case r.expired(fault.Now()):
 		text += " (" + string(r.Request.Kind) + ", expired)"
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"

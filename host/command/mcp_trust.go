@@ -13,6 +13,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/stream"
+	"agent/recovery/fault"
 	"agent/tools/mcp"
 )
 
@@ -107,7 +108,7 @@ func (f *found) keep(yes bool) error {
 	if err != nil {
 		return err
 	}
-	t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: time.Now().UTC().Truncate(time.Second)}
+	t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: fault.Now().UTC().Truncate(time.Second)}
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {
 		err = writeWhole(f.trustAt, append(text, '\n'))

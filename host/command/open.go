@@ -78,7 +78,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 		}
 	}
 	store, err := s.store(ctx, home, write)
-	if how != useDrive && errors.Is(err, db.ErrDiskFull) {
+	if how != useDrive && (errors.Is(err, db.ErrDiskFull) || errors.Is(err, db.ErrNoFiles)) {
 		store, err = s.crowded(ctx, home)
 		write = false
 	}
@@ -132,7 +132,7 @@ func (s *session) store(ctx context.Context, home string, write bool) (*db.Store
 		return store, err
 	}
 	o := db.Options{
-		Now: time.Now, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
+		Now: fault.Now, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
 		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
@@ -167,7 +167,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
 	h := &host.Host{
-		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: Version, Self: host.Self(),
+		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: host.Self(),
 		Who: who(),
 	}
 	list, err := tools.Builtin(tools.Options{

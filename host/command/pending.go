@@ -13,6 +13,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 const pendingHelp = `Lists the questions that wait for a person, with what each answer does and the command that gives it. With --all also those
@@ -103,7 +104,7 @@ func requestView(r db.PendingRow) requestJSON {
 	}
 	switch {
 	case r.Status != db.RequestOpen:
-	case r.Expires.IsZero() || time.Now().Before(r.Expires):
+	case r.Expires.IsZero() || fault.Now().Before(r.Expires):
 		v.Next = answers(&r.Request)
 	default: // its run closes it when it goes on
 		v.Status = db.RequestExpired
@@ -125,7 +126,7 @@ func (a *app) printPending(c *cli.Command, v pendingJSON) {
 		if i > 0 {
 			a.say(a.Out, "")
 		}
-		a.say(a.Out, "%s", r.text(time.Now()))
+		a.say(a.Out, "%s", r.text(fault.Now()))
 	}
 }
 

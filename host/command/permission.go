@@ -11,6 +11,7 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/permit"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
@@ -71,7 +72,7 @@ func (s *session) stand(run string, r recovery.Request, text string) (string, er
 			return "", fmt.Errorf("add to %s: a rule is not about the folder %s of the run", s.app.tilde(path), row.Folder)
 		}
 	}
-	comment := fmt.Sprintf("added %s by an answer to %s of run %s", time.Now().Format(time.DateTime), r.ID, run)
+	comment := fmt.Sprintf("added %s by an answer to %s of run %s", fault.Now().Format(time.DateTime), r.ID, run)
 	line, err := config.Add(path, text, comment, knownNames())
 	if err != nil {
 		return "", err

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // refusedJSON is what every command prints with --json when it is refused. Fields are only ever added.
@@ -90,7 +90,7 @@ func (s *session) busy(ctx context.Context, err error) error {
 		return errors.Join(err, viewErr)
 	}
 	out := &busyError{ThreadBusyError: busy}
-	if v.Request != nil && !v.expired(time.Now()) {
+	if v.Request != nil && !v.expired(fault.Now()) {
 		for _, command := range answers(v.Request) {
 			out.mends = append(out.mends, mend{"answer it", command})
 		}

@@ -12,6 +12,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // journal is what the renderer reads when it was too slow, or joins a run in its middle.
@@ -243,7 +244,7 @@ func (r *renderer) firstFact(run string) (recovery.RunCreated, bool) {
 func (r *renderer) tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.out.show(r.progress(time.Now()))
+	r.out.show(r.progress(fault.Now()))
 }
 
 // progress says what is waited for, once that has taken a moment.

@@ -129,6 +129,9 @@ func (t *teller) fact(run string, e recovery.Event) {
 	case recovery.ContextCompacted:
 		t.asked[run] = e.Time
 		t.compacted(run, b)
+	case recovery.RunNoted:
+		t.asked[run] = t.asked[run].Add(b.Clock)
+		t.aboutRun(e)
 	case recovery.RunClaimed:
 		t.asked[run] = e.Time // a request that an earlier owner sent is sent again
 		t.aboutRun(e)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -14,6 +13,7 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/model/wire"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // recordFlag is the flag of every command that may ask a model for a run.
@@ -62,7 +62,7 @@ func (a *app) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.R
 		return a.ask.recorder, nil
 	}
 	r, err := wire.NewRecorder(a.ask.record, wire.Header{
-		Run: created.Run, Model: created.Model, Provider: p.Protocol, BaseURL: p.BaseURL, Created: time.Now(),
+		Run: created.Run, Model: created.Model, Provider: p.Protocol, BaseURL: p.BaseURL, Created: fault.Now(),
 	})
 	if err != nil {
 		return nil, &usageError{err}

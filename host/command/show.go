@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 const showHelp = `Shows a run from its record: where it stands, what was asked, what the model said, each call with its outcome, every decision
@@ -228,7 +228,7 @@ func (s *session) runNow(ctx context.Context, run string) (runJSON, error) {
 		}
 		newest = rows[len(rows)-1].ID == v.ID
 	}
-	v.Next = nextFor(v, newest, time.Now())
+	v.Next = nextFor(v, newest, fault.Now())
 	return v, nil
 }
 

@@ -1,21 +1,24 @@
-// Package fault holds the named points at which a test may end the process. They are always compiled in, so the binary
-// that is tested is the binary that ships; an unarmed point costs one atomic load. Two variables arm one point:
+// Package fault holds the named points at which a test may end the process or set its clock. They are always compiled in, so
+// the binary that is tested is the binary that ships; an unarmed point costs one atomic load. Two variables arm points:
 //
-//	AGENT_FAULT=<point>[:<n>[:<action>]]   the n-th time (from 1) that the process comes by
-//	AGENT_FAULT_UNSAFE=1                   without it the first one counts for nothing
+//	AGENT_FAULT=<point>[:<n>[:<action>]][,…]   the n-th time (from 1) that the process comes by
+//	AGENT_FAULT_UNSAFE=1                       without it the first one counts for nothing
 //
-// Actions: kill (SIGKILL to the process itself, the default), stop (SIGSTOP), panic.
+// Actions: kill (SIGKILL to the process itself, the default), stop (SIGSTOP), panic, and clock+26h or clock-90m, which set
+// the process's clock forward or back by a duration (Now). Several points are armed at once, each with its own count.
 package fault
 
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
-// The variables that arm a point. Neither reaches a child process.
+// The variables that arm points. Neither reaches a child process.
 const (
 	EnvPoint  = "AGENT_FAULT"
 	EnvUnsafe = "AGENT_FAULT_UNSAFE"
@@ -26,6 +29,7 @@ type Point string
 
 // The points, on both sides of every commit and of every numbered step of the order of effects (host/doc.go).
 const (
+	Started         Point = "process.started"
 	BeforeCommit    Point = "db.before_commit"
 	AfterCommit     Point = "db.after_commit"
 	AfterLock       Point = "run.after_lock"
@@ -64,7 +68,7 @@ const (
 // All lists every point.
 func All() []Point {
 	return []Point{
-		BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
+		Started, BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
 		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
 		BeforeMark, AnswerRecorded, BeforeUnlocking,
@@ -74,14 +78,21 @@ func All() []Point {
 type arm struct {
 	point  Point
 	action string
+	step   time.Duration // of the clock
 	left   atomic.Int64
 }
 
-// armed is written once, by Arm at the start of the process, and only read after.
-var armed atomic.Pointer[arm]
+// arms are the armed points, and how far the clock was set from what it is.
+type arms struct {
+	all   []*arm
+	ahead atomic.Int64 // nanoseconds
+}
 
-// Arm reads the two variables and removes them from the environment. It returns what to warn about: "" when nothing is
-// armed. An unknown point or action is an error.
+// armed is written once, by Arm at the start of the process, and only read after.
+var armed atomic.Pointer[arms]
+
+// Arm reads the two variables, removes them from the environment, and passes the point process.started. It returns what to
+// warn about: "" when nothing is armed. An unknown point or action is an error.
 func Arm() (string, error) {
 	text, unsafe := os.Getenv(EnvPoint), os.Getenv(EnvUnsafe)
 	if err := os.Unsetenv(EnvPoint); err != nil {
@@ -101,20 +112,48 @@ func Arm() (string, error) {
 		return "", err
 	}
 	armed.Store(a)
-	return fmt.Sprintf("fault point armed: %s (a test setting: this process will end itself)", text), nil
+	Hit(Started)
+	return fmt.Sprintf("fault point armed: %s (a test setting: %s)", text, a.does()), nil
 }
 
-func parse(text string) (*arm, error) {
+// does says what the person has to expect.
+func (a *arms) does() string {
+	var does []string
+	for _, one := range a.all {
+		what := "this process will end itself"
+		if one.step != 0 {
+			what = "this process will set its clock"
+		}
+		if !slices.Contains(does, what) {
+			does = append(does, what)
+		}
+	}
+	return strings.Join(does, ", ")
+}
+
+func parse(text string) (*arms, error) {
+	var a arms
+	for one := range strings.SplitSeq(text, ",") {
+		x, err := parseOne(one)
+		if err != nil {
+			return nil, fmt.Errorf("arm %s=%s: %v", EnvPoint, text, err)
+		}
+		a.all = append(a.all, x)
+	}
+	return &a, nil
+}
+
+func parseOne(text string) (*arm, error) {
 	parts := strings.SplitN(text, ":", 3)
 	a := &arm{point: Point(parts[0]), action: "kill"}
 	a.left.Store(1)
-	if !known(a.point) {
-		return nil, fmt.Errorf("arm %s=%s: there is no such point", EnvPoint, text)
+	if !slices.Contains(All(), a.point) {
+		return nil, fmt.Errorf("there is no such point as %q", parts[0])
 	}
 	if len(parts) > 1 {
 		n, err := strconv.ParseInt(parts[1], 10, 64)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("arm %s=%s: %q is not a count from 1", EnvPoint, text, parts[1])
+			return nil, fmt.Errorf("%q is not a count from 1", parts[1])
 		}
 		a.left.Store(n)
 	}
@@ -125,16 +164,15 @@ func parse(text string) (*arm, error) {
 	case "kill", "stop", "panic":
 		return a, nil
 	}
-	return nil, fmt.Errorf("arm %s=%s: there is no action %q", EnvPoint, text, a.action)
-}
-
-func known(p Point) bool {
-	for _, q := range All() {
-		if p == q {
-			return true
-		}
+	step, ok := strings.CutPrefix(a.action, "clock")
+	if !ok {
+		return nil, fmt.Errorf("there is no action %q", a.action)
 	}
-	return false
+	var err error
+	if a.step, err = time.ParseDuration(step); err != nil || a.step == 0 || !strings.ContainsAny(step[:1], "+-") {
+		return nil, fmt.Errorf("%q is no step of the clock, such as clock+26h or clock-90m", a.action)
+	}
+	return a, nil
 }
 
 // Hit is passed at the point. Unarmed it costs one atomic load.
@@ -144,22 +182,60 @@ func Hit(p Point) {
 	}
 }
 
-func (a *arm) hit(p Point) {
-	if a.point != p || a.left.Add(-1) != 0 {
-		return
+func (a *arms) hit(p Point) {
+	for _, one := range a.all {
+		if one.point != p || one.left.Add(-1) != 0 {
+			continue
+		}
+		switch {
+		case one.step != 0:
+			a.ahead.Add(int64(one.step))
+		case one.action == "panic":
+			panic("fault point " + string(p))
+		default:
+			end(one.action)
+		}
 	}
-	if a.action == "panic" {
-		panic("fault point " + string(p))
-	}
-	end(a.action)
 }
 
-// Env is the setting for a child that is this binary again and shall keep the armed point, with what is left of its count;
-// nil when nothing is armed, when the point is not the runner's, and when it was reached.
+// Now is the time of day. Whatever is recorded, compared with another process's times, or shown as a date comes from here, so
+// that a test can set the clock. What only measures how long something takes is measured by time.Now and time.Since, which
+// no setting of the clock changes. Unarmed it costs one atomic load beside the clock.
+func Now() time.Time {
+	if a := armed.Load(); a != nil {
+		if ahead := a.ahead.Load(); ahead != 0 {
+			return time.Now().Round(0).Add(time.Duration(ahead)) // without the reading that measures
+		}
+	}
+	return time.Now()
+}
+
+// Env is the setting for a child that is this binary again: the clock as it stands here, and the runner's points with what is
+// left of their counts; nil when there is neither.
 func Env() []string {
 	a := armed.Load()
-	if a == nil || a.left.Load() < 1 || !strings.HasPrefix(string(a.point), "runner.") {
+	if a == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s=%s:%d:%s", EnvPoint, a.point, a.left.Load(), a.action), EnvUnsafe + "=1"}
+	var keep []string
+	if ahead := time.Duration(a.ahead.Load()); ahead != 0 {
+		keep = append(keep, fmt.Sprintf("%s:1:clock%s", Started, signed(ahead)))
+	}
+	for _, one := range a.all {
+		if n := one.left.Load(); n > 0 && strings.HasPrefix(string(one.point), "runner.") {
+			keep = append(keep, fmt.Sprintf("%s:%d:%s", one.point, n, one.action))
+		}
+	}
+	if keep == nil {
+		return nil
+	}
+	return []string{EnvPoint + "=" + strings.Join(keep, ","), EnvUnsafe + "=1"}
+}
+
+// signed writes a duration with its sign.
+func signed(d time.Duration) string {
+	if d > 0 {
+		return "+" + d.String()
+	}
+	return d.String()
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every declared point is in All, once, and named like no other.
@@ -89,6 +90,13 @@ func TestArm(t *testing.T) {
 		{"call.after_started:99999999999999999999", "1", "", "not a count", false},
 		{"call.after_started:1:explode", "1", "", `no action "explode"`, false},
 		{"call.after_started:1:", "1", "", `no action ""`, false},
+		{"call.after_started:2:clock+26h", "1", "set its clock", "", true},
+		{"call.after_started:1:clock-26h,call.after_effect", "1", "set its clock, this process will end itself", "", true},
+		{"call.after_started,", "1", "", `no such point as ""`, false},
+		{"call.after_started:1:clock", "1", "", `"clock" is no step of the clock`, false},
+		{"call.after_started:1:clock26h", "1", "", "no step of the clock", false},
+		{"call.after_started:1:clock+0s", "1", "", "no step of the clock", false},
+		{"call.after_started:1:clock+1d", "1", "", "no step of the clock", false},
 	} {
 		t.Run(c.point+"/"+c.unsafe, func(t *testing.T) {
 			warning, err := set(t, c.point, c.unsafe)
@@ -129,6 +137,48 @@ func TestHitCounts(t *testing.T) {
 	}
 }
 
+// The clock goes its step at the point, once; steps add up, other points are passed as before, and what measures time is as it
+// was.
+func TestClock(t *testing.T) {
+	near := func(want time.Duration) {
+		t.Helper()
+		if off := Now().Sub(time.Now().Round(0)) - want; off.Abs() > time.Minute {
+			t.Errorf("the clock is %s off from %s ahead", off, want)
+		}
+	}
+	near(0)
+	if _, err := set(t, "call.after_started:2:clock+26h,call.after_effect:1:clock-876000h,call.after_effect:2:panic", "1"); err != nil {
+		t.Fatal(err)
+	}
+	Hit(AfterStarted)
+	near(0)
+	began := time.Now()
+	Hit(AfterStarted)
+	near(26 * time.Hour)
+	Hit(AfterStarted)
+	Hit(AfterEffect)
+	near((26 - 876000) * time.Hour)
+	if took := time.Since(began).Abs(); took > time.Minute {
+		t.Errorf("%s passed", took)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the second point at the same place counts for nothing")
+		}
+	}()
+	Hit(AfterEffect)
+}
+
+// A clock can stand elsewhere from the start.
+func TestClockFromTheStart(t *testing.T) {
+	if _, err := set(t, "process.started:1:clock-48h", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if off := Now().Sub(time.Now().Round(0)); off > -47*time.Hour {
+		t.Errorf("the clock is %s ahead", off)
+	}
+}
+
 // A runner is this binary again: it gets its own points, with what is left of the count, and nothing else.
 func TestEnv(t *testing.T) {
 	if env := Env(); env != nil {
@@ -147,6 +197,16 @@ func TestEnv(t *testing.T) {
 	if env := strings.Join(Env(), " "); env != "AGENT_FAULT=runner.spawned:1:panic AGENT_FAULT_UNSAFE=1" {
 		t.Errorf("after one of two: %s", env)
 	}
+	if _, err := set(t, "call.after_started:1:clock+26h,runner.after_began:3", "1"); err != nil {
+		t.Fatal(err)
+	}
+	Hit(AfterStarted)
+	if env := strings.Join(Env(), " "); env != "AGENT_FAULT=process.started:1:clock+26h0m0s,runner.after_began:3:kill AGENT_FAULT_UNSAFE=1" {
+		t.Errorf("with another clock: %s", env)
+	}
+	if _, err := set(t, "runner.spawned:1:panic", "1"); err != nil {
+		t.Fatal(err)
+	}
 	func() {
 		defer func() { recover() }() // the panic is the action
 		Hit(RunnerStarted)
@@ -161,6 +221,19 @@ func TestEnv(t *testing.T) {
 func BenchmarkHitUnarmed(b *testing.B) {
 	for range b.N {
 		Hit(AfterCommit)
+	}
+}
+
+// The clock costs what time.Now costs.
+func BenchmarkNowUnarmed(b *testing.B) {
+	for range b.N {
+		Now()
+	}
+}
+
+func BenchmarkTimeNow(b *testing.B) {
+	for range b.N {
+		time.Now()
 	}
 }
 

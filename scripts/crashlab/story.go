@@ -149,6 +149,8 @@ func (s *story) passes(point string) (why string) {
 		}
 	}
 	switch {
+	case point == "process.started" && s.situation != "first":
+		return "a process that ends before it did anything leaves nothing, wherever the call stands"
 	case place == "runner" && !runs:
 		return "no command runs in the story"
 	case place == "write" && !moves:

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"agent/recovery/fault"
 )
 
 // carryOut begins the call, unless a stop was asked for, and sees it through. An error means that nothing was started and that
@@ -44,7 +46,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 
 // neverRan is the record of a command that was not started.
 func (k *keeper) neverRan(cause Cause, message string) Exit {
-	e := Exit{Identity: k.spec.Identity, Status: -1, Cause: cause, Message: clip(message), Ended: time.Now()}
+	e := Exit{Identity: k.spec.Identity, Status: -1, Cause: cause, Message: clip(message), Ended: fault.Now()}
 	e.Digest, _ = digest(k.folder) // of nothing: it cannot tell a thing
 	return e
 }
@@ -120,7 +122,7 @@ func (t tree) end(grace time.Duration) ([]Process, error) {
 
 // conclude makes the exit record of a command that has ended, and the spool durable.
 func (k *keeper) conclude(c *command, cause Cause, message string) Exit {
-	e := Exit{Identity: k.spec.Identity, Cause: cause, Started: c.begun, Ended: time.Now()}
+	e := Exit{Identity: k.spec.Identity, Cause: cause, Started: c.date, Ended: fault.Now(), Took: time.Since(c.begun)}
 	var own Cause
 	e.Status, e.Signal, own = c.status()
 	if cause == "" {

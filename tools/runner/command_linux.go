@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/recovery/fault"
 	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +34,8 @@ type command struct {
 	report  *sandbox.Report // tells the end of a command that is confined; nil where cmd's own end is the command's
 	stays   bool            // the confining process may outlive the command
 	out     *output
-	begun   time.Time
+	begun   time.Time // measures
+	date    time.Time // the same, by the clock
 	started chan error
 	ended   chan struct{}
 	bury    chan struct{}
@@ -88,7 +90,7 @@ func launch(s Spec, sp *spool) (*command, error) {
 // its thread until the command is at its end.
 func (c *command) hold() {
 	runtime.LockOSThread()
-	c.begun = time.Now()
+	c.begun, c.date = time.Now(), fault.Now()
 	err := c.start()
 	c.started <- err
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
+	"agent/recovery/fault"
 	"agent/tools/ofd"
 	"golang.org/x/sys/unix"
 )
@@ -192,7 +192,7 @@ func (k *keeper) writeBegan() error {
 		return fmt.Errorf("read the pid namespace: %w", err)
 	}
 	path := filepath.Join(k.folder, beganName)
-	err = writeNew(path, Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me.Process, At: time.Now()})
+	err = writeNew(path, Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me.Process, At: fault.Now()})
 	if err == nil {
 		err = syncDir(k.folder)
 	}

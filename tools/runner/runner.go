@@ -119,6 +119,8 @@ type Exit struct {
 	Digest    string    `json:"digest"`  // sha256 of the spool, in hex
 	Started   time.Time `json:"started"` // zero if it never started
 	Ended     time.Time `json:"ended"`
+
+	Took time.Duration `json:"took,omitempty"` // nanoseconds that passed, whatever the clock was set to meanwhile
 }
 
 // State is what a call's folder proves.

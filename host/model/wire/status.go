@@ -11,6 +11,7 @@ import (
 
 	"agent/host/model"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // told is what an error's body says. Providers put the same four facts in different places.
@@ -50,7 +51,7 @@ func Status(status int, header http.Header, body []byte, secrets []string) *mode
 	}
 	switch e.Fault {
 	case recovery.FaultRateLimit, recovery.FaultOverloaded, recovery.FaultServer:
-		e.After = after(header, e.Fault == recovery.FaultRateLimit, time.Now())
+		e.After = after(header, e.Fault == recovery.FaultRateLimit, fault.Now())
 	}
 	return e
 }

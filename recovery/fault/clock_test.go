@@ -1,0 +1,59 @@
+package fault
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// measures are the files whose time.Now only measures how long something takes. Whatever is recorded, compared or shown is Now's.
+func measures() map[string]bool {
+	return map[string]bool{
+		"db/conn.go": true, "host/driver.go": true, "host/perform.go": true, "host/command/models_check.go": true,
+		"host/model/wire/body.go": true, "host/model/wire/record.go": true, "host/model/wire/replay.go": true, "recovery/fault/fault.go": true,
+		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
+		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,
+	}
+}
+
+// The product has one clock: a file that reads another one must be known to measure only.
+func TestOneClock(t *testing.T) {
+	root, read := filepath.Join("..", ".."), map[string]bool{}
+	for _, dir := range []string{"db", "host", "recovery", "tools"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if e.IsDir() {
+				if name := e.Name(); name == "testdata" || strings.HasSuffix(name, "test") {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if strings.Contains(string(text), "time.Now") {
+				name, _ := filepath.Rel(root, path)
+				read[filepath.ToSlash(name)] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range read {
+		if !measures()[name] {
+			t.Errorf("%s reads time.Now: what it records, compares or shows must come from fault.Now", name)
+		}
+	}
+	for name := range measures() {
+		if !read[name] {
+			t.Errorf("%s does not read time.Now any more", name)
+		}
+	}
+}
