@@ -26,6 +26,7 @@ const (
 	codeCantOpen = 14
 	codeNotADB   = 26
 	codeShmSize  = 4874 // no room for the wal-index
+	codeInPage   = 8714 // a page of the wal-index, which lies in memory, could not be had
 
 	codeUnique     = 2067
 	codePrimaryKey = 1555
@@ -238,8 +239,23 @@ func code(err error) int {
 	return 0
 }
 
-func isBusy(err error) bool     { return code(err)&0xff == codeBusy }
-func isDiskFull(err error) bool { return code(err)&0xff == codeFull || code(err) == codeShmSize }
+func isBusy(err error) bool { return code(err)&0xff == codeBusy }
+
+// isDiskFull says that there was no room. Where the disk's blocks are smaller than a page of memory, or are taken anew by every
+// write, the wal-index has a place and no block for it, and what fails is the page and not a write.
+func (s *Store) isDiskFull(err error) bool {
+	switch c := code(err); {
+	case c&0xff == codeFull || c == codeShmSize:
+		return true
+	case c == codeInPage:
+		free, err := freeBytes(s.dir)
+		return err == nil && free < leastRoom
+	}
+	return false
+}
+
+// leastRoom is what is left of a disk on which SQLite finds nothing any more for the files beside the database; bytes.
+const leastRoom = 64 << 10
 
 // isTaken says that a random id exists already.
 func isTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
@@ -256,7 +272,7 @@ func (s *Store) explain(err error) error {
 			ErrNoFiles, s.dir, err)
 	case c&0xff == codeReadOnly || c&0xff == codeCantOpen:
 		return fmt.Errorf("%w (%s): %w", ErrReadOnly, s.dir, err)
-	case isDiskFull(err):
+	case s.isDiskFull(err):
 		return fmt.Errorf("%w (%s): %w", ErrDiskFull, s.dir, err)
 	case isBusy(err):
 		return fmt.Errorf("%w (%s): %w", ErrBusy, s.path, err)

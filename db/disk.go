@@ -12,6 +12,7 @@ type Disk struct {
 	Unsafe   bool   // neither locks nor fsync can be relied on
 	Volatile bool   // it is empty after a restart of the machine
 	Free     int64  // bytes that an ordinary user may still write; -1 where it is not known
+	Files    int64  // that may still be made; -1 where that has no limit or is not known
 }
 
 // DiskOf looks at the file system of a folder, or of the parent that it will get.
@@ -23,7 +24,7 @@ func DiskOf(dir string) (Disk, error) {
 		}
 		at = filepath.Dir(at)
 	}
-	d := Disk{Name: fileSystemName(at), Free: -1}
+	d := Disk{Name: fileSystemName(at), Free: -1, Files: freeFiles(at)}
 	d.Volatile = d.Name == "tmpfs"
 	if free, err := freeBytes(at); err == nil {
 		d.Free = free

@@ -112,6 +112,15 @@ func freeBytes(dir string) (int64, error) {
 	return int64(st.Bavail) * st.Bsize, nil
 }
 
+// freeFiles is how many files may still be made; -1 where that has no limit or is not known.
+func freeFiles(dir string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil || st.Files == 0 {
+		return -1
+	}
+	return int64(st.Ffree)
+}
+
 // syncDir makes the names in a folder durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)

@@ -41,6 +41,8 @@ func freeBytes(dir string) (int64, error) {
 	return 0, fmt.Errorf("find free space of %s: not known on %s", dir, runtime.GOOS)
 }
 
+func freeFiles(string) int64 { return -1 }
+
 // syncDir makes the names in a folder durable where the system lets us open one.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {

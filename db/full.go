@@ -46,6 +46,9 @@ func (w *writer) settleNow() error {
 		}
 	}
 	if err := w.begin(); err != nil {
+		if w.s.isDiskFull(err) {
+			err = w.s.explain(err)
+		}
 		return err
 	}
 	// Writing the number that is there writes the first page all the same: a commit like any other.
@@ -54,7 +57,7 @@ func (w *writer) settleNow() error {
 		err = w.exec("COMMIT")
 	}
 	if err != nil {
-		return w.abort(fmt.Errorf("try a commit in %s: %w", w.s.path, err))
+		return w.abort(fmt.Errorf("try a commit in %s: %w", w.s.path, w.s.explain(err)))
 	}
 	w.dirty = true
 	return nil
@@ -75,7 +78,7 @@ func (w *writer) afterFullDisk(batch []*job, cause error) error {
 		j.err = nil
 	}
 	err := w.attempt(batch, true)
-	if isDiskFull(err) {
+	if w.s.isDiskFull(err) {
 		w.dead = &CommitError{Err: w.s.explain(err)}
 		return w.dead
 	}

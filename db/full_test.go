@@ -281,6 +281,7 @@ func TestNoInodeLeft(t *testing.T) {
 	if after := snapshot(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
 	}
+	crowded(t, dir, h, "no inode is left")
 	for _, path := range taken[:len(taken)-1] {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -317,5 +318,66 @@ func TestFullDiskAtOpen(t *testing.T) {
 	appendAll(t, s, h, inTurn(1, recovery.RunNoted{Text: "x"}), AppendOptions{})
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// crowded reads a state folder whose disk takes nothing, and wants to be told why.
+func crowded(t *testing.T, dir string, h Head, why string) {
+	t.Helper()
+	s, err := OpenCrowded(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], why) {
+		t.Errorf("%q", n)
+	}
+	if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
+		t.Errorf("%d facts, %d were written", len(got), h.Seq)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that a crash has left on a disk that is full, or all but full, is read, and who would write is told that the disk is full:
+// also where the blocks are so small that a page of the wal-index has a place in its file and no room (this ext4 has blocks of 1
+// KiB).
+func TestFullDiskAfterACrash(t *testing.T) {
+	root := smallExt4(t, 64)
+	dir, stuffing := filepath.Join(root, "state"), filepath.Join(root, "stuffing")
+	from := stateDir(t)
+	h := startRun(t, openStore(t, from), "r-fullcras")
+	refused := 0
+	for left := int64(0); left <= 40<<10; left += 2 << 10 {
+		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stuffing), os.CopyFS(dir, os.DirFS(from)), os.Chmod(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{ballastName, fileName + "-shm"} { // the rest is as kill -9 leaves it, the log with it
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stuff(t, root)
+		if err := os.Truncate(stuffing, sizeOf(stuffing)-left); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(context.Background(), dir, Options{Alone: true, FirstAfterCrash: true})
+		if err == nil {
+			if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
+				t.Errorf("%d bytes left: %d facts, %d were written", left, len(got), h.Seq)
+			}
+			if err := s.Close(); err != nil {
+				t.Logf("%d bytes left: %v", left, err)
+			}
+			continue
+		}
+		refused++
+		if !errors.Is(err, ErrDiskFull) {
+			t.Errorf("%d bytes left: %v", left, err)
+		}
+		crowded(t, dir, h, "is full")
+	}
+	if refused == 0 {
+		t.Error("the disk was never too full")
 	}
 }

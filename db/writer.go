@@ -43,7 +43,7 @@ func (w *writer) commit(batch []*job) {
 	if err == nil {
 		err = w.attempt(batch, false)
 	}
-	if isDiskFull(err) {
+	if w.s.isDiskFull(err) {
 		err = w.afterFullDisk(batch, err)
 	}
 	if err == nil {
@@ -137,7 +137,7 @@ func fatal(err error) bool {
 // abort ends the transaction after an error of the database. A full disk is looked at by the caller; after anything else
 // the writer refuses all further work, since nobody knows what is on disk.
 func (w *writer) abort(err error) error {
-	if isDiskFull(err) {
+	if w.s.isDiskFull(err) {
 		return err // the connection is closed, which undoes what is left of the transaction
 	}
 	w.dead = &CommitError{Err: w.s.explain(err)}
@@ -170,7 +170,7 @@ func (w *writer) begin() error {
 
 // refuse is for an error before anything was written: nothing is in doubt, so the writer goes on.
 func (w *writer) refuse(err error) error {
-	if isDiskFull(err) {
+	if w.s.isDiskFull(err) {
 		return err
 	}
 	return fmt.Errorf("write to %s: %w", w.s.path, w.s.explain(err))

@@ -129,6 +129,9 @@ func (f *Findings) disk(home string) {
 	default:
 		f.OK(areaDisk, "%d MiB are free", d.Free>>20)
 	}
+	if d.Files == 0 {
+		f.Bad(areaDisk, "remove some files (df -i) before anything new is started", "no inode is left, so no file can be made")
+	}
 }
 
 // modes looks for what others could read or write of ours. Files below a closed folder are looked at too: a copy of the folder

@@ -60,7 +60,7 @@ func (d *driver) stalled(t tools.Tool, e ended) bool {
 		return false
 	}
 	disk, err := db.DiskOf(d.h.Home)
-	return err == nil && disk.Free >= 0 && disk.Free < leastRoom
+	return err == nil && (disk.Free >= 0 && disk.Free < leastRoom || disk.Files == 0)
 }
 
 func outlives(t tools.Tool) bool {

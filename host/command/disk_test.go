@@ -168,6 +168,19 @@ func (d *disk) room() {
 	}
 }
 
+// files lets so many more be made on a tmpfs.
+func (d *disk) files(more uint64) {
+	d.t.Helper()
+	var st unix.Statfs_t
+	err := unix.Statfs(d.path, &st)
+	if err == nil {
+		err = unix.Mount("none", d.path, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("%s,nr_inodes=%d", d.options(), st.Files-st.Ffree+more))
+	}
+	if err != nil {
+		d.t.Fatalf("leave %d inodes on %s: %v", more, d.path, err)
+	}
+}
+
 // remount makes the disk read-only, or writable again.
 func (d *disk) remount(readOnly bool) {
 	d.t.Helper()
@@ -498,6 +511,33 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 				t.Errorf("effects: %q\n%s", got, w.log.String())
 			}
 		})
+	}
+}
+
+// A disk that has room and no inode left when a runner is to begin: the command never ran, which is no result of its call, and
+// what is recorded can be read meanwhile.
+func TestNoInodeAtTheRunner(t *testing.T) {
+	w, d := newDiskWorld(t, mountDisk, 48)
+	p := w.launch("runner.before_began:1:stop", "run", "-f", "blocks.md")
+	pid := w.runner()
+	d.files(0)
+	w.wake(pid)
+	code, out := p.end()
+	w.expect(code, 4, out, "interrupted (store", "make room", "no space left")
+	d.files(0) // those too that the host has given back
+	for _, args := range [][]string{{"ls"}, {"show", "last"}, {"pending"}} {
+		code, out := w.say(args...)
+		w.expect(code, 0, out, "no inode is left on the disk of "+w.state(""), "nothing can be written; make room there")
+	}
+	code, out = w.say("doctor")
+	w.expect(code, 1, out, "no inode is left")
+	code, out = w.say("resume", "last")
+	w.expect(code, 1, out, "no inode is left")
+	d.files(1000)
+	code, out = w.say("resume", "last")
+	w.expect(code, 0, out, "completed")
+	if got := w.read("effects"); got != "one\ntwo\n" {
+		t.Errorf("effects: %q\n%s", got, w.log.String())
 	}
 }
 
