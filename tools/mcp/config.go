@@ -67,7 +67,11 @@ type reader struct {
 	getenv func(string) (string, bool)
 	out    File
 	all    []error
+	left   int // errors and notes beyond manyWrong
 }
+
+// manyWrong is how many things of one file are told about: anybody can write the file of a workspace.
+const manyWrong = 50
 
 // Read reads a file of definitions. Variables are expanded in the person's file; in a workspace's they are refused, since an
 // expansion could carry a key away, and so is trusted. The error names everything that is wrong, each part a *PlaceError.
@@ -78,10 +82,19 @@ func Read(file, from string, text []byte, getenv func(string) (string, bool)) (F
 	}
 	r := &reader{document: d, from: from, getenv: getenv}
 	r.file(d.root)
+	if r.left > 0 && len(r.all) > 0 {
+		r.all = append(r.all, r.at(d.root, fmt.Sprintf("%d more things are wrong in this file", r.left)))
+	} else if r.left > 0 {
+		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%s: %d more keys are not known here and do nothing", file, r.left))
+	}
 	return r.out, errors.Join(r.all...)
 }
 
 func (r *reader) wrong(n *node, format string, args ...any) {
+	if len(r.all) == manyWrong {
+		r.left++
+		return
+	}
 	r.all = append(r.all, r.at(n, fmt.Sprintf(format, args...)))
 }
 
@@ -169,6 +182,10 @@ func (r *reader) unknown(k *node) {
 		r.wrong(k, "there is no %q; what may stand here: %s", k.name, serverKeys)
 		return
 	}
+	if len(r.out.Notes) == manyWrong {
+		r.left++
+		return
+	}
 	r.out.Notes = append(r.out.Notes, r.at(k, fmt.Sprintf("%q is not known here and does nothing", k.name)).Error())
 }
 
@@ -180,7 +197,8 @@ func (r *reader) whole(s *Server, kind string, m *node) {
 		r.wrong(m.member2("type", "transport"), `"sse" is a transport that the protocol gave up in 2025; ask the server at its streamable HTTP address with "type": "http"`)
 		return
 	default:
-		r.wrong(m.member2("type", "transport"), `there is no type %q; choose stdio or http`, kind)
+		n := m.member2("type", "transport") // shown as it is written: with its variables, not with their values
+		r.wrong(n, `there is no type %q; choose stdio or http`, n.text)
 		return
 	}
 	remote := s.URL != "" || kind != "" && kind != "stdio"
@@ -231,7 +249,7 @@ func CheckURL(address string) error {
 	case u.User != nil:
 		return errors.New("a name or password in an address would be shown; use headers")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%s is not spoken; use https, or http on this machine", u.Scheme)
+		return errors.New("this scheme is not spoken; use https, or http on this machine")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return errors.New("http is only for this machine (127.0.0.1, ::1, localhost); use https")
 	}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
+	"strings"
+	"unicode"
 )
 
 // kind is what a JSON value is.
@@ -49,6 +52,7 @@ func (n *node) member2(name, other string) *node {
 type document struct {
 	path string
 	data []byte
+	ends []int // where each line ends, its line end among it
 	root *node
 }
 
@@ -58,6 +62,11 @@ const maxDepth = 32
 // parseDocument reads a JSON text. It refuses a member that is named twice: readers disagree about which counts.
 func parseDocument(path string, data []byte) (*document, error) {
 	d := &document{path: path, data: data}
+	for end := range data {
+		if data[end] == '\n' {
+			d.ends = append(d.ends, end+1)
+		}
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	root, err := d.value(dec, "", 0)
@@ -100,6 +109,7 @@ func (d *document) value(dec *json.Decoder, name string, depth int) (*node, erro
 
 // fill reads what stands in an object or an array.
 func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
+	names := map[string]bool{}
 	for dec.More() {
 		name, at := "", d.next(dec)
 		if n.kind == object {
@@ -108,9 +118,10 @@ func (d *document) fill(dec *json.Decoder, n *node, depth int) error {
 				return d.syntax(dec, err)
 			}
 			name, _ = t.(string) // the decoder admits nothing else as a name
-			if n.member(name) != nil {
+			if names[name] {
 				return d.here(at, fmt.Sprintf("%q stands here twice", name))
 			}
+			names[name] = true
 		}
 		m, err := d.value(dec, name, depth+1)
 		if err != nil {
@@ -151,8 +162,19 @@ func (d *document) at(n *node, message string) *PlaceError { return d.here(n.off
 
 // here is an error at the byte before an offset.
 func (d *document) here(offset int64, message string) *PlaceError {
-	before := d.data[:min(max(offset-1, 0), int64(len(d.data)))]
-	line := 1 + bytes.Count(before, []byte("\n"))
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return &PlaceError{File: d.path, Line: line, Column: column, Message: message}
+	at := int(min(max(offset-1, 0), int64(len(d.data))))
+	line := sort.SearchInts(d.ends, at+1)
+	column := at + 1
+	if line > 0 {
+		column -= d.ends[line-1]
+	}
+	return &PlaceError{File: d.path, Line: line + 1, Column: column, Message: strings.Map(printable, message)}
+}
+
+// printable replaces what a terminal would obey: a workspace's file is anybody's.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
