@@ -3,7 +3,11 @@ package openai_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
 	"testing"
 
 	"agent/host/model"
@@ -12,30 +16,103 @@ import (
 	"agent/recovery"
 )
 
-// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read; and an answer can be
-// sent back.
+// pieces is a connection that gives the stream in pieces of any length; rounds of it, one after the other.
+type pieces struct {
+	stream string
+	cuts   *rand.Rand // nil: as much as is asked for
+	rounds int
+	sent   []byte
+	rest   string
+}
+
+func (p *pieces) RoundTrip(r *http.Request) (*http.Response, error) {
+	var err error
+	if p.sent, err = io.ReadAll(r.Body); err != nil {
+		return nil, err
+	}
+	p.rest = p.stream
+	h := http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {"req_test"}}
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(p), Request: r}, nil
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if p.rest == "" {
+		if p.rounds--; p.rounds <= 0 {
+			return 0, io.EOF
+		}
+		p.rest = p.stream
+	}
+	n := len(p.rest)
+	if p.cuts != nil {
+		n = 1 + p.cuts.IntN(min(n, 1+p.cuts.IntN(40)))
+	}
+	n = copy(into, p.rest[:n])
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
+const fuzzLargest = 1 << 16
+
+func (p *pieces) model(protocol openai.Protocol) model.Model {
+	return openai.New(openai.Options{Model: "x", Protocol: protocol, HTTP: wire.Client(wire.Options{Base: p, Largest: fuzzLargest})})
+}
+
+// outcome is all that somebody hears of a request.
+func outcome(h heard, err error) string {
+	said := "none"
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		said = fmt.Sprintf("%s %q began %t after %s from %q", e.Fault, e.Message, e.Began, e.After, e.Origin)
+	} else if err != nil {
+		said = fmt.Sprintf("%T %v", err, err)
+	}
+	answer, err := json.Marshal(h.answer)
+	if err != nil {
+		answer = []byte(err.Error())
+	}
+	return fmt.Sprintf("text %q\nreasoning %q\nanswer %s\nerror %s", h.text, h.reasoning, answer, said)
+}
+
+// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read, the same one in whatever pieces it
+// comes; an answer can be sent back; and a stream that does not end is read up to a bound.
 func FuzzStream(f *testing.F) {
-	for _, stream := range []string{story(), completed("completed", "", storyMessage, storyCallA), completed("incomplete", `{"reason":"max_output_tokens"}`, storyCallA), ev("error", `"message":"no"`)} {
-		f.Add(true, []byte(stream))
+	for _, stream := range []string{
+		story(), strings.ReplaceAll(story(), "\n", "\r\n"), strings.ReplaceAll(story(), "\n", "\r"), "\ufeff" + completed("completed", "", storyMessage, storyCallA),
+		completed("incomplete", `{"reason":"max_output_tokens"}`, storyCallA), ev("error", `"message":"no"`),
+		": x\n\nid: 1\nretry: 5\nevent: response.created\ndata: {}\ndata: {}\n\n", ev("response.output_text.delta", `"output_index":99999999,"content_index":-1,"delta":"\ud800"`),
+	} {
+		f.Add(true, []byte(stream), uint64(1))
 	}
 	for _, stream := range []string{
-		talk(), chunks(tool(`{"function":{"name":"x","arguments":{"a":1}}}`), finish("length")), "data: {\"error\":{\"code\":429}}\n\n",
+		talk(), strings.ReplaceAll(talk(), "\n", "\r\n"),
+		chunks(tool(`{"function":{"name":"x","arguments":{"a":1}}}`), finish("length")), "data: {\"error\":{\"code\":429}}\n\n", "{\"error\":{\"message\":\"no\"}}", "data:[DONE]\n\n", "\x00\xff",
 		chunks(delta(`"content":[{"text":"a"}],"reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]`), finish("stop")),
+		chunks(delta(`"tool_calls":[{"index":2147483647,"id":"a","function":{"name":"f","arguments":"{"}},{"index":-1,"function":{"arguments":"}"}}]`), finish("tool_calls")),
 	} {
-		f.Add(false, []byte(stream))
+		f.Add(false, []byte(stream), uint64(2))
 	}
-	f.Fuzz(func(t *testing.T, own bool, stream []byte) {
+	f.Fuzz(func(t *testing.T, own bool, stream []byte, seed uint64) {
 		p := openai.Chat
 		if own {
 			p = openai.Responses
 		}
-		base := &canned{stream: string(stream), end: io.EOF}
-		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: wire.Client(wire.Options{Base: base})})
-		h, err := ask(t, m, question())
+		whole := &pieces{stream: string(stream)}
+		h, err := ask(t, whole.model(p), question())
+		cut := &pieces{stream: string(stream), cuts: rand.New(rand.NewPCG(seed, 1))}
+		if a, b := outcome(h, err), outcome(ask(t, cut.model(p), question())); a != b {
+			t.Errorf("as a whole it is\n%s\nin pieces\n%s", a, b)
+		}
+		endless := &pieces{stream: string(stream), rounds: 1 << 30}
+		if len(stream) > 0 {
+			e, err := ask(t, endless.model(p), question())
+			if read := 1<<30 - endless.rounds; read*len(stream) > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
+				t.Errorf("%d bytes were read of a stream without an end, %d shown: %v", read*len(stream), len(e.text)+len(e.reasoning), err)
+			}
+		}
 		if err != nil {
 			var e *model.Error
-			if !errors.As(err, &e) || e.Message == "" || e.Fault == "" {
-				t.Errorf("%T %v", err, err)
+			if !errors.As(err, &e) || e.Message == "" || e.Fault == "" || strings.ContainsAny(e.Message, "\r\n\x1b\x00") {
+				t.Errorf("%T %q", err, err)
 			}
 			return
 		}
@@ -47,11 +124,14 @@ func FuzzStream(f *testing.F) {
 				t.Error("a refused answer has calls")
 			}
 		}
-		if _, err := ask(t, m, journaled(t, follow(question(), h.answer, 1))); err != nil {
+		if h.answer.Stop == "" {
+			t.Error("an answer that says not how it ended")
+		}
+		if _, err := ask(t, whole.model(p), journaled(t, follow(question(), h.answer, 1))); err != nil {
 			t.Errorf("the answer cannot be sent back: %v", err)
 		}
-		if !json.Valid(base.sent) {
-			t.Errorf("the request with it is not JSON: %s", base.sent)
+		if !json.Valid(whole.sent) {
+			t.Errorf("the request with it is not JSON: %s", whole.sent)
 		}
 	})
 }
