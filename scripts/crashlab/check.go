@@ -50,6 +50,7 @@ type call struct {
 	proposed, last, settled int64 // sequence numbers
 	word                    string
 	judged                  []body
+	back                    bool // a verdict has put it back before its start, and nobody has claimed the run since
 }
 
 // verdict is a decision of recovery, and the process that made it.
@@ -161,6 +162,9 @@ func (h *history) status(x fact, b body) bool {
 	switch x.kind {
 	case claimed:
 		h.last, h.pid = "running", b.PID
+		for _, c := range h.calls {
+			c.back = false
+		}
 	case interrupted:
 		h.last = "interrupted"
 	case opened:
@@ -190,7 +194,7 @@ func (f *findings) onCall(h *history, x fact, b body) {
 	switch x.kind {
 	case started:
 		c.starts++
-		c.last = x.seq
+		c.last, c.back = x.seq, false
 		if len(c.results) > 0 {
 			f.add(twice, "run %s: call %d.%d (%s) is started again by fact %d although it has a result", h.run.id, c.turn, c.index, c.tool, x.seq)
 		}
@@ -205,6 +209,7 @@ func (f *findings) onCall(h *history, x fact, b body) {
 		}
 	case judged:
 		c.judged = append(c.judged, b)
+		c.back = c.starts > 0 && (b.Verdict == "run" || b.Verdict == "again")
 		h.said = append(h.said, verdict{b, h.pid})
 	case ruled:
 		c.word = b.Word
@@ -225,7 +230,7 @@ func (f *findings) compareCalls(r *record, h *history) {
 			continue
 		}
 		phase, outcome, applied := "proposed", "", ""
-		if c.starts > 0 {
+		if c.starts > 0 && !c.back {
 			phase = "started"
 		}
 		if n := len(c.results); n > 0 {

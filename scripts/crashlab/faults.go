@@ -28,7 +28,9 @@ type troubleChoice struct {
 
 // troubles lists every kind. The order is that of the run.
 func troubles() []trouble {
-	return []trouble{}
+	return []trouble{
+		{"full", "the disk under the state has no room, or no inode, for a while", needsMounts, runFull},
+	}
 }
 
 // errNoFaults stands where nothing was asked for that would need a mount.

@@ -90,3 +90,17 @@ func (w *world) stopped(c *command) (process, bool) {
 		}
 	}
 }
+
+// runnersEnd waits until no runner of the world is left, or for as long as a command may take.
+func (w *world) runnersEnd() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(limit)
+	for len(w.processes()) > 0 {
+		select {
+		case <-tick.C:
+		case <-late:
+			return
+		}
+	}
+}
