@@ -17,8 +17,8 @@ import (
 const fingerprintPrefix = "hmac-sha256:v1:"
 
 // Fingerprint is a keyed hash of a tool's name and its arguments in canonical form: the order of members and the spelling of
-// numbers and strings do not count. Integers beyond 2^53, which the canonical form rounds, count by their digits. Arguments
-// that are no JSON with a canonical form count byte by byte.
+// numbers and strings do not count. Numbers that the canonical form rounds, as it may any beyond 2^53, count by their digits. Arguments
+// that are no JSON with a canonical form (a member that is there twice, half a character, a number beyond any double) count byte by byte.
 func (s *Store) Fingerprint(tool string, args json.RawMessage) (string, error) {
 	if s.key == nil {
 		return "", fmt.Errorf("fingerprint a call of %s: the key is not open (the store was opened for reading)", tool)
@@ -29,7 +29,7 @@ func (s *Store) Fingerprint(tool string, args json.RawMessage) (string, error) {
 	if canonical, err := jcs.Transform(args); err == nil {
 		m.Write(canonical)
 		m.Write([]byte{0})
-		m.Write([]byte(largeIntegers(args)))
+		m.Write([]byte(roundedNumbers(args)))
 	} else {
 		m.Write([]byte{0})
 		m.Write(args)
@@ -37,12 +37,9 @@ func (s *Store) Fingerprint(tool string, args json.RawMessage) (string, error) {
 	return fingerprintPrefix + hex.EncodeToString(m.Sum(nil)), nil
 }
 
-// largeIntegers lists path and digits of each integer that a double does not hold, in an order that does not depend on
+// roundedNumbers lists path and digits of each number that a double does not hold, in an order that does not depend on
 // that of the members.
-func largeIntegers(args json.RawMessage) string {
-	if !manyDigits(args) {
-		return ""
-	}
+func roundedNumbers(args json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
 	var v any
@@ -50,47 +47,76 @@ func largeIntegers(args json.RawMessage) string {
 		return "" // jcs read it, so there is nothing that would not be read here
 	}
 	var found []string
-	collectLarge(v, "", &found)
+	collectRounded(v, "", &found)
 	sort.Strings(found)
 	return strings.Join(found, "\x00")
 }
 
-// manyDigits says whether as many digits follow each other as the least integer has that a double may not hold.
-func manyDigits(args json.RawMessage) bool {
-	n := 0
-	for _, c := range args {
-		if c < '0' || c > '9' {
-			n = 0
-		} else if n++; n >= leastLarge {
-			return true
-		}
-	}
-	return false
-}
-
-const leastLarge = len("9007199254740993") // 2^53 + 1
-
-func collectLarge(v any, path string, found *[]string) {
+func collectRounded(v any, path string, found *[]string) {
 	switch v := v.(type) {
 	case json.Number:
-		if digits := v.String(); isLarge(digits) {
+		if digits := rounded(v.String()); digits != "" {
 			*found = append(*found, path+"="+digits)
 		}
 	case []any:
 		for i, e := range v {
-			collectLarge(e, path+"/"+strconv.Itoa(i), found)
+			collectRounded(e, path+"/"+strconv.Itoa(i), found)
 		}
 	case map[string]any:
 		for k, e := range v {
-			collectLarge(e, path+"/"+strconv.Quote(k), found)
+			collectRounded(e, path+"/"+strconv.Quote(k), found)
 		}
 	}
 }
 
-func isLarge(number string) bool {
-	if strings.ContainsAny(number, ".eE") {
-		return false
+// rounded gives the digits of a number that is an integer beyond 2^53 or another number than the double which is written for it, in one
+// spelling; "" for any other.
+func rounded(number string) string {
+	digits, exp := decimal(number)
+	if zeros, err := strconv.Atoi(exp); err == nil && zeros >= 0 && zeros <= maxZeros {
+		whole := digits + strings.Repeat("0", zeros)
+		n, err := strconv.ParseInt(whole, 10, 64)
+		if err != nil || n > 1<<53 || n < -1<<53 {
+			return whole
+		}
+		return ""
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	return err != nil || n > 1<<53 || n < -1<<53
+	f, err := strconv.ParseFloat(number, 64)
+	if err == nil {
+		if d, e := decimal(strconv.FormatFloat(f, 'e', -1, 64)); d == digits && e == exp {
+			return ""
+		}
+	}
+	return digits + "e" + exp
+}
+
+// maxZeros is how many zeros an integer that has a canonical form may end with.
+const maxZeros = 400
+
+// decimal takes a number of JSON apart: its digits, with the sign, from the first to the last that is no zero, and the power of ten of
+// the last one. The digits of zero are 0. A power of more than 18 digits, which makes any number zero, is left as it is written.
+func decimal(number string) (digits, exp string) {
+	rest, sign := strings.CutPrefix(number, "-")
+	mantissa, power := rest, ""
+	if i := strings.IndexAny(rest, "eE"); i >= 0 {
+		mantissa, power = rest[:i], strings.TrimPrefix(rest[i+1:], "+")
+	}
+	whole, part, _ := strings.Cut(mantissa, ".")
+	digits = strings.TrimLeft(whole+part, "0")
+	if digits == "" {
+		return "0", "0"
+	}
+	shift := len(strings.TrimRight(digits, "0")) - len(digits) + len(part)
+	digits = strings.TrimRight(digits, "0")
+	if sign {
+		digits = "-" + digits
+	}
+	if power == "" {
+		power = "0"
+	}
+	n, err := strconv.ParseInt(power, 10, 62)
+	if err != nil {
+		return digits, power + "/" + strconv.Itoa(shift)
+	}
+	return digits, strconv.FormatInt(n-int64(shift), 10)
 }
