@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -68,6 +69,20 @@ func (s *Store) makeFolder() error {
 		return fmt.Errorf("open state folder %s: %w: make it writable, or choose another one with AGENT_HOME", s.dir, ErrReadOnly)
 	}
 	return s.tighten(info)
+}
+
+// syncAbove makes the names of a folder, and of the folders above it, durable. They may be as new as what is put there, and
+// then a power cut would take all of it. A folder in which we can make no name holds none of ours, and so do those above it.
+func syncAbove(dir string) error {
+	dir = resolved(dir)
+	for parent := filepath.Dir(dir); parent != dir && writable(parent); dir, parent = parent, filepath.Dir(parent) {
+		err := syncDir(parent)
+		// A file system may know of no such thing, and a folder may be closed to those who read: there is no other way then.
+		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
 }
 
 // makeDir makes a folder that only its owner can enter, whatever the umask.

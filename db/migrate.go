@@ -161,6 +161,9 @@ func (s *Store) createDatabase(ctx context.Context) error {
 		err = syncFile(temp)
 	}
 	if err == nil {
+		err = syncAbove(s.dir) // before it has its name: who finds the database need not ask whether its folder lasts
+	}
+	if err == nil {
 		err = os.Link(temp, s.path)
 	}
 	if err != nil {
