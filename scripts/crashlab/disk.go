@@ -49,13 +49,14 @@ type diskFault struct {
 }
 
 // diskState names one state that a power cut after an operation may leave. What lies under keep is left as it is seen: it stands
-// for what is not on the disk.
+// for what is not on the disk. Paths that begin like one in omit are left out.
 type diskState struct {
 	At    int      `json:"at"`
 	Model string   `json:"model"` // everything, synced, prefix, scattered, torn or nosync
 	Seed  uint64   `json:"seed"`
 	Into  string   `json:"into"` // it must not exist
 	Keep  []string `json:"keep,omitempty"`
+	Omit  []string `json:"omit,omitempty"`
 }
 
 // buildDisk makes the program that serves disks.

@@ -5,11 +5,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,8 +39,10 @@ func marksIn(text string) []string {
 type counter struct {
 	listen net.Listener
 	http   *http.Server
+	note   func(mark string) // is told of each effect before it is answered; nil for nobody
 	mu     sync.Mutex
 	counts map[string]int
+	asks   map[int]chan struct{} // questions that are coming, by world
 }
 
 func startCounter() (*counter, error) {
@@ -46,7 +50,7 @@ func startCounter() (*counter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the counter: %v", err)
 	}
-	c := &counter{listen: l, counts: map[string]int{}}
+	c := &counter{listen: l, counts: map[string]int{}, asks: map[int]chan struct{}{}}
 	c.http = &http.Server{Handler: c, ReadHeaderTimeout: time.Minute}
 	go func() {
 		// It ends when the listener is closed, which is no error.
@@ -55,11 +59,15 @@ func startCounter() (*counter, error) {
 	return c, nil
 }
 
-// ServeHTTP counts POST /effect/MARK, and has a page to look at.
+// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the word that a question is coming, and has a page to look at.
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	if r.Method == http.MethodGet && r.URL.Path == "/page" {
 		_, _ = w.Write([]byte("hay and needle\n")) // as below
+		return
+	}
+	if world, ok := strings.CutPrefix(r.URL.Path, "/asks/"); ok {
+		c.asked(world)
 		return
 	}
 	mark, ok := strings.CutPrefix(r.URL.Path, "/effect/")
@@ -70,8 +78,33 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.counts[mark]++
 	c.mu.Unlock()
+	if c.note != nil {
+		c.note(mark)
+	}
 	// A client that is gone is no trouble: what it asked for has happened.
 	_, _ = w.Write([]byte("counted\n"))
+}
+
+// asked tells a world that a question is coming.
+func (c *counter) asked(world string) {
+	n, err := strconv.Atoi(world)
+	if err != nil {
+		return // nobody of ours
+	}
+	select {
+	case c.askedIn(n) <- struct{}{}:
+	default: // many are on their way already
+	}
+}
+
+// askedIn brings the word that a question of the world is coming.
+func (c *counter) askedIn(world int) chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asks[world] == nil {
+		c.asks[world] = make(chan struct{}, 16)
+	}
+	return c.asks[world]
 }
 
 func (c *counter) of(world int) map[string]int {
@@ -84,6 +117,13 @@ func (c *counter) of(world int) map[string]int {
 		}
 	}
 	return own
+}
+
+// set lets the counts be what they were at another time.
+func (c *counter) set(counts map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts = maps.Clone(counts)
 }
 
 func (c *counter) addr() string { return c.listen.Addr().String() }

@@ -14,7 +14,7 @@
 //	                                                   {}: the N-th such operation from now on fails; with sticky all after it too
 //	{"do":"slow","op":"fsync","path":"","ms":50}       {}: such operations wait before they begin
 //	{"do":"heal"}                                      {"hit":N}: nothing fails or waits any more; so many had failed
-//	{"do":"state","at":N,"model":"torn","seed":S,"into":DIR,"keep":["work/effects"]}
+//	{"do":"state","at":N,"model":"torn","seed":S,"into":DIR,"keep":["work/effects"],"omit":["state/ballast"]}
 //	                                                   {}: DIR is made, and holds what a cut after operation N leaves
 //
 // It is a process of its own because SQLite maps its index into memory: a server in the process that touches such a page waits

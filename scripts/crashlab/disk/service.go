@@ -30,6 +30,7 @@ type request struct {
 	Seed   uint64   `json:"seed"`
 	Into   string   `json:"into"`
 	Keep   []string `json:"keep"`
+	Omit   []string `json:"omit"`
 }
 
 type answer struct {
@@ -129,5 +130,5 @@ func (s *service) state(r request) error {
 	if err := t.advance(ops[t.at:]); err != nil {
 		return err
 	}
-	return t.take(r.Model, r.Seed, r.Into, r.Keep)
+	return t.take(r.Model, r.Seed, r.Into, r.Keep, r.Omit)
 }

@@ -31,20 +31,22 @@ const sector = 512
 type shot struct {
 	time  *timeline
 	model string
+	seed  uint64
 	rng   *rand.Rand
 	keep  []string
+	omit  []string
 	into  string
 	names map[uint64]map[string]uint64 // of folders, after the cut
 	wrote map[uint64]string            // files, where they were written first
 }
 
-// take writes the folder as a cut leaves it. into must not exist. What is in keep, by the beginning of its path, stays as it is
-// seen: it stands for what is not on this disk.
-func (t *timeline) take(model string, seed uint64, into string, keep []string) error {
+// take writes the folder as a cut leaves it. into must not exist. What is in keep stays as it is seen: it stands for what is not
+// on this disk. A path that begins like one in omit is left out, without a change to the rest.
+func (t *timeline) take(model string, seed uint64, into string, keep, omit []string) error {
 	if !slices.Contains(models(), model) {
 		return fmt.Errorf("there is no model %q; there are %s", model, strings.Join(models(), ", "))
 	}
-	s := &shot{time: t, model: model, rng: rand.New(rand.NewPCG(seed, uint64(t.at))), keep: keep, into: into,
+	s := &shot{time: t, model: model, seed: seed, rng: rand.New(rand.NewPCG(seed, uint64(t.at))), keep: keep, omit: omit, into: into,
 		names: map[uint64]map[string]uint64{}, wrote: map[uint64]string{}}
 	s.cutNames()
 	if err := os.Mkdir(into, 0o700); err != nil {
@@ -145,6 +147,9 @@ func (s *shot) folder(id uint64, at string) error {
 			return fmt.Errorf("%s: there is no file of number %d", path.Join(at, name), child)
 		}
 		to := path.Join(at, name)
+		if slices.ContainsFunc(s.omit, func(p string) bool { return strings.HasPrefix(to, p) }) {
+			continue
+		}
 		if !x.folder {
 			if err := s.file(child, x, to); err != nil {
 				return err
@@ -174,7 +179,7 @@ func (s *shot) file(id uint64, x *inode, at string) error {
 		return os.Symlink(x.link, to)
 	}
 	own := *x
-	c := s.bytes(&own, slices.ContainsFunc(s.keep, func(p string) bool { return at == p || strings.HasPrefix(at, p+"/") }))
+	c := s.bytes(id, &own, slices.ContainsFunc(s.keep, func(p string) bool { return at == p || strings.HasPrefix(at, p+"/") }))
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -192,8 +197,9 @@ func (s *shot) file(id uint64, x *inode, at string) error {
 }
 
 // bytes decides what a file holds; the mode may change with it.
-func (s *shot) bytes(x *inode, kept bool) content {
+func (s *shot) bytes(id uint64, x *inode, kept bool) content {
 	n := len(x.pending)
+	s.rng = rand.New(rand.NewPCG(s.seed, uint64(s.time.at)<<32|id)) // of its own: what is left out changes nothing
 	if n == 0 || s.model == synced && !kept {
 		return x.kept
 	}

@@ -33,7 +33,7 @@ func outcomes(t *testing.T, model string, ops []operation) map[string]int {
 			t.Fatal(err)
 		}
 		into := filepath.Join(t.TempDir(), "state")
-		if err := line.take(model, seed, into, nil); err != nil {
+		if err := line.take(model, seed, into, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		files := read(t, into)
@@ -95,11 +95,17 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "state")
-	if err := line.take(synced, 1, into, []string{"w/effects", "none"}); err != nil {
+	if err := line.take(synced, 1, into, []string{"w/effects", "none"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(read(t, into)); got != "map[w/effects:1]" {
 		t.Errorf("the cut leaves %s", got)
+	}
+	if err := line.take(everything, 1, into+"2", nil, []string{"w/eff"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(read(t, into+"2")); got != "map[w/other:2]" {
+		t.Errorf("without the effects it is %s", got)
 	}
 }
 
@@ -119,7 +125,7 @@ func TestMoveBetweenFolders(t *testing.T) {
 			continue
 		}
 		into := filepath.Join(t.TempDir(), "state")
-		if err := line.take(synced, 1, into, nil); err != nil {
+		if err := line.take(synced, 1, into, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(read(t, into)); got != "map[d/a:]" || line.inodes[2].durable["a"].id != 4 {
