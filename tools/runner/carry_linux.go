@@ -3,10 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +33,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 		return nil, k.neverRan(CauseStartError, err.Error()), nil
 	}
 	k.hit("runner.after_start")
-	go buryOrphans(k.me.Pid, c.cmd.Process.Pid)
+	go c.buryOrphans()
 	cause, message := k.attend(c, asked)
 	c.out.finish()
 	exit := k.conclude(c, cause, message)
@@ -147,21 +144,4 @@ func (k *keeper) conclude(c *command, cause Cause, message string) Exit {
 	}
 	e.Message = clip(message)
 	return e
-}
-
-// buryOrphans takes away the zombies of processes that the command left to this one, but never the command itself.
-func buryOrphans(me, command int) {
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGCHLD)
-	for range ended {
-		all, err := allProcs()
-		if err != nil {
-			continue // zombies only take up room
-		}
-		for pid, p := range all {
-			if p.parent == me && p.dead && pid != command {
-				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // the same
-			}
-		}
-	}
 }

@@ -40,6 +40,7 @@ type command struct {
 	ended   chan struct{}
 	bury    chan struct{}
 	buried  chan error
+	gone    chan struct{}       // closed once it is buried
 	told    *syscall.WaitStatus // by report; read after ended
 }
 
@@ -57,7 +58,7 @@ func launch(s Spec, sp *spool) (*command, error) {
 			SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		},
 		out:     &output{pipe: read, to: sp, stop: s.Stop, over: make(chan struct{}), done: make(chan struct{})},
-		started: make(chan error), ended: make(chan struct{}), bury: make(chan struct{}), buried: make(chan error, 1),
+		started: make(chan error), ended: make(chan struct{}), bury: make(chan struct{}), buried: make(chan error, 1), gone: make(chan struct{}),
 	}
 	var script *os.File
 	if len(s.Script) > largestArgument {
@@ -109,6 +110,7 @@ func (c *command) hold() {
 	}
 	<-c.bury
 	c.buried <- c.cmd.Wait()
+	close(c.gone)
 }
 
 // start starts the command, and where it is confined waits until it runs.

@@ -4,7 +4,6 @@ package runner_test
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -162,28 +161,4 @@ func TestFilesAtRest(t *testing.T) {
 	}
 	c.let(gate)
 	c.end()
-}
-
-func BenchmarkCall(b *testing.B) {
-	root := b.TempDir()
-	i := 0
-	for b.Loop() {
-		i++
-		id := runner.Identity{Run: "r-bench", Turn: i, Fingerprint: "f"}
-		folder := id.Folder(root)
-		j, err := runner.Prepare(folder, runner.Spec{Identity: id, Script: "exit 0", Shell: []string{"/bin/sh", "-e"}, Dir: "/"})
-		if err == nil {
-			err = j.Start(os.Args[0], nil)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		s, err := runner.Wait(context.Background(), folder, id)
-		if err != nil || s.State != runner.Ended {
-			b.Fatal(s, err)
-		}
-		if err := runner.Discard(folder); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
