@@ -55,7 +55,8 @@ type Mark struct {
 // locked: one that is stopped in the middle of a commit must not keep anybody from looking, nor from taking its run over.
 func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 	if write {
-		if err := h.expire(ctx); err != nil {
+		err := h.expire(ctx)
+		if write = !errors.Is(err, db.ErrDiskFull); err != nil && write {
 			return nil, err
 		}
 	}
@@ -79,8 +80,8 @@ func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
 		if write {
 			won, err := h.mark(ctx, row, m)
 			switch {
-			case errors.Is(err, db.ErrBusy):
-				write = false
+			case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrDiskFull):
+				write = false // what cannot be recorded can be said; who is to write more is refused then
 			case err != nil:
 				return marks, err
 			case !won:

@@ -524,6 +524,9 @@ func TestNoInodeAtTheRunner(t *testing.T) {
 	w.wake(pid)
 	code, out := p.end()
 	w.expect(code, 4, out, "interrupted (store", "make room", "no space left")
+	if strings.Contains(out, "no such file") {
+		t.Errorf("it is said that what was not made is not there\n%s", out)
+	}
 	d.files(0) // those too that the host has given back
 	for _, args := range [][]string{{"ls"}, {"show", "last"}, {"pending"}} {
 		code, out := w.say(args...)
@@ -538,6 +541,27 @@ func TestNoInodeAtTheRunner(t *testing.T) {
 	w.expect(code, 0, out, "completed")
 	if got := w.read("effects"); got != "one\ntwo\n" {
 		t.Errorf("effects: %q\n%s", got, w.log.String())
+	}
+}
+
+// A disk that becomes full when a command that only shows something is about to mark a run that lost its owner: the mark is said and
+// not recorded.
+func TestDiskFullAtTheMark(t *testing.T) {
+	w, d := newDiskWorld(t, mountDisk, 24)
+	w.write("ask.md", "- list_dir .\n")
+	if w.agent("call.after_started:1", "run", "-f", "ask.md") != -9 {
+		t.Fatal("it was not killed")
+	}
+	for _, args := range [][]string{{"ls"}, {"show", "last"}, {"pending"}} {
+		p := w.launch("look.before_mark:1:stop", args...)
+		if !p.stopped() {
+			t.Fatal("nothing was to be marked")
+		}
+		d.fill()
+		p.goOn()
+		code, out := p.end()
+		w.expect(code, 0, out, "was interrupted (crash", "cannot be written, so this is not recorded")
+		d.room()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -197,7 +198,11 @@ func (k *keeper) writeBegan() error {
 		err = syncDir(k.folder)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("make the start durable: %w", err), os.Remove(path))
+		err = fmt.Errorf("make the start durable: %w", err)
+		if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return err
 	}
 	return nil
 }
