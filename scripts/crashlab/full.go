@@ -121,12 +121,8 @@ func (l *lab) fullControls(ctx context.Context) error {
 	if err := w.world.close(false); err != nil {
 		return err
 	}
-	heedless := job{tool: "shell", situation: "first", shape: "runbook", victim: "host", change: func(s *story) {
-		command := s.turns[0][0].args["command"].(string) + " || true"
-		s.turns[0][0] = step{"shell", map[string]any{"command": command}, "```sh\n" + command + "\n```\n"}
-	}}
 	var disk *volume
-	t, err := l.begin(heedless, func(root string) (_ func(bool) error, err error) {
+	t, err := l.begin(heedless(), func(root string) (_ func(bool) error, err error) {
 		if disk, err = newVolume(filepath.Join(root, "work"), volumeOptions{mib: 4, block: 1024}); err != nil {
 			return nil, err
 		}
@@ -143,6 +139,14 @@ func (l *lab) fullControls(ctx context.Context) error {
 	}
 	l.control("a command pays no heed to a full disk", lost, t.found)
 	return t.world.close(false)
+}
+
+// heedless is a story whose first command goes on as if its write had not failed.
+func heedless() job {
+	return job{tool: "shell", situation: "first", shape: "runbook", victim: "host", change: func(s *story) {
+		command := s.turns[0][0].args["command"].(string) + " || true"
+		s.turns[0][0] = step{"shell", map[string]any{"command": command}, "```sh\n" + command + "\n```\n"}
+	}}
 }
 
 // growing has the first command print more than its pipe holds before its effect, and more after it.
