@@ -54,7 +54,7 @@ func parseKey(text string) (job, error) {
 		}
 		cmd, err := strconv.Atoi(f[0])
 		n, err2 := strconv.Atoi(f[2])
-		if err != nil || err2 != nil || !slices.Contains(fault.All(), fault.Point(f[1])) {
+		if err != nil || err2 != nil || cmd < 0 || n < 1 || !slices.Contains(fault.All(), fault.Point(f[1])) {
 			return job{}, fmt.Errorf("%q is no arm: command:point:pass", a)
 		}
 		j.arms = append(j.arms, arm{cmd, f[1], n})
