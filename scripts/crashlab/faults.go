@@ -31,6 +31,7 @@ func troubles() []trouble {
 	return []trouble{
 		{"full", "the disk under the state has no room, or no inode, for a while", needsMounts, runFull},
 		{"io", "one operation on the disk under the state fails, or all from one on", needsIO, runIO},
+		powerTrouble(),
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -179,7 +180,7 @@ func (t *timeline) rename(op *operation) error {
 		}
 		c.sets = []placed{{op.dir, op.name, left}, {op.toDir, op.toName, c.moves}}
 	default:
-		return fmt.Errorf("it is none that is known")
+		return errors.New("it is none that is known")
 	}
 	t.wait(c)
 	return nil

@@ -1,0 +1,148 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// try makes one state, judges it or lets the story go on in it, and reports what is found.
+func (p *power) try(ctx context.Context, c blackout) error {
+	dir, err := p.make(c)
+	if err != nil {
+		return err
+	}
+	if !c.resume {
+		return p.judged(c, dir)
+	}
+	t, err := p.reboot(c, dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.key(p.shape), err)
+	}
+	err = p.goOn(ctx, t, c)
+	switch {
+	case errors.Is(err, errStuck):
+		t.found.add(stuck, "%v", err)
+	case err != nil && !errors.Is(err, errFound):
+		return errors.Join(fmt.Errorf("%s: %w\n%s", c.key(p.shape), err, t.world.transcript()), p.leave(t))
+	}
+	p.lab.report.trouble("power", t, 0)
+	p.lab.report.figure("cuts carried on", 1)
+	err = p.leave(t)
+	if len(t.found) > 0 {
+		err = errors.Join(err, t.world.keep(c.key(p.shape)))
+	}
+	return errors.Join(err, p.verdict(c, dir, t.found))
+}
+
+// reboot is the world in the folder that a cut left: every process is dead, and the machine has started anew. What is in it
+// finds itself where it was.
+func (p *power) reboot(c blackout, dir string) (*tale, error) {
+	boot := dir + ".boot"
+	if err := newBoot(boot, uint64(c.at)<<32|p.lab.report.Seed&0xffffffff); err != nil {
+		return nil, err
+	}
+	w := &world{number: p.number, exe: p.lab.exe, root: dir, home: filepath.Join(dir, "home"), dir: filepath.Join(dir, "work")}
+	w.state = filepath.Join(w.home, "state")
+	w.launch = stage{boot: boot, binds: map[string]string{p.root: dir}, dir: filepath.Join(p.root, "work")}.start
+	p.counter.set(p.outside(c.at))
+	var err error
+	if w.witness, err = newWitness(p.number, w.dir, p.counter); err != nil {
+		return nil, err
+	}
+	if w.witness.moved, err = p.placed(dir); err != nil {
+		return nil, errors.Join(err, w.witness.close())
+	}
+	t := &tale{story: &p.story, world: w, prompt: p.prompt, brief: p.lab.short}
+	if protocol := protocolOf(p.shape); protocol != nil {
+		turns, err := p.story.script()
+		if err == nil {
+			w.server, err = startServer(protocol)
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.witness.close())
+		}
+		w.server.tell(fmt.Sprintf("story-%d.", p.number), turns)
+	}
+	w.env = append(plainEnv(), "HOME="+p.world.home, "AGENT_HOME="+p.world.state, "NO_COLOR=1")
+	w.env = append(w.env, shapeEnv(p.shape, w.url())...)
+	return t, nil
+}
+
+// leave ends what a world still runs. Its folder stays for the verdict.
+func (p *power) leave(t *tale) error {
+	var errs []error
+	for _, x := range p.world.processes() { // they were started under the name that they see
+		errs = append(errs, x.signal(syscall.SIGKILL))
+	}
+	errs = append(errs, t.world.witness.close(), os.RemoveAll(t.world.root+".boot"))
+	if t.world.server != nil {
+		errs = append(errs, t.world.server.close())
+	}
+	return errors.Join(errs...)
+}
+
+// goOn does what a person does after a power cut, until the story is told.
+func (p *power) goOn(ctx context.Context, t *tale, c blackout) error {
+	if err := p.first(t, c); err != nil {
+		return err
+	}
+	args, err := t.next()
+	for ; err == nil && args != nil; args, err = t.next() {
+		if t.cmd >= mostCommands {
+			return fmt.Errorf("%w: %d commands, the next is agent %s", errStuck, t.cmd, strings.Join(args, " "))
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := t.step(args); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p.world.runnersEnd()
+	if err := t.quietEnd(ctx); err != nil {
+		return err
+	}
+	t.found = append(t.found, p.compareHeard(c.at, t.last, t.record)...)
+	is, err := t.end()
+	if err != nil || len(t.found) > 0 {
+		return err
+	}
+	left := t.unknown > 0 && p.shape == "runbook"
+	t.found = append(t.found, compareEnds(p.end, is, true, left)...)
+	return nil
+}
+
+// first looks at what the cut left, asks what was interrupted, and lets all of it go on.
+func (p *power) first(t *tale, c blackout) error {
+	r, err := load(t.world.state, t.world.root)
+	if err != nil {
+		t.found.add(broken, "the database does not open after the cut: %v", err)
+		return errFound
+	}
+	var f findings
+	t.last, f = check(r, func(string) bool { return true })
+	if t.found = append(t.found, f...); len(f) > 0 {
+		return errFound
+	}
+	before := t.last
+	if err := t.step([]string{"ls", "--interrupted"}); err != nil {
+		return err
+	}
+	said := t.world.outputs[len(t.world.outputs)-1].text
+	for _, h := range before {
+		if going := h.run.status == "running" || h.run.status == "interrupted"; going && !strings.Contains(said, h.run.id) {
+			t.found.add(silent, "run %s was %s when the power was cut, and agent ls --interrupted does not name it:\n%s", h.run.id, h.run.status, said)
+		}
+	}
+	return t.step([]string{"resume", "--all"})
+}
