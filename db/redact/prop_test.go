@@ -215,24 +215,6 @@ func TestStreamShowsWhatTheWholeShows(t *testing.T) {
 	})
 }
 
-func FuzzRestore(f *testing.F) {
-	known, shapes := secretsToPlant()
-	s := New(known)
-	for _, shape := range shapes {
-		quoted, err := json.Marshal(map[string]any{shape: []string{"password=" + shape, "x"}, "token": shape})
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(quoted)
-		f.Add([]byte(shape))
-	}
-	f.Add([]byte(`{"a":"[secret:a:[secret:b:c]]","b":"\u005bsecret:a:b]","c":"\ud800\\u005b"}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		checkJSON(t, s, data)
-		checkText(t, s, data)
-	})
-}
-
 // Looking only around what was decoded finds what looking everywhere finds.
 func TestDecodedPiecesAreEnough(t *testing.T) {
 	known := []Known{{"env-a", "tok4dUEiQ9zz"}, {"env-b", "zz AAB77/Qp1"}}

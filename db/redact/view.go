@@ -2,6 +2,7 @@ package redact
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -154,29 +155,44 @@ func unpercent(parent *view, text string) *view {
 	})
 }
 
-// unentity decodes the character references that HTML and XML need.
+// unentity decodes the character references that HTML and XML need, and those by number, which may stand for any character: Go's
+// templates write a + so.
 func unentity(parent *view, text string) *view {
 	return decode(parent, text, '&', func(s string) (string, int) {
-		end := strings.IndexByte(s[:min(len(s), 8)], ';')
+		end := strings.IndexByte(s[:min(len(s), len("&#x10FFFF;"))], ';')
 		if end < 0 {
 			return "", 0
 		}
-		switch s[1:end] {
+		switch name := s[1:end]; name {
 		case "amp":
 			return "&", end + 1
 		case "lt":
 			return "<", end + 1
 		case "gt":
 			return ">", end + 1
-		case "quot", "#34", "#x22":
+		case "quot":
 			return `"`, end + 1
-		case "apos", "#39", "#x27":
+		case "apos":
 			return "'", end + 1
-		case "#x2F", "#47", "#x2f":
-			return "/", end + 1
-		case "#x3D", "#61", "#x3d":
-			return "=", end + 1
+		default:
+			if r, ok := numbered(name); ok {
+				return string(r), end + 1
+			}
 		}
 		return "", 0
 	})
+}
+
+// numbered is the character of a reference such as #43 or #x2B.
+func numbered(name string) (rune, bool) {
+	digits, ok := strings.CutPrefix(name, "#")
+	if !ok {
+		return 0, false
+	}
+	base := 10
+	if strings.HasPrefix(digits, "x") || strings.HasPrefix(digits, "X") {
+		digits, base = digits[1:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 21)
+	return rune(n), err == nil && n > 0 && utf8.ValidRune(rune(n))
 }
