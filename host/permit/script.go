@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -98,8 +99,9 @@ func (w *walker) opaque(why string) {
 	}
 }
 
-// loopName is a loop's variable that no shell and no program gives a meaning.
-var loopName = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`)
+// loopName is a loop's variable that no shell and no program gives a meaning. It is compiled when it is first needed: every start of
+// the binary would pay for it.
+var loopName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`) })
 
 func (w *walker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
@@ -110,7 +112,7 @@ func (w *walker) visit(n syntax.Node) bool {
 			w.loose("it sets a variable")
 		}
 	case *syntax.WordIter:
-		if !loopName.MatchString(n.Name.Value) {
+		if !loopName().MatchString(n.Name.Value) {
 			w.loose("its loop sets %s", n.Name.Value)
 		}
 	case *syntax.ParamExp:

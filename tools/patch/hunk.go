@@ -4,16 +4,20 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-var hunkLine = regexp.MustCompile(`^@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@`)
+// hunkLine is the first line of a hunk. It is compiled when it is first needed: every start of the binary would pay for it.
+var hunkLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@`)
+})
 
 // hunk reads one hunk. Its counts decide where it ends if they fit what stands there; if not, it ends before what can be no line
 // of a hunk.
 func (r *reader) hunk() (Hunk, error) {
 	h := Hunk{Line: r.n + 1, Start: -1}
 	line := r.lines[r.n]
-	m := hunkLine.FindStringSubmatch(line)
+	m := hunkLine().FindStringSubmatch(line)
 	switch {
 	case m != nil:
 		h.Start = number(m[1], 0)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -119,13 +120,18 @@ func (p *parser) unmet() {
 	}
 }
 
-// The blocks of one line.
+// The blocks of one line. They are compiled when they are first needed: every start of the binary would pay for them, and most parse
+// no runbook.
 var (
-	headingLine = regexp.MustCompile(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	ruleLine    = regexp.MustCompile(`^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
-	underline   = regexp.MustCompile(`^(=+|-+)[ \t]*$`)
-	marker      = regexp.MustCompile(`^(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)`)
+	headingLine = lazily(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	ruleLine    = lazily(`^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
+	underline   = lazily(`^(=+|-+)[ \t]*$`)
+	marker      = lazily(`^(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)`)
 )
+
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 func (p *parser) line(raw string) {
 	col, rest := indent(raw, 0)
@@ -159,19 +165,19 @@ func (p *parser) content(col int, rest string) {
 			return
 		}
 		p.unmet()
-		if m := underline.FindStringSubmatch(rest); m != nil && p.para != "" && !inItem {
+		if m := underline().FindStringSubmatch(rest); m != nil && p.para != "" && !inItem {
 			p.heading(1+strings.Count(m[1][:1], "-"), p.para)
 			return
 		}
-		if m := headingLine.FindStringSubmatch(rest); m != nil {
+		if m := headingLine().FindStringSubmatch(rest); m != nil {
 			p.heading(len(m[1]), p.uncomment(m[2]))
 			return
 		}
-		if ruleLine.MatchString(rest) || rest[0] == '>' {
+		if ruleLine().MatchString(rest) || rest[0] == '>' {
 			p.para = ""
 			return
 		}
-		width := len(strings.TrimRight(marker.FindString(rest), " \t"))
+		width := len(strings.TrimRight(marker().FindString(rest), " \t"))
 		if width == 0 {
 			break
 		}
