@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -40,13 +41,30 @@ func comesBack(t interface {
 	}
 }
 
-// Bytes that pack never wrote give an error or some text, and never more than that.
+// FuzzUnpack: any text comes back to the byte. Bytes that pack never wrote give an error or some text, each time the same, which is no
+// longer than their phrases are.
 func FuzzUnpack(f *testing.F) {
-	f.Add([]byte("\x05short"))
-	f.Add([]byte{0x06, 0x00, 0x20})
+	for _, packed := range [][]byte{[]byte("\x05short"), {0x06, 0x00, 0x20}, []byte("{}"), []byte("a\nb"), {0x05}, {0x1f, 0x1f}, []byte(`,"fp":"hmac-sha256:v1:` + strings.Repeat("0a", 32)), []byte(strings.Join(phrases[:], ""))} {
+		f.Add(packed)
+		f.Add(pack(packed))
+	}
+	longest := 0
+	for _, p := range phrases {
+		longest = max(longest, len(p))
+	}
 	f.Fuzz(func(t *testing.T, packed []byte) {
-		if out, err := unpack(packed); err == nil && len(out) > 0 {
+		comesBack(t, string(packed))
+		before := bytes.Clone(packed)
+		out, err := unpack(packed)
+		again, err2 := unpack(bytes.Clone(packed))
+		if !bytes.Equal(out, again) || fmt.Sprint(err) != fmt.Sprint(err2) || !bytes.Equal(packed, before) {
+			t.Errorf("%q is unpacked as %q, %v and as %q, %v", before, out, err, again, err2)
+		}
+		if err == nil && len(out) > 0 {
 			comesBack(t, string(out))
+		}
+		if most := len(packed)*max(longest, 2) + 64; len(out) > most {
+			t.Errorf("%d bytes became %d, at most %d can be", len(packed), len(out), most)
 		}
 	})
 }

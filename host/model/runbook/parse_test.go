@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -133,6 +134,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// FuzzParse: whatever the text, its steps are the same at each reading and with other line ends, each stands at a line of its own and can
+// be called, and a long text of the same takes no longer than its length accounts for.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "parse", "*.txtar"))
 	if err != nil {
@@ -145,12 +148,21 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(a.Files[0].Data))
 	}
+	for _, text := range []string{"> - > - ", "```\n~~~\n", "- `", "<!--", "- read_file \"\\", "[a]: <", "\t- x\n\t\t```sh\n", "* * *\n- - -\n", "1) x\n2. y\n", "\u2028- read_file a\n", "```sh timeout=9999999999h\n```\n"} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		steps, _, err := parse(text)
 		unix := strings.ReplaceAll(text, "\r\n", "\n")
 		dos, _, dosErr := parse(strings.ReplaceAll(unix, "\n", "\r\n"))
 		if fmt.Sprint(err) != fmt.Sprint(dosErr) || !reflect.DeepEqual(steps, dos) {
 			t.Fatalf("line ends change the steps:\n%v %v\n%v %v", steps, err, dos, dosErr)
+		}
+		if again, _, err2 := parse(text); fmt.Sprint(err) != fmt.Sprint(err2) || !reflect.DeepEqual(steps, again) {
+			t.Fatalf("it is read as\n%v %v\nand as\n%v %v", steps, err, again, err2)
+		}
+		if len(text) > 0 && len(text) < 200 {
+			soon(t, strings.Repeat(text, 1<<15/len(text)))
 		}
 		lines := strings.Count(unix, "\n") + 1
 		for i, s := range steps {
@@ -164,4 +176,19 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// soon parses a text of 32 KiB, which takes some milliseconds. A busy machine gets two more tries.
+func soon(t *testing.T, text string) {
+	t.Helper()
+	var took time.Duration
+	for range 3 {
+		began := time.Now()
+		_, _, err := parse(text)
+		_ = err // some of the texts are refused; they are read all the same
+		if took = time.Since(began); took < 2*time.Second {
+			return
+		}
+	}
+	t.Errorf("%d bytes of %.100q take %s", len(text), text, took)
 }
