@@ -268,7 +268,7 @@ func (s *Store) explain(err error) error {
 	case c&0xff == codeCorrupt || c&0xff == codeNotADB:
 		return &CorruptError{Path: s.path, What: "the database file is damaged", Err: err}
 	case c&0xff == codeCantOpen && writable(s.dir):
-		return fmt.Errorf("%w (%s): %w: no room or no inode is left on its disk (see df and df -i), this process has too many files open, or the files there belong to somebody else; free some, or choose another folder with AGENT_HOME",
+		return fmt.Errorf("%w (%s): %w: no room or no inode is left on its disk (see df and df -i), the disk fails, this process has too many files open, or the files there belong to somebody else; free some, or choose another folder with AGENT_HOME",
 			ErrNoFiles, s.dir, err)
 	case c&0xff == codeReadOnly || c&0xff == codeCantOpen:
 		return fmt.Errorf("%w (%s): %w", ErrReadOnly, s.dir, err)
