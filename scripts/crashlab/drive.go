@@ -77,8 +77,18 @@ func (t *tale) proceed(ctx context.Context, step func(args []string) error) erro
 	return nil
 }
 
-// step carries out one command, with what is armed for it.
+// step carries out one command, with what is armed for it, and looks at what it left.
 func (t *tale) step(args []string) error {
+	if err := t.command(args); err != nil {
+		return err
+	}
+	if err := t.world.serversGone(); err != nil {
+		return err
+	}
+	return t.look()
+}
+
+func (t *tale) command(args []string) error {
 	at := slices.IndexFunc(t.arms, func(a arm) bool { return a.cmd == t.cmd })
 	t.cmd++
 	text := ""
@@ -92,12 +102,27 @@ func (t *tale) step(args []string) error {
 	if err != nil {
 		return err
 	}
-	if at >= 0 && t.arms[at].inRunner() {
-		if err := t.strike(c, t.arms[at]); err != nil {
-			return errors.Join(err, endOf(c))
-		}
+	type blow struct {
+		fell bool
+		err  error
 	}
-	o, ok := c.wait()
+	struck := make(chan blow, 1)
+	if at >= 0 && t.arms[at].inRunner() {
+		go func() {
+			fell, err := t.strike(c, t.arms[at])
+			struck <- blow{fell, err}
+		}()
+	} else {
+		close(struck)
+	}
+	o, ok, err := t.attend(c)
+	b := <-struck
+	if err := errors.Join(err, b.err); err != nil {
+		return errors.Join(err, endOf(c))
+	}
+	if b.fell {
+		t.fired = append(t.fired, t.arms[at])
+	}
 	if !ok {
 		return fmt.Errorf("%w: agent %s: %w after %s", errStuck, strings.Join(args, " "), errLate, limit)
 	}
@@ -107,7 +132,7 @@ func (t *tale) step(args []string) error {
 	if o.code == 2 {
 		return fmt.Errorf("agent %s: wrong usage:\n%s", strings.Join(args, " "), o.text)
 	}
-	return t.look()
+	return nil
 }
 
 func endOf(c *command) error {
@@ -117,24 +142,24 @@ func endOf(c *command) error {
 }
 
 // strike stands by while the command runs: every runner stops at the point; the n-th is where somebody is killed, the others
-// go on.
-func (t *tale) strike(c *command, a arm) error {
+// go on. It says whether it came to that.
+func (t *tale) strike(c *command, a arm) (fell bool, err error) {
 	stood := map[process]bool{}
 	for {
 		p, ok := t.world.stopped(c)
 		if !ok {
-			return nil
+			return fell, nil
 		}
 		p.state = 0
 		fresh := !stood[p]
 		stood[p] = true
 		if !fresh || len(stood) != a.n {
 			if err := p.signal(syscall.SIGCONT); err != nil {
-				return err
+				return fell, err
 			}
 			continue
 		}
-		t.fired = append(t.fired, a)
+		fell = true
 		if t.victim != "runner" {
 			c.kill()
 			<-c.ended
@@ -144,7 +169,7 @@ func (t *tale) strike(c *command, a arm) error {
 			s = syscall.SIGCONT
 		}
 		if err := p.signal(s); err != nil {
-			return err
+			return fell, err
 		}
 	}
 }
@@ -202,7 +227,7 @@ func (t *tale) next() ([]string, error) {
 // reply is the lab's policy: about an unknown outcome what the witness saw, else what lets the story go on.
 func (t *tale) reply(h *history, b body) (string, error) {
 	q := b.Request
-	if q.Kind == "ask_user" {
+	if q.Kind == "ask_user" || q.Kind == "elicitation" {
 		return "blue", nil
 	}
 	if q.Kind != "twin" {
@@ -268,7 +293,7 @@ func (t *tale) end() (end, error) {
 			r := c.results[0].Result
 			if r.Outcome == "unknown" {
 				t.unknown++
-				if c.tool != "fetch" { // what a server made of a request, nobody here can look at
+				if !subjects()[c.tool].blind {
 					t.needless = append(t.needless, fmt.Sprintf("%d.%d %s", c.turn, c.index, c.tool))
 				}
 			}

@@ -28,6 +28,13 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == serverCommand {
+		if err := serveMCP(os.Stdin, os.Stdout, os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintf(os.Stderr, "crashlab as an MCP server: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stderr)
 	stop()

@@ -113,7 +113,7 @@ func TestKeys(t *testing.T) {
 // Each tool brings its own variants, and one that the lab does not know is named.
 func TestCallsOf(t *testing.T) {
 	names, unknown := callsOf([]string{"shell", "search", "launch"})
-	if fmt.Sprint(names, unknown) != "[search shell shell:read shell:write] [launch]" {
+	if fmt.Sprint(names, unknown) != "[mcp__lab__ask mcp__lab__count mcp__lab__look search shell shell:read shell:write] [launch]" {
 		t.Error(names, unknown)
 	}
 }

@@ -35,7 +35,7 @@ func shapeEnv(shape, url string) []string {
 
 // runArgs begin the story's run.
 func (s *story) runArgs(prompt, url string) []string {
-	args := []string{"run", "--model", modelOf(s.shape), "--mode", s.mode}
+	args := append([]string{"run", "--model", modelOf(s.shape), "--mode", s.mode}, s.flags...)
 	if s.maxTurns > 0 {
 		args = append(args, "--max-turns", fmt.Sprint(s.maxTurns))
 	}

@@ -19,7 +19,9 @@ type story struct {
 	maxTurns               int
 	window                 int // of the model, tokens; 0 for more than is ever used
 	fails                  bool
-	read                   subject // the tool's line of the table
+	after                  float64  // seconds that a provider which fails wants no request
+	flags                  []string // of the run, beside the usual
+	read                   subject  // the tool's line of the table
 }
 
 // situations say where the call stands. The order is the one of the report.
@@ -92,6 +94,9 @@ func (s *story) unsaid() string {
 			if st.tool == "read_output" {
 				return "a runbook cannot name a call that is yet to come"
 			}
+			if strings.HasPrefix(st.tool, "mcp__") {
+				return "a runbook cannot name a tool of an MCP server"
+			}
 		}
 	}
 	return ""
@@ -130,7 +135,7 @@ func (s *story) script() ([]modeltest.Turn, error) {
 			t.Calls = append(t.Calls, modeltest.Call{Tool: st.tool, Args: args})
 		}
 		if s.fails && i == len(s.turns)-1 {
-			t.Faults = []modeltest.Fault{{Kind: modeltest.Overloaded, Attempt: 1}}
+			t.Faults = []modeltest.Fault{{Kind: modeltest.Overloaded, Attempt: 1, After: s.after}}
 		}
 		turns = append(turns, t)
 	}
@@ -141,7 +146,7 @@ func (s *story) script() ([]modeltest.Turn, error) {
 func (s *story) passes(point string) (why string) {
 	place, _, _ := strings.Cut(point, ".")
 	wire := s.shape != "runbook"
-	asked := s.situation == "question" || s.situation == "limit" || s.read.class == asks
+	asked := s.asked()
 	runs, moves := false, s.read.moves
 	for _, turn := range s.turns {
 		for _, st := range turn {
@@ -169,4 +174,9 @@ func (s *story) passes(point string) (why string) {
 		return "a run that waits is not interrupted, and its question has no outcome to decide about"
 	}
 	return ""
+}
+
+// asked says that somebody is asked in the story.
+func (s *story) asked() bool {
+	return s.situation == "question" || s.situation == "limit" || s.read.class == asks || s.read.elicits
 }

@@ -29,6 +29,9 @@ type subject struct {
 	class   class
 	runs    bool // by the runner
 	moves   bool // files into place
+	server  bool // an MCP server's
+	elicits bool // asks in the middle of its call
+	blind   bool // what came of a call whose host died, nobody here can look at
 	files   func(mark string) map[string]string
 	before  func(mark string) []step // turns that the call rests on
 	call    func(mark, counter string) step
@@ -58,7 +61,10 @@ func subjects() map[string]subject {
 			url := "http://" + counter + "/page"
 			return step{"fetch", map[string]any{"url": url}, "- fetch " + url + "\n"}
 		}},
-		"fetch": {class: writes, returns: "counted", call: func(mark, counter string) step {
+		mcpTool("look"):  {class: reads, server: true, returns: "needle", call: plain(mcpTool("look"), "")},
+		mcpTool("count"): {class: writes, server: true, blind: true, returns: "counted", call: mcpStep("count")},
+		mcpTool("ask"):   {class: writes, server: true, blind: true, elicits: true, returns: "counted, blue", call: mcpStep("ask")},
+		"fetch": {class: writes, blind: true, returns: "counted", call: func(mark, counter string) step {
 			url := "http://" + counter + "/effect/" + mark
 			return step{"fetch", map[string]any{"url": url, "method": "POST", "body": "x"}, "- fetch " + url + " method=POST body=x\n"}
 		}},
@@ -86,7 +92,7 @@ func callsOf(tools []string) (names, unknown []string) {
 		}
 	}
 	for name := range subjects() {
-		if base, _, _ := strings.Cut(name, ":"); slices.Contains(tools, base) {
+		if base, _, _ := strings.Cut(name, ":"); subjects()[name].server || slices.Contains(tools, base) {
 			names = append(names, name)
 		}
 	}
@@ -109,6 +115,11 @@ func plain(tool, book string, pairs ...any) func(string, string) step {
 func shellStep(mark string) step {
 	command := "echo " + mark + " >> effects"
 	return step{"shell", map[string]any{"command": command}, "```sh\n" + command + "\n```\n"}
+}
+
+// mcpStep is a call of the lab's own MCP server. No runbook can name it.
+func mcpStep(name string) func(string, string) step {
+	return func(mark, _ string) step { return step{tool: mcpTool(name), args: map[string]any{"mark": mark}} }
 }
 
 // patchStep changes two files. Its hunks would fit a second time.

@@ -23,17 +23,18 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // world is one state folder, one workspace, the model that is asked and the witness of what happens.
 type world struct {
-	number  int
-	exe     string
-	root    string // of all of it
-	home    string
-	state   string
-	dir     string // the workspace
-	env     []string
-	server  *server
-	witness *witness
-	unlay   func(bool) error      // see layer; nil without one
-	launch  func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
+	number    int
+	exe       string
+	root      string // of all of it
+	home      string
+	state     string
+	dir       string // the workspace
+	env       []string
+	server    *server
+	witness   *witness
+	hasServer bool                  // of MCP
+	unlay     func(bool) error      // see layer; nil without one
+	launch    func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
 
 	mu      sync.Mutex
 	outputs []output
@@ -63,6 +64,17 @@ func newWorld(number int, exe, root string, c *counter, s *story) (*world, error
 	files := map[string]string{filepath.Join(w.home, ".config", "agent", "config.toml"): s.config(c.addr())}
 	for name, text := range s.files {
 		files[filepath.Join(w.dir, name)] = text
+	}
+	if w.hasServer = s.read.server; w.hasServer {
+		exe, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		text, err := s.servers(exe, c.addr(), number)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Join(w.home, ".config", "agent", "mcp.json")] = string(text)
 	}
 	if s.shape == "runbook" {
 		files[filepath.Join(w.dir, "book.md")] = s.book()
