@@ -29,10 +29,12 @@ type troubleChoice struct {
 // troubles lists every kind. The order is that of the run.
 func troubles() []trouble {
 	return []trouble{
-		{"clock", "the clock of a process is set by hours, days and years, ahead and back", func(*lab) error { return nil }, runClock},
 		{"full", "the disk under the state has no room, or no inode, for a while", needsMounts, runFull},
 		{"io", "one operation on the disk under the state fails, or all from one on", needsIO, runIO},
 		powerTrouble(),
+		{"readonly", "the file system under the state turns read-only for a while", needsMounts, runReadonly},
+		{"slow", "every fsync takes its time, and several processes work on one state", needsIO, runSlow},
+		{"boot", "everything dies, and what comes later finds another start of the machine", needsRestart, runBoot},
 	}
 }
 

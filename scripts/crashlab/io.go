@@ -149,15 +149,19 @@ func classOf(path string) string {
 	return path
 }
 
-// loud says whether nothing may go wrong with files of the class without a word. What is shown while a model speaks, the log, an
-// index that is made anew and what SQLite brings into its file and still has in its log are no facts.
-func loud(class string) bool {
+// loud says whether the error must not pass without a word. What is shown while a model speaks, the log, an index that is made anew
+// and what SQLite brings into its file and still has in its log are no facts. Of one write that fails the kernel may make a short
+// one, whose rest is written by the next.
+func (f failing) loud() bool {
+	if f.op == "write" && f.mode != "sticky" {
+		return false
+	}
 	for _, quiet := range []string{"state/live", "state/log", "state/agent.db-shm", "state/.ballast-", "state/ballast"} {
-		if strings.HasPrefix(class, quiet) {
+		if strings.HasPrefix(f.class, quiet) {
 			return false
 		}
 	}
-	return class != "state/agent.db" && class != "state/" && class != "state"
+	return f.class != "state/agent.db" && f.class != "state/" && f.class != "state"
 }
 
 // failings are the errors that the operations of a story can end with. Of files that are written in hundreds of pieces a few are
@@ -180,7 +184,7 @@ func failings(ops []diskOp) []failing {
 	var out []failing
 	for _, p := range order {
 		step := 1
-		if !loud(p.class) {
+		if f := (failing{op: p.op, class: p.class, mode: "sticky"}); !f.loud() {
 			step = 1 + counts[p]/5
 		}
 		for at := 1; at <= counts[p]; at += step {
@@ -219,7 +223,7 @@ func (l *lab) io(ctx context.Context, exe string, f failing, was end) (*tale, er
 		}
 		if hit == 0 {
 			l.report.figure("io: errors that no operation met", 1)
-		} else if loud(f.class) {
+		} else if f.loud() {
 			t.loudly(fmt.Sprintf("%s of %s failed with %s", f.op, f.class, f.errno))
 		}
 		l.report.figure("io: errors", hit)
