@@ -29,6 +29,7 @@ type troubleChoice struct {
 // troubles lists every kind. The order is that of the run.
 func troubles() []trouble {
 	return []trouble{
+		{"clock", "the clock of a process is set by hours, days and years, ahead and back", func(*lab) error { return nil }, runClock},
 		{"full", "the disk under the state has no room, or no inode, for a while", needsMounts, runFull},
 		{"io", "one operation on the disk under the state fails, or all from one on", needsIO, runIO},
 		powerTrouble(),
