@@ -102,8 +102,9 @@ func clockStoryOf(key string) (*clockStory, error) {
 		return nil, fmt.Errorf("%q is no story of the clock: TOOL/SITUATION/SHAPE/STEP/SEED", key)
 	}
 	seed, err := strconv.ParseUint(f[4], 10, 64)
-	if _, why := tell(f[0], f[1], f[2], 0, "127.0.0.1:1"); err != nil || why != "" || !slices.Contains(jumps(), f[3]) {
-		return nil, fmt.Errorf("%q is no story of the clock: %s", key, why)
+	_, why := tell(f[0], f[1], f[2], 0, "127.0.0.1:1")
+	if err != nil || why != "" || !slices.Contains(situations(), f[1]) || !slices.Contains(shapes(), f[2]) || !slices.Contains(jumps(), f[3]) {
+		return nil, fmt.Errorf("%q is no story of the clock: TOOL/SITUATION/SHAPE/STEP/SEED. %s", key, why)
 	}
 	return newClockStory(f[0], f[1], f[2], f[3], seed), nil
 }
