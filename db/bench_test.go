@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -96,69 +94,6 @@ func BenchmarkStep(b *testing.B) {
 	b.ReportMetric(float64(raw)/float64(ours), "rate-of-bare")
 }
 
-// Benchmark64Runs is the rate of steps with 64 runs at once against one run alone, in the same process.
-func Benchmark64Runs(b *testing.B) {
-	s := openStore(b, stateDir(b))
-	const runs = 64
-	heads := make([]Head, runs)
-	for i := range heads {
-		heads[i] = startRun(b, s, fmt.Sprintf("r-many%04d", i))
-	}
-	alone := startRun(b, s, "r-alone000")
-	const steps = 8
-	var many, one int64
-	turns := 0
-	for n := 0; b.Loop(); n++ {
-		many += timed(func() {
-			var wg sync.WaitGroup
-			for i := range heads {
-				wg.Go(func() {
-					for k := range steps {
-						intent, result := turnFacts(n*steps+k+1, fmt.Sprintf("c-%04d%04d", i, n*steps+k), kib)
-						heads[i] = appendAll(b, s, heads[i], intent, AppendOptions{})
-						heads[i] = appendAll(b, s, heads[i], result, AppendOptions{})
-					}
-				})
-			}
-			wg.Wait()
-		})
-		one += timed(func() {
-			for range runs {
-				turns++
-				intent, result := turnFacts(turns, fmt.Sprintf("c-a%07d", turns), kib)
-				alone = appendAll(b, s, alone, intent, AppendOptions{})
-				alone = appendAll(b, s, alone, result, AppendOptions{})
-			}
-		})
-	}
-	b.ReportMetric(float64(b.N*runs*steps)/(float64(many)/1e9), "steps/s-64")
-	b.ReportMetric(float64(b.N*runs)/(float64(one)/1e9), "steps/s-1")
-	b.ReportMetric(float64(one)*steps/float64(many), "rate-of-serial")
-}
-
-// BenchmarkDisk is what a turn with a result of 1 KiB costs on the disk, in a short and in a long run.
-func BenchmarkDisk(b *testing.B) {
-	for _, turns := range []int{100, 1000} {
-		b.Run(fmt.Sprint(turns), func(b *testing.B) {
-			for b.Loop() {
-				dir := stateDir(b)
-				s := openStore(b, dir)
-				h := startRun(b, s, "r-disk0000")
-				settled(b, s)
-				empty, before := fileSize(b, s.path), written(b)
-				for n := 1; n <= turns; n++ {
-					intent, result := turnFacts(n, fmt.Sprintf("c-%08d", n), kib)
-					h = appendAll(b, s, h, intent, AppendOptions{})
-					h = appendAll(b, s, h, result, AppendOptions{})
-				}
-				settled(b, s)
-				b.ReportMetric(float64(fileSize(b, s.path)-empty)/float64(turns), "disk-B/turn")
-				b.ReportMetric(float64(written(b)-before)/float64(turns), "written-B/turn")
-			}
-		})
-	}
-}
-
 // BenchmarkLoad is the reading and checking of a journal of 10,000 turns, 50,000 facts.
 func BenchmarkLoad(b *testing.B) {
 	s := openStore(b, stateDir(b))
@@ -203,76 +138,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-func fileSize(tb testing.TB, path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return info.Size()
-}
-
 func timed(f func()) int64 {
 	start := time.Now()
 	f()
 	return int64(time.Since(start))
-}
-
-// settled brings the log into the database, so that the file's size says everything.
-func settled(tb testing.TB, s *Store) {
-	tb.Helper()
-	if err := s.w.settle(); err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.w.queue.hand(&job{between: func() error { s.w.bringIn(); return nil }}); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// written is what this process has written to files so far, in bytes.
-func written(tb testing.TB) int64 {
-	data, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		tb.Skip("no /proc/self/io here")
-	}
-	for line := range strings.Lines(string(data)) {
-		var n int64
-		if _, err := fmt.Sscanf(line, "wchar: %d", &n); err == nil {
-			return n
-		}
-	}
-	tb.Fatal("no wchar in /proc/self/io")
-	return 0
-}
-
-// BenchmarkRuns is a plain list over ten thousand runs, from opening the state folder to closing it.
-func BenchmarkRuns(b *testing.B) {
-	dir := stateDir(b)
-	s := openStore(b, dir)
-	var wg sync.WaitGroup
-	for worker := range 50 {
-		wg.Go(func() {
-			for i := range 200 {
-				h := startRun(b, s, fmt.Sprintf("r-%03d%05d", worker, i))
-				last := recovery.Body(recovery.RunCompleted{Text: "done"})
-				if i == 0 && worker < 10 {
-					last = recovery.RunInterrupted{Cause: recovery.CauseCrash}
-				}
-				appendAll(b, s, h, events(last), AppendOptions{})
-			}
-		})
-	}
-	wg.Wait()
-	for b.Loop() {
-		s, err := OpenRead(context.Background(), dir)
-		if err != nil {
-			b.Fatal(err)
-		}
-		rows, err := s.Runs(context.Background(), Filter{})
-		if err != nil || len(rows) < 20 {
-			b.Fatal(len(rows), err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -139,3 +139,11 @@ func loadAll(t testing.TB, s *Store, run string) []recovery.Event {
 	}
 	return out
 }
+
+func fileSize(tb testing.TB, path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return info.Size()
+}

@@ -129,66 +129,6 @@ func (e *events) next() (string, error) {
 	}
 }
 
-// stalled is an observer that reads what there is and then nothing any more.
-func (m *modelBench) stalled(b *testing.B) (end func()) {
-	b.Helper()
-	cmd := m.agent("show", "--follow", "last")
-	out, err := cmd.StdoutPipe()
-	must(b, err)
-	must(b, cmd.Start())
-	_, err = out.Read(make([]byte, 1))
-	must(b, err)
-	return func() {
-		must(b, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed
-	}
-}
-
-// BenchmarkModelStream is how many tokens (pieces of a stream) a second go from a provider through the host into the record,
-// from the moment when the stream flows to the end of the process, beside one observer that has stalled. The limit is the
-// same stream, read and parsed by nothing but the standard library.
-func BenchmarkModelStream(b *testing.B) {
-	const tokens = 80_000
-	script := modeltest.Script{Turns: []modeltest.Turn{{Text: strings.Repeat("word", tokens), Faults: []modeltest.Fault{{Kind: modeltest.Hold, At: 1500}}}}}
-	for _, p := range speakers() {
-		b.Run(string(p.protocol), func(b *testing.B) {
-			m := newModelBench(b, p, script)
-			var host, raw []time.Duration
-			for b.Loop() {
-				seen := m.seen()
-				cmd := m.run()
-				must(b, cmd.Start())
-				asked := m.held(b, seen)
-				end := m.stalled(b)
-				began := time.Now()
-				m.server.Release()
-				must(b, cmd.Wait())
-				host = append(host, time.Since(began))
-				end()
-
-				seen = m.seen()
-				e := m.ask(b, asked)
-				m.held(b, seen)
-				began = time.Now()
-				m.server.Release()
-				n, err := 0, error(nil)
-				for ; err == nil; n++ {
-					_, err = e.next()
-				}
-				raw = append(raw, time.Since(began))
-				if err != io.EOF || n-1 != tokens {
-					b.Fatalf("%d of %d tokens: %v", n-1, tokens, err)
-				}
-				must(b, e.body.Close())
-			}
-			h, r := middle(host, time.Second), middle(raw, time.Second)
-			b.ReportMetric(tokens/h, "tokens/s-host")
-			b.ReportMetric(tokens/r, "tokens/s-parse")
-			b.ReportMetric(r/h, "x-of-parse")
-		})
-	}
-}
-
 // BenchmarkModelFirstToken is the time from the moment when a provider sends the first piece of an answer to its being on
 // the terminal. The limit is a client in this process that only parses it.
 func BenchmarkModelFirstToken(b *testing.B) {

@@ -3,12 +3,8 @@ package command_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,17 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"agent/db"
-	"agent/host"
-	"agent/host/model"
-	"agent/host/stream"
-	"agent/recovery"
-	"agent/tools"
 )
 
-// The benchmarks in bench_*_test.go measure and assert nothing. Each states beside its figure what the machine gives at
+// The benchmarks in bench_*_test.go measure what scripts/bench has no row for, and assert nothing. Each states beside its figure what the machine gives at
 // best, measured in the same iteration and in turns with it, since a figure alone says more about the machine than about
 // this code. They take medians, so a dozen iterations are enough:
 //
@@ -46,81 +35,6 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// bare is the limit of what is durable: rows through the same driver with the same settings, and nothing else.
-type bare struct {
-	conn   *sql.Conn
-	insert *sql.Stmt
-}
-
-func openBare(tb testing.TB) *bare {
-	tb.Helper()
-	_, _ = sqlite.OFDLocking(true) // as the store wants it, which says so itself where it cannot be had
-	path := "file:" + filepath.Join(tb.TempDir(), "bare.db") + "?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate"
-	c, err := sqlite.NewConnector(path)
-	must(tb, err)
-	pool := sql.OpenDB(c)
-	conn, err := pool.Conn(context.Background())
-	must(tb, err)
-	_, err = conn.ExecContext(context.Background(), "CREATE TABLE t (id INTEGER PRIMARY KEY, body BLOB)")
-	must(tb, err)
-	insert, err := conn.PrepareContext(context.Background(), "INSERT INTO t (body) VALUES (?)")
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, errors.Join(insert.Close(), conn.Close(), pool.Close())) })
-	return &bare{conn, insert}
-}
-
-// What the journal holds of the two commits of a turn with a result of 1 KiB: bodies and digests, in bytes.
-const intentBytes, resultBytes = 450, 1400
-
-// turn is the two commits of a turn.
-func (b *bare) turn(tb testing.TB) time.Duration {
-	intent, result := make([]byte, intentBytes), make([]byte, resultBytes)
-	began := time.Now()
-	for _, body := range [][]byte{intent, result} {
-		_, err := b.conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
-		must(tb, err)
-		_, err = b.insert.ExecContext(context.Background(), body)
-		must(tb, err)
-		_, err = b.conn.ExecContext(context.Background(), "COMMIT")
-		must(tb, err)
-	}
-	return time.Since(began)
-}
-
-// instant is a tool with a side effect that takes no time and says 1 KiB.
-type instant struct{}
-
-func (instant) Spec() tools.Spec {
-	return tools.Spec{Name: "instant", Description: "takes no time", Schema: json.RawMessage(`{"type":"object"}`)}
-}
-func (instant) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
-func (instant) Call(context.Context, tools.Call) (recovery.Result, error) {
-	return recovery.Result{Outcome: recovery.OutcomeOK, Content: strings.Repeat("0123456789abcdef", 64)}, nil
-}
-
-// looping is a model that asks for one instant call in every turn and tells when it is asked.
-type looping struct {
-	turns int
-	asked func(turn int)
-}
-
-func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		turn := (len(req.Messages) - 1) / 2
-		if m.asked != nil {
-			m.asked(turn)
-		}
-		a := &model.Answer{Stop: recovery.AnswerEnd, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "done"}}}
-		if turn < m.turns {
-			a.Stop = recovery.AnswerCalls
-			a.Blocks = []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
-				Tool: "instant", Args: json.RawMessage(`{"command":"make test"}`),
-			}}}
-		}
-		yield(model.Delta{Answer: a}, nil)
-	}
-}
-
 func openStore(tb testing.TB, home string) *db.Store {
 	return openStoreWith(tb, home, db.Options{NoBallast: true})
 }
@@ -130,26 +44,6 @@ func openStoreWith(tb testing.TB, home string, o db.Options) *db.Store {
 	s, err := db.Open(context.Background(), home, o)
 	must(tb, err)
 	return s
-}
-
-// newHost is a host in this process, over a store of its own.
-func newHost(tb testing.TB, store *db.Store, m model.Model) *host.Host {
-	tb.Helper()
-	reg, err := tools.NewRegistry(instant{})
-	must(tb, err)
-	return &host.Host{
-		Store: store, Tools: reg, Home: store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
-		Models: func(recovery.RunCreated) (model.Model, error) { return m, nil }, Who: "tester",
-	}
-}
-
-func carryOut(tb testing.TB, h *host.Host, folder string) {
-	tb.Helper()
-	out, err := h.Start(context.Background(), host.StartRequest{Prompt: "go", Folder: folder, Model: "looping", Mode: recovery.ModeYolo})
-	must(tb, err)
-	if out.Status != recovery.StatusCompleted {
-		tb.Fatalf("the run is %s: %s", out.Status, out.Detail)
-	}
 }
 
 // bench is the binary with a state folder of its own.

@@ -46,23 +46,3 @@ func BenchmarkPublish(b *testing.B) {
 		})
 	}
 }
-
-// What a piece of text costs the live file: one write into the page cache.
-func BenchmarkLiveText(b *testing.B) {
-	l, err := OpenLive(b.TempDir(), "r-1")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	n := 0
-	for b.Loop() {
-		if err := l.Text(1, "token "); err != nil {
-			b.Fatal(err)
-		}
-		if n++; n%1000 == 0 {
-			if err := l.Reset(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-}

@@ -11,6 +11,8 @@ import (
 // measures are all parts of the table, in its order.
 func measures() []measure {
 	return []measure{
+		{"turns", "turns a second of one run and of many at once, beside what the disk takes", turns},
+		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},
 		{"size", "the binary's size", size},
 	}
 }

@@ -1,0 +1,131 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"agent/host/model/modeltest"
+)
+
+// syncKind is what the turns consist of whose fsyncs are counted.
+type syncKind struct {
+	what  string
+	calls func(turn int) []modeltest.Call
+}
+
+func syncKinds() []syncKind {
+	one := func(tool, args string) func(turn int) []modeltest.Call {
+		return func(turn int) []modeltest.Call {
+			return []modeltest.Call{{Tool: tool, Args: json.RawMessage(strings.ReplaceAll(args, "%d", fmt.Sprint(turn)))}}
+		}
+	}
+	many := func(turn int) (calls []modeltest.Call) {
+		for i := range reads {
+			calls = append(calls, one("read_file", fmt.Sprintf(`{"path":"data-%d"}`, i))(turn)...)
+		}
+		return calls
+	}
+	return []syncKind{
+		{"one read_file a turn", one("read_file", `{"path":"data-0"}`)},
+		{fmt.Sprintf("%d read_file a turn", reads), many},
+		{"one write_file a turn", one("write_file", `{"path":"out-%d","content":"`+kib()+`"}`)},
+		{"one shell a turn", one("shell", `{"command":"cat data-0 # %d"}`)},
+	}
+}
+
+// fsyncs counts with strace what the binary makes durable in a turn: the fsyncs of a run of 20 turns without those of one of 10,
+// over 10.
+func (b *bench) fsyncs(ctx context.Context) (rows []row, err error) {
+	const figure = "fsyncs of the database, "
+	if _, err := exec.LookPath("strace"); err != nil {
+		return []row{plain(figure+"not counted", 0, "").because("strace counts them, and is not installed")}, nil
+	}
+	server, err := modeltest.Start(modeltest.Options{Only: []modeltest.Protocol{modeltest.Anthropic}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	for _, k := range syncKinds() {
+		few, err := b.traced(ctx, server, k, 10)
+		if err != nil {
+			return rows, err
+		}
+		many, err := b.traced(ctx, server, k, 20)
+		if err != nil {
+			return rows, err
+		}
+		r := cost(figure+k.what, float64(many.database-few.database)/10, "a turn", 2, "one for each of its two commits")
+		if runner, other := many.runner-few.runner, many.other-few.other; runner+other > 0 {
+			r = r.because(fmt.Sprintf("beside them %s of the runner's files and %s in the workspace.", number(float64(runner)/10), number(float64(other)/10)))
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// syncs are the fsyncs of a process.
+type syncs struct{ database, runner, other int }
+
+// traced drives one run of so many turns, in a state folder of its own, and counts.
+func (b *bench) traced(ctx context.Context, server *modeltest.Server, k syncKind, turns int) (syncs, error) {
+	var script modeltest.Script
+	for i := range turns {
+		script.Turns = append(script.Turns, modeltest.Turn{Calls: k.calls(i)})
+	}
+	script.Turns = append(script.Turns, modeltest.Turn{Text: "done"})
+	server.SetScript(script)
+	home, err := b.folder("state")
+	if err != nil {
+		return syncs{}, err
+	}
+	folder, err := b.folder("work")
+	if err != nil {
+		return syncs{}, err
+	}
+	for i := range reads {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("data-%d", i)), []byte(kib()), 0o600); err != nil {
+			return syncs{}, err
+		}
+	}
+	trace := home + ".trace"
+	c := exec.CommandContext(ctx, "strace", "-f", "--seccomp-bpf", "-y", "-e", "trace=fsync,fdatasync", "-o", trace,
+		b.exe, "run", "--mode", "yolo", "--model", "anthropic/claude-test", "go")
+	c.Dir = folder
+	c.Env = append(os.Environ(), "AGENT_HOME="+home, "HOME="+b.dir, "XDG_CONFIG_HOME=",
+		"ANTHROPIC_API_KEY="+modeltest.DefaultKey, "ANTHROPIC_BASE_URL="+server.URL())
+	if out, err := c.CombinedOutput(); err != nil {
+		return syncs{}, fmt.Errorf("%s: %v\n%s", k.what, err, out)
+	}
+	return countSyncs(trace, home)
+}
+
+// countSyncs reads what strace wrote.
+func countSyncs(trace, home string) (n syncs, err error) {
+	f, err := os.Open(trace)
+	if err != nil {
+		return n, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case !strings.Contains(line, "sync(") || strings.Contains(line, "resumed"):
+		case strings.Contains(line, filepath.Join(home, "agent.db")):
+			n.database++
+		case strings.Contains(line, filepath.Join(home, "calls")):
+			n.runner++
+		default:
+			n.other++
+		}
+	}
+	return n, lines.Err()
+}
