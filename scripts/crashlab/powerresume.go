@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,15 +61,12 @@ func (p *power) reboot(c blackout, dir string) (*tale, error) {
 		return nil, errors.Join(err, w.witness.close())
 	}
 	t := &tale{story: &p.story, world: w, prompt: p.prompt, brief: p.lab.short}
-	if protocol := protocolOf(p.shape); protocol != nil {
+	if w.server = p.world.server; w.server != nil {
 		turns, err := p.story.script()
-		if err == nil {
-			w.server, err = startServer(protocol)
-		}
 		if err != nil {
 			return nil, errors.Join(err, w.witness.close())
 		}
-		w.server.tell(fmt.Sprintf("story-%d.", p.number), turns)
+		w.server.retell(fmt.Sprintf("story-%d.", p.number), turns)
 	}
 	w.env = append(plainEnv(), "HOME="+p.world.home, "AGENT_HOME="+p.world.state, "NO_COLOR=1")
 	w.env = append(w.env, shapeEnv(p.shape, w.url())...)
@@ -81,11 +79,7 @@ func (p *power) leave(t *tale) error {
 	for _, x := range p.world.processes() { // they were started under the name that they see
 		errs = append(errs, x.signal(syscall.SIGKILL))
 	}
-	errs = append(errs, t.world.witness.close(), os.RemoveAll(t.world.root+".boot"))
-	if t.world.server != nil {
-		errs = append(errs, t.world.server.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, t.world.witness.close(), os.RemoveAll(t.world.root+".boot"))...)
 }
 
 // goOn does what a person does after a power cut, until the story is told.
@@ -117,9 +111,21 @@ func (p *power) goOn(ctx context.Context, t *tale, c blackout) error {
 	if err != nil || len(t.found) > 0 {
 		return err
 	}
-	left := t.unknown > 0 && p.shape == "runbook"
-	t.found = append(t.found, compareEnds(p.end, is, true, left)...)
+	t.found = append(t.found, p.compareAfter(is, t.unknown)...)
 	return nil
+}
+
+// compareAfter says in what the story ended otherwise than the one whose power was not cut. A step of a runbook whose outcome is
+// unknown is not done again, whatever is answered. And a state is a copy of a disk: its files have other numbers, so that tools
+// which look at files ask where on the disk itself they would know. What they had begun then stays beside them.
+func (p *power) compareAfter(is end, unknown int) findings {
+	if unknown > 0 && p.shape == "runbook" {
+		return nil
+	}
+	if unknown > 0 {
+		maps.DeleteFunc(is.files, func(name, _ string) bool { return strings.HasPrefix(name, ".agent-tmp-") })
+	}
+	return compareEnds(p.end, is, true, false)
 }
 
 // first looks at what the cut left, asks what was interrupted, and lets all of it go on.

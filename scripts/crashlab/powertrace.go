@@ -262,7 +262,7 @@ func plainPath(path string) string {
 	path = regexp.MustCompile(`\b([rpct])-[0-9a-z]{8}\b`).ReplaceAllString(path, "$1-x")
 	path = regexp.MustCompile(`\d{5,}`).ReplaceAllString(path, "x")
 	path = regexp.MustCompile(`mark-\d+-`).ReplaceAllString(path, "mark-")
-	return regexp.MustCompile(`[0-9a-f]{32,}`).ReplaceAllString(path, "x")
+	return regexp.MustCompile(`[0-9a-f]{12,}`).ReplaceAllString(path, "x")
 }
 
 // files are the names in the workspace that hold a mark.

@@ -30,6 +30,7 @@ type server struct {
 	mu      sync.Mutex
 	stories []*told
 	faults  []string // requests that could not be read
+	passed  int      // exchanges of what is over
 }
 
 // told is what the model has said of one story, and what is left of it.
@@ -76,6 +77,15 @@ func (s *server) tell(prompt string, turns []modeltest.Turn) {
 	defer s.mu.Unlock()
 	s.stories = append(s.stories, &told{prompt: prompt, turns: turns, again: make([]bool, len(turns)), looked: map[int]bool{}})
 	s.publish()
+}
+
+// retell forgets what was said and asked so far, and begins with one story: a run that goes on in another world asks at the
+// address that it has always asked at.
+func (s *server) retell(prompt string, turns []modeltest.Turn) {
+	s.mu.Lock()
+	s.stories, s.faults, s.passed = nil, nil, len(s.speaks.Exchanges())
+	s.mu.Unlock()
+	s.tell(prompt, turns)
 }
 
 func (s *server) publish() {
@@ -174,9 +184,9 @@ func undone(result string) bool {
 // complaints are requests that a provider would have refused, or that showed an answer other than it was.
 func (s *server) complaints() []string {
 	s.mu.Lock()
-	out := append([]string(nil), s.faults...)
+	out, passed := append([]string(nil), s.faults...), s.passed
 	s.mu.Unlock()
-	for _, e := range s.speaks.Exchanges() {
+	for _, e := range s.speaks.Exchanges()[passed:] {
 		if e.Refusal != "" || e.Differs != "" {
 			out = append(out, fmt.Sprintf("request %d (turn %d): %s%s", e.Number, e.Turn, e.Refusal, e.Differs))
 		}
