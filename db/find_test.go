@@ -7,9 +7,26 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"agent/recovery"
 )
+
+// What is newest was made last, wherever the clock stood then.
+func TestFindLastByAClockThatWasSet(t *testing.T) {
+	now := time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := openStore(t, stateDir(t), func(o *Options) { o.Now = func() time.Time { return now } })
+	for _, run := range []string{"r-7k2m9qx4", "r-abcdefgh"} {
+		a, _ := turnFacts(1, "c-"+run[2:6]+"call", "")
+		ask(t, s, appendAll(t, s, startRun(t, s, run), a, AppendOptions{}), "p-"+run[2:])
+		now = now.AddDate(-10, 0, 0)
+	}
+	for kind, want := range map[byte]string{'r': "r-abcdefgh", 't': "t-abcdefgh", 'c': "c-abcdcall", 'p': "p-abcdefgh"} {
+		if id, err := s.Find(context.Background(), kind, "last"); err != nil || id != want {
+			t.Errorf("the last %c is %s and not %s (%v)", kind, id, want, err)
+		}
+	}
+}
 
 // Behaviour 10: a whole id, the beginning of one with or without its type, and "last"; what fits nothing or several lists
 // candidates.

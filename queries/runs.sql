@@ -73,8 +73,9 @@ SELECT * FROM runs WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
 -- name: ThreadsBetween :many
 SELECT * FROM threads WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
 
+-- By their first runs: a clock may have been set since.
 -- name: NewestThreads :many
-SELECT * FROM threads ORDER BY created_at DESC LIMIT @max_rows;
+SELECT * FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT @max_rows;
 
 -- A waiting run whose question is no longer open has something to do.
 -- name: RunsToLookAt :many

@@ -296,9 +296,10 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 }
 
 const newestThreads = `-- name: NewestThreads :many
-SELECT id, folder, created_at FROM threads ORDER BY created_at DESC LIMIT ?1
+SELECT id, folder, created_at FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT ?1
 `
 
+// By their first runs: a clock may have been set since.
 func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, error) {
 	rows, err := q.db.QueryContext(ctx, newestThreads, maxRows)
 	if err != nil {
