@@ -12,7 +12,11 @@ import (
 func measures() []measure {
 	return []measure{
 		{"turns", "turns a second of one run and of many at once, beside what the disk takes", turns},
+		{"river", "the same chain of durable steps on River, and what others take", river},
+		{"commands", "short commands over few and many runs: time and memory", commands},
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},
+		{"runner", "a command that outlives the host, beside a plain one", runner},
+		{"sandbox", "a command that is confined, beside a plain one", sandbox},
 		{"size", "the binary's size", size},
 	}
 }

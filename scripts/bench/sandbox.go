@@ -1,0 +1,71 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"time"
+
+	confine "agent/tools/sandbox"
+)
+
+// sandbox is /bin/true with each access, beside the same without any; and what a process pays once to know what the kernel gives.
+func sandbox(ctx context.Context, b *bench) ([]row, error) {
+	hello, err := b.program(ctx, "hello")
+	if err != nil {
+		return nil, err
+	}
+	support := confine.Probe(b.exe)
+	if !support.Namespaces {
+		return nil, errors.New("there are no namespaces here")
+	}
+	var folders [3]string
+	for i := range folders {
+		if folders[i], err = b.folder("sandbox"); err != nil {
+			return nil, err
+		}
+	}
+	started := func(a confine.Access) func() error {
+		return func() error {
+			cmd := exec.CommandContext(ctx, "/bin/true")
+			cmd.Dir = folders[0]
+			if a != "" {
+				p := confine.Profile{
+					Access: a, Support: support, Workspace: folders[0], Temp: folders[1], Hidden: []string{folders[2]}, Guarded: []string{folders[1]},
+				}
+				if err := p.Wrap(cmd, b.exe); err != nil {
+					return err
+				}
+			}
+			return cmd.Run()
+		}
+	}
+	accesses := confine.Accesses()
+	tasks := []func() error{
+		started(""),
+		func() error { return errors.Join(exec.CommandContext(ctx, hello).Run(), started("")()) },
+		func() error { confine.Probe(b.exe); return nil },
+	}
+	for _, a := range accesses {
+		tasks = append(tasks, started(a))
+	}
+	took, err := takeTurns(b.times(150), tasks...)
+	if err != nil {
+		return nil, err
+	}
+	ms := func(i int) float64 { return median(took[i], time.Millisecond) }
+	var rows []row
+	const beside = "plain, and a Go program that says hello"
+	for i, a := range accesses {
+		rows = append(rows, cost("true, with access "+string(a), ms(3+i), "ms", ms(1), beside))
+	}
+	rows[0].Note = "The confining process is a start of this binary, see version; read and write add a network and a user namespace and the mounts of what may be seen."
+	return append(rows,
+		cost("to find out what can be confined, once a process", ms(2), "ms", ms(1), beside).because(
+			"Two confining processes, beside each other: only a try tells, since a kernel that grants namespaces may refuse what is done in them. "+
+				"A run begins it while it opens its state, so that the first command seldom waits for it."),
+		plain("plain /bin/true", ms(0), "ms"),
+	), nil
+}
