@@ -107,17 +107,18 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 type app struct {
 	IO
-	args    []string            // as they were typed, with the binary's name
-	armed   string              // what is said about an armed fault point
-	think   bool                // what a model thinks is shown
-	verbose bool                // the log is shown on stderr
-	printed bool                // a JSON object stands on stdout
-	drove   bool                // a run was driven: the exit code is its own
-	dir     string              // folder whose runs alone are meant
-	about   string              // id of the run that the command is about
-	ask     exchange            // how models are asked
-	wipe    func(string) string // cleans an error of secrets; nil until it is needed
-	told    func() error        // why the command was told to stop; nil while it was not
+	args     []string            // as they were typed, with the binary's name
+	armed    string              // what is said about an armed fault point
+	think    bool                // what a model thinks is shown
+	verbose  bool                // the log is shown on stderr
+	printed  bool                // a JSON object stands on stdout
+	drove    bool                // a run was driven: the exit code is its own
+	dir      string              // folder whose runs alone are meant
+	about    string              // id of the run that the command is about
+	ask      exchange            // how models are asked
+	enforces enforced            // what commands and servers can be confined to
+	wipe     func(string) string // cleans an error of secrets; nil until it is needed
+	told     func() error        // why the command was told to stop; nil while it was not
 }
 
 func (a *app) root() *cli.Command {

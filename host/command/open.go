@@ -72,7 +72,9 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	}
 	s := &session{app: a}
 	write := true
-	if how != useDrive {
+	if how == useDrive {
+		a.enforces.ahead()
+	} else {
 		if write, err = writable(home); err != nil {
 			return nil, err
 		}
@@ -213,7 +215,7 @@ func who() string {
 func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
 	dir := filepath.Join(home, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, false, fmt.Errorf("make %s: %v", dir, err)
+		return nil, false, fmt.Errorf("make %s: %w", dir, err)
 	}
 	f, err := ofd.Open(filepath.Join(dir, "store"))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"agent/host"
 	"agent/host/config"
@@ -13,17 +14,38 @@ import (
 
 // sandbox is what confines commands here: they see neither the state folder nor can they change the person's policy.
 func (a *app) sandbox(exe, home string) *sandbox.System {
-	s := &sandbox.System{Exe: exe, Hidden: home, Settings: func() sandbox.Settings {
-		conf, err := a.settings("")
-		if err != nil {
-			return sandbox.Settings{} // the tightest; what is wrong in the file is told by whoever needs the rest of it
-		}
-		return sandbox.Settings(conf.Sandbox)
-	}}
+	s := &sandbox.System{
+		Exe: exe, Hidden: home, Probed: func() sandbox.Support { return a.enforces.support(exe) },
+		Settings: func() sandbox.Settings {
+			conf, err := a.settings("")
+			if err != nil {
+				return sandbox.Settings{} // the tightest; what is wrong in the file is told by whoever needs the rest of it
+			}
+			return sandbox.Settings(conf.Sandbox)
+		},
+	}
 	if policy := config.UserPath(a.Getenv); policy != "" {
 		s.Guarded = []string{filepath.Dir(policy)}
 	}
 	return s
+}
+
+// enforced is what this system can enforce: found out once in a process, for the commands and for every server.
+type enforced struct {
+	once sync.Once
+	what sandbox.Support
+}
+
+func (e *enforced) support(exe string) sandbox.Support {
+	e.once.Do(func() { e.what = sandbox.Probe(exe) })
+	return e.what
+}
+
+// ahead begins to find out, beside whatever comes before the first command.
+func (e *enforced) ahead() {
+	if exe, err := binary(); err == nil { // who needs the binary says what is wrong
+		go e.support(exe)
+	}
 }
 
 // sandboxWords says in one line what each access of shell gives here.

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/tools/sandbox"
 )
 
 // The scripts in testdata/script run the binary that ships, built once, with real processes and real signals. Beside the
@@ -52,6 +54,10 @@ const noWait = "atexit_sleep_ms=0"
 var binDir string
 
 func TestMain(m *testing.M) {
+	// A host in this process starts this binary to find out what can be confined.
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Command {
+		os.Exit(sandbox.Main(os.Args[2:]))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "agent-bin")
 		if err != nil {

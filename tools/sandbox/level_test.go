@@ -246,6 +246,23 @@ func TestSystem(t *testing.T) {
 	}
 }
 
+// What a system can enforce is found out once for commands and servers, though a person opens only commands.
+func TestSharedProbe(t *testing.T) {
+	asked := 0
+	probed := func() sandbox.Support {
+		asked++
+		return sandbox.Support{Namespaces: true, Hiding: true}
+	}
+	commands := &sandbox.System{Exe: "/nowhere", Probed: probed, Settings: func() sandbox.Settings { return sandbox.Settings{Open: true} }}
+	server := &sandbox.System{Exe: "/nowhere", Probed: probed}
+	if commands.Support().Holds(sandbox.Full) || !server.Support().Holds(sandbox.Full) || !commands.Support().Namespaces {
+		t.Errorf("commands %+v, server %+v", commands.Support(), server.Support())
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times for two systems", asked)
+	}
+}
+
 // A command with write cannot lay a trap for whoever works in the folder next: what git or this program obeys outside of the
 // sandbox stays as it is, wherever it is moved from. Git itself still works.
 func TestSprings(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // probeTime bounds a try. It takes some milliseconds; a machine under load may take longer.
 const probeTime = 20 * time.Second
 
-// Probe finds out what this system can enforce by trying it: exe is this binary.
+// Probe finds out what this system can enforce by trying it: exe is this binary. It takes as long as a few starts of a process.
 func Probe(exe string) Support {
 	if os.Getenv(inside) != "" {
 		return Support{Missing: []string{"this is a sandbox's own process"}}
@@ -30,6 +30,12 @@ func Probe(exe string) Support {
 	}
 	tried := s
 	tried.Namespaces, tried.Hiding = true, true
+	// For an ordinary user full commands are the same, and less; for root another way, which is tried beside the first.
+	root := os.Geteuid() == 0
+	full := make(chan string, 1)
+	if root {
+		go func() { full <- try(exe, Profile{Access: Full, Support: tried}) }()
+	}
 	if why := try(exe, Profile{Access: Read, Support: tried}); why != "" {
 		s.Missing = append(s.Missing, "no namespaces for commands that read or write: "+why+remedy(why))
 	} else {
@@ -41,10 +47,9 @@ func Probe(exe string) Support {
 			s.Missing = append(s.Missing, "Landlock and filters of system calls cannot be used: "+why)
 		}
 	}
-	// For an ordinary user it is the same, and less; for root another way.
 	s.Hiding = s.Namespaces
-	if os.Geteuid() == 0 {
-		if why := try(exe, Profile{Access: Full, Support: tried}); why != "" {
+	if root {
+		if why := <-full; why != "" {
 			s.Hiding = false
 			s.Missing = append(s.Missing, "no namespaces for full commands: "+why+remedy(why))
 		} else {

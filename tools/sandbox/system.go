@@ -16,6 +16,7 @@ type System struct {
 	Hidden   string          // the state folder
 	Guarded  []string        // what holds the person's policy; the first is a folder, which is made where it is missing
 	Settings func() Settings // of the person; nil is none; called once, when first needed
+	Probed   func() Support  // what Probe says of this system, for several who share it; nil: it is asked
 
 	once     sync.Once
 	support  Support
@@ -37,7 +38,11 @@ func (s *System) Support() Support {
 		if s.Settings != nil {
 			s.settings = s.Settings()
 		}
-		s.support = Probe(s.Exe)
+		if s.Probed != nil {
+			s.support = s.Probed()
+		} else {
+			s.support = Probe(s.Exe)
+		}
 		s.support.Open = s.settings.Open
 	})
 	return s.support
