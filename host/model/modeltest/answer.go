@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,9 @@ const maxRequest = 32 << 20
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
+		return // the client ended in the middle of its request: nothing was asked
+	}
 	number := s.received(r, body)
 	defer s.note(number, func(e *Exchange) { e.Done, e.Held, e.Finished = true, false, time.Now() })
 	if err != nil {

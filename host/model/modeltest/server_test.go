@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -319,5 +320,34 @@ func TestEndlessStreamsEndWithTheirClient(t *testing.T) {
 		if _, err := s.Wait(within(t), 0, func(e modeltest.Exchange) bool { return e.Done }); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
+	}
+}
+
+// A client that ends in the middle of its request asked for nothing; only what is too long is refused for its length.
+func TestHalfARequestIsNone(t *testing.T) {
+	s := start(t, rich())
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+	if _, err := io.WriteString(c, head); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil { // the rest never comes
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if all := s.Exchanges(); len(all) != 0 {
+		t.Errorf("half a request counts: %+v", all)
+	}
+	res, err := post(t, s, modeltest.Chat, strings.Repeat(" ", 33<<20)+"{}")
+	if code, text := read(t, res, err); code != 413 && code != 400 || !strings.Contains(text, "exceeds the maximum") {
+		t.Errorf("one that is too long: %d %s", code, text)
 	}
 }
