@@ -55,8 +55,8 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, place, form uint16, seed uint64) {
 		checkJSON(t, s, data)
 		checkText(t, s, data)
-		checkPlanted(t, s, data, int(place), int(form), known)
 		r := rand.New(rand.NewPCG(seed, 1))
+		checkPlanted(t, s, data, int(place), int(form), known, r)
 		one, other := streamed(s, data, r, 3), streamed(s, data, r, 1+len(data))
 		if !bytes.Equal(one, other) {
 			t.Fatalf("%q is shown as\n%q and, cut otherwise, as\n%q", data, one, other)
@@ -70,7 +70,7 @@ func FuzzRestore(f *testing.F) {
 }
 
 // checkPlanted puts a known value into a text in one of its forms.
-func checkPlanted(t failer, s *Set, data []byte, place, form int, known []Known) {
+func checkPlanted(t failer, s *Set, data []byte, place, form int, known []Known, r *rand.Rand) {
 	value := known[form%len(known)].Value
 	all := disguises(value)
 	planted := all[form/len(known)%len(all)]
@@ -81,6 +81,9 @@ func checkPlanted(t failer, s *Set, data []byte, place, form int, known []Known)
 	out, _ := s.Text([]byte(text), v.name)
 	if strings.Contains(string(out), planted) {
 		t.Fatalf("%q is left in %q", planted, out)
+	}
+	if out := streamed(s, []byte(text), r, 7); bytes.Contains(out, []byte(planted)) {
+		t.Fatalf("%q is left in the stream %q", planted, out)
 	}
 	quoted, err := json.Marshal([]string{text})
 	if err != nil {

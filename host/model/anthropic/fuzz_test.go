@@ -33,20 +33,29 @@ func (p *pieces) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(p), Request: r}, nil
 }
 
-func (p *pieces) Read(into []byte) (int, error) {
-	if p.rest == "" {
-		if p.rounds--; p.rounds <= 0 {
-			return 0, io.EOF
+func (p *pieces) Read(into []byte) (n int, err error) {
+	for n < len(into) {
+		if p.rest == "" {
+			if p.rounds--; p.rounds <= 0 {
+				err = io.EOF
+				break
+			}
+			p.rest = p.stream
 		}
-		p.rest = p.stream
+		m := len(p.rest)
+		if p.cuts != nil {
+			m = 1 + p.cuts.IntN(min(m, 1+p.cuts.IntN(40)))
+		}
+		m = copy(into[n:], p.rest[:m])
+		n, p.rest = n+m, p.rest[m:]
+		if p.cuts != nil {
+			return n, nil
+		}
 	}
-	n := len(p.rest)
-	if p.cuts != nil {
-		n = 1 + p.cuts.IntN(min(n, 1+p.cuts.IntN(40)))
+	if n > 0 {
+		return n, nil
 	}
-	n = copy(into, p.rest[:n])
-	p.rest = p.rest[n:]
-	return n, nil
+	return 0, err
 }
 
 // fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
