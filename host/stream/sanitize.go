@@ -15,22 +15,22 @@ const maxHidden = 64 << 10
 // character but newline and tab, and what is invisible or changes the direction of writing. A carriage return becomes a
 // newline, so that nothing is written over. What is not UTF-8 shows as U+FFFD.
 func Sanitize(text string) string {
-	if plain(text) {
-		return text
+	if plain(text) == len(text) {
+		return text // which is the usual case
 	}
 	var c cleaner
 	out := c.clean(make([]byte, 0, len(text)), []byte(text))
 	return string(c.end(out))
 }
 
-// plain reports whether nothing has to be done, which is the usual case.
-func plain(text string) bool {
+// plain is how many bytes from the front on are text with which nothing has to be done.
+func plain[T string | []byte](text T) int {
 	for i := range len(text) {
 		if b := text[i]; b >= utf8.RuneSelf || b == 0x7f || b < ' ' && b != '\n' && b != '\t' {
-			return false
+			return i
 		}
 	}
-	return true
+	return len(text)
 }
 
 // Visible shows what Sanitize takes out: each such character as its number. It is for what a person must see whole before a
@@ -125,6 +125,12 @@ func (c *cleaner) clean(dst, p []byte) []byte {
 				return dst
 			}
 			continue
+		}
+		if c.state == inText && !c.wasCR {
+			if n := plain(p); n > 0 {
+				dst, p = append(dst, p[:n]...), p[n:]
+				continue
+			}
 		}
 		if !utf8.FullRune(p) {
 			c.partLen = copy(c.part[:], p)
