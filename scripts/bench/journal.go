@@ -56,8 +56,8 @@ func journal(ctx context.Context, b *bench) ([]row, error) {
 	return append(append(left, written...), times...), nil
 }
 
-const whyWritten = "SQLite writes whole pages of 4 KiB to its log, and later brings them in. A bare commit changes one page of one table; a commit of " +
-	"ours changes a page each of the journal, the run's row, the calls and their indexes"
+const whyWritten = "SQLite writes whole pages of 4 KiB to its log, and later brings them in. A bare commit changes one page; a commit of a turn " +
+	"three, as its log shows: the journal's, the run's row and the call's"
 
 // above explains a row whose ratio asks for it.
 func above(r row, why string) row {

@@ -67,10 +67,9 @@ func outputs(ctx context.Context, b *bench) ([]row, error) {
 	}, nil
 }
 
-const whyOutput = "what the limit writes once is printed into a pipe, written by the runner, read back twice, hashed by both, looked through for secrets " +
-	"before it is shown and whole before it is stored, and written again by the store, with four fsyncs of file and folders. Profile of the host: " +
-	"a quarter cleans it for the terminal, a fifth is the last look for secrets, hashing and storing, a sixth follows it while it comes, 15 % is " +
-	"the live look for secrets and the observers"
+const whyOutput = "what the limit writes once goes through a pipe to the runner, which writes and hashes it, is read as it comes and once more at " +
+	"the end, looked through for secrets both times, hashed and written by the store with four fsyncs of file and folders. Profile of the " +
+	"host: a quarter of its time looks for secrets, a ninth cleans for the terminal; the rest is reading, writing and waking up"
 
 // outputBench is a state folder, a workspace, and two pipes: one in which each command says that it begins, one at which the
 // last one waits.
