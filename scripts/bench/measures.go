@@ -2,12 +2,6 @@
 
 package main
 
-import (
-	"context"
-	"fmt"
-	"os"
-)
-
 // measures are all parts of the table, in its order.
 func measures() []measure {
 	return []measure{
@@ -22,13 +16,4 @@ func measures() []measure {
 		{"sandbox", "a command that is confined, beside a plain one", sandbox},
 		{"size", "the binary's size", size},
 	}
-}
-
-// size is the size of the binary as it is released.
-func size(_ context.Context, b *bench) ([]row, error) {
-	info, err := os.Stat(b.exe)
-	if err != nil {
-		return nil, fmt.Errorf("look at the binary: %v", err)
-	}
-	return []row{plain("binary, stripped", float64(info.Size())/1e6, "MB")}, nil
 }
