@@ -195,10 +195,13 @@ func (l *lab) family(ctx context.Context, f family) error {
 	if !f.sweep {
 		for _, a := range f.tries {
 			j := f.job
-			j.arms = append([]arm{a}, f.arms...)
-			if f.situation == "recovery" {
-				j.arms = append(append([]arm(nil), f.arms...), a)
+			j.arms = slices.Clone(f.arms)
+			for n := range j.arms {
+				if j.arms[n].cmd > f.first { // what follows on the point follows it wherever it is met
+					j.arms[n].cmd += a.cmd - f.first
+				}
 			}
+			j.arms = append(j.arms, a)
 			fired, _, err := l.try(ctx, j)
 			if err != nil || slices.Contains(fired, a) {
 				return err

@@ -186,6 +186,9 @@ func (p *plan) few(c choice, tool, situation string, possible []string, used map
 	}
 }
 
+// mostTries is how many commands a story has until the last of its turns, at most.
+const mostTries = 5
+
 // newFamily says at which commands and passes a point can be met.
 func newFamily(tool, situation, shape, point string, sweep bool) family {
 	f := family{job: job{tool: tool, situation: situation, shape: shape, victim: "host"}, point: point, sweep: sweep}
@@ -196,12 +199,14 @@ func newFamily(tool, situation, shape, point string, sweep bool) family {
 		f.arms = []arm{before(tool, point)}
 		first = 1
 	}
-	if point == "answer.recorded" || point == "request.after_answered" {
-		first = 1
+	if point == "answer.recorded" || point == "request.after_answered" && !subjects()[tool].elicits {
+		first = 1 // of a call that asks, the run's own process takes the answer
 	}
-	f.tries = []arm{{first, point, 1 + pick(3, tool, situation, point)}, {first, point, 1}, {first + 1, point, 1}, {first + 2, point, 1}}
-	if f.tries[0] == f.tries[1] {
-		f.tries = f.tries[1:]
+	f.tries = []arm{{first, point, 1 + pick(3, tool, situation, point)}}
+	for cmd := first; cmd < first+mostTries; cmd++ {
+		if a := (arm{cmd, point, 1}); a != f.tries[0] {
+			f.tries = append(f.tries, a)
+		}
 	}
 	f.first = first
 	return f
@@ -214,8 +219,11 @@ func before(tool, point string) arm {
 		return arm{0, "request.after_opened", 1}
 	}
 	kinds := []string{"call.after_started", "call.after_effect", "call.after_prepare"}
-	if strings.HasPrefix(point, "recovery.") {
-		kinds = kinds[:2] // a call that was not started leaves nothing to decide
+	switch {
+	case strings.HasPrefix(point, "recovery."), !s.runs && !s.moves:
+		kinds = kinds[:2] // a call that was not started leaves nothing to decide, and some look at nothing before they start
+	case strings.HasPrefix(point, "write."):
+		kinds = []string{kinds[0], kinds[2]} // a file that was written is not written again
 	}
 	a := arm{0, kinds[pick(len(kinds), tool, point)], 1}
 	if s.before != nil {
@@ -247,7 +255,10 @@ func (p *plan) again(c choice) {
 			for _, others := range rows {
 				f := newFamily(tool, situation, shape, string(first), false)
 				from := f.first
-				f.tries = []arm{{from, string(first), 1}}
+				f.tries = f.tries[len(f.tries)-mostTries:]
+				for n := range f.tries {
+					f.tries[n] = arm{from + n, string(first), 1}
+				}
 				if f.arms = nil; situation == "recovery" {
 					f.arms = []arm{before(tool, string(first))}
 				}

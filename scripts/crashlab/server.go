@@ -137,11 +137,12 @@ func (s *server) decide(t *talk) bool {
 	}
 	last := t.turns[len(t.turns)-1]
 	st.name(k+1, last)
-	if !st.again[k] {
-		st.repeat(k, last)
-	}
+	st.repeat(k, last)
 	return true
 }
+
+// patience is how often the model asks for one thing: once more than anybody is killed in a row.
+const patience = 5
 
 // name puts the id of a call whose output was cut into the arguments of calls that are to read it.
 func (st *told) name(next int, last []*said) {
@@ -156,11 +157,17 @@ func (st *told) name(next int, last []*said) {
 	}
 }
 
-// repeat inserts a turn that asks once more for what was not done, as far as its results say.
+// repeat inserts a turn that asks once more for what was not done, as far as its results say. What it asked for again is only
+// asked for anew when that, too, came to an unknown end: a person may have left it.
 func (st *told) repeat(k int, last []*said) {
+	times := 0
+	for times <= k && st.again[k-times] {
+		times++
+	}
 	var calls []modeltest.Call
 	for i, l := range last {
-		if i < len(st.turns[k].Calls) && undone(l.result) {
+		worth := times == 0 && undone(l.result) || times < patience && strings.HasPrefix(l.result, "outcome unknown")
+		if i < len(st.turns[k].Calls) && worth {
 			calls = append(calls, st.turns[k].Calls[i])
 		}
 	}

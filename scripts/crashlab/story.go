@@ -156,8 +156,10 @@ func (s *story) passes(point string) (why string) {
 	switch {
 	case point == "process.started" && s.situation != "first":
 		return "a process that ends before it did anything leaves nothing, wherever the call stands"
-	case place == "runner" && !runs:
+	case (place == "runner" || point == "call.before_forget") && !runs:
 		return "no command runs in the story"
+	case strings.HasSuffix(point, "_prepare") && !runs && !moves:
+		return "no call of the story looks before it acts"
 	case place == "write" && !moves:
 		return "no file is written in the story"
 	case strings.HasSuffix(point, "_summary") && s.situation != "compaction":
