@@ -93,6 +93,9 @@ func check(r *record, held func(run string) bool) ([]*history, findings) {
 		f.compareStatus(r, h, held)
 		all = append(all, h)
 	}
+	for _, what := range r.gone {
+		f.add(lost, "%s", what)
+	}
 	for no := range r.facts {
 		if !slices.ContainsFunc(r.runs, func(x runRow) bool { return x.no == no }) {
 			f.add(broken, "there are facts of run number %d, and no such run", no)

@@ -72,6 +72,7 @@ type record struct {
 	facts    map[int64][]fact
 	calls    []callRow
 	requests []requestRow
+	gone     []string // outputs that results name and that are not there
 }
 
 // load reads a copy: a reader of the file itself could take part in a recovery that is the product's to make. Nobody may
@@ -190,8 +191,26 @@ func loadFacts(c *sql.DB, r *record, state string) error {
 			return fmt.Errorf("fact %d of run number %d: %v", x.seq, x.id>>24, err)
 		}
 		r.facts[x.id>>24] = append(r.facts[x.id>>24], x.fact)
+		if x.kind == settled {
+			r.lookFor(c, state, x.fact)
+		}
 	}
 	return nil
+}
+
+// lookFor looks for the whole output of a result that holds a part of it.
+func (r *record) lookFor(c *sql.DB, state string, x fact) {
+	b, err := x.read()
+	if err != nil || b.Result.Blob == "" {
+		return // what cannot be read is told by who follows the facts
+	}
+	hash, err := hex.DecodeString(b.Result.Blob)
+	if err == nil {
+		_, err = blob(c, state, hash)
+	}
+	if err != nil {
+		r.gone = append(r.gone, fmt.Sprintf("run number %d: the whole output of call %d.%d: %v", x.id>>24, b.Turn, b.Index, err))
+	}
 }
 
 // blob reads a body that has left its row.
@@ -236,7 +255,7 @@ type body struct {
 	Prompt               string
 	Text                 string
 	Result               struct {
-		Outcome, Applied, How, Content string
+		Outcome, Applied, How, Content, Blob string
 	}
 	Calls []struct {
 		ID   string

@@ -64,6 +64,8 @@ const (
 	powerShortJudged  = 60
 	powerShortResumed = 3
 	powerWholeResumed = 120
+	powerAgainStep    = 3 // of a telling after a cut
+	powerAgainResumed = 30
 )
 
 func runPower(ctx context.Context, l *lab, c troubleChoice) error {
@@ -81,10 +83,13 @@ func runPower(ctx context.Context, l *lab, c troubleChoice) error {
 	var mu sync.Mutex
 	met := shape == "controls"
 	for _, s := range powerShapes() {
-		if c.only != "" && s != shape {
+		if c.only != "" && s != strings.TrimSuffix(shape, againWord) {
 			continue
 		}
 		met = true
+		if c.only != "" {
+			s = shape
+		}
 		wg.Go(func() {
 			if e := l.powerTrace(ctx, exe, s, rest, c); e != nil {
 				mu.Lock()
@@ -100,13 +105,28 @@ func runPower(ctx context.Context, l *lab, c troubleChoice) error {
 	return err
 }
 
-// powerTrace tells one story and cuts it.
+// powerTrace tells one story and cuts it. In the whole pass, what comes after a cut is cut too.
 func (l *lab) powerTrace(ctx context.Context, exe, shape, only string, c troubleChoice) (err error) {
-	p, err := l.record(ctx, exe, shape)
+	base, twice := strings.CutSuffix(shape, againWord)
+	p, err := l.record(ctx, exe, base)
 	if err != nil {
 		return fmt.Errorf("tell the story whose power is cut: %w", err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	if !twice {
+		if err := p.cutAll(ctx, only, c); err != nil || c.short || only != "" {
+			return err
+		}
+	}
+	q, err := p.again(ctx, exe)
+	if err != nil {
+		return err
+	}
+	return errors.Join(q.cutAll(ctx, only, c), q.close())
+}
+
+// cutAll cuts the power of a telling at many moments, or at the one that a key names.
+func (p *power) cutAll(ctx context.Context, only string, c troubleChoice) error {
 	if only != "" {
 		one, err := p.find(only)
 		if err != nil {
@@ -114,8 +134,10 @@ func (l *lab) powerTrace(ctx context.Context, exe, shape, only string, c trouble
 		}
 		return p.try(ctx, one)
 	}
-	if err := p.control(ctx); err != nil {
-		return err
+	if p.before == nil {
+		if err := p.control(ctx); err != nil {
+			return err
+		}
 	}
 	began := time.Now()
 	judged, resumed := p.choose(c)
@@ -131,8 +153,8 @@ func (l *lab) powerTrace(ctx context.Context, exe, shape, only string, c trouble
 			return err
 		}
 	}
-	fmt.Fprintf(l.report.out, "power, %s: %d operations of %d files; %d states judged in %.1f s (%.0f a second), %d carried on in %.1f s\n",
-		shape, len(p.ops), p.paths(), len(judged), took.Seconds(), float64(len(judged))/took.Seconds(), len(resumed), (time.Since(began) - took).Seconds())
+	fmt.Fprintf(p.lab.report.out, "power, %s: %d operations of %d files; %d states judged in %.1f s (%.0f a second), %d carried on in %.1f s\n",
+		p.shape, len(p.ops), p.paths(), len(judged), took.Seconds(), float64(len(judged))/took.Seconds(), len(resumed), (time.Since(began) - took).Seconds())
 	return nil
 }
 
@@ -150,16 +172,21 @@ func (p *power) choose(c troubleChoice) (judged, resumed []blackout) {
 			judged = append(judged, any(false))
 		}
 	} else {
-		for _, one := range points {
+		for i, one := range points {
+			if p.before != nil && i%powerAgainStep != 0 {
+				continue
+			}
 			for _, m := range powerModels() {
 				one.model, one.seed = m, c.seed
 				judged = append(judged, one)
 			}
 		}
 	}
-	n := powerShortResumed
-	if !c.short {
-		n = powerWholeResumed
+	n := powerWholeResumed
+	if c.short {
+		n = powerShortResumed
+	} else if p.before != nil {
+		n = powerAgainResumed
 	}
 	for range n {
 		resumed = append(resumed, any(true))

@@ -51,7 +51,7 @@ func (p *power) reboot(c blackout, dir string) (*tale, error) {
 	}
 	w := &world{number: p.number, exe: p.lab.exe, root: dir, home: filepath.Join(dir, "home"), dir: filepath.Join(dir, "work")}
 	w.state = filepath.Join(w.home, "state")
-	w.launch = stage{boot: boot, binds: map[string]string{p.root: dir}, dir: filepath.Join(p.root, "work")}.start
+	w.launch = p.stage(dir).start
 	p.counter.set(p.outside(c.at))
 	var err error
 	if w.witness, err = newWitness(p.number, w.dir, p.counter); err != nil {
@@ -68,15 +68,20 @@ func (p *power) reboot(c blackout, dir string) (*tale, error) {
 		}
 		w.server.retell(fmt.Sprintf("story-%d.", p.number), turns)
 	}
-	w.env = append(plainEnv(), "HOME="+p.world.home, "AGENT_HOME="+p.world.state, "NO_COLOR=1")
-	w.env = append(w.env, shapeEnv(p.shape, w.url())...)
+	w.env = append(plainEnv(), "HOME="+filepath.Join(p.root, "home"), "AGENT_HOME="+p.runners().state, "NO_COLOR=1")
+	w.env = append(w.env, shapeEnv(p.story.shape, w.url())...)
 	return t, nil
+}
+
+// stage shows a state where the world was, on another boot.
+func (p *power) stage(dir string) stage {
+	return stage{boot: dir + ".boot", binds: map[string]string{p.root: dir}, dir: filepath.Join(p.root, "work")}
 }
 
 // leave ends what a world still runs. Its folder stays for the verdict.
 func (p *power) leave(t *tale) error {
 	var errs []error
-	for _, x := range p.world.processes() { // they were started under the name that they see
+	for _, x := range p.runners().processes() {
 		errs = append(errs, x.signal(syscall.SIGKILL))
 	}
 	return errors.Join(append(errs, t.world.witness.close(), os.RemoveAll(t.world.root+".boot"))...)
@@ -102,7 +107,7 @@ func (p *power) goOn(ctx context.Context, t *tale, c blackout) error {
 	if err != nil {
 		return err
 	}
-	p.world.runnersEnd()
+	p.runners().runnersEnd()
 	if err := t.quietEnd(ctx); err != nil {
 		return err
 	}
@@ -119,7 +124,7 @@ func (p *power) goOn(ctx context.Context, t *tale, c blackout) error {
 // unknown is not done again, whatever is answered. And a state is a copy of a disk: its files have other numbers, so that tools
 // which look at files ask where on the disk itself they would know. What they had begun then stays beside them.
 func (p *power) compareAfter(is end, unknown int) findings {
-	if unknown > 0 && p.shape == "runbook" {
+	if unknown > 0 && p.story.shape == "runbook" {
 		return nil
 	}
 	if unknown > 0 {

@@ -31,6 +31,7 @@ type power struct {
 	world   *world
 	disk    *disk
 	counter *counter
+	before  *power // the telling whose power was cut before this one; nil for the first
 	folders atomic.Int64
 
 	mu    sync.Mutex
@@ -104,7 +105,7 @@ func (l *lab) record(ctx context.Context, exe, shape string) (p *power, err erro
 			err = errors.Join(err, p.close())
 		}
 	}()
-	p.counter.note = p.effect
+	p.counter.tell(p.effect)
 	p.story, p.prompt = powerStory(shape, p.number, p.counter.addr()), fmt.Sprintf("Please tell story-%d.", p.number)
 	if p.world, err = newWorld(p.number, l.exe, p.root, p.counter, &p.story); err != nil {
 		return p, err
@@ -125,13 +126,23 @@ func (l *lab) record(ctx context.Context, exe, shape string) (p *power, err erro
 		}
 		p.world.server.tell(fmt.Sprintf("story-%d.", p.number), turns)
 	}
-	return p, p.tell(ctx)
+	return p, p.tell(ctx, &tale{story: &p.story, world: p.world, prompt: p.prompt})
 }
 
-// tell carries the story to its end, in which nothing may be wrong.
-func (p *power) tell(ctx context.Context) error {
-	t := &tale{story: &p.story, world: p.world, prompt: p.prompt}
-	for args := p.story.runArgs(p.prompt, p.world.url()); args != nil; {
+// tell carries the story to its end, in which nothing may be wrong. first are the commands that come before those which the
+// story asks for.
+func (p *power) tell(ctx context.Context, t *tale, first ...[]string) error {
+	for {
+		var args []string
+		var err error
+		if t.cmd < len(first) {
+			args = first[t.cmd]
+		} else if args, err = t.next(); err != nil {
+			return err
+		}
+		if args == nil {
+			break
+		}
 		if t.cmd++; t.cmd > mostCommands {
 			return fmt.Errorf("%w: the next is agent %s", errStuck, strings.Join(args, " "))
 		}
@@ -146,11 +157,14 @@ func (p *power) tell(ctx context.Context) error {
 		if t.last, f = check(t.record, func(string) bool { return true }); len(f) > 0 {
 			return fmt.Errorf("after agent %s: %v", strings.Join(args, " "), f)
 		}
-		if args, err = t.next(); err != nil {
-			return err
-		}
 	}
-	p.world.runnersEnd()
+	return p.told(t)
+}
+
+// told keeps what the story left behind, once all is as it should be.
+func (p *power) told(t *tale) error {
+	p.runners().runnersEnd()
+	p.counter.tell(nil) // what goes on in the states is no part of this
 	saw, err := p.world.witness.counts()
 	if err != nil {
 		return err
@@ -180,6 +194,9 @@ func (p *power) tell(ctx context.Context) error {
 	return err
 }
 
+// runners is the world under the name that its processes see, whatever folder it is in.
+func (p *power) runners() *world { return &world{state: filepath.Join(p.root, "home", "state")} }
+
 // load reads the database of a state folder by a copy of it.
 func (p *power) load(state string) (*record, error) {
 	scratch := p.folder()
@@ -192,9 +209,12 @@ func (p *power) load(state string) (*record, error) {
 
 // close takes the disk away, and the bytes behind it.
 func (p *power) close() error {
+	if p.before != nil {
+		return p.closeAgain()
+	}
 	var errs []error
 	if p.world != nil {
-		for _, x := range p.world.processes() {
+		for _, x := range p.runners().processes() {
 			errs = append(errs, x.signal(syscall.SIGKILL))
 		}
 		errs = append(errs, p.world.witness.close())
@@ -219,11 +239,16 @@ func (p *power) effect(mark string) {
 	p.hits = append(p.hits, hit{n, mark})
 }
 
-// listen starts a command and notes when each of its lines was read.
+// listen starts a command whose lines are heard.
 func (p *power) listen(c *exec.Cmd) error {
+	p.hear(c)
+	return c.Start()
+}
+
+// hear notes when each line of a command is read.
+func (p *power) hear(c *exec.Cmd) {
 	e := &ear{of: p, to: c.Stdout, args: c.Args[1:]}
 	c.Stdout, c.Stderr = e, e
-	return c.Start()
 }
 
 // ear passes on what a command prints. A line counts as shown from the operation that was the last one when the lab had read it:

@@ -77,9 +77,10 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	c.counts[mark]++
+	note := c.note
 	c.mu.Unlock()
-	if c.note != nil {
-		c.note(mark)
+	if note != nil {
+		note(mark)
 	}
 	// A client that is gone is no trouble: what it asked for has happened.
 	_, _ = w.Write([]byte("counted\n"))
@@ -117,6 +118,13 @@ func (c *counter) of(world int) map[string]int {
 		}
 	}
 	return own
+}
+
+// tell lets somebody be told of each effect, instead of whoever was before; nil for nobody.
+func (c *counter) tell(note func(mark string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.note = note
 }
 
 // set lets the counts be what they were at another time.
