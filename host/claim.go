@@ -45,7 +45,7 @@ func (h *Host) lock(run string) (*ofd.File, error) {
 	}
 	f, err := ofd.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open lock of run %s: %v", run, err)
+		return nil, fmt.Errorf("open lock of run %s: %w", run, err)
 	}
 	ok, err := tryLock(f, path)
 	if err == nil && ok {

@@ -42,7 +42,14 @@ func (d *driver) ground(index int) {
 
 // noRoom leaves the run, once everything that was under way has come home.
 func (d *driver) noRoom(ctx context.Context) error {
-	why := fmt.Sprintf("%v; nothing new is started: make room on the disk of %s", d.full, d.h.Home)
+	remedy := "make room on the disk of"
+	switch {
+	case errors.Is(d.full, syscall.EIO):
+		remedy = "see to the disk of"
+	case errors.Is(d.full, syscall.EROFS):
+		remedy = "make it writable:"
+	}
+	why := fmt.Sprintf("%v; nothing new is started: %s %s", d.full, remedy, d.h.Home)
 	if d.state.Status == recovery.StatusWaiting {
 		d.h.warn(d.state.Created.Run, "%s", why)
 		return errors.Join(d.flush(ctx), errLeave)
@@ -53,11 +60,14 @@ func (d *driver) noRoom(ctx context.Context) error {
 // leastRoom is what a runner needs for its records, with something to spare; bytes.
 const leastRoom = 64 << 10
 
-// stalled says that a call's runner never began because the state folder had no room for its records. That is no result of
-// the call: it is still to come.
+// stalled says that a call's runner never began because the state folder took none of its records. That is no result of the call:
+// it is still to come.
 func (d *driver) stalled(t tools.Tool, e ended) bool {
 	if !outlives(t) || e.err == nil || e.result.Applied != recovery.AppliedNo || d.state.Stopping != nil {
 		return false
+	}
+	if unwritable(e.err) {
+		return true
 	}
 	disk, err := db.DiskOf(d.h.Home)
 	return err == nil && (disk.Free >= 0 && disk.Free < leastRoom || disk.Files == 0)
@@ -70,5 +80,5 @@ func outlives(t tools.Tool) bool {
 
 // unwritable says that a disk took nothing, whatever was to be written.
 func unwritable(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }

@@ -227,6 +227,13 @@ func (t shell) Attach(ctx context.Context, c Call) (recovery.Result, error) {
 	return t.await(ctx, c, recovery.HowAttached)
 }
 
+// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing, where that is why.
+type notStarted struct{ seen runner.Sighting }
+
+func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
+
+func (e *notStarted) Unwrap() error { return e.seen.Disk }
+
 // await shows the output from the beginning, waits for the end, and makes the result.
 func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Result, error) {
 	folder := t.callFolder(c)
@@ -240,7 +247,7 @@ func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Re
 	case runner.Ended:
 		return t.resultOf(c, seen.Exit, how), nil
 	case runner.NeverStarted:
-		return failed(recovery.AppliedNo, fmt.Errorf("run the command: it was not started: %s", seen.Why))
+		return failed(recovery.AppliedNo, &notStarted{seen})
 	case runner.Unknown:
 		left, err := t.Bury(ctx, c)
 		if r, known, err := t.judged(ctx, c); known {

@@ -683,6 +683,16 @@ func TestReadOnlyState(t *testing.T) {
 	w.check(false)
 }
 
+// Where there is no state yet and none can be made, a run is refused with what mends that.
+func TestReadOnlyWithoutState(t *testing.T) {
+	w := newWorld(t)
+	d := mountDisk(t, w.home, 8)
+	w.write("first.md", "- list_dir .\n")
+	d.remount(true)
+	code, out := w.say("run", "-f", "first.md")
+	w.expect(code, 1, out, "read-only file system", "make it writable, or choose another state folder with AGENT_HOME", w.state(""))
+}
+
 // garbage is bytes that no format begins with, the same in every run.
 func garbage(n int) []byte {
 	b := make([]byte, n)

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,13 +44,14 @@ func (a *app) home() (string, error) {
 // session is an open state folder with a host over it.
 type session struct {
 	*host.Host
-	app   *app
-	lock  *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
-	show  *renderer
-	log   *logger
-	guard *ofd.File // locks/store while a full disk lets the state only be read
-	older int       // runs that the last list left out
-	lost  []string  // runs that the look found without their owner and did not mark
+	app     *app
+	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
+	show    *renderer
+	log     *logger
+	guard   *ofd.File // locks/store while a full disk lets the state only be read
+	older   int       // runs that the last list left out
+	noticed []string  // that were printed
+	lost    []string  // runs that the look found without their owner and did not mark
 
 	servers servers
 }
@@ -92,9 +94,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	}
 	s.Equip = s.equip
 	s.permitted()
-	for _, n := range store.Notices() {
-		fmt.Fprintf(a.Err, "agent: %s\n", n)
-	}
+	s.notices()
 	s.show = newRenderer(a.newTeller(a.Err), s.Hub, s.Store)
 	s.log = newLogger(home, a.logTo(), s.Hub)
 	if err := s.look(ctx, write, how); err != nil {
@@ -250,6 +250,16 @@ func walLeft(home string) bool {
 	return err == nil && info.Size() > 0
 }
 
+// notices prints what the store has to say and has not said yet.
+func (s *session) notices() {
+	for _, n := range s.Store.Notices() {
+		if !slices.Contains(s.noticed, n) {
+			s.noticed = append(s.noticed, n)
+			fmt.Fprintf(s.app.Err, "agent: %s\n", n)
+		}
+	}
+}
+
 func (s *session) unlock() error {
 	var err error
 	for _, l := range []*ofd.File{s.lock, s.guard} {
@@ -276,7 +286,9 @@ func (s *session) close() error {
 			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // nothing of the run depends on it
 		}
 	}
-	return errors.Join(s.Store.Close(), s.unlock())
+	err := errors.Join(s.Store.Close(), s.unlock())
+	s.notices() // closing is when the log is brought in
+	return err
 }
 
 // look marks runs that lost their owner, where that can be written and is wanted, and prints one line for each.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"agent/tools/ofd"
@@ -55,21 +56,21 @@ func names(folder string, id Identity) (string, error) {
 }
 
 // readClaim reads the lock file: whose call it is and, if a runner refused to start, why.
-func readClaim(folder string) (claim, string, error) {
+func readClaim(folder string) (claim, refusal, error) {
 	var c claim
 	b, err := readBounded(filepath.Join(folder, lockName))
 	if err != nil {
-		return c, "", err
+		return c, refusal{}, err
 	}
 	first, rest, _ := bytes.Cut(b, []byte("\n"))
 	if err := json.Unmarshal(first, &c); err != nil {
-		return c, "", fmt.Errorf("read lock file: %w: %v", errTorn, err)
+		return c, refusal{}, fmt.Errorf("read lock file: %w: %v", errTorn, err)
 	}
 	var r refusal
 	if json.Unmarshal(rest, &r) != nil {
-		r.Refused = "" // a refusal is a courtesy: one that cannot be read is as good as none
+		r = refusal{} // a refusal is a courtesy: one that cannot be read is as good as none
 	}
-	return c, r.Refused, nil
+	return c, r, nil
 }
 
 func running(folder string, id Identity) (Sighting, error) {
@@ -108,10 +109,14 @@ func settled(folder string, id Identity) (Sighting, error) {
 	if err != nil {
 		return Sighting{}, err
 	}
-	if refused == "" {
-		refused = "its runner was gone before the command could start"
+	s := Sighting{State: NeverStarted, Why: refused.Refused}
+	if refused.Disk != 0 {
+		s.Disk = syscall.Errno(refused.Disk)
 	}
-	return Sighting{State: NeverStarted, Why: refused}, nil
+	if s.Why == "" {
+		s.Why = "its runner was gone before the command could start"
+	}
+	return s, nil
 }
 
 func unknown(folder string, id Identity, why string) (Sighting, error) {

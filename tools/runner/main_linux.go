@@ -172,7 +172,13 @@ func (k *keeper) reserve() error {
 // refuse leaves a word on why the call never started, in the lock file, which has room for it. It is a courtesy: the proof is
 // that began is not there.
 func (k *keeper) refuse(why error) {
-	b, err := json.Marshal(refusal{Refused: clip(why.Error())})
+	r := refusal{Refused: clip(why.Error())}
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
+		if errors.Is(why, e) {
+			r.Disk = int(e)
+		}
+	}
+	b, err := json.Marshal(r)
 	if err != nil {
 		return
 	}

@@ -35,6 +35,7 @@ type claim struct {
 
 type refusal struct {
 	Refused string `json:"refused"`
+	Disk    int    `json:"disk,omitempty"` // the number of the error with which the folder's disk took nothing
 }
 
 type cancelRecord struct {

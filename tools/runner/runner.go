@@ -142,6 +142,7 @@ type Sighting struct {
 	Began     *Began    // of Running and Unknown, where it could be read; in Unknown always there, for Sweep
 	Survivors []Process // of Unknown: what is left of the command
 	Why       string    // one sentence for people
+	Disk      error     // of NeverStarted: with what the disk of the call's folder took no record; nil for any other reason
 }
 
 // Trace says where to look for the processes of a call that could not be shown dead.
