@@ -79,7 +79,7 @@ type ordeal struct {
 	try func(ctx context.Context, key string) error
 }
 
-// ordeals carries out those that were asked for, several at once. Their keys are given as the whole of what -only takes.
+// ordeals carries out those that were asked for, several at once: all, one, or those whose keys begin alike.
 func (l *lab) ordeals(ctx context.Context, name string, c troubleChoice, all []ordeal) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -87,7 +87,7 @@ func (l *lab) ordeals(ctx context.Context, name string, c troubleChoice, all []o
 	var wg sync.WaitGroup
 	met := 0
 	for _, o := range all {
-		if c.only != "" && c.only != o.key {
+		if c.only != "" && c.only != o.key && !strings.HasPrefix(o.key, c.only+"/") {
 			continue
 		}
 		met++

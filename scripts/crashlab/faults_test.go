@@ -46,7 +46,7 @@ func TestNotTried(t *testing.T) {
 	}
 }
 
-// -only takes one story; without it all are carried out, whatever was found in one of them. The lab's own trouble ends it.
+// -only takes one story, or those whose keys begin alike; without it all are carried out, whatever was found in one of them. The lab's own trouble ends it.
 func TestOrdeals(t *testing.T) {
 	var told atomic.Int32
 	all := func(err error) []ordeal {
@@ -58,7 +58,7 @@ func TestOrdeals(t *testing.T) {
 		err  error
 		want int32
 		says string
-	}{{"", nil, 3, ""}, {"a/2", nil, 1, ""}, {"", errFound, 3, ""}, {"a", nil, 0, `no story "a"`}, {"b/1", io.ErrUnexpectedEOF, 1, "b/1: unexpected EOF"}} {
+	}{{"", nil, 3, ""}, {"a/2", nil, 1, ""}, {"", errFound, 3, ""}, {"a", nil, 2, ""}, {"c", nil, 0, `no story "c"`}, {"b/1", io.ErrUnexpectedEOF, 1, "b/1: unexpected EOF"}} {
 		told.Store(0)
 		err := quietLab().ordeals(context.Background(), "x", troubleChoice{only: c.only, workers: 2}, all(c.err))
 		if told.Load() != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {

@@ -265,12 +265,19 @@ func (t *tale) persist() error {
 	return nil
 }
 
-// loudly wants some command to have said that the disk fails.
+// loudly wants some command, or the result of a call, to have said that the disk fails.
 func (t *tale) loudly(what string) {
 	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room`)
 	for _, o := range t.world.outputs {
 		if form.MatchString(o.text) {
 			return
+		}
+	}
+	for _, h := range t.last { // a record of an output that ends early is said with its result
+		for _, c := range h.calls {
+			if len(c.results) > 0 && form.MatchString(c.results[0].Result.Content) {
+				return
+			}
 		}
 	}
 	t.found.add(silent, "%s, and no command says so", what)

@@ -130,6 +130,9 @@ func (l *lab) frozenWorld(f *freeze) (*frozen, error) {
 		}
 		return disk.close, nil
 	})
+	if err == nil {
+		err = disk.sync() // what the lab has put there is not what the disk is to lose
+	}
 	return &frozen{tale: t, freeze: f, disk: disk}, err
 }
 
@@ -190,7 +193,7 @@ func (z *frozen) suffer(s *standing) error {
 
 // words looks whether a command that could not go on says why, and what mends it.
 func (z *frozen) words(o output) {
-	said := strings.Contains(o.text, "make it writable") || strings.Contains(o.text, "see to the disk") || strings.Contains(o.text, "read-only file system")
+	said := strings.Contains(o.text, "make it writable") || strings.Contains(o.text, "see to the disk") || strings.Contains(o.text, "make room")
 	if !said || !strings.Contains(o.text, z.world.state) {
 		z.found.add(silent, "agent %s ends with %d and does not say that %s cannot be written:\n%s", strings.Join(o.args, " "), o.code, z.world.state, o.text)
 	}

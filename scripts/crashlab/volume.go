@@ -140,6 +140,18 @@ func (v *volume) free() error {
 	return err
 }
 
+// sync makes durable what is there.
+func (v *volume) sync() error {
+	f, err := os.Open(v.at)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unix.Syncfs(int(f.Fd())), f.Close()); err != nil {
+		return fmt.Errorf("make %s durable: %v", v.at, err)
+	}
+	return nil
+}
+
 // device is the name of the loop device under an ext4.
 func (v *volume) device() (string, error) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
