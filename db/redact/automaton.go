@@ -79,8 +79,10 @@ func (a *automaton) link() {
 }
 
 // each calls hit with the number of every word in the text and the place after it.
-func (a *automaton) each(text string, hit func(word uint16, end int)) {
-	state := uint32(0)
+func (a *automaton) each(text string, hit func(word uint16, end int)) { a.follow(0, text, hit) }
+
+// follow is each for a text that goes on where another one ended: in the state that its end was. It gives the state of this end.
+func (a *automaton) follow(state uint32, text string, hit func(word uint16, end int)) uint32 {
 	for i := range len(text) {
 		state = a.next[state+uint32(a.class[text[i]])]
 		if state&hasWords != 0 {
@@ -90,6 +92,7 @@ func (a *automaton) each(text string, hit func(word uint16, end int)) {
 			}
 		}
 	}
+	return state
 }
 
 // has says whether any word is in the text.

@@ -29,3 +29,30 @@ func TestAutomatonFindsEveryWord(t *testing.T) {
 		}
 	})
 }
+
+// A text that grows, is forgotten from its beginning, and is now and then shown without its end, has the words that going over all of
+// it finds, in the same order.
+func TestSeenWordsAreThoseOfTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{1,5}`), 1, 12, rapid.ID[string]).Draw(t, "words")
+		p := &patterns{words: newAutomaton(words)}
+		for _, w := range words {
+			p.sizes = append(p.sizes, len(w))
+		}
+		var known seen
+		text := ""
+		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
+			text += rapid.StringMatching(`[abAB_x]{0,9}`).Draw(t, "piece")
+			shown := text[:len(text)-rapid.IntRange(0, min(3, len(text))).Draw(t, "held")]
+			var want, got []string
+			p.words.each(shown, func(word uint16, end int) { want = append(want, fmt.Sprint(word, end)) })
+			known.each(p, shown, func(word uint16, end int) { got = append(got, fmt.Sprint(word, end)) })
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("%q in %q: got %v, want %v", words, shown, got, want)
+			}
+			n := rapid.IntRange(0, len(text)).Draw(t, "forgotten")
+			text = text[n:]
+			known.drop(n)
+		}
+	})
+}

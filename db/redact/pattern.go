@@ -7,11 +7,14 @@ import (
 )
 
 // findPatterns finds what looks like a secret, also in JSON and code that the text quotes.
-func findPatterns(name, text string, add func(from, to int, rule string)) {
+func findPatterns(name, text string, known *seen, add func(from, to int, rule string)) {
 	p := catalogue()
 	var v *view
 	for level, read := 0, text; level < depth; level++ {
-		p.find(read, func(from, to int, rule string) {
+		if level > 0 {
+			known = nil
+		}
+		p.find(read, known, func(from, to int, rule string) {
 			from, to = v.origin(from, to)
 			add(from, to, rule)
 		})
@@ -42,7 +45,7 @@ func (p *patterns) member(name, text string, add func(from, to int, rule string)
 		return
 	}
 	head := name + `="`
-	p.find(head+text+`"`, func(from, to int, rule string) {
+	p.find(head+text+`"`, nil, func(from, to int, rule string) {
 		from, to = max(0, from-len(head)), min(to-len(head), len(text))
 		if from < to {
 			add(from, to, rule)
@@ -50,10 +53,11 @@ func (p *patterns) member(name, text string, add func(from, to int, rule string)
 	})
 }
 
-// find goes over the text once for the rules' words and tries a rule only where one of its words is.
-func (p *patterns) find(text string, add func(from, to int, rule string)) {
+// find goes over the text once for the rules' words and tries a rule only where one of its words is. Known are those of its words that
+// were seen before; it may be nil.
+func (p *patterns) find(text string, known *seen, add func(from, to int, rule string)) {
 	trials := map[int32]*trial{}
-	p.words.each(text, func(word uint16, end int) {
+	hit := func(word uint16, end int) {
 		from := end - p.sizes[word]
 		for _, at := range p.of[word] {
 			if r := p.rules[at]; r.find != nil {
@@ -65,7 +69,12 @@ func (p *patterns) find(text string, add func(from, to int, rule string)) {
 				p.about(r, trials[at], text, from, end, add)
 			}
 		}
-	})
+	}
+	if known != nil {
+		known.each(p, text, hit)
+	} else {
+		p.words.each(text, hit)
+	}
 	for _, at := range slices.Sorted(maps.Keys(trials)) {
 		p.try(p.rules[at], text, trials[at].from, trials[at].to, add)
 	}

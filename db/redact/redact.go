@@ -51,7 +51,10 @@ type Span struct {
 
 // Find gives the secrets of a text, in their order and disjoint. Name is the name of the JSON member whose value the text
 // is, or "": a value called password is secret whatever it looks like.
-func (s *Set) Find(name, text string) []Span {
+func (s *Set) Find(name, text string) []Span { return s.find(name, text, nil) }
+
+// find is Find for a text whose beginning was looked at before.
+func (s *Set) find(name, text string, known *seen) []Span {
 	if len(text) < shortest {
 		return nil
 	}
@@ -63,7 +66,7 @@ func (s *Set) Find(name, text string) []Span {
 	}
 	s.search.find(text, add)
 	findLiterals(text, add)
-	findPatterns(name, text, add)
+	findPatterns(name, text, known, add)
 	return merge(found)
 }
 

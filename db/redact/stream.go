@@ -30,6 +30,7 @@ type Stream struct {
 	buf      []byte
 	patience int              // bytes that are waited for before what is held is looked at again
 	shown    int              // bytes of buf that were given out
+	seen     seen             // words of rules in buf
 	swift    func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
 }
 
@@ -135,7 +136,7 @@ func (t *Stream) look(cut int, last bool) ([]Span, int) {
 	if len(text)-cut >= StreamReach {
 		near = text // cut is in the middle of a word
 	}
-	spans := t.set.Find("", near)
+	spans := t.set.find("", near, &t.seen)
 	if !last {
 		cut = min(cut, openPattern(near), t.set.search.open(text))
 		t.set.search.find(text, func(from, to int, _ string) {
@@ -217,6 +218,7 @@ func (t *Stream) keep(shown int) {
 	if drop := shown - streamContext; drop > streamContext {
 		t.buf = append(t.buf[:0], t.buf[drop:]...)
 		t.shown -= drop
+		t.seen.drop(drop)
 	}
 }
 
