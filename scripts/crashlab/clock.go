@@ -35,7 +35,7 @@ func jumps() []string {
 }
 
 func clockTools() []string {
-	return []string{"shell", "shell:write", "write_file", "fetch", "read_file", "ask_user", "confirm_action"}
+	return []string{"shell", "shell:write", "write_file", "fetch", "read_file", "ask_user", "confirm_action", mcpTool("count"), mcpTool("ask")}
 }
 
 // runClock sets the clock.
@@ -220,7 +220,10 @@ func (s *clockStory) step(t *tale, args []string) error {
 	if err != nil {
 		return err
 	}
-	o, ok := c.wait()
+	o, ok, err := t.attend(c)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		return fmt.Errorf("%w: agent %s: %w after %s", errStuck, strings.Join(args, " "), errLate, limit)
 	}
@@ -229,6 +232,9 @@ func (s *clockStory) step(t *tale, args []string) error {
 	}
 	if o.code == 2 {
 		return fmt.Errorf("agent %s: wrong usage:\n%s", strings.Join(args, " "), o.text)
+	}
+	if err := t.world.serversGone(); err != nil {
+		return err
 	}
 	return t.look()
 }
