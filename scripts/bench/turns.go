@@ -135,17 +135,9 @@ func (t *turnBench) rows(who string, d took) []row {
 	figure := who + ", " + t.kind.what
 	bytes := fmt.Sprintf("%d and %d bytes", t.size.answer, t.size.results)
 	return []row{
-		rate(figure, a(d.ours), "turns/s", a(d.bare), "with two bare SQLite commits a turn, "+bytes).explained("of the host's own time " + t.kind.goes),
-		rate(figure, a(d.ours), "turns/s", a(d.synced), "with write and fsync twice a turn, "+bytes).explained("as above."),
+		above(rate(figure, a(d.ours), "turns/s", a(d.bare), "with two bare SQLite commits a turn, "+bytes), "of the host's own time "+t.kind.goes),
+		above(rate(figure, a(d.ours), "turns/s", a(d.synced), "with write and fsync twice a turn, "+bytes), "as above."),
 	}
-}
-
-// explained adds the note where the row asks for one.
-func (r row) explained(note string) row {
-	if r.Ratio <= 1.5 {
-		return r
-	}
-	return r.because(note)
 }
 
 // alone is one run. Between two turns, while its model is asked, the limits have theirs.
@@ -181,8 +173,8 @@ func (t *turnBench) alone(ctx context.Context, rounds int) ([]row, error) {
 	}
 	perTurn := float64(commits) / float64(rounds*(oneOwn-1))
 	return append(t.rows("one run", d),
-		cost("processor time, one run, "+t.kind.what, median(d.worked, time.Microsecond), "us a turn", median(d.bareWorked, time.Microsecond),
-			"for two bare SQLite commits").explained("of it "+t.kind.goes),
+		above(cost("processor time, one run, "+t.kind.what, median(d.worked, time.Microsecond), "us a turn",
+			median(d.bareWorked, time.Microsecond), "for two bare SQLite commits"), "of it "+t.kind.goes),
 		cost("commits, one run, "+t.kind.what, perTurn, "a turn", 2, "by design")), nil
 }
 
