@@ -139,11 +139,13 @@ func (t *Stream) look(cut int, last bool) ([]Span, int) {
 	spans := t.set.find("", near, &t.seen)
 	if !last {
 		cut = min(cut, openPattern(near), t.set.search.open(text))
-		t.set.search.find(text, func(from, to int, _ string) {
-			if from < cut && to > cut {
-				cut = from
-			}
-		})
+		if len(near) < len(text) { // else the spans say it
+			t.set.search.find(text, func(from, to int, _ string) {
+				if from < cut && to > cut {
+					cut = from
+				}
+			})
+		}
 	}
 	for i, f := range spans {
 		if f.To > cut {
