@@ -2,8 +2,10 @@ package stream
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -102,8 +104,22 @@ func inPieces(t testing.TB, pieces ...string) string {
 	return out.String()
 }
 
+// obeyed are the characters that a terminal does something for instead of showing them, named here on their own: control characters, marks
+// of direction, what has no width, tags, and the separators of lines and paragraphs.
+func obeyed(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case unicode.IsControl(r), r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xad, r == 0x61c, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// FuzzSanitize: what is left is text, none of it is obeyed, and it is final and the same however the pieces are cut. Text that was never
+// anything else stays as it is.
 func FuzzSanitize(f *testing.F) {
-	for i, s := range seeds {
+	for i, s := range append(seeds, "ab\b\b\a\x7fc", "a\u00adb\u061cc\u2028d", "\x1b]0;"+strings.Repeat("x", 40)+"end", "plain, and plain again", "a\x9b31mb\x00", "\x1b[38;5;1\x18m\x1b\x1b(\x1b") {
 		f.Add(s, i)
 	}
 	f.Fuzz(func(t *testing.T, text string, cut int) {
@@ -111,21 +127,26 @@ func FuzzSanitize(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Fatalf("%q became %q, which is not UTF-8", text, got)
 		}
-		for _, r := range got {
-			if r != '\n' && r != '\t' && (control(r) || invisible(r)) {
-				t.Fatalf("%q became %q, with %U", text, got, r)
-			}
+		if i := strings.IndexFunc(got, func(r rune) bool { return obeyed(r) || r != '\n' && r != '\t' && (control(r) || invisible(r)) }); i >= 0 {
+			t.Fatalf("%q became %q, with %.4q", text, got, got[i:])
 		}
 		if again := Sanitize(got); again != got {
 			t.Fatalf("%q is not final: it becomes %q", got, again)
 		}
-		if cut = max(cut, 0) % (len(text) + 1); inPieces(t, text[:cut], text[cut:]) != got {
-			t.Fatalf("%q cut at %d differs", text, cut)
+		if strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && (r < ' ' || r > '~') }) < 0 && got != text {
+			t.Fatalf("the plain text %q became %q", text, got)
 		}
-		for _, r := range Visible(text) {
-			if r != '\n' && r != '\t' && (control(r) || invisible(r)) {
-				t.Fatalf("%q shows %U", text, r)
-			}
+		r := rand.New(rand.NewPCG(uint64(cut), 1))
+		var pieces []string
+		for rest := text; rest != ""; {
+			n := 1 + r.IntN(min(len(rest), 1+r.IntN(20)))
+			pieces, rest = append(pieces, rest[:n]), rest[n:]
+		}
+		if cut = max(cut, 0) % (len(text) + 1); inPieces(t, text[:cut], text[cut:]) != got || inPieces(t, pieces...) != got {
+			t.Fatalf("%q cut at %d, or into %q, differs", text, cut, pieces)
+		}
+		if shown := Visible(text); strings.IndexFunc(shown, func(r rune) bool { return obeyed(r) || r != '\n' && r != '\t' && (control(r) || invisible(r)) }) >= 0 {
+			t.Fatalf("%q is shown as %q", text, shown)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -237,7 +238,37 @@ func TestAgainstGit(t *testing.T) {
 	}
 }
 
-// FuzzPatch: nothing panics, and where the library reads and applies the same patch, the result is the same.
+// untouched finds a line of the old file that no hunk takes away and that is gone, or one of the new that was neither there nor is added:
+// counted by their texts, line ends aside.
+func untouched(f File, old, got string) string {
+	count := map[string]int{}
+	bare := func(s string) string { return strings.TrimRight(s, "\r\n") }
+	for line := range strings.Lines(old) {
+		count[bare(line)]++
+	}
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
+			switch l.Op {
+			case '+':
+				count[bare(l.Text)]++
+			case '-':
+				count[bare(l.Text)]--
+			}
+		}
+	}
+	for line := range strings.Lines(got) {
+		count[bare(line)]--
+	}
+	for line, n := range count {
+		if n != 0 {
+			return line
+		}
+	}
+	return ""
+}
+
+// FuzzPatch: nothing panics, what a patch does not name stays, and where the library reads and applies the same patch, the result is the
+// same.
 func FuzzPatch(f *testing.F) {
 	f.Add("--- a/x\n+++ b/x\n@@ -2,5 +2,5 @@\n b\n c\n-d\n+D\n e\n f\n", abc)
 	f.Add("--- a/x\n+++ b/x\n@@\n-a\n+b\n\\ No newline at end of file\n", "a")
@@ -245,8 +276,14 @@ func FuzzPatch(f *testing.F) {
 	f.Add("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n", "")
 	f.Add("diff --git \"a/\\\"x\" \"b/\\\"x\"\nrename from x\nrename to y\n", "x\r\n")
 	f.Add("--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n", "a\r\nb")
+	f.Add("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n", "a\r\nb\r\n")
+	f.Add("--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -4 +5 @@\n-d\n+D\n--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "a\nb\nc\nd\n")
 	f.Fuzz(func(t *testing.T, text, old string) {
 		p, err := Parse(text)
+		again, err2 := Parse(text)
+		if !reflect.DeepEqual(p, again) || fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Fatalf("%q is read as %+v, %v and as %+v, %v", text, p, err, again, err2)
+		}
 		if err != nil {
 			return
 		}
@@ -255,6 +292,9 @@ func FuzzPatch(f *testing.F) {
 			got, n, err := file.Apply([]byte(old))
 			if err != nil {
 				continue
+			}
+			if kept := untouched(file, old, string(got)); kept != "" {
+				t.Fatalf("%q became %q: no hunk says anything of %q", old, got, kept)
 			}
 			if file.Delete() && len(got) > 0 {
 				t.Fatalf("a deletion leaves %q", got)
