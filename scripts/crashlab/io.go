@@ -150,10 +150,10 @@ func classOf(path string) string {
 }
 
 // loud says whether the error must not pass without a word. What is shown while a model speaks, the log, an index that is made anew
-// and what SQLite brings into its file and still has in its log are no facts. Of one write that fails the kernel may make a short
-// one, whose rest is written by the next.
+// and what SQLite brings into its file and still has in its log are no facts; a file that should be gone does no harm. Of one write
+// that fails the kernel may make a short one, whose rest is written by the next.
 func (f failing) loud() bool {
-	if f.op == "write" && f.mode != "sticky" {
+	if f.op == "unlink" || f.op == "write" && f.mode != "sticky" {
 		return false
 	}
 	for _, quiet := range []string{"state/live", "state/log", "state/agent.db-shm", "state/.ballast-", "state/ballast"} {
@@ -265,9 +265,9 @@ func (t *tale) persist() error {
 	return nil
 }
 
-// loudly wants some command, or the result of a call, to have said that the disk fails.
+// loudly wants some command, or the result of a call, to have said that the disk fails, or what is unknown for it.
 func (t *tale) loudly(what string) {
-	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room`)
+	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room|outcome unknown`)
 	for _, o := range t.world.outputs {
 		if form.MatchString(o.text) {
 			return
