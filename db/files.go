@@ -72,13 +72,14 @@ func (s *Store) makeFolder() error {
 }
 
 // syncAbove makes the names of a folder, and of the folders above it, durable. They may be as new as what is put there, and
-// then a power cut would take all of it. A folder in which we can make no name holds none of ours, and so do those above it.
+// then a power cut would take all of it.
 func syncAbove(dir string) error {
 	dir = resolved(dir)
-	for parent := filepath.Dir(dir); parent != dir && writable(parent); dir, parent = parent, filepath.Dir(parent) {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := syncDir(parent)
-		// A file system may know of no such thing, and a folder may be closed to those who read: there is no other way then.
-		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, fs.ErrPermission) {
+		// There is no other way where a folder is closed to those who read, or a file system knows of no such thing; on one
+		// that cannot be written nothing is new.
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EROFS) {
 			return err
 		}
 	}
