@@ -66,16 +66,14 @@ func (p *power) again(ctx context.Context, exe string) (q *power, err error) {
 // began is a cut right after the first command has said that it begins: nobody can know whether it did anything.
 func (p *power) began() (blackout, error) {
 	for _, c := range p.moments() {
-		if strings.HasPrefix(c.moment, opFsyncBegan) && strings.Contains(c.moment, "/began:") {
+		if strings.HasPrefix(c.moment, "fsync:home/state/calls/") && strings.Contains(c.moment, "/began:") {
 			c.model, c.seed, c.resume = "synced", 1, true
-			c.at++ // the folder is synced next
+			c.at++ // the name is made durable next
 			return c, nil
 		}
 	}
 	return blackout{}, errors.New("no command of the story said that it begins")
 }
-
-const opFsyncBegan = "fsync:home/state/calls/"
 
 // closeAgain leaves what it shares with the first telling.
 func (p *power) closeAgain() error {
