@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -22,11 +23,34 @@ type Registry struct {
 type entry struct {
 	tool   Tool
 	spec   Spec
-	schema *jsonschema.Resolved // nil where arguments are not checked against it
+	schema func() (*jsonschema.Resolved, error) // parses it once; gives nil where arguments are not checked against it
 }
 
 // NewRegistry checks the tools: names are unique and well formed, schemas parse, and each tool either acts or asks.
 func NewRegistry(tools ...Tool) (*Registry, error) {
+	r, err := register(tools)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range r.names {
+		if _, err := r.tools[name].schema(); err != nil {
+			return nil, fmt.Errorf("register tool %q: %v", name, err)
+		}
+	}
+	return r, nil
+}
+
+// BuiltinRegistry has the built-in tools. Their schemas are the binary's own, so each is parsed when a call first needs it: every
+// command has the tools, and most call none.
+func BuiltinRegistry(o Options) (*Registry, error) {
+	list, err := Builtin(o)
+	if err != nil {
+		return nil, err
+	}
+	return register(list)
+}
+
+func register(tools []Tool) (*Registry, error) {
 	r := &Registry{tools: make(map[string]entry, len(tools))}
 	for _, t := range tools {
 		spec := t.Spec()
@@ -41,12 +65,9 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 		if acts == asks {
 			return nil, fmt.Errorf("register tool %q: it must be exactly one of Caller and Asker", spec.Name)
 		}
-		schema, err := parseSchema(spec.Schema)
+		schema := sync.OnceValues(func() (*jsonschema.Resolved, error) { return parseSchema(spec.Schema) })
 		if f, ok := t.(Foreign); ok && f.Unchecked() {
-			schema, err = nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("register tool %q: %v", spec.Name, err)
+			schema = func() (*jsonschema.Resolved, error) { return nil, nil }
 		}
 		r.tools[spec.Name] = entry{tool: t, spec: spec, schema: schema}
 		r.names = append(r.names, spec.Name)
@@ -132,8 +153,12 @@ func (r *Registry) Read(name string, args json.RawMessage) error {
 	if object == nil {
 		return fmt.Errorf("the arguments of %s are not a JSON object: null", name)
 	}
-	if e.schema != nil {
-		if err := e.schema.Validate(object); err != nil {
+	schema, err := e.schema()
+	if err != nil {
+		return fmt.Errorf("the arguments of %s cannot be checked: %v", name, err)
+	}
+	if schema != nil {
+		if err := schema.Validate(object); err != nil {
 			return fmt.Errorf("the arguments of %s do not fit its schema: %s", name, plainer(err))
 		}
 	}

@@ -190,3 +190,30 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The built-in tools' schemas are parsed when a call first needs one. They all parse, and refuse what they always refused.
+func TestBuiltinRegistry(t *testing.T) {
+	o := Options{State: "/s", Calls: "/s/c", Exe: "/e", Outputs: outputs{}}
+	late, err := BuiltinRegistry(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Builtin(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early, err := NewRegistry(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if late.Digest() != early.Digest() {
+		t.Error("the set of tools has another digest")
+	}
+	for _, name := range early.Names() {
+		args := json.RawMessage(`{"no such argument":1}`)
+		want, got := early.Read(name, args), late.Read(name, args)
+		if want == nil || got == nil || got.Error() != want.Error() || !strings.Contains(got.Error(), "schema") {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -172,14 +172,13 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: host.Self(),
 		Who: who(),
 	}
-	list, err := tools.Builtin(tools.Options{
+	h.Tools, err = tools.BuiltinRegistry(tools.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.Tools, err = tools.NewRegistry(list...)
 	h.Models = func(c recovery.RunCreated) (model.Model, error) {
 		m, err := a.newModel(c, h.Tools)
 		if b, ok := m.(*runbook.Model); ok && strings.HasSuffix(c.ModelWhy, catalog.NameIt) {
@@ -187,7 +186,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		}
 		return m, err
 	}
-	return h, err
+	return h, nil
 }
 
 // binary is what this process starts itself again by. Where the kernel has it that is no name: a command that may write where the
