@@ -176,7 +176,7 @@ func worldControls() []control {
 	append2 := func(t *tale, text string) error {
 		return os.WriteFile(filepath.Join(t.world.dir, "effects"), []byte(text), 0o600)
 	}
-	mark := func(t *tale, letter string) string { return fmt.Sprintf("mark-%d-%s", t.world.number, letter) }
+	mark := func(t *tale, letter string) string { return markIn(t.world.number, letter) }
 	return []control{
 		{"the witness saw an effect twice", twice, func(t *tale) (findings, error) {
 			err := append2(t, mark(t, "a")+"\n"+mark(t, "c")+"\n"+mark(t, "a")+"\n")

@@ -267,7 +267,7 @@ func (t *tale) end() (end, error) {
 	e := end{files: map[string]string{}, saw: map[string]int{}, cmds: t.cmd}
 	plain := func(text string) string {
 		text = strings.ReplaceAll(text, t.world.root, "")
-		return strings.ReplaceAll(text, fmt.Sprintf("mark-%d-", t.world.number), "mark-")
+		return strings.ReplaceAll(text, markIn(t.world.number, ""), "mark-")
 	}
 	entries, err := os.ReadDir(t.world.dir)
 	if err != nil {

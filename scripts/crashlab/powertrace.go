@@ -62,7 +62,7 @@ type hit struct {
 func powerStory(shape string, world int, counter string) story {
 	s := story{tool: "shell", situation: "first", shape: shape, mode: "yolo", read: subjects()["shell"], files: map[string]string{"notes.txt": "hay\nneedle\n"}}
 	do := func(tool, letter string) step {
-		mark := fmt.Sprintf("mark-%d-%s", world, letter)
+		mark := markIn(world, letter)
 		if files := subjects()[tool].files; files != nil {
 			maps.Copy(s.files, files(mark))
 		}
@@ -179,7 +179,7 @@ func (p *power) told(t *tale) error {
 	p.after = map[string]string{}
 	for name := range p.end.files {
 		// The end's names and words are without the world's number; what a state holds is not.
-		own := strings.ReplaceAll(name, "mark-", fmt.Sprintf("mark-%d-", p.number))
+		own := strings.ReplaceAll(name, "mark-", markIn(p.number, ""))
 		b, err := os.ReadFile(filepath.Join(p.world.dir, own))
 		if err != nil {
 			return err

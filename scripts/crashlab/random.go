@@ -111,7 +111,7 @@ func (c *chaos) turns(world, scene int, base *story) [][]step {
 			calls += c.rng.IntN(3)
 		}
 		for range calls {
-			mark := fmt.Sprintf("mark-%d-%c%c", world, 'a'+scene, 'c'+letter)
+			mark := markIn(world, fmt.Sprintf("%c%c", 'a'+scene, 'c'+letter))
 			letter++
 			kind := kinds[c.rng.IntN(len(kinds))]
 			if kind == "slow" {

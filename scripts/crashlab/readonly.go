@@ -271,7 +271,7 @@ func (l *lab) frozenControl(ctx context.Context) error {
 		err = z.disk.readOnly(true)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(z.world.dir, "effects"), fmt.Appendf(nil, "mark-%d-c\n", z.world.number), 0o600)
+		err = os.WriteFile(filepath.Join(z.world.dir, "effects"), []byte(markIn(z.world.number, "c")+"\n"), 0o600)
 	}
 	if err == nil {
 		if err = z.look(); errors.Is(err, errFound) {

@@ -35,7 +35,7 @@ func tell(tool, situation, shape string, world int, counter string) (s story, wh
 	if !ok {
 		return s, "the lab has no story for the tool " + tool
 	}
-	mark := func(letter string) string { return fmt.Sprintf("mark-%d-%s", world, letter) }
+	mark := func(letter string) string { return markIn(world, letter) }
 	s = story{tool: tool, situation: situation, shape: shape, mode: "yolo", read: sub, files: map[string]string{"notes.txt": "hay\nneedle\n"}}
 	call := sub.call(mark("a"), counter)
 	switch situation {

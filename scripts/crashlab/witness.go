@@ -23,6 +23,10 @@ import (
 // markForm is what every effect carries: the number of its world, and its step.
 const markForm = `mark-\d+-[a-z]+`
 
+// markIn is the mark of a step in a world. All worlds' marks are of one length: what a tool says of a file that holds them, such as its
+// size, is the same in all.
+func markIn(world int, letters string) string { return fmt.Sprintf("mark-%06d-%s", world, letters) }
+
 func marksIn(text string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -113,7 +117,7 @@ func (c *counter) of(world int) map[string]int {
 	defer c.mu.Unlock()
 	own := map[string]int{}
 	for mark, n := range c.counts {
-		if strings.HasPrefix(mark, fmt.Sprintf("mark-%d-", world)) {
+		if strings.HasPrefix(mark, markIn(world, "")) {
 			own[mark] = n
 		}
 	}

@@ -30,10 +30,10 @@ func TestWitness(t *testing.T) {
 			t.Error("the witness does not go")
 		}
 	}()
-	if err := os.WriteFile(filepath.Join(dir, "effects"), []byte("mark-4-a\nmark-4-a\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "effects"), []byte("mark-000004-a\nmark-000004-a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"out-mark-4-b.txt", "edit-mark-4-c.txt"} {
+	for _, name := range []string{"out-mark-000004-b.txt", "edit-mark-000004-c.txt"} {
 		if err := os.WriteFile(filepath.Join(root, "x"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +41,14 @@ func TestWitness(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"/effect/mark-4-d", "/effect/mark-5-d"} {
+	for _, path := range []string{"/effect/mark-000004-d", "/effect/mark-5-d"} {
 		r, err := http.Post("http://"+c.addr()+path, "text/plain", strings.NewReader("x"))
 		if err != nil || r.Body.Close() != nil {
 			t.Fatal(err)
 		}
 	}
 	saw, err := w.counts()
-	if err != nil || len(saw) != 4 || saw["mark-4-a"] != 2 || saw["mark-4-b"] != 1 || saw["mark-4-c"] != 1 || saw["mark-4-d"] != 1 {
+	if err != nil || len(saw) != 4 || saw["mark-000004-a"] != 2 || saw["mark-000004-b"] != 1 || saw["mark-000004-c"] != 1 || saw["mark-000004-d"] != 1 {
 		t.Errorf("it saw %v, %v", saw, err)
 	}
 }
@@ -87,5 +87,12 @@ func TestCompareEnds(t *testing.T) {
 		if f := compareEnds(was, c.is, c.unsure, c.left); kinds(f) != c.want {
 			t.Errorf("%s: found %v, want %q", c.name, f, c.want)
 		}
+	}
+}
+
+// The effects file of a late world is as long as that of the first: what list_dir says of it is compared.
+func TestMarksAreOfOneLength(t *testing.T) {
+	if a, b := markIn(7, "c"), markIn(123456, "c"); len(a) != len(b) || len(marksIn(a+" "+b)) != 2 {
+		t.Errorf("%s and %s", a, b)
 	}
 }
