@@ -188,6 +188,9 @@ func (p *power) choose(c troubleChoice) (judged, resumed []blackout) {
 	} else if p.before != nil {
 		n = powerAgainResumed
 	}
+	if p.before != nil && p.world.server != nil {
+		n = 0 // the model's story has grown by what was asked for once more: another telling would not begin with it
+	}
 	for range n {
 		resumed = append(resumed, any(true))
 	}
