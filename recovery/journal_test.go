@@ -54,6 +54,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != OutcomeOK || s.Turns[0].Calls[1].Decision != DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
+	s = readGolden(t, "testdata/journal-v1-clock.jsonl", fields)
+	if spent := s.Spent(time.Date(2026, 3, 3, 5, 4, 9, 1000, time.UTC)); spent != 7*time.Second {
+		t.Errorf("the journal of a run whose clock was set says that it was going for %s", spent)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {
