@@ -43,8 +43,12 @@ func runFull(ctx context.Context, l *lab, c troubleChoice) error {
 		}
 	}
 	all := shortages()
+	last := shapes()
 	if c.short && c.only == "" {
-		all = sample(all, 7, c.seed, func(s *shortage) string { return s.kind + s.victim })
+		all, last = sample(all, 7, c.seed, func(s *shortage) string { return s.kind + s.victim }), last[:1]
+	}
+	for _, shape := range last {
+		all = append(all, unkept(shape))
 	}
 	var stories []ordeal
 	for _, s := range all {
@@ -107,46 +111,13 @@ func shortages() []*shortage {
 	return out
 }
 
-// fullControls lose something on purpose: the ballast is taken away, and a command pays no heed to a write that fails.
-func (l *lab) fullControls(ctx context.Context) error {
-	bare := &shortage{
-		job: job{tool: "fetch", situation: "first", shape: "anthropic", victim: "host"}, kind: "bare", victim: "nobody",
-		tries: []arm{{0, string(fault.AfterEffect), 1}},
+// unkept is the story that needs the ballast: no runner and no file tells what came of its call, so its result is lost unless there
+// is room for its commit. The first command, which ends with a question, has time to make the ballast.
+func unkept(shape string) *shortage {
+	return &shortage{
+		job: job{tool: "fetch", situation: "question", shape: shape, victim: "host"}, kind: "space", victim: "nobody",
+		tries: []arm{{1, string(fault.AfterEffect), 1}, {2, string(fault.AfterEffect), 1}},
 	}
-	w, err := l.fillUp(ctx, bare)
-	if err != nil {
-		return err
-	}
-	l.control("a full disk and no ballast lose the result of a request", lost, w.found)
-	if err := w.world.close(false); err != nil {
-		return err
-	}
-	var disk *volume
-	t, err := l.begin(heedless(), func(root string) (_ func(bool) error, err error) {
-		if disk, err = newVolume(filepath.Join(root, "work"), volumeOptions{mib: 4, block: 1024}); err != nil {
-			return nil, err
-		}
-		return disk.close, nil
-	})
-	if err == nil {
-		err = disk.fill()
-	}
-	if err != nil {
-		return err
-	}
-	if err := t.finish(ctx); err != nil && !errors.Is(err, errFound) {
-		return errors.Join(err, t.world.close(false))
-	}
-	l.control("a command pays no heed to a full disk", lost, t.found)
-	return t.world.close(false)
-}
-
-// heedless is a story whose first command goes on as if its write had not failed.
-func heedless() job {
-	return job{tool: "shell", situation: "first", shape: "runbook", victim: "host", change: func(s *story) {
-		command := s.turns[0][0].args["command"].(string) + " || true"
-		s.turns[0][0] = step{"shell", map[string]any{"command": command}, "```sh\n" + command + "\n```\n"}
-	}}
 }
 
 // growing has the first command print more than its pipe holds before its effect, and more after it.
