@@ -194,11 +194,33 @@ func (p *power) choose(c troubleChoice) (judged, resumed []blackout) {
 	for range n {
 		resumed = append(resumed, any(true))
 	}
+	resumed = append(resumed, telling(points, c)...)
 	byTime := func(a, b blackout) int { return a.at - b.at }
 	slices.SortStableFunc(judged, byTime)
 	slices.SortStableFunc(resumed, byTime)
 	return judged, resumed
 }
+
+// telling are the cuts that chance may leave out and that tell most: a command has done its effect and left no word about its end,
+// or has just left it. Of each kind the short pass takes the first.
+func telling(points []blackout, c troubleChoice) []blackout {
+	var out []blackout
+	for _, kind := range []string{"write:" + effectsPath + ":", opFsyncdirCalls} {
+		taken, exit := 0, false
+		for _, one := range points {
+			exit = exit || strings.HasPrefix(one.moment, "rename:home/state/calls/") && strings.Contains(one.moment, "/exit.reserved:")
+			if !strings.HasPrefix(one.moment, kind) || kind == opFsyncdirCalls && !exit || c.short && taken > 0 {
+				continue
+			}
+			one.model, one.seed, one.resume = "synced", c.seed, true
+			out = append(out, one)
+			taken, exit = taken+1, false
+		}
+	}
+	return out
+}
+
+const opFsyncdirCalls = "fsyncdir:home/state/calls/"
 
 // moments are the operations after which a cut can make a difference: the ballast is noise, and the index of the log is made
 // anew by whoever opens the database first.

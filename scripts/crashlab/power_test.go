@@ -4,6 +4,7 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,31 @@ func TestOnlyWhatWasShownBeforeTheCutMustBeThere(t *testing.T) {
 	p := &power{heard: []heard{{at: 7, args: []string{"run"}, text: "✓ 1.0 shell: ok"}}}
 	for at, want := range map[int]int{6: 0, 7: 1, 8: 1} {
 		if f := p.compareHeard(at, nil, &record{}); len(f) != want {
+			t.Errorf("after operation %d: %v", at, f)
+		}
+	}
+}
+
+// The cuts that tell most are never left to chance.
+func TestTellingCuts(t *testing.T) {
+	p := &power{ops: []diskOp{
+		{N: 1, Op: "fsyncdir", Path: "home/state/calls/r-775zm8mw/1-0-1"}, {N: 2, Op: "write", Path: "work/effects"},
+		{N: 3, Op: "rename", Path: "home/state/calls/r-775zm8mw/1-0-1/exit.reserved", To: "home/state/calls/r-775zm8mw/1-0-1/exit"},
+		{N: 4, Op: "fsyncdir", Path: "home/state/calls/r-775zm8mw/1-0-1"}, {N: 5, Op: "write", Path: "work/effects"},
+	}}
+	for short, want := range map[bool]string{true: "[2 4]", false: "[2 5 4]"} {
+		var at []int
+		for _, c := range telling(p.moments(), troubleChoice{short: short}) {
+			at = append(at, c.at)
+		}
+		if got := fmt.Sprint(at); got != want {
+			t.Errorf("short %v: %s, want %s", short, got, want)
+		}
+	}
+	h := &history{calls: []*call{{turn: 1, results: make([]body, 1)}}}
+	h.calls[0].results[0].Result.Outcome = "unknown"
+	for at, want := range map[int]int{3: 0, 4: 1} {
+		if f := p.compareExits(at, []*history{h}); len(f) != want {
 			t.Errorf("after operation %d: %v", at, f)
 		}
 	}

@@ -112,12 +112,38 @@ func (p *power) goOn(ctx context.Context, t *tale, c blackout) error {
 		return err
 	}
 	t.found = append(t.found, p.compareHeard(c.at, t.last, t.record)...)
+	t.found = append(t.found, p.compareExits(c.at, t.last)...)
 	is, err := t.end()
 	if err != nil || len(t.found) > 0 {
 		return err
 	}
 	t.found = append(t.found, p.compareAfter(is, t.unknown)...)
 	return nil
+}
+
+// compareExits says of which calls the outcome is unknown although a record of their end was durable before the cut.
+func (p *power) compareExits(at int, all []*history) findings {
+	var f findings
+	renamed := map[string]bool{}
+	for _, op := range p.ops {
+		if op.N > at || len(all) == 0 {
+			break
+		}
+		if op.Op == "rename" && filepath.Base(op.To) == "exit" {
+			renamed[filepath.Dir(op.To)] = true
+		}
+		if op.Op != "fsyncdir" || !renamed[op.Path] {
+			continue
+		}
+		var turn, index int64
+		if _, err := fmt.Sscanf(filepath.Base(op.Path), "%d-%d-", &turn, &index); err != nil {
+			continue // no folder of a call
+		}
+		if c := all[0].call(turn, index); c != nil && len(c.results) > 0 && c.results[0].Result.Outcome == "unknown" {
+			f.add(needless, "call %d.%d (%s) left a durable record of its end before the cut, and its outcome is told as unknown", turn, index, c.tool)
+		}
+	}
+	return f
 }
 
 // compareAfter says in what the story ended otherwise than the one whose power was not cut. A step of a runbook whose outcome is
