@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,7 @@ const (
 	differs  = "world differs"
 	refused  = "request refused"
 	needless = "outcome unknown without need"
+	exposed  = "open to others"
 	unlisted = "lab"
 )
 
@@ -70,6 +72,14 @@ type history struct {
 	prompt string
 	text   string // of the end
 	ended  int
+	taken  []taken
+}
+
+// taken is a claim of a run while another process was driving it, as far as the facts say.
+type taken struct {
+	from, by int // process ids
+	seq      int64
+	at       time.Time
 }
 
 func (h *history) call(turn, index int64) *call {
@@ -164,6 +174,9 @@ func (f *findings) follow(run runRow, facts []fact) *history {
 func (h *history) status(x fact, b body) bool {
 	switch x.kind {
 	case claimed:
+		if h.last == "running" && h.pid != b.PID {
+			h.taken = append(h.taken, taken{h.pid, b.PID, x.seq, time.UnixMicro(x.time)})
+		}
 		h.last, h.pid = "running", b.PID
 		for _, c := range h.calls {
 			c.back = false
@@ -209,6 +222,8 @@ func (f *findings) onCall(h *history, x fact, b body) {
 		}
 		if how := b.Result.How; (how == "adopted" || how == "attached" || how == "verified") && len(c.judged) == 0 {
 			f.add(silent, "run %s: call %d.%d (%s) was %s without a verdict", h.run.id, c.turn, c.index, c.tool, how)
+		} else if how == "told" && b.Result.Outcome == "unknown" && len(c.judged) == 0 {
+			f.add(silent, "run %s: the outcome of call %d.%d (%s) was given up without a verdict", h.run.id, c.turn, c.index, c.tool)
 		}
 	case judged:
 		c.judged = append(c.judged, b)

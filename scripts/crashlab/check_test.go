@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // row is a fact as a test writes it.
@@ -281,6 +284,48 @@ func TestCompareKept(t *testing.T) {
 	r.requests[0].status = "open"
 	if f := compareShown(other[0], r, shown); len(f) != 2 {
 		t.Errorf("a result and an answer are gone: %v", f)
+	}
+}
+
+// A run is claimed while somebody drives it only if that process was killed before.
+func TestOwners(t *testing.T) {
+	rows := []row{{created, 0, `{"prompt":"go"}`}, {claimed, 0, `{"epoch":1,"pid":7}`}, {claimed, 0, `{"epoch":2,"pid":8}`}}
+	all, _ := check(write(rows), func(string) bool { return true })
+	at := time.UnixMicro(2) // write numbers the facts' times
+	for name, c := range map[string]struct {
+		o     output
+		wrong bool
+	}{
+		"killed before":           {output{pid: 7, killed: true, struck: at.Add(-time.Microsecond)}, false},
+		"killed after":            {output{pid: 7, killed: true, struck: at.Add(time.Microsecond)}, true},
+		"killed by a fault point": {output{pid: 7, killed: true}, false},
+		"ended by itself":         {output{pid: 7}, true},
+		"of another process":      {output{pid: 9}, false},
+	} {
+		if f := compareOwners(all, []output{c.o}); (len(f) > 0) != c.wrong {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	rows = slices.Insert(rows, 2, row{interrupted, 0, `{}`})
+	all, _ = check(write(rows), func(string) bool { return true })
+	if f := compareOwners(all, []output{{pid: 7}}); len(f) > 0 {
+		t.Errorf("it had let go: %v", f)
+	}
+}
+
+// What names nothing is refused before anything is told: a pass of no stories would end well.
+func TestOptionsThatNameNothing(t *testing.T) {
+	for _, bad := range [][]string{
+		{"-point", "nowhere"}, {"-tool", "nothing"}, {"-situation", "never"}, {"-only", "no/key"}, {"-jobs", "0"}, {"-for", "-1s"}, {"more"},
+	} {
+		var out strings.Builder
+		if _, err := parse(bad, &out); err == nil || !strings.HasPrefix(out.String(), "crashlab: ") {
+			t.Errorf("%v: %v, %q", bad, err, out.String())
+		}
+	}
+	o, err := parse([]string{"-exe", "agent", "-dir", ".", "-point", "db.before_commit", "-tool", "shell:write", "-situation", "limit"}, io.Discard)
+	if err != nil || !filepath.IsAbs(o.exe) || !filepath.IsAbs(o.dir) {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -40,6 +42,9 @@ func compareEnds(was, is end, unsure, left bool) findings {
 	}
 	if is.status != was.status || is.answer != was.answer {
 		f.add(differs, "it ended %s with %q, and without a kill %s with %q", is.status, is.answer, was.status, was.answer)
+	}
+	if is.limits != was.limits {
+		f.add(differs, "its limit asked %d times, and without a kill %d times", is.limits, was.limits)
 	}
 	if !slices.Equal(is.reads, was.reads) {
 		f.add(lost, "its reads brought %q, and without a kill %q", clip(fmt.Sprint(is.reads)), clip(fmt.Sprint(was.reads)))
@@ -83,16 +88,40 @@ func (t *tale) quietEnd(ctx context.Context) error {
 	if err := t.look(); err != nil && !errors.Is(err, errFound) {
 		return err
 	}
+	open, err := readable(t.world.state)
+	if err != nil {
+		return err
+	}
+	t.found = append(t.found, open...)
 	_, f := check(t.record, heldIn(t.world.state))
 	t.found = append(t.found, f...)
 	t.found = append(t.found, compareWords(t.last, t.world.outputs)...)
-	if len(t.last) == 1 {
-		t.found = append(t.found, compareShown(t.last[0], t.record, t.world.outputs)...)
-	}
 	if t.world.server != nil {
 		for _, c := range t.world.server.complaints() {
 			t.found.add(refused, "%s", c)
 		}
 	}
 	return nil
+}
+
+// readable finds what others than its owner may read or write in a state folder.
+func readable(state string) (findings, error) {
+	var f findings
+	err := filepath.WalkDir(state, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a command may still tidy up
+		}
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			f.add(exposed, "%s is %s", path, info.Mode())
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return f, err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // arm is a fault that is armed for one command of a story.
@@ -46,6 +47,7 @@ type tale struct {
 	record   *record
 	again    int // times that what failed was continued
 	answered int
+	holds    bool // a runner stands still until the next command has seen it
 }
 
 // errStuck says that the story does not come to its end.
@@ -107,12 +109,16 @@ func (t *tale) command(args []string) error {
 		err  error
 	}
 	struck := make(chan blow, 1)
-	if at >= 0 && t.arms[at].inRunner() {
+	switch {
+	case t.holds:
+		t.holds = false
+		go func() { struck <- blow{false, t.letGo(c)} }()
+	case at >= 0 && t.arms[at].inRunner():
 		go func() {
 			fell, err := t.strike(c, t.arms[at])
 			struck <- blow{fell, err}
 		}()
-	} else {
+	default:
 		close(struck)
 	}
 	o, ok, err := t.attend(c)
@@ -164,12 +170,56 @@ func (t *tale) strike(c *command, a arm) (fell bool, err error) {
 			c.kill()
 			<-c.ended
 		}
+		if t.victim == "host" && t.keepsStanding(a) {
+			t.holds = true
+			return fell, nil
+		}
 		s := syscall.SIGKILL
 		if t.victim == "host" {
 			s = syscall.SIGCONT
 		}
 		if err := p.signal(s); err != nil {
 			return fell, err
+		}
+	}
+}
+
+// keepsStanding says whether runners stand still until the next command has seen them, in half of the stories: a command of a
+// story is over in a moment, and nobody would ever be met at work.
+func (t *tale) keepsStanding(a arm) bool {
+	for _, other := range t.arms {
+		if other != a && other.inRunner() {
+			return false // who stands still there is counted
+		}
+	}
+	return pick(2, t.story.tool, t.story.situation, t.story.shape, a.String()) == 0
+}
+
+// attachPatience is how long a command may take to see that a runner is at work.
+const attachPatience = 3 * time.Second
+
+// letGo lets runners that stand still go on once the command has said that it waits for one, or does not say so in time.
+func (t *tale) letGo(c *command) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	late := time.NewTimer(attachPatience)
+	defer late.Stop()
+	for waits := true; waits && !strings.Contains(c.text.String(), "still running"); {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			waits = false
+		case <-c.ended:
+			waits = false
+		}
+	}
+	for {
+		p, ok := t.world.stopped(c)
+		if !ok {
+			return nil
+		}
+		if err := p.signal(syscall.SIGCONT); err != nil {
+			return err
 		}
 	}
 }
@@ -187,6 +237,9 @@ func (t *tale) look() error {
 	}
 	f = append(f, compareEffects(all, saw)...)
 	f = append(f, compareKept(t.last, all)...)
+	if len(all) == 1 { // now, and not only at the end: by then what was lost may have been done again
+		f = append(f, compareShown(all[0], r, t.world.outputs)...)
+	}
 	t.found = append(t.found, f...)
 	t.last, t.record = all, r
 	if len(f) > 0 {
@@ -261,6 +314,7 @@ type end struct {
 	reads   []string // what calls that change nothing brought
 	cmds    int
 	results int
+	limits  int // questions that a limit asked
 }
 
 func (t *tale) end() (end, error) {
@@ -279,6 +333,11 @@ func (t *tale) end() (end, error) {
 			return e, err
 		}
 		e.files[plain(x.Name())] = plain(string(b))
+	}
+	for _, q := range t.record.requests {
+		if q.kind == "max_turns" {
+			e.limits++
+		}
 	}
 	saw, err := t.world.witness.counts()
 	for m, n := range saw {

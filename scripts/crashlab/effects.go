@@ -126,6 +126,22 @@ func compareShown(h *history, r *record, outputs []output) findings {
 	return f
 }
 
+// compareOwners looks for a run that was claimed while the process that drove it was alive. It is for a world in which nobody but
+// the lab kills, and in which no commit fails: a process that is not killed says when it lets go.
+func compareOwners(all []*history, outputs []output) findings {
+	var f findings
+	for _, h := range all {
+		for _, x := range h.taken {
+			for _, o := range outputs {
+				if o.pid == x.from && (!o.killed || !o.struck.IsZero() && x.at.Before(o.struck)) {
+					f.add(broken, "run %s: process %d claims it by fact %d while process %d drives it", h.run.id, x.by, x.seq, x.from)
+				}
+			}
+		}
+	}
+	return f
+}
+
 // compareKept looks for results that changed or went from one look to the next.
 func compareKept(before, after []*history) findings {
 	var f findings

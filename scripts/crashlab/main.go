@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"agent/recovery/fault"
 )
 
 type options struct {
@@ -61,10 +64,46 @@ func parse(args []string, out io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("crashlab takes no arguments: %s", strings.Join(f.Args(), " "))
+	err := o.check(f.Args())
+	if err != nil {
+		fmt.Fprintf(out, "crashlab: %v\n", err)
 	}
-	return o, nil
+	return o, err
+}
+
+// check refuses what names nothing: a lab that has nothing to do would find nothing, which reads like a promise that was kept.
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("it takes no arguments: %s", strings.Join(rest, " "))
+	case o.workers < 1:
+		return fmt.Errorf("-jobs %d: at least one story at a time is told", o.workers)
+	case o.duration < 0:
+		return fmt.Errorf("-for %s: it cannot take less than no time", o.duration)
+	case o.point != "" && !slices.Contains(fault.All(), fault.Point(o.point)):
+		return fmt.Errorf("-point %s: there is no such fault point", o.point)
+	case o.where != "" && !slices.Contains(situations(), o.where):
+		return fmt.Errorf("-situation %s: there are %s", o.where, strings.Join(situations(), ", "))
+	}
+	if _, ok := subjects()[o.tool]; o.tool != "" && !ok {
+		return fmt.Errorf("-tool %s: there are %s", o.tool, strings.Join(slices.Sorted(maps.Keys(subjects())), ", "))
+	}
+	if o.only != "" && !o.faults {
+		if _, err := parseKey(o.only); err != nil {
+			return fmt.Errorf("-only: %v", err)
+		}
+	}
+	for _, path := range []*string{&o.exe, &o.dir} {
+		if *path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*path) // commands run in folders of their own
+		if err != nil {
+			return err
+		}
+		*path = whole
+	}
+	return nil
 }
 
 func run(ctx context.Context, args []string, out io.Writer) int {
@@ -113,15 +152,15 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	l.report.used()
 	ok = l.report.print(began, systematic && err == nil)
 	err = errors.Join(err, l.report.write(o.json))
-	if ok && err == nil {
-		err = os.RemoveAll(dir)
+	if ok && (err == nil || ctx.Err() != nil) { // a pass that was broken off keeps nothing for anybody to look at
+		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return ok, err
 }
 
 func (o options) mode() string {
 	switch {
-	case o.only != "":
+	case o.only != "" && !o.faults:
 		return "one story"
 	case o.faults && o.short:
 		return "short faults"
@@ -171,6 +210,9 @@ func (o options) stories(ctx context.Context, l *lab) (systematic bool, err erro
 	p.families = slices.DeleteFunc(p.families, func(f family) bool {
 		return o.point != "" && f.point != o.point || o.tool != "" && f.tool != o.tool || o.where != "" && f.situation != o.where
 	})
+	if len(p.families) == 0 {
+		return false, errors.New("no combination is left of what was chosen: without -short there are more, or no such story passes by the point")
+	}
 	fmt.Fprintf(l.report.out, "%d combinations of a fault point and a story, in %s\n", len(p.families), l.dir)
 	if err := l.all(ctx, p.families, o.workers); err != nil || !o.whole() {
 		return o.whole(), err

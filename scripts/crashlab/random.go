@@ -41,7 +41,7 @@ func (l *lab) random(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	return nil
+	return context.Cause(ctx) // a pass that was broken off has not shown anything
 }
 
 func (l *lab) round(ctx context.Context, o options, n uint64, until time.Time) error {
@@ -230,7 +230,15 @@ func (c *chaos) strike(going []*command) error {
 	return runners[c.rng.IntN(len(runners))].signal(syscall.SIGKILL)
 }
 
-func (c *chaos) look() error { return c.tale.look() }
+func (c *chaos) look() error {
+	err := c.tale.look()
+	f := compareOwners(c.tale.last, c.world.outputs)
+	c.tale.found = append(c.tale.found, f...)
+	if err == nil && len(f) > 0 {
+		return errFound
+	}
+	return err
+}
 
 // commands are what comes next for each run. With rivals some are given to several processes.
 func (c *chaos) commands(rivals bool) ([][]string, error) {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -63,6 +64,9 @@ func startCounter() (*counter, error) {
 	return c, nil
 }
 
+// counterWork is how long an effect takes. A commit is over sooner.
+const counterWork = 20 * time.Millisecond
+
 // ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the word that a question is coming, and has a page to look at.
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
@@ -77,6 +81,20 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mark, ok := strings.CutPrefix(r.URL.Path, "/effect/")
 	if r.Method != http.MethodPost || !ok {
 		http.NotFound(w, r)
+		return
+	}
+	// What is asked for takes a moment and does not happen for a client that is gone by then: so a result that was recorded before
+	// its effect is found to claim what nobody saw. Whoever hangs up is noticed once the request is read.
+	_, err := io.Copy(io.Discard, r.Body)
+	gone := err != nil
+	work := time.NewTimer(counterWork)
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-r.Context().Done():
+		gone = true
+	}
+	if gone {
 		return
 	}
 	c.mu.Lock()

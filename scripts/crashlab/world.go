@@ -48,6 +48,7 @@ type output struct {
 	text   string
 	code   int // -9 when it was killed
 	killed bool
+	struck time.Time // before the lab killed it; zero where it did not
 }
 
 // limit is how long any command may take. A story's own commands take a moment, and nothing waits for a person.
@@ -128,10 +129,30 @@ func (w *world) close(keep bool) error {
 type command struct {
 	world *world
 	cmd   *exec.Cmd
-	text  bytes.Buffer
+	text  page
 	arm   string
 	args  []string
 	ended chan struct{}
+
+	struck time.Time // see output
+}
+
+// page is what a command has printed so far.
+type page struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *page) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 func (w *world) start(arm string, args ...string) (*command, error) {
@@ -160,6 +181,11 @@ func (w *world) start(arm string, args ...string) (*command, error) {
 }
 
 func (c *command) kill() {
+	c.world.mu.Lock()
+	if c.struck.IsZero() {
+		c.struck = time.Now()
+	}
+	c.world.mu.Unlock()
 	// One that is gone already is what is wanted.
 	_ = c.cmd.Process.Kill()
 }
@@ -181,6 +207,7 @@ func (c *command) wait() (o output, ok bool) {
 		o.code, o.killed = -9, true
 	}
 	c.world.mu.Lock()
+	o.struck = c.struck
 	c.world.outputs = append(c.world.outputs, o)
 	c.world.mu.Unlock()
 	return o, ok
