@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"agent/recovery/fault"
 )
 
@@ -134,6 +136,9 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return false, err
 	}
+	if err := roomIn(dir); err != nil {
+		return false, errors.Join(err, os.Remove(dir))
+	}
 	if o.exe == "" {
 		if o.exe, err = build(ctx, dir); err != nil {
 			return false, err
@@ -156,6 +161,21 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return ok, err
+}
+
+// leastRoom is what the worlds of a few stories at once take, with their ballasts and disks; bytes.
+const leastRoom = 512 << 20
+
+// roomIn refuses a disk on which the product would rightly stop: that is no finding.
+func roomIn(dir string) error {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("look at the disk of %s: %v", dir, err)
+	}
+	if free := s.Bavail * uint64(s.Bsize); free < leastRoom {
+		return fmt.Errorf("the disk of %s has %d MiB left, and the worlds need %d: name another folder by -dir", dir, free>>20, leastRoom>>20)
+	}
+	return nil
 }
 
 func (o options) mode() string {
