@@ -194,7 +194,9 @@ func (p *power) choose(c troubleChoice) (judged, resumed []blackout) {
 	for range n {
 		resumed = append(resumed, any(true))
 	}
-	resumed = append(resumed, telling(points, c)...)
+	if n > 0 {
+		resumed = append(resumed, telling(points, c)...)
+	}
 	byTime := func(a, b blackout) int { return a.at - b.at }
 	slices.SortStableFunc(judged, byTime)
 	slices.SortStableFunc(resumed, byTime)
