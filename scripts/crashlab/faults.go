@@ -86,6 +86,7 @@ func (l *lab) ordeals(ctx context.Context, name string, c troubleChoice, all []o
 	room := make(chan struct{}, max(c.workers, 1))
 	var wg sync.WaitGroup
 	met := 0
+	l.report.stage(len(all), "stories of "+name)
 	for _, o := range all {
 		if c.only != "" && c.only != o.key && !strings.HasPrefix(o.key, c.only+"/") {
 			continue
@@ -100,6 +101,7 @@ func (l *lab) ordeals(ctx context.Context, name string, c troubleChoice, all []o
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
+			defer l.report.progress()
 			if err := o.try(ctx, name+"/"+o.key); err != nil && !errors.Is(err, errFound) {
 				stop(fmt.Errorf("%s: %w", o.key, err))
 			}

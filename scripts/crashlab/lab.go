@@ -250,11 +250,12 @@ func (l *lab) all(ctx context.Context, families []family, workers int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	queue := make(chan family)
+	l.report.stage(len(families), "combinations")
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for f := range queue {
-				l.report.progress(len(families))
+				l.report.progress()
 				if err := l.family(ctx, f); err != nil && !errors.Is(err, errFound) {
 					stop(err)
 				}

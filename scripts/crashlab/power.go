@@ -145,6 +145,7 @@ func (p *power) cutAll(ctx context.Context, only string, c troubleChoice) error 
 		return err
 	}
 	took := time.Since(began)
+	p.lab.report.stage(len(resumed), "power cuts carried on from")
 	for _, one := range resumed {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -152,6 +153,7 @@ func (p *power) cutAll(ctx context.Context, only string, c troubleChoice) error 
 		if err := p.try(ctx, one); err != nil {
 			return err
 		}
+		p.lab.report.progress()
 	}
 	fmt.Fprintf(p.lab.report.out, "power, %s: %d operations of %d files; %d states judged in %.1f s (%.0f a second), %d carried on in %.1f s\n",
 		p.shape, len(p.ops), p.paths(), len(judged), took.Seconds(), float64(len(judged))/took.Seconds(), len(resumed), (time.Since(began) - took).Seconds())

@@ -35,6 +35,7 @@ func (p *power) judgeAll(ctx context.Context, cuts []blackout) error {
 	var mu sync.Mutex
 	var wrong error
 	room := make(chan struct{}, 2)
+	p.lab.report.stage(len(cuts), "power cuts judged")
 	for _, c := range cuts {
 		room <- struct{}{}
 		mu.Lock()
@@ -52,6 +53,7 @@ func (p *power) judgeAll(ctx context.Context, cuts []blackout) error {
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
+			defer p.lab.report.progress()
 			if err := p.judged(c, dir); err != nil {
 				mu.Lock()
 				wrong = errors.Join(wrong, err)

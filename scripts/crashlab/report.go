@@ -19,11 +19,13 @@ import (
 
 // report is what is counted.
 type report struct {
-	mu    sync.Mutex
-	out   io.Writer
-	begun int       // combinations
-	first time.Time // when the first of them was
-	spoke time.Time
+	mu     sync.Mutex
+	out    io.Writer
+	begun  int // pieces of the part that is under way
+	of     int
+	pieces string
+	first  time.Time // when the part began
+	spoke  time.Time
 
 	Version  int               `json:"version"`
 	Mode     string            `json:"mode"`
@@ -166,21 +168,26 @@ func (r *report) add(f failure) {
 	fmt.Fprintf(r.out, "  seed %d, kept in %s\n  again: %s\n", r.Seed, f.Folder, f.Repeat)
 }
 
-// progress says now and then how far it is and how long the rest will take, as it looks.
-func (r *report) progress(of int) {
+// stage begins a part of so many pieces, which progress then counts.
+func (r *report) stage(of int, pieces string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun, r.of, r.pieces = 0, of, pieces
+	r.first, r.spoke = time.Now(), time.Now()
+}
+
+// progress counts a piece, and says now and then how far the part is and how long its rest will take, as it looks.
+func (r *report) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	if r.begun == 0 {
-		r.first, r.spoke = now, now
-	}
 	r.begun++
 	if now.Sub(r.spoke) < time.Minute {
 		return
 	}
 	r.spoke = now
-	rest := time.Duration(float64(now.Sub(r.first)) / float64(r.begun) * float64(of-r.begun))
-	fmt.Fprintf(r.out, "%d of %d combinations, %d stories, %d kills; the rest takes about %s\n", r.begun, of, r.Stories, r.Kills, rest.Round(time.Second))
+	rest := time.Duration(float64(now.Sub(r.first)) / float64(r.begun) * float64(r.of-r.begun))
+	fmt.Fprintf(r.out, "%d of %d %s, %d stories, %d kills; the rest takes about %s\n", r.begun, r.of, r.pieces, r.Stories, r.Kills, rest.Round(time.Second))
 }
 
 // unmet notes a story that did not come by the point that the plan expected of it.
