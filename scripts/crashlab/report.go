@@ -246,7 +246,7 @@ func (r *report) machine() {
 		fmt.Fprintf(r.out, "  fault %-14s%d stories\n", kind, r.Faults[kind])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Figures)) {
-		fmt.Fprintf(r.out, "  %-20s%d\n", name, r.Figures[name])
+		fmt.Fprintf(r.out, "  %-19s %d\n", name, r.Figures[name])
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.NotTried)) {
 		fmt.Fprintf(r.out, "  not tried: %s: %s\n", kind, r.NotTried[kind])
