@@ -119,15 +119,7 @@ type booted struct {
 
 // step carries out one command, and restarts the machine where that is due.
 func (b *booted) step(args []string) error {
-	for _, a := range b.tries {
-		if b.met || a.cmd != b.cmd {
-			continue
-		}
-		s, err := b.standstill(args, a)
-		if s == nil || err != nil {
-			return err
-		}
-		b.met = true
+	return b.stepOver(args, b.tries, &b.met, func(s *standing) error {
 		if err := s.goOn("both"); err != nil {
 			return err
 		}
@@ -135,8 +127,7 @@ func (b *booted) step(args []string) error {
 			return err
 		}
 		return b.reboot()
-	}
-	return b.tale.step(args)
+	})
 }
 
 // reboot lets nobody live, and has what comes later see another boot id. What looks like a process of a call that has not ended

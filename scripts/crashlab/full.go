@@ -193,20 +193,7 @@ func (w *starved) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.proceed(ctx, func(args []string) error {
-		for _, a := range w.tries {
-			if w.met || a.cmd != w.cmd {
-				continue
-			}
-			s, err := w.standstill(args, a)
-			if s == nil || err != nil {
-				return err
-			}
-			w.met = true
-			return w.suffer(s)
-		}
-		return w.step(args)
-	})
+	return w.proceed(ctx, func(args []string) error { return w.stepOver(args, w.tries, &w.met, w.suffer) })
 }
 
 // take takes away what the story is about.

@@ -148,20 +148,7 @@ func (z *frozen) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	return z.proceed(ctx, func(args []string) error {
-		for _, a := range z.tries {
-			if z.met || a.cmd != z.cmd {
-				continue
-			}
-			s, err := z.standstill(args, a)
-			if s == nil || err != nil {
-				return err
-			}
-			z.met = true
-			return z.suffer(s)
-		}
-		return z.step(args)
-	})
+	return z.proceed(ctx, func(args []string) error { return z.stepOver(args, z.tries, &z.met, z.suffer) })
 }
 
 // suffer freezes the disk while the story stands still, sees that nothing is begun, and thaws it.

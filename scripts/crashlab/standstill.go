@@ -47,6 +47,23 @@ func (t *tale) standstill(args []string, a arm) (*standing, error) {
 	return s, nil
 }
 
+// stepOver carries out one command. At the first of the points that any command comes by it stands still, and suffer says what
+// becomes of it.
+func (t *tale) stepOver(args []string, points []arm, met *bool, suffer func(*standing) error) error {
+	for _, a := range points {
+		if *met || a.cmd != t.cmd {
+			continue
+		}
+		s, err := t.standstill(args, a)
+		if s == nil || err != nil {
+			return err
+		}
+		*met = true
+		return suffer(s)
+	}
+	return t.step(args)
+}
+
 // over waits for the end of a command, and looks at what it leaves.
 func (t *tale) over(c *command) (output, error) {
 	o, ok := c.wait()

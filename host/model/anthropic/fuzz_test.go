@@ -5,63 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 
 	"agent/host/model"
+	"agent/host/model/modeltest"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
 
-// pieces is a connection that gives the stream in pieces of any length; rounds of it, one after the other.
-type pieces struct {
-	stream string
-	cuts   *rand.Rand // nil: as much as is asked for
-	rounds int
-	rest   string
-}
-
-func (p *pieces) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return nil, err
-	}
-	p.rest = p.stream
-	h := http.Header{"Content-Type": {"text/event-stream"}, "Request-Id": {"req_header"}}
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(p), Request: r}, nil
-}
-
-func (p *pieces) Read(into []byte) (n int, err error) {
-	for n < len(into) {
-		if p.rest == "" {
-			if p.rounds--; p.rounds <= 0 {
-				err = io.EOF
-				break
-			}
-			p.rest = p.stream
-		}
-		m := len(p.rest)
-		if p.cuts != nil {
-			m = 1 + p.cuts.IntN(min(m, 1+p.cuts.IntN(40)))
-		}
-		m = copy(into[n:], p.rest[:m])
-		n, p.rest = n+m, p.rest[m:]
-		if p.cuts != nil {
-			return n, nil
-		}
-	}
-	if n > 0 {
-		return n, nil
-	}
-	return 0, err
-}
-
 // fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
 const fuzzLargest = 1 << 16
 
-func (p *pieces) ask(t *testing.T) got {
+func askPieces(t *testing.T, p *modeltest.Pieces) got {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -97,14 +54,14 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(stream), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
-		g := (&pieces{stream: string(stream)}).ask(t)
-		if a, b := g.outcome(), (&pieces{stream: string(stream), cuts: rand.New(rand.NewPCG(seed, 1))}).ask(t).outcome(); a != b {
+		g := askPieces(t, &modeltest.Pieces{Stream: string(stream)})
+		if a, b := g.outcome(), askPieces(t, &modeltest.Pieces{Stream: string(stream), Cuts: rand.New(rand.NewPCG(seed, 1))}).outcome(); a != b {
 			t.Errorf("as a whole it is\n%s\nin pieces\n%s", a, b)
 		}
 		if len(stream) > 0 {
-			endless := &pieces{stream: string(stream), rounds: 1 << 30}
-			e := endless.ask(t)
-			if read := (1<<30 - endless.rounds) * len(stream); read > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
+			endless := &modeltest.Pieces{Stream: string(stream), Rounds: 1 << 30}
+			e := askPieces(t, endless)
+			if read := (1<<30 - endless.Rounds) * len(stream); read > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
 				t.Errorf("%d bytes were read of a stream without an end, %d shown: %v", read, len(e.text)+len(e.reasoning), e.err)
 			}
 		}

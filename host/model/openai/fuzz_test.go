@@ -4,66 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 
 	"agent/host/model"
+	"agent/host/model/modeltest"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
 
-// pieces is a connection that gives the stream in pieces of any length; rounds of it, one after the other.
-type pieces struct {
-	stream string
-	cuts   *rand.Rand // nil: as much as is asked for
-	rounds int
-	sent   []byte
-	rest   string
-}
-
-func (p *pieces) RoundTrip(r *http.Request) (*http.Response, error) {
-	var err error
-	if p.sent, err = io.ReadAll(r.Body); err != nil {
-		return nil, err
-	}
-	p.rest = p.stream
-	h := http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {"req_test"}}
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(p), Request: r}, nil
-}
-
-func (p *pieces) Read(into []byte) (n int, err error) {
-	for n < len(into) {
-		if p.rest == "" {
-			if p.rounds--; p.rounds <= 0 {
-				err = io.EOF
-				break
-			}
-			p.rest = p.stream
-		}
-		m := len(p.rest)
-		if p.cuts != nil {
-			m = 1 + p.cuts.IntN(min(m, 1+p.cuts.IntN(40)))
-		}
-		m = copy(into[n:], p.rest[:m])
-		n, p.rest = n+m, p.rest[m:]
-		if p.cuts != nil {
-			return n, nil
-		}
-	}
-	if n > 0 {
-		return n, nil
-	}
-	return 0, err
-}
-
 // fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
 const fuzzLargest = 1 << 16
 
-func (p *pieces) model(protocol openai.Protocol) model.Model {
+func modelOf(p *modeltest.Pieces, protocol openai.Protocol) model.Model {
 	return openai.New(openai.Options{Model: "x", Protocol: protocol, HTTP: wire.Client(wire.Options{Base: p, Largest: fuzzLargest})})
 }
 
@@ -105,16 +60,16 @@ func FuzzStream(f *testing.F) {
 		if own {
 			p = openai.Responses
 		}
-		whole := &pieces{stream: string(stream)}
-		h, err := ask(t, whole.model(p), question())
-		cut := &pieces{stream: string(stream), cuts: rand.New(rand.NewPCG(seed, 1))}
-		if a, b := outcome(h, err), outcome(ask(t, cut.model(p), question())); a != b {
+		whole := &modeltest.Pieces{Stream: string(stream)}
+		h, err := ask(t, modelOf(whole, p), question())
+		cut := &modeltest.Pieces{Stream: string(stream), Cuts: rand.New(rand.NewPCG(seed, 1))}
+		if a, b := outcome(h, err), outcome(ask(t, modelOf(cut, p), question())); a != b {
 			t.Errorf("as a whole it is\n%s\nin pieces\n%s", a, b)
 		}
-		endless := &pieces{stream: string(stream), rounds: 1 << 30}
+		endless := &modeltest.Pieces{Stream: string(stream), Rounds: 1 << 30}
 		if len(stream) > 0 {
-			e, err := ask(t, endless.model(p), question())
-			if read := 1<<30 - endless.rounds; read*len(stream) > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
+			e, err := ask(t, modelOf(endless, p), question())
+			if read := 1<<30 - endless.Rounds; read*len(stream) > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
 				t.Errorf("%d bytes were read of a stream without an end, %d shown: %v", read*len(stream), len(e.text)+len(e.reasoning), err)
 			}
 		}
@@ -136,11 +91,11 @@ func FuzzStream(f *testing.F) {
 		if h.answer.Stop == "" {
 			t.Error("an answer that says not how it ended")
 		}
-		if _, err := ask(t, whole.model(p), journaled(t, follow(question(), h.answer, 1))); err != nil {
+		if _, err := ask(t, modelOf(whole, p), journaled(t, follow(question(), h.answer, 1))); err != nil {
 			t.Errorf("the answer cannot be sent back: %v", err)
 		}
-		if !json.Valid(whole.sent) {
-			t.Errorf("the request with it is not JSON: %s", whole.sent)
+		if !json.Valid(whole.Sent) {
+			t.Errorf("the request with it is not JSON: %s", whole.Sent)
 		}
 	})
 }
