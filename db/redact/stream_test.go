@@ -21,6 +21,7 @@ func TestStreamShowsWordsAtTheirEnd(t *testing.T) {
 		{[]string{"key ", canary[:5], canary[5:] + "x", "y z"}, []string{"key ", "", "", "[secret:env-canary-key:0]xy "}},
 		{[]string{"key " + canary[:5] + " ", canary[5:9], " no"}, []string{"key ", "", canary[:5] + " " + canary[5:9] + " "}},
 		{[]string{"使用", "密钥", " ok "}, []string{"使用", "密钥", " ok "}},
+		{[]string{"postgres://u:密钥", "Kd93mX0qZ81k@h/db", " ok "}, []string{"", "", "postgres://u:[secret:url-password:0]@h/db ok "}},
 		{[]string{"a -----BEGIN ", "PRIVATE KEY-----\n", "MIIEvQIBADANBgkqhkiG9w0B\n", "-----END PRIVATE ", "KEY-----\n", "b "},
 			[]string{"a ", "", "", "", "[secret:private-key:0]\n", "b "}},
 	} {
