@@ -6,62 +6,82 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
+// envModes makes TestModes the process that makes a state folder, in the folder that it names: an umask belongs to a whole
+// process, and every other test here makes files too.
+const envModes = "AGENT_DB_TEST_MODES"
+
 // SEC-04: nobody else can read what is stored, whatever the umask.
 func TestModes(t *testing.T) {
-	for _, mask := range []int{0, 0o077, 0o777} {
-		old := syscall.Umask(mask)
-		dir := stateDir(t)
-		if mask == 0o777 { // a parent that can be entered
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s := openStore(t, dir, func(o *Options) { o.NoBallast = false })
-		h := startRun(t, s, "r-modesmod")
-		a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
-		h = appendAll(t, s, h, a, AppendOptions{})
-		appendAll(t, s, h, b, AppendOptions{})
-		s.side.Wait()
-		files := 0
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-			want := fs.FileMode(0o600)
-			if d.IsDir() {
-				want = fs.ModeDir | 0o700
-			} else {
-				files++
-			}
-			if info.Mode() != want {
-				t.Errorf("umask %#o: %s has mode %s", mask, path, info.Mode())
-			}
-			return nil
-		})
-		syscall.Umask(old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files < 6 { // database, its log and index, key, ballast, body
-			t.Errorf("only %d files were made", files)
-		}
+	if dir := os.Getenv(envModes); dir != "" {
+		fillState(t, dir)
+		return
 	}
+	for _, mask := range []string{"0000", "0077", "0777"} {
+		t.Run(mask, func(t *testing.T) {
+			t.Parallel()
+			dir := stateDir(t)
+			if mask == "0777" { // the folder itself is made by somebody who can enter it
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := exec.Command("sh", "-c", `umask `+mask+`; exec "$0" "$@"`, os.Args[0], "-test.run=^TestModes$")
+			c.Env = append(os.Environ(), envModes+"="+dir)
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if files := checkModes(t, dir); files < 6 { // database, its log and index, key, ballast, body
+				t.Errorf("only %d files were made", files)
+			}
+		})
+	}
+}
+
+// fillState makes every kind of file that a state folder has, and leaves them as a killed process does: the database's log and
+// index would go with the last one who closes it.
+func fillState(t *testing.T, dir string) {
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := startRun(t, s, "r-modesmod")
+	a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
+	h = appendAll(t, s, h, a, AppendOptions{})
+	appendAll(t, s, h, b, AppendOptions{})
+	s.side.Wait()
+}
+
+// checkModes looks at everything in a state folder and returns how many files it holds.
+func checkModes(t *testing.T, dir string) (files int) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if d.IsDir() {
+			want = fs.ModeDir | 0o700
+		} else {
+			files++
+		}
+		if info.Mode() != want {
+			t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // A folder that holds nothing but what agent makes is closed to others without a word, the first time and later; one that

@@ -65,7 +65,7 @@ func TestDeed(t *testing.T) {
 		"if true; then mkdir a; fi":           "",
 		"mkdir() { :; }":                      "",
 		"mkdir a <<x\nb\nx":                   "",
-		"/tmp/mkdir a":                        "",
+		"/home/mkdir a":                       "",
 		"env mkdir a":                         "",
 		"sudo mkdir a":                        "",
 		"mkdir a # b":                         "mkdir [a]",

@@ -118,7 +118,8 @@ func TestLookNotSet(t *testing.T) {
 	b.write("file", "x")
 	b.write("dir/in", "x")
 	b.link("dir", "link")
-	b.link("/tmp", "out")
+	outside := t.TempDir()
+	b.link(outside, "out")
 	if err := os.Link(b.path("file"), b.path("twin")); err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +129,9 @@ func TestLookNotSet(t *testing.T) {
 	}
 	defer w.close()
 	for _, script := range []string{
-		"mkdir file", "mkdir dir", "mkdir none/n", "mkdir -p dir", "mkdir ../n", "mkdir /tmp/n", "mkdir out/n", "mkdir file/n", "rm none", "rm -f none", "rm dir",
+		"mkdir file", "mkdir dir", "mkdir none/n", "mkdir -p dir", "mkdir ../n", "mkdir " + outside + "/n", "mkdir out/n", "mkdir file/n", "rm none", "rm -f none", "rm dir",
 		"rm file none", "rm /etc/passwd", "rm out/x", "touch dir", "touch link", "touch none/n", "mv none n", "mv file twin", "mv -n file dir/in", "mv -T file dir",
-		"mv dir dir/in", "mv dir dir/n", "mv file file", "mv file /tmp/n", "mv dir link/n",
+		"mv dir dir/in", "mv dir dir/n", "mv file file", "mv file " + outside + "/n", "mv dir link/n",
 	} {
 		d, ok := deedOf(script, "")
 		if !ok {

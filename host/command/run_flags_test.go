@@ -45,10 +45,10 @@ func TestRunFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := flagsOf(t, "--model", "openai/x", "--base-url", "http://127.0.0.1:1/v1", "--effort", "low", "--max-tokens", "1.5M", "--max-cost", "2.50",
-		"--idle", "30s", "--no-compact", "--image", picture, "--record", "/tmp/x", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
+		"--idle", "30s", "--no-compact", "--image", picture, "--record", "tape", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
 	want := runFlags{
 		Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: recovery.EffortLow, Idle: 30 * time.Second, NoCompact: true,
-		Images: []recovery.Image{{Media: "image/png", Data: png}}, Record: "/tmp/x",
+		Images: []recovery.Image{{Media: "image/png", Data: png}}, Record: "tape",
 		Limits: config.Limits{
 			Mode: recovery.ModeAuto, MaxTurns: ptr(0), MaxTokens: ptr(int64(1_500_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(time.Hour),
 		},

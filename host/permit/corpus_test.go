@@ -72,7 +72,7 @@ cat < /dev/tcp/127.0.0.1/80
 if true; then rm -rf ~; fi
 while true; do rm -rf ~; done
 for f in a; do rm -rf ~; done
-for PATH in /tmp/evil; do git status; done
+for PATH in /opt/evil; do git status; done
 case x in x) rm -rf ~;; esac
 ! rm -rf ~
 time rm -rf ~
@@ -102,10 +102,10 @@ alias git='rm -rf ~'\ngit status
 git() { rm -rf ~; }; git status
 function git { rm -rf ~; }; git status
 trap 'rm -rf ~' EXIT
-PATH=/tmp/evil git status
-PATH=/tmp/evil; git status
-export PATH=/tmp/evil; git status
-LD_PRELOAD=/tmp/evil.so git status
+PATH=/opt/evil git status
+PATH=/opt/evil; git status
+export PATH=/opt/evil; git status
+LD_PRELOAD=/opt/evil.so git status
 GIT_SSH_COMMAND='rm -rf ~' git fetch
 GIT_EXTERNAL_DIFF='rm -rf ~' git diff
 IFS=_; git_status
@@ -113,7 +113,7 @@ a=rm; $a -rf ~
 $a status
 "$a" status
 ${a:-rm} -rf ~
-: ${PATH:=/tmp/evil}
+: ${PATH:=/opt/evil}
 r"m" -rf ~
 \rm -rf ~
 'rm' -rf ~
@@ -124,10 +124,10 @@ $'\x72m' -rf ~
 /bin/[r]m -rf ~
 git -c core.fsmonitor='rm -rf ~' status
 git -c alias.status='!rm -rf ~' status
-git --exec-path=/tmp/evil status
-git --exec-path /tmp/evil status
-git -C /tmp/evil status
-git --git-dir=/tmp/evil status
+git --exec-path=/opt/evil status
+git --exec-path /opt/evil status
+git -C /opt/evil status
+git --git-dir=/opt/evil status
 git -p status
 git --config-env=core.pager=X status
 git evil-alias
@@ -192,7 +192,7 @@ go test --exec=./evil ./...
 go vet -vettool=./evil ./...
 go build -toolexec=./evil ./...
 go build -ldflags='-extld=./evil' ./...
-go run /tmp/evil.go
+go run /opt/evil.go
 go generate ./...
 go env -w GOFLAGS=-exec=./evil
 npm exec evil
@@ -201,8 +201,8 @@ npm x evil
 npx evil
 make SHELL=./evil
 make --eval='x:;rm -rf ~' x
-make -f /tmp/evil
-make -C /tmp/evil
+make -f /opt/evil
+make -C /opt/evil
 python -c 'import os; os.system("rm -rf ~")'
 python evil.py
 python - build.py
@@ -235,10 +235,10 @@ printf -v 'a[$(rm -rf ~)]' x
 printf '%s' x > ~/.bashrc
 unset 'a[$(rm -rf ~)]'
 read x < f; $x
-declare -x PATH=/tmp/evil
+declare -x PATH=/opt/evil
 let 'a[$(rm -rf ~)]'
 coproc rm -rf ~
-cd /tmp/evil && git status
+cd /opt/evil && git status
 cd .. && git status
 cd evil && ./run.sh
 cd -- && git status

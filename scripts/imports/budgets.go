@@ -34,6 +34,7 @@ func checkBudgets(s *source) []finding {
 	found = append(found, inits(s)...)
 	found = append(found, names(s)...)
 	found = append(found, sleeps(s)...)
+	found = append(found, sharedState(s)...)
 	return append(found, words(s)...)
 }
 

@@ -58,7 +58,7 @@ func TestLargeScript(t *testing.T) {
 // The command sees its own environment and the mark, nothing of the runner's or the host's, and none of their descriptors.
 func TestEnvironmentIsExact(t *testing.T) {
 	c := newCall(t, "cat /proc/$$/environ | tr '\\0' '\\n'; ls /proc/$$/fd")
-	c.spec.Env = []string{"A=1", "BYTES=\xff\xfe", "AGENT_FAULT=host.x:1", "AGENT_FAULT_HITS=/tmp/x", "AGENT_CALL=outer/1-1-1", "EMPTY="}
+	c.spec.Env = []string{"A=1", "BYTES=\xff\xfe", "AGENT_FAULT=host.x:1", "AGENT_FAULT_HITS=hits", "AGENT_CALL=outer/1-1-1", "EMPTY="}
 	c.env = []string{"RUNNERS_OWN=1"}
 	t.Setenv("HOSTS_OWN", "1")
 	stray, err := os.Open("/")

@@ -177,10 +177,10 @@ func TestTemp(t *testing.T) {
 	}
 	p := s.profile(sandbox.Write)
 	p.Temp = path
-	if out, err := s.run(p, "mkdir /tmp/d && echo kept > /tmp/d/f && chmod 500 /tmp/d"); err != nil {
+	if out, err := s.run(p, "cd /tmp && mkdir d && echo kept > d/f && chmod 500 d"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := s.run(p, "cat /var/tmp/d/f"); err != nil || out != "kept\n" {
+	if out, err := s.run(p, "cd /var/tmp && cat d/f"); err != nil || out != "kept\n" {
 		t.Errorf("%v: %s", err, out)
 	}
 	if again, err := sandbox.MakeTemp("r-1"); err != nil || again != path {
