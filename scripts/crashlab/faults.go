@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 )
@@ -14,7 +15,8 @@ import (
 type trouble struct {
 	name  string
 	what  string             // one sentence
-	needs func(l *lab) error // why it cannot be tried on this machine; nil when it can
+	takes string             // what only root has on most machines; "" for nothing
+	needs func(l *lab) error // why it cannot be tried on this machine, or by this user; nil when it can
 	run   func(ctx context.Context, l *lab, c troubleChoice) error
 }
 
@@ -29,13 +31,13 @@ type troubleChoice struct {
 // troubles lists every kind. The order is that of the run.
 func troubles() []trouble {
 	return []trouble{
-		{"clock", "the clock of a process is set by hours, days and years, ahead and back", func(*lab) error { return nil }, runClock},
-		{"full", "the disk under the state has no room, or no inode, for a while", needsMounts, runFull},
-		{"io", "one operation on the disk under the state fails, or all from one on", needsIO, runIO},
+		{"clock", "the clock of a process is set by hours, days and years, ahead and back", "", func(*lab) error { return nil }, runClock},
+		{"full", "the disk under the state has no room, or no inode, for a while", "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needsMounts, runFull},
+		{"io", "one operation on the disk under the state fails, or all from one on", "a mount namespace of its own and FUSE", needsIO, runIO},
 		powerTrouble(),
-		{"readonly", "the file system under the state turns read-only for a while", needsMounts, runReadonly},
-		{"slow", "every fsync takes its time, and several processes work on one state", needsIO, runSlow},
-		{"boot", "everything dies, and what comes later finds another start of the machine", needsRestart, runBoot},
+		{"readonly", "the file system under the state turns read-only for a while", "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needsMounts, runReadonly},
+		{"slow", "every fsync takes its time, and several processes work on one state", "a mount namespace of its own and FUSE", needsIO, runSlow},
+		{"boot", "everything dies, and what comes later finds another start of the machine", "a mount namespace of its own", needsRestart, runBoot},
 	}
 }
 
@@ -45,7 +47,20 @@ var errNoFaults = errors.New("no fault of the machine was asked for")
 // needsMounts is for faults that are made by a mount.
 func needsMounts(l *lab) error { return l.mounts }
 
-// troubled carries out the faults that were asked for, one kind after the other.
+// survey notes what was asked for and cannot be tried here: it is said before anything begins, not after an hour.
+func (l *lab) survey(only string) {
+	name, _, _ := strings.Cut(only, "/")
+	for _, t := range troubles() {
+		if name != "" && name != t.name {
+			continue
+		}
+		if why := t.needs(l); why != nil {
+			l.report.notTried(t.name, fmt.Errorf("it takes %s, and user %d has not all of that here: %w", t.takes, os.Getuid(), why))
+		}
+	}
+}
+
+// troubled carries out the faults that were asked for and that survey has not ruled out, one kind after the other.
 func (l *lab) troubled(ctx context.Context, c troubleChoice) error {
 	name, rest, _ := strings.Cut(c.only, "/")
 	met := false
@@ -56,8 +71,7 @@ func (l *lab) troubled(ctx context.Context, c troubleChoice) error {
 			continue
 		}
 		met = true
-		if why := t.needs(l); why != nil {
-			l.report.notTried(t.name, why)
+		if l.report.NotTried[t.name] != "" {
 			continue
 		}
 		fmt.Fprintf(l.report.out, "%s: %s\n", t.name, t.what)

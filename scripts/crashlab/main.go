@@ -139,6 +139,10 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	if err := roomIn(dir); err != nil {
 		return false, errors.Join(err, os.Remove(dir))
 	}
+	l := &lab{dir: dir, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	if o.meetsFaults() {
+		l.survey(o.only)
+	}
 	if o.exe == "" {
 		if o.exe, err = build(ctx, dir); err != nil {
 			return false, err
@@ -149,7 +153,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	l := &lab{exe: o.exe, dir: dir, counter: c, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	l.exe, l.counter = o.exe, c
 	if err := l.controls(ctx); err != nil {
 		return false, err
 	}

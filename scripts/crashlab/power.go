@@ -21,6 +21,7 @@ func powerTrouble() trouble {
 	return trouble{
 		name:  "power",
 		what:  "the power is cut after any operation on the disk, and what was not made durable is lost, in part or torn",
+		takes: "a mount namespace of its own and FUSE",
 		needs: needsPower,
 		run:   runPower,
 	}
