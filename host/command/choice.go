@@ -32,7 +32,7 @@ func (a *app) settings(folder string) (*settings, error) {
 	}
 	providers, models := map[string]catalog.Provider{}, map[string]catalog.Model{}
 	for name, p := range conf.Providers {
-		providers[name] = catalog.Provider{Protocol: p.Kind, BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd}
+		providers[name] = catalog.Provider{Protocol: p.Kind, BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd, AllowHTTP: p.AllowHTTP}
 	}
 	for name, m := range conf.Models {
 		models[name] = catalog.Model(m)
@@ -152,8 +152,12 @@ func (a *app) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup,
 	return out, nil
 }
 
-// noKey refuses a model whose key cannot be had.
+// noKey refuses a model whose key cannot be had, or may not be sent to where the model is asked.
 func noKey(conf *settings, p catalog.Provider, name string) error {
+	if p.Exposed() {
+		return fmt.Errorf("use model %s: %v; use an https address, or allow it in %s:\n%s",
+			name, exposedKey(p), conf.user, confLines("[providers."+p.Name+"]", allowHTTP))
+	}
 	if conf.models.HasKey(p) || p.From == "--base-url" && catalog.Loopback(p.BaseURL) {
 		return nil
 	}

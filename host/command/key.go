@@ -62,6 +62,14 @@ func (e *keylessError) Error() string { return e.text }
 
 func keyless(format string, args ...any) error { return &keylessError{fmt.Sprintf(format, args...)} }
 
+// allowHTTP is the line of the configuration, below the provider's table, that lets its key go over plain HTTP.
+const allowHTTP = "allow_http = true"
+
+// exposedKey refuses to send a provider's key to its address.
+func exposedKey(p catalog.Provider) error {
+	return keyless("the key of %s is not sent to %s unencrypted", p.Name, hostOf(p.BaseURL))
+}
+
 // get is the key; "" when the provider needs none. The error is a *keylessError or the context's own, and holds neither a key
 // nor anything that a command printed.
 func (k *keeper) get(ctx context.Context) (string, error) {
@@ -72,6 +80,8 @@ func (k *keeper) get(ctx context.Context) (string, error) {
 	}
 	key := ""
 	switch {
+	case k.p.Exposed():
+		return "", exposedKey(k.p) // before a command is asked for what would not be used
 	case len(k.p.KeyCmd) > 0:
 		var err error
 		if key, err = k.run(ctx, keyWait); err != nil {

@@ -28,6 +28,7 @@ A model is named provider/model. The configuration is $XDG_CONFIG_HOME/agent/con
    kind = "chat"                            # anthropic, responses or chat
    base_url = "http://127.0.0.1:8000/v1"
    api_key_env = "WORK_KEY"                 # or api_key_cmd = ["pass", "show", "work"]
+   allow_http = true                        # the key may go to another machine over plain HTTP; refused without it
    [models."work/qwen3"]
    window = 131072
    input_price = "0.50"                     # US dollars for a million tokens

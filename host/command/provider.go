@@ -78,12 +78,9 @@ func (a *app) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 		return err
 	}
 	p := conf.asked(name, ch.Setup)
-	key, err := a.key(p).get(ctx)
+	_, err = a.key(p).get(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	}
-	if err == nil && key != "" && strings.HasPrefix(p.BaseURL, "http://") && !catalog.Loopback(p.BaseURL) {
-		fmt.Fprintf(a.Err, "agent: warning: the key of %s and all that is said go to %s unencrypted; use an https address\n", p.Name, hostOf(p.BaseURL))
 	}
 	return err
 }
@@ -170,6 +167,8 @@ func providerRemedy(p catalog.Provider, of string, f recovery.Fault) string {
 	switch f {
 	case recovery.FaultKey, recovery.FaultNoKey:
 		switch {
+		case p.Exposed():
+			return fmt.Sprintf("use an https address, or write %s below [providers.%s] in config.toml", allowHTTP, p.Name)
 		case len(p.KeyCmd) > 0:
 			return fmt.Sprintf("see to the command that prints the key: api_key_cmd of [providers.%s] in config.toml (%s)", p.Name, commandName(p.KeyCmd))
 		case p.KeyEnv != "":

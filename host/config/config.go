@@ -16,6 +16,8 @@
 //	base_url = "http://127.0.0.1:8000/v1"
 //	api_key_env = "WORK_KEY"                 # the name of a variable, never the key
 //	api_key_cmd = ["pass", "show", "work"]   # or a command whose first line of output is the key
+//	allow_http = true                        # the key may go to another machine without encryption, whatever names the address:
+//	                                         # base_url, --base-url or a variable such as OPENAI_BASE_URL
 //
 //	[models."work/qwen3"]                    # what is not known of a model, or known better
 //	window = 131072                          # tokens
@@ -108,6 +110,8 @@ type Provider struct {
 	BaseURL string
 	KeyEnv  string   // the variable that holds the key
 	KeyCmd  []string // the command that prints it
+
+	AllowHTTP bool // the key may be sent to another machine over plain HTTP
 }
 
 // Model is what a person says about a model. Zero is not said.

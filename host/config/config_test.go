@@ -114,7 +114,7 @@ USER:2:1: there is no b; what may stand here: model, mode, max_turns, max_tokens
      2 | b = 2
        | ^`},
 		{"unknown key of a provider", "[providers.openai]\n  url = \"http://127.0.0.1\"\n", "", `
-USER:2:3: there is no providers.openai.url; what may stand here: kind, base_url, api_key_env, api_key_cmd
+USER:2:3: there is no providers.openai.url; what may stand here: kind, base_url, api_key_env, api_key_cmd, allow_http
      2 |   url = "http://127.0.0.1"
        |   ^`},
 		{"a key in the file is not shown", "[providers.openai]\napi_key = \"sk-123\"\n", "", `

@@ -41,6 +41,8 @@ type providerKeys struct {
 	BaseURL *string  `toml:"base_url"`
 	KeyEnv  *string  `toml:"api_key_env"`
 	KeyCmd  []string `toml:"api_key_cmd"`
+
+	AllowHTTP bool `toml:"allow_http"`
 }
 
 type modelKeys struct {
@@ -63,6 +65,8 @@ func wants(key string) string {
 		return `a time in quotes, such as "30m"`
 	case "api_key_cmd":
 		return `a command as a list, such as ["pass", "show", "work"]`
+	case "allow_http":
+		return "true or false"
 	case "providers", "models", "fetch", "sandbox":
 		return "a table"
 	case "writable":
@@ -90,7 +94,7 @@ func keysAt(table []string) []string {
 	case isRules(table[0]) && len(table) == 1:
 		return []string{"tool", "command", "access", "path", "host", "method", "folder"}
 	case table[0] == "providers" && len(table) == 2:
-		return []string{"kind", "base_url", "api_key_env", "api_key_cmd"}
+		return []string{"kind", "base_url", "api_key_env", "api_key_cmd", "allow_http"}
 	case table[0] == "models" && len(table) == 2:
 		return []string{"window", "max_output", "input_price", "cached_price", "written_price", "output_price"}
 	}
@@ -213,7 +217,7 @@ func (c *checker) providerOf(path []string, name string, names []string) {
 func (c *checker) provider(name string, k providerKeys, known Known) Provider {
 	path := []string{"providers", name}
 	at := func(key string) []string { return append(slices.Clone(path), key) }
-	p := Provider{Kind: text(k.Kind), BaseURL: text(k.BaseURL), KeyEnv: text(k.KeyEnv), KeyCmd: k.KeyCmd}
+	p := Provider{Kind: text(k.Kind), BaseURL: text(k.BaseURL), KeyEnv: text(k.KeyEnv), KeyCmd: k.KeyCmd, AllowHTTP: k.AllowHTTP}
 	builtin := slices.Contains(known.Providers, name)
 	switch {
 	case slices.Contains(known.Reserved, name):

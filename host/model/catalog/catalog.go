@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -39,6 +40,8 @@ type Provider struct {
 	Start    string   // the command that starts it, for a server on this machine
 	Billing  string   // the page where it is paid; "" when not known
 	URLEnv   string   // the variable that says where it is, instead
+
+	AllowHTTP bool // the person's file lets the key go to another machine over plain HTTP
 }
 
 // Model is what is known about a model. Zero is not known.
@@ -88,6 +91,7 @@ func (p *Provider) merge(own Provider) {
 	if len(own.KeyCmd) > 0 {
 		p.KeyEnv, p.KeyCmd = "", own.KeyCmd
 	}
+	p.AllowHTTP = own.AllowHTTP
 	p.standIn()
 }
 
@@ -133,6 +137,16 @@ func (p Provider) At(baseURL string) Provider {
 	p.BaseURL, p.From = baseURL, "--base-url"
 	p.standIn()
 	return p
+}
+
+// Exposed reports that a request would carry the provider's key over plain HTTP to another machine, which the configuration
+// does not allow. An address that cannot be read counts as exposed.
+func (p Provider) Exposed() bool {
+	if p.AllowHTTP || p.KeyEnv == "" && len(p.KeyCmd) == 0 || Loopback(p.BaseURL) {
+		return false
+	}
+	u, err := url.Parse(p.BaseURL) // it lowers the scheme
+	return err != nil || u.Scheme != "https"
 }
 
 // HasKey says whether the provider's key can be had: its variable is set, or a command prints it. A provider that needs

@@ -234,3 +234,27 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// A key goes over plain HTTP to this machine only, however the address is spelled, unless the person allowed it.
+func TestExposed(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://10.0.0.1/v1": false, "HTTPS://10.0.0.1/v1": false, "http://127.0.0.1:8000/v1": false, "HTTP://127.9.9.9/v1": false,
+		"http://[::1]:80/v1": false, "http://localhost:80/v1": false,
+		"http://10.0.0.1/v1": true, "HTTP://10.0.0.1/v1": true, "hTTp://api.openai.com/v1": true, "http://localhost.example.com/v1": true,
+		"http://127.0.0.1.example.com/v1": true, "http://127.0.0.1@10.0.0.1/v1": true, "http://0.0.0.0/v1": true, "ftp://10.0.0.1": true,
+		"http://LOCALHOST/v1": true, "http://[::1%25eth0]/v1": true, "http://%": true,
+	} {
+		for _, p := range []catalog.Provider{{KeyEnv: "K"}, {KeyCmd: []string{"pass"}}} {
+			p.BaseURL = address
+			if got := p.Exposed(); got != want {
+				t.Errorf("%s: %t", address, got)
+			}
+			if p.AllowHTTP = true; p.Exposed() {
+				t.Errorf("%s is refused although it is allowed", address)
+			}
+		}
+		if (catalog.Provider{BaseURL: address}).Exposed() {
+			t.Errorf("%s is refused although there is no key", address)
+		}
+	}
+}

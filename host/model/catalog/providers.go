@@ -51,7 +51,8 @@ func (p Provider) free(model string) bool {
 	return p.Start != "" && Loopback(p.BaseURL) && !strings.HasSuffix(model, ":cloud") && !strings.HasSuffix(model, "-cloud")
 }
 
-// Loopback says whether an address is on this machine.
+// Loopback says whether an address is on this machine. It takes the spellings that net/http also asks without a proxy:
+// localhost in small letters, 127.0.0.0/8 and ::1 without a zone.
 func Loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -61,13 +62,14 @@ func Loopback(address string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.IsLoopback()
+	return err == nil && ip.IsLoopback() && ip.Zone() == ""
 }
 
 // ollamaURL makes an address of OLLAMA_HOST, as Ollama reads it: a host, a port or an address, the scheme and the port left
 // out or not (https://docs.ollama.com/faq). All interfaces, which a server listens on, are asked for on this machine.
 func ollamaURL(host string) string {
 	scheme, rest, ok := strings.Cut(host, "://")
+	scheme = strings.ToLower(scheme)
 	port := map[string]string{"http": "80", "https": "443"}[scheme]
 	if !ok {
 		scheme, rest, port = "http", host, "11434"
