@@ -59,6 +59,7 @@ type Store struct {
 	vault   *vault
 	readers *sql.DB
 	w       *writer // nil when opened for reading
+	opened  pinned  // the files of the connections; empty when opened for reading
 
 	full     atomic.Bool // the disk was full since Open
 	mu       sync.Mutex  // guards notices, and side against closed
@@ -229,9 +230,16 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	s.w = newWriter(s)
-	err := s.connectReaders(ctx, dsn(s.path, false))
+	main, err := os.Stat(s.path)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", s.path, err)
+	}
+	err = s.connectReaders(ctx, dsn(s.path, false))
 	if s.isDiskFull(err) && s.giveUpBallast() {
 		err = s.connectReaders(ctx, dsn(s.path, false))
+	}
+	if err == nil {
+		err = s.pin(main)
 	}
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 			return taken, nil // its owner took the answer and ended
 		case !errors.As(err, &held):
 			taken.Outcome, taken.Drove = out, true
-			if err != nil && out.Run == "" {
+			if err != nil && out.Run == "" && !errors.As(err, new(*RecordLostError)) {
 				err = fmt.Errorf("the answer to %s is kept, but: %w", row.ID, err)
 			}
 			return taken, err

@@ -132,8 +132,8 @@ func (d *driver) flush(ctx context.Context) error {
 			err = d.commit(ctx)
 		}
 		if err != nil {
-			d.dead = err
-			return err
+			d.dead = d.recordLost(err)
+			return d.dead
 		}
 		for i := range d.facts {
 			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
@@ -142,7 +142,9 @@ func (d *driver) flush(ctx context.Context) error {
 		d.reached(ctx, d.facts)
 		d.facts, d.consume, d.refused = nil, nil, nil
 	} else if err := d.dropRefused(ctx); err != nil {
-		d.dead = err
+		d.dead = d.recordLost(err)
+		return d.dead
+	} else if err := d.present(); err != nil {
 		return err
 	}
 	asksNext := d.state.Status == recovery.StatusRunning && len(d.flying) == 0
@@ -256,7 +258,10 @@ func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
 		out = d.outcome()
 		err = errors.Join(err, d.close())
 	}()
-	err = d.guarded(ctx)
+	if err = d.guarded(ctx); errors.As(err, new(*db.GoneError)) && d.dead == nil {
+		err = d.recordLost(err)
+		d.dead = err
+	}
 	return out, err
 }
 
@@ -264,6 +269,9 @@ func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
 func (d *driver) outcome() Outcome {
 	if d.dead == nil {
 		return d.h.outcome(d.state)
+	}
+	if errors.As(d.dead, new(*RecordLostError)) {
+		return Outcome{} // no journal that anybody can read says anything
 	}
 	c := d.state.Created
 	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.h.Store.Clean(d.dead.Error())}

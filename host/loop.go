@@ -225,8 +225,11 @@ func (d *driver) stopFor(why recovery.Stop, by, reason string) {
 }
 
 // readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
-// commit that journals it.
+// commit that journals it. It comes with every hint that the database changed, so whether it is still there is looked at too.
 func (d *driver) readInbox(ctx context.Context) error {
+	if err := d.present(); err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx) // a shutdown at this moment is looked at next, and is no failure
 	rows, err := d.h.Store.Inbox(ctx, d.state.Created.Run)
 	if err != nil {
