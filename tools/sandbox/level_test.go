@@ -23,7 +23,7 @@ func TestHolds(t *testing.T) {
 	}{
 		{"everything", sandbox.Support{Landlock: 7, Namespaces: true, Hiding: true, Seccomp: true}, yes, yes, yes,
 			"namespaces+landlock-7+seccomp", "namespaces+landlock-7+seccomp", "namespaces"},
-		{"no Landlock", sandbox.Support{Namespaces: true, Hiding: true, Seccomp: true}, yes, yes, yes,
+		{"no Landlock", sandbox.Support{Namespaces: true, Hiding: true, Seccomp: true}, no, yes, yes,
 			"namespaces+seccomp", "namespaces+seccomp", "namespaces"},
 		{"no namespaces", sandbox.Support{Landlock: 7, Seccomp: true}, yes, no, no, "landlock-7+seccomp", "landlock-7+seccomp", "none"},
 		{"an old Landlock alone", sandbox.Support{Landlock: 5, Seccomp: true}, no, no, no, "landlock-5+seccomp", "landlock-5+seccomp", "none"},

@@ -102,11 +102,15 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, support: sandbox.Probe(self)}
+	return newSceneIn(t, t.TempDir())
+}
+
+func newSceneIn(t *testing.T, base string) *scene {
+	t.Helper()
+	s := &scene{t: t, support: sandbox.Probe(self), base: base}
 	if !s.support.Namespaces || !s.support.Hiding {
 		t.Skipf("there are no namespaces here: %s", strings.Join(s.support.Missing, "; "))
 	}
-	s.base = t.TempDir()
 	s.home = filepath.Join(s.base, "home")
 	s.work, s.outside = filepath.Join(s.home, "work"), filepath.Join(s.home, "outside")
 	s.state, s.policy = filepath.Join(s.home, ".local", "state", "agent"), filepath.Join(s.home, ".config", "agent")

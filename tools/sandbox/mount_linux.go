@@ -80,7 +80,7 @@ func (p Profile) covers(env []string) ([]mount, error) {
 	}
 	var list []mount
 	for _, path := range []string{"/dev", "/proc", "/run", "/var/run", "/tmp", "/var/tmp"} {
-		if !isFolder(path) || open[path] {
+		if !isFolder(path) || open[path] || path == p.Workspace {
 			continue
 		}
 		m := mount{kind: cover, path: path, tree: -1}
@@ -109,7 +109,7 @@ func (p Profile) covers(env []string) ([]mount, error) {
 		}
 	}
 	// What can be read stays to be read below a folder that is covered.
-	readable := append([]string{p.Workspace, homeOf(env)}, p.Guarded...)
+	readable := p.readable(env)
 	for i, path := range readable {
 		if path == "" || open[path] || slices.Contains(readable[:i], path) || !slices.ContainsFunc(covered, func(m mount) bool {
 			return path != m.path && within(path, m.path)
@@ -121,15 +121,6 @@ func (p Profile) covers(env []string) ([]mount, error) {
 		}
 	}
 	return list, nil
-}
-
-func homeOf(env []string) string {
-	for _, pair := range env {
-		if home, ok := strings.CutPrefix(pair, "HOME="); ok && filepath.IsAbs(home) {
-			return filepath.Clean(home)
-		}
-	}
-	return ""
 }
 
 // fences lists what keeps the command from the state folder and from the policy. Both end with their folder: moved away, another

@@ -21,7 +21,8 @@ func Probe(exe string) Support {
 	}
 	s := Support{Landlock: landlockABI(), Seccomp: auditArch != 0}
 	if s.Landlock == 0 {
-		s.Missing = append(s.Missing, "the kernel has no Landlock: it needs Linux 5.13 with landlock among the security modules (lsm=…)")
+		s.Missing = append(s.Missing, "the kernel has no Landlock: it needs Linux 5.13 with landlock among the security modules (lsm=…); "+
+			"without it a command with access read can write to a FIFO, so it counts as one that may change anything")
 	} else if s.Landlock < abiScopes {
 		s.Missing = append(s.Missing, fmt.Sprintf("Landlock ABI %d: from 6 on (Linux 6.12) it confines signals too", s.Landlock))
 	}

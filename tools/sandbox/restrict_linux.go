@@ -25,7 +25,7 @@ func (k *keeper) restrict() error {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	if k.Profile.Support.Landlock > 0 {
-		if err := k.Profile.landlock(); err != nil {
+		if err := k.Profile.landlock(ToStrings(k.Env)); err != nil {
 			return fmt.Errorf("landlock: %w", err)
 		}
 	}
@@ -119,7 +119,7 @@ func handled(abi int) uint64 {
 }
 
 // landlock restricts files, and where there is no network namespace TCP too, and signals and abstract sockets to what runs inside.
-func (p Profile) landlock() error {
+func (p Profile) landlock(env []string) error {
 	abi := p.Support.Landlock
 	if have := landlockABI(); have < abi {
 		return fmt.Errorf("ABI %d was promised, this kernel has %d", abi, have)
@@ -141,7 +141,7 @@ func (p Profile) landlock() error {
 		return fmt.Errorf("make a ruleset: %w", errno)
 	}
 	defer unix.Close(int(fd)) // only a handle
-	for _, r := range p.rules() {
+	for _, r := range p.rules(env) {
 		if err := addRule(int(fd), r, attr.Handled_access_fs); err != nil {
 			return err
 		}
@@ -159,12 +159,12 @@ type rule struct {
 }
 
 // rules lists what the command may do with files.
-func (p Profile) rules() []rule {
+func (p Profile) rules(env []string) []rule {
 	const all = ^uint64(rightsMake | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
 	var list []rule
 	if p.names() {
 		list = append(list, rule{"/", rightsRead})
-		for _, dir := range append(tempNames(), "/dev/shm") {
+		for _, dir := range p.scratch(env) {
 			list = append(list, rule{dir, all})
 		}
 	} else {
@@ -184,6 +184,9 @@ func (p Profile) rules() []rule {
 	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"} {
 		list = append(list, rule{"/dev/" + name, rightsDevice})
+	}
+	if !p.names() && p.Access == Read {
+		return append(list, rule{"/dev/pts", rightsRead}) // other people's terminals are there too
 	}
 	return append(list, rule{"/dev/pts", rightsDevice | rightsRead})
 }
@@ -224,9 +227,9 @@ func around(dir string, hidden []string) []rule {
 	return list
 }
 
-// addRule leaves out what is not there.
+// addRule leaves out what is not there, and links: what one leads to has a rule of its own, or must not get one.
 func addRule(ruleset int, r rule, handled uint64) error {
-	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
 		return nil // nor can the command open it
 	}

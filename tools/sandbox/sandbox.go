@@ -10,6 +10,7 @@ package sandbox
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ type Support struct {
 func (s Support) Holds(a Access) bool {
 	switch a {
 	case Read:
-		return s.Seccomp && (s.Namespaces || s.Landlock >= abiScopes)
+		// A mount that is read-only lets a FIFO be written: that takes Landlock.
+		return s.Seccomp && (s.Namespaces && s.Landlock > 0 || s.Landlock >= abiScopes)
 	case Write:
 		return s.Seccomp && s.Namespaces
 	case Full:
@@ -150,6 +152,41 @@ func within(path, dir string) bool {
 // tempNames are the folders that a private temporary folder stands in for.
 func tempNames() []string { return []string{"/tmp", "/var/tmp"} }
 
+// scratch lists the folders for temporary files that the command may fill, the first one for TMPDIR. With Read none is among them
+// in which something from outside shows: Landlock gives a right to a folder and all below it, and there would be no way to
+// keep the command from writing to a FIFO in the workspace while it may write beside it.
+func (p Profile) scratch(env []string) []string {
+	if !p.names() || p.Access == Full {
+		return nil
+	}
+	outside := append([]string{p.Workspace}, p.Writable...)
+	if p.Access == Read {
+		outside = append(p.readable(env), p.Workspace)
+	}
+	return slices.DeleteFunc(append(tempNames(), "/dev/shm"), func(dir string) bool {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+			return true // a link: it is another one of them
+		}
+		return slices.ContainsFunc(outside, func(path string) bool {
+			return path == dir || p.Access == Read && path != "" && within(path, dir)
+		})
+	})
+}
+
+// readable lists what a command can read though the folder above it may be covered.
+func (p Profile) readable(env []string) []string {
+	return append([]string{p.Workspace, homeOf(env)}, p.Guarded...)
+}
+
+func homeOf(env []string) string {
+	for _, pair := range env {
+		if home, ok := strings.CutPrefix(pair, "HOME="); ok && filepath.IsAbs(home) {
+			return filepath.Clean(home)
+		}
+	}
+	return ""
+}
+
 // environ fits an environment to what the command finds inside.
 func (p Profile) environ(env []string) []string {
 	if !p.Confines() {
@@ -165,13 +202,8 @@ func (p Profile) environ(env []string) []string {
 	}
 	set["GIT_TERMINAL_PROMPT"] = "0"
 	temp := p.Temp
-	if p.names() {
-		temp = "/tmp"
-		for _, w := range append([]string{p.Workspace}, p.Writable...) {
-			if w == "/tmp" && p.Access == Write {
-				temp = "/var/tmp"
-			}
-		}
+	if free := p.scratch(env); len(free) > 0 {
+		temp = free[0]
 	}
 	if temp != "" {
 		set["TMPDIR"] = temp
