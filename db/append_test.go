@@ -182,11 +182,11 @@ func TestTerminalIsFinal(t *testing.T) {
 	if err != nil || row.Unknown != 1 || row.StopReason != "the host panicked" || row.Ended.IsZero() {
 		t.Fatalf("%+v %v", row, err)
 	}
-	unknown, err := s.UnknownCalls(ctx, h.Thread, "")
+	unknown, err := s.Doubts(ctx, h.Thread, "")
 	if err != nil || len(unknown) != 1 || unknown[0].ID != "c-11111111" || string(unknown[0].Args) != `{"command":"make test"}` || unknown[0].StartedAt.IsZero() {
 		t.Fatalf("%+v %v", unknown, err)
 	}
-	if rest, err := s.UnknownCalls(ctx, h.Thread, h.Run); err != nil || len(rest) != 0 {
+	if rest, err := s.Doubts(ctx, h.Thread, h.Run); err != nil || len(rest) != 0 {
 		t.Errorf("the run itself is not left out: %v %v", rest, err)
 	}
 	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordLeave}), AppendOptions{})
@@ -194,7 +194,7 @@ func TestTerminalIsFinal(t *testing.T) {
 	if h.Status != recovery.StatusFailed {
 		t.Errorf("a word changed the status to %s", h.Status)
 	}
-	if unknown, err = s.UnknownCalls(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
+	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
 		t.Errorf("%v %v", unknown, err)
 	}
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {

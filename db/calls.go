@@ -97,9 +97,12 @@ func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows
 	return list[0], nil
 }
 
-// UnknownCalls lists the calls of a thread whose outcome is unknown and of which nobody has said that they happened,
-// except those of one run, with the true values of their arguments.
-func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
+// Unknown says whether the call's outcome is unknown and nothing settled it since.
+func (c *CallRow) Unknown() bool { return c.Outcome == recovery.OutcomeUnknown && !c.Ruled.Settles() }
+
+// Doubts lists the calls of a thread that the twin guard compares with, except those of one run: the outcome is unknown, or was until a
+// person said that they happened. Their arguments have their true values; of a secret that cannot be restored the placeholder stays.
+func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
 	var out []recovery.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
 		n, err := q.CountUnknownOfThread(ctx, thread, exceptRun)
@@ -110,7 +113,7 @@ func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]r
 			what := fmt.Sprintf("calls with an unknown outcome in thread %s: %d, and %d by its runs", thread, n.Found, n.Told)
 			return &CorruptError{Path: s.path, What: what}
 		}
-		rows, err := q.UnknownCallsOfThread(ctx, thread, exceptRun)
+		rows, err := q.DoubtsOfThread(ctx, thread, exceptRun)
 		if err != nil {
 			return err
 		}
@@ -122,6 +125,7 @@ func (s *Store) UnknownCalls(ctx context.Context, thread, exceptRun string) ([]r
 		for _, c := range calls {
 			u := recovery.Unknown{
 				Run: c.Run, ID: c.ID, Place: c.Place, Tool: c.Tool, Args: c.Proposal.Args, Fingerprint: c.Fingerprint, StartedAt: c.Started,
+				Resolved: c.Ruled,
 			}
 			if c.Result != nil {
 				u.Alive = len(c.Result.Alive) > 0

@@ -101,7 +101,7 @@ func TestRulingOnAnEarlierTurn(t *testing.T) {
 		head Head
 		want []string
 	}{{a, []string{"c-a2"}}, {b, []string{"c-b1"}}} {
-		unknown, err := s.UnknownCalls(ctx, c.head.Thread, "")
+		unknown, err := s.Doubts(ctx, c.head.Thread, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
 			s := openStore(t, dir)
 			h := startRun(t, s, "r-aaaa0000")
 			appendAll(t, s, h, append(answer(1, "c-a1"), settle(1, 0, lost)...), AppendOptions{})
-			if u, err := s.UnknownCalls(ctx, h.Thread, ""); err != nil || len(u) != 1 {
+			if u, err := s.Doubts(ctx, h.Thread, ""); err != nil || len(u) != 1 {
 				t.Fatalf("undamaged: %+v, %v", u, err)
 			}
 			if err := s.Close(); err != nil {
@@ -174,7 +174,7 @@ func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
 			}
 			tamper(t, dir, damage)
 			var corrupt *CorruptError
-			if u, err := openStore(t, dir).UnknownCalls(ctx, h.Thread, ""); !errors.As(err, &corrupt) {
+			if u, err := openStore(t, dir).Doubts(ctx, h.Thread, ""); !errors.As(err, &corrupt) {
 				t.Errorf("unknown calls: %+v, %v", u, err)
 			}
 		})

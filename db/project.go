@@ -242,14 +242,21 @@ func ruled(t *tx, h Head, b recovery.CallRuled) error {
 	if b.Run != "" && b.Run != h.Run {
 		return nil
 	}
-	n, err := t.q.RuleCall(context.Background(), string(b.Word), h.No, int64(b.Turn), int64(b.Index))
+	p := dbsqlc.RuleCallParams{Ruled: string(b.Word), RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index)}
+	n, err := t.q.RuleCall(context.Background(), p)
+	if err == nil && n == 0 && b.Word == recovery.WordRun { // of a call that a person settled before, it counts nothing
+		p.Happened = 1
+		if n, err = t.q.RuleCall(context.Background(), p); n > 0 {
+			return err
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("call %s: %w", b.Place, err)
 	}
 	if n == 0 {
 		return rowsError{fmt.Errorf("call %s: its outcome is not unknown", b.Place)}
 	}
-	if b.Word != recovery.WordHappened {
+	if !b.Word.Settles() {
 		return nil
 	}
 	return t.q.AddRunUnknown(context.Background(), -1, h.No)

@@ -200,7 +200,7 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	if err := d.h.takeThreadRulings(ctx, s.Created.Thread, s.Created.Run); err != nil {
 		return err
 	}
-	unknown, err := d.h.Store.UnknownCalls(ctx, s.Created.Thread, s.Created.Run)
+	unknown, err := d.h.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (h *Host) whole(ctx context.Context, run string, read reading) (*recovery.S
 
 // fold reads and folds facts. What the thread said before is known once the run's first fact is, and before its second.
 func (h *Host) fold(run string, read reading, earlier func(recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
-	s := &recovery.State{}
+	s := &recovery.State{Acting: h.acting}
 	for e, err := range read(run) {
 		if err != nil {
 			return nil, err

@@ -267,7 +267,7 @@ func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 			return err
 		}
 		c, err := d.state.Call(body.Place)
-		if err != nil || !c.Unknown() {
+		if err != nil || !c.Resolvable(body.Word) {
 			return fmt.Errorf("word on call %s: its outcome is not unknown (any more)", body.Place)
 		}
 		d.record(body)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/host/guard"
 	"agent/host/permit"
 	"agent/recovery"
 	"agent/tools"
@@ -85,6 +86,20 @@ func pathsOf(t tools.Tool, folder string, args json.RawMessage) []string {
 		}
 	}
 	return out
+}
+
+// acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of the tool is in doubt.
+func (h *Host) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
+	c := guard.Call{Tool: tool, Args: args, Folder: folder}
+	if t, err := h.Tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
+		spec, _ := h.Tools.Spec(tool)
+		_, foreign := t.(tools.Foreign)
+		c.Schema, c.Files = spec.Schema, !foreign
+		if b, ok := t.(tools.Bounded); ok {
+			c.Bounds = b.Bounds()
+		}
+	}
+	return guard.Acts(c)
 }
 
 // within is a path as it is seen from the workspace.

@@ -82,7 +82,7 @@ func imagine(s *recovery.State, bodies ...recovery.Body) error {
 
 // imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
 func (h *Host) imagineClaim(ctx context.Context, s *recovery.State, t Tighten) error {
-	unknown, err := h.Store.UnknownCalls(ctx, s.Created.Thread, s.Created.Run)
+	unknown, err := h.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
 		return err
 	}

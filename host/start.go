@@ -69,7 +69,7 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if err := h.takeThreadRulings(ctx, created.Thread, created.Run); err != nil {
 		return nil, err
 	}
-	unknown, err := h.Store.UnknownCalls(ctx, created.Thread, created.Run)
+	unknown, err := h.Store.Doubts(ctx, created.Thread, created.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.newDriver(&recovery.State{Earlier: earlier}, db.Head{Run: created.Run, Thread: created.Thread}, lock)
+	d, err := h.newDriver(&recovery.State{Earlier: earlier, Acting: h.acting}, db.Head{Run: created.Run, Thread: created.Thread}, lock)
 	if err == nil {
 		d.fresh = req.Thread == ""
 		d.record(created)

@@ -18,12 +18,15 @@ WHERE tool_executions.no = (
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
 ) AND tool_executions.phase <> 'settled';
 
+-- What a person says of a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
+-- follows on happened.
 -- name: RuleCall :execrows
 UPDATE tool_executions SET ruled = @ruled
 WHERE tool_executions.no = (
     SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'happened';
+) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'run'
+    AND (tool_executions.ruled = 'happened') = CAST(@happened AS INTEGER);
 
 -- name: SetCallPhase :execrows
 UPDATE tool_executions SET phase = @phase
@@ -45,16 +48,23 @@ SELECT * FROM calls WHERE id = @id AND cut = 1 ORDER BY no;
 -- name: NewestCalls :many
 SELECT * FROM calls ORDER BY no DESC LIMIT @max_rows;
 
--- name: UnknownCallsOfThread :many
-SELECT * FROM calls WHERE thread = @thread AND run <> @except_run AND outcome = 'unknown' AND ruled <> 'happened'
-ORDER BY run_no, turn, idx;
+-- The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
+-- looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
+-- name: DoubtsOfThread :many
+SELECT * FROM (
+    SELECT c.* FROM calls c
+    WHERE c.thread = @thread AND c.run <> @except_run AND c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run'
+    UNION ALL
+    SELECT c.* FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.thread = @thread AND r.id <> @except_run AND c.run_no = r.no AND c.outcome = 'unknown' AND c.ruled = 'happened'
+) ORDER BY run_no, turn, idx;
 
 -- How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
 -- thread: a damaged index must not hide one.
 -- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND r.thread = @thread AND r.id <> @except_run) AS found
+    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run' AND r.thread = @thread AND r.id <> @except_run) AS found
 FROM runs t WHERE t.thread = @thread AND t.id <> @except_run;
 
 -- The first call without a result in the last turn of each of the runs.

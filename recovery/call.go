@@ -178,13 +178,16 @@ type Call struct {
 	Result    *Result
 	Ruled     Word // a person's word on an unknown outcome
 
+	ruledBy  string // who said it
+	happened bool   // a person said so; running it once more since changes nothing of that
+
 	mode   Mode    // mode under which the decision was made
 	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
 	twin   Unknown // the call that the answer to the twin guard is about
 	twinBy string  // who gave that answer
 }
 
-// Unknown is a call whose outcome is unknown, seen from another place of its thread.
+// Unknown is a call whose outcome is unknown, or was before a person said that it happened, seen from another place of its thread.
 type Unknown struct {
 	Run         string          `json:"run"`
 	ID          string          `json:"id"`
@@ -193,7 +196,9 @@ type Unknown struct {
 	Args        json.RawMessage `json:"args,omitempty"`
 	Fingerprint string          `json:"fp"`
 	StartedAt   time.Time       `json:"started_at"`
-	Alive       bool            `json:"alive,omitempty"` // may still be running: running it once more is not offered
+	Alive       bool            `json:"alive,omitempty"`    // may still be running: running it once more is not offered
+	Resolved    Word            `json:"resolved,omitempty"` // what a person last said of it: leave or happened
+	By          string          `json:"-"`                  // who said it, where that was in this run
 }
 
 // Block is one piece of a message.

@@ -92,7 +92,7 @@ func (s *State) mayStart(c *Call, binding string) error {
 		return errors.New("the run is to end")
 	case c.Approved != "" && c.Approved != binding:
 		return errors.New("the yes was given for something else")
-	case s.beforeStart(c) != nil:
+	case s.before(c, s.exactly(c)) != nil:
 		return errors.New("it may not act: it is refused, or a person must be asked")
 	}
 	return s.inOrder(c)
@@ -165,33 +165,49 @@ func (r *Result) doubtful(e Effect) bool {
 
 func (s *State) ruled(b CallRuled) error {
 	if b.Run != "" && b.Run != s.Created.Run {
-		if b.Word == WordHappened {
-			s.elsewhere = append(s.elsewhere, Unknown{Run: b.Run, Place: b.Place})
-			s.Inherited = slices.DeleteFunc(s.Inherited, s.settledFromHere)
-		}
+		s.elsewhere = append(s.elsewhere, b)
+		s.inherit(s.Inherited)
 		return nil
 	}
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
 	}
-	if !c.Unknown() {
+	if !c.Resolvable(b.Word) {
 		return fmt.Errorf("call %s: its outcome is not unknown", c.Place)
 	}
-	c.Ruled = b.Word
+	c.Ruled, c.ruledBy, c.happened = b.Word, b.By, c.happened || b.Word == WordHappened
+	if !b.Word.Settles() {
+		return nil
+	}
+	other := func(d *Call) bool { return d == c }
+	s.unknown, s.happened = slices.DeleteFunc(s.unknown, other), slices.DeleteFunc(s.happened, other)
 	if b.Word == WordHappened {
-		s.unknown = slices.DeleteFunc(s.unknown, func(d *Call) bool { return d == c })
+		s.happened = append(s.happened, c)
 		s.said = nil // the model is told so where the result stands
 	}
 	return nil
 }
 
-// settledFromHere says whether a person, asked by this run, said that the call of another run happened. That run may not
-// have heard of it yet.
-func (s *State) settledFromHere(u Unknown) bool {
-	return slices.ContainsFunc(s.elsewhere, func(v Unknown) bool {
-		return u.Run == v.Run && u.Place.Turn == v.Place.Turn && u.Place.Index == v.Place.Index
-	})
+// Resolvable says whether the word may still be said of the call. After happened nothing but that it was run once more may be.
+func (c *Call) Resolvable(w Word) bool {
+	return c.Unknown() || w == WordRun && c.Ruled == WordHappened
+}
+
+// inherit takes over what other runs of the thread left, with what a person said about it here: those runs may not have it yet.
+func (s *State) inherit(list []Unknown) {
+	s.Inherited = nil
+	for _, u := range list {
+		for _, b := range s.elsewhere {
+			same := b.Run == u.Run && b.Turn == u.Place.Turn && b.Index == u.Place.Index
+			if same && b.Word.weight() >= u.Resolved.weight() {
+				u.Resolved, u.By = b.Word, b.By
+			}
+		}
+		if u.Resolved != WordRun {
+			s.Inherited = append(s.Inherited, u)
+		}
+	}
 }
 
 func (s *State) voided(b ApprovalVoided) error {

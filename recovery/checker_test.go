@@ -1,6 +1,11 @@
 package recovery
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // checker reads a journal with eyes of its own: it knows nothing of State, and says when a journal holds what no run may do.
 type checker struct {
@@ -10,7 +15,7 @@ type checker struct {
 	mode     Mode
 	authored bool
 	others   map[string]Unknown
-	ruled    bool // a person settled the other run's call from here
+	word     Word // what was said from here of the other run's call
 	over     bool
 }
 
@@ -20,7 +25,8 @@ type watched struct {
 	started   bool
 	settled   bool
 	attempts  int
-	unknown   bool
+	doubt     bool // its outcome is unknown, or was until a person said that it happened
+	ok        bool
 	verdict   Verdict // since the last start
 	yes       bool    // to the permission, or to run it once more
 	runAnyway bool    // a person saw the twin and said to run
@@ -46,7 +52,7 @@ func (k *checker) see(e Event) string {
 		}
 		k.others = map[string]Unknown{}
 		for _, u := range b.Unknown {
-			if !k.ruled { // the other run may not have heard of it yet
+			if k.word != WordRun { // the other run may not have heard of it yet
 				k.others[u.ID] = u
 			}
 		}
@@ -92,22 +98,64 @@ func (k *checker) seeCall(e Event) string {
 		if c.started && c.verdict == VerdictAgain && c.Effect != EffectRead && b.Result.Applied == AppliedNo {
 			return fmt.Sprintf("call %s may have happened and is told as not executed", b.Place)
 		}
-		c.settled, c.unknown = true, b.Result.Outcome == OutcomeUnknown
+		c.settled, c.doubt, c.ok = true, b.Result.Outcome == OutcomeUnknown, b.Result.Outcome == OutcomeOK
 	case CallRuled:
-		if b.Word != WordHappened {
-			return ""
-		}
-		if b.Run != "" {
-			k.ruled = true
-			delete(k.others, "c-old")
-		} else {
-			k.call(b.Place).unknown = false
-		}
+		return k.rules(b)
 	case ApprovalVoided:
 		c := k.call(b.Place)
 		c.yes, c.runAnyway = false, false
 	}
 	return ""
+}
+
+// rules takes a word on a call. That a call was run once more is true only where a person said so for a call that does the same, and
+// that one succeeded.
+func (k *checker) rules(b CallRuled) string {
+	if b.Word != WordRun {
+		if b.Run != "" {
+			k.word = b.Word
+		}
+		return ""
+	}
+	first := Proposal{Tool: "post", Args: json.RawMessage(`{"what":"a"}`)}
+	if b.Run == "" {
+		first = k.call(b.Place).Proposal
+	}
+	for _, c := range k.calls {
+		if c.runAnyway && c.ok && repeats(c.Proposal, first) {
+			if b.Run == "" {
+				k.call(b.Place).doubt = false
+			} else {
+				k.word = WordRun
+				delete(k.others, "c-old")
+			}
+			return ""
+		}
+	}
+	return fmt.Sprintf("call %s is said to have been run once more, and was not", b.Place)
+}
+
+// repeats says whether one call does again what another may have done. "say" changes nothing, "limit" is no part of it.
+func repeats(c, first Proposal) bool {
+	does := func(p Proposal) []string {
+		var a struct{ What string }
+		if err := json.Unmarshal(p.Args, &a); err != nil {
+			return nil
+		}
+		return strings.Fields(strings.ReplaceAll(strings.ReplaceAll(a.What, "limit", ""), "say", ""))
+	}
+	if c.Tool != first.Tool {
+		return false
+	}
+	if c.Tool != "shell" {
+		return slices.Equal(does(c), does(first))
+	}
+	for _, w := range does(first) {
+		if !slices.Contains(does(c), w) {
+			return false
+		}
+	}
+	return true
 }
 
 func (k *checker) starts(c *watched, b CallStarted) string {
@@ -130,7 +178,7 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 	case c.attempts > 0 && c.verdict != VerdictRun && (c.verdict != VerdictAgain || c.Effect != EffectRead && !c.RetrySafe):
 		return fmt.Sprintf("call %s starts again without a verdict that allows it (%s)", at, c.verdict)
 	case k.hasTwin(c) && !c.runAnyway:
-		return fmt.Sprintf("call %s starts although the same call's outcome is unknown", at)
+		return fmt.Sprintf("call %s starts although it may have happened, and nobody said so for this start", at)
 	}
 	if c.Effect != EffectRead {
 		if wrong := k.nothingFlies("call " + at.String()); wrong != "" {
@@ -162,12 +210,12 @@ func (k *checker) permits(c *watched) bool {
 
 func (k *checker) hasTwin(c *watched) bool {
 	for _, d := range k.calls {
-		if d != c && d.unknown && d.Fingerprint == c.Fingerprint && d.Tool == c.Tool {
+		if d != c && d.doubt && repeats(c.Proposal, d.Proposal) {
 			return true
 		}
 	}
 	for _, u := range k.others {
-		if u.Fingerprint == c.Fingerprint && u.Tool == c.Tool {
+		if repeats(c.Proposal, Proposal{Tool: u.Tool, Args: u.Args}) {
 			return true
 		}
 	}

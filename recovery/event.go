@@ -3,6 +3,7 @@ package recovery
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -84,7 +85,7 @@ type RunClaimed struct {
 	Host      string    `json:"host,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	ToolsHash string    `json:"tools,omitempty"`
-	Unknown   []Unknown `json:"unknown,omitempty"`  // what other runs of the thread left unknown, as it stood at the claim
+	Unknown   []Unknown `json:"unknown,omitempty"`  // what other runs of the thread left unknown, and what a person said of it, as it stood at the claim
 	Limits    *Limits   `json:"limits,omitempty"`   // tightened by the claimer
 	Mode      Mode      `json:"mode,omitempty"`     // tightened by the claimer
 	BaseURL   string    `json:"base_url,omitempty"` // where the model is asked from here on, when the claimer said so
@@ -204,7 +205,8 @@ type CallSettled struct {
 	Result      Result `json:"result"`
 }
 
-// CallRuled is a person's word on a call whose outcome is unknown.
+// CallRuled is a person's word on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
+// said to run it once more, and that succeeded; it may follow happened.
 type CallRuled struct {
 	Place
 	Run  string `json:"run,omitempty"` // the run that the call belongs to, when it is another one of the thread
@@ -218,9 +220,18 @@ type Word string
 // The words. Yes means run, no means leave.
 const (
 	WordHappened Word = "happened" // it happened: the first call is settled, the second is told so
-	WordRun      Word = "run"      // once more
+	WordRun      Word = "run"      // once more; as a fact about the first call: it was run once more, with success
 	WordLeave    Word = "leave"    // neither
+
+	// WordStop answers the twin guard only: neither, and nobody is asked about it any more in this run.
+	WordStop Word = "stop-asking"
 )
+
+// Settles says whether the outcome of a call is unknown no more after the word.
+func (w Word) Settles() bool { return w == WordHappened || w == WordRun }
+
+// weight orders what may be said of a call: what weighs less does not take the place of what weighs more.
+func (w Word) weight() int { return slices.Index([]Word{"", WordLeave, WordHappened, WordRun}, w) }
 
 // ApprovalVoided says that what let a call run no longer does: what a yes was bound to changed, or the rules became stricter.
 type ApprovalVoided struct {

@@ -58,6 +58,10 @@ func TestGoldenJournal(t *testing.T) {
 	if spent := s.Spent(time.Date(2026, 3, 3, 5, 4, 9, 1000, time.UTC)); spent != 7*time.Second {
 		t.Errorf("the journal of a run whose clock was set says that it was going for %s", spent)
 	}
+	s = readGolden(t, "testdata/journal-v1-twin.jsonl", fields)
+	if len(s.Inherited) != 2 || s.Inherited[0].Resolved != WordHappened || s.Inherited[1].Resolved != WordLeave {
+		t.Errorf("the journal with resolved calls of other runs says %+v", s.Inherited)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

@@ -70,7 +70,7 @@ func (t *Turn) messages() []Message {
 // block is the call's result as the model sees it. A person's later word on an unknown outcome is part of it.
 func (c *Call) block() *ResultBlock {
 	r := &ResultBlock{ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: c.Result.Outcome, Text: c.Result.Content}
-	if c.Result.Outcome == OutcomeUnknown && c.Ruled == WordHappened {
+	if c.Result.Outcome == OutcomeUnknown && c.happened {
 		r.Outcome = OutcomeOK
 		r.Text += "\nA person says that it happened."
 	}

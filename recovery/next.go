@@ -75,6 +75,9 @@ func Next(s *State) Action {
 	if flying := s.InFlight(); len(flying) > 0 {
 		return Await{flying}
 	}
+	if end, ok := s.superseded(); ok {
+		return Record{[]Body{end}}
+	}
 	if s.Open != nil {
 		return AskPerson{s.Open}
 	}
@@ -88,6 +91,9 @@ func Next(s *State) Action {
 func (s *State) turn(t *Turn) Action {
 	for i, c := range t.Calls {
 		if c.Phase == PhaseSettled {
+			if a := s.settledByRun(c); a != nil {
+				return a
+			}
 			continue
 		}
 		if a := s.beforeStart(c); a != nil {

@@ -12,8 +12,6 @@ import (
 
 const (
 	schemaYesNo = `{"type":"boolean"}`
-	schemaTwin  = `{"type":"string","enum":["happened","run","leave"]}`
-	schemaAlive = `{"type":"string","enum":["happened","leave"]}`
 	answerYes   = "yes"
 	answerNo    = "no"
 
@@ -22,15 +20,15 @@ const (
 	answerNever  = "never"
 )
 
-// permission asks whether a call may run.
-func permission(c *Call, why string) Record {
+// permission asks whether a call may run. What is in doubt in the thread stands behind the call.
+func permission(c *Call, why, doubts string) Record {
 	if why != "" {
 		why = " (" + why + ")"
 	}
 	at := c.Place
 	r := Request{Call: &at, Question: Question{
 		Kind:    RequestPermission,
-		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)),
+		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)) + doubts,
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{answerYes, answerNo},
 		Hints:   []string{"runs it once", "does not run it and tells the model so"},
@@ -51,35 +49,51 @@ func (r *Request) stand(answer, rules, hint string) {
 	r.Rules[answer] = rules
 	r.Choices = slices.Insert(r.Choices, 1, answer)
 	r.Hints = slices.Insert(r.Hints, 1, hint+"\n    "+strings.ReplaceAll(strings.TrimRight(rules, "\n"), "\n", "\n    "))
-	schema, err := json.Marshal(map[string]any{"type": "string", "enum": r.Choices})
+	r.Schema = oneOf(r.Choices)
+}
+
+// oneOf is the schema of an answer that is one of the words.
+func oneOf(words []string) json.RawMessage {
+	schema, err := json.Marshal(map[string]any{"type": "string", "enum": words})
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	r.Schema = schema
+	return schema
 }
 
-func twinQuestion(c *Call, first Unknown) Question {
-	q := Question{
-		Kind: RequestTwin,
-		Message: fmt.Sprintf("the outcome of an earlier %s is unknown, and the same call is asked for again.\n"+
-			"first:  call %s of run %s (turn %s), started at %s; it may or may not have happened\n"+
-			"again:  call %s (turn %s), not started\n%s",
-			c.Tool, first.ID, first.Run, first.Place, stamp(first.StartedAt), c.ID, c.Place, Describe(c.Args)),
-		Schema:  json.RawMessage(schemaTwin),
-		Choices: []string{string(WordHappened), string(WordRun), string(WordLeave)},
-		Hints: []string{
-			"settles the first as done and does not run it again",
-			"runs it once more now (yes means this)",
-			"runs nothing; the first stays unknown (no means this)",
-		},
-		About: first.ID,
+// twinQuestion asks what to do with a call that would do again what an earlier one may have done. In one run it is asked again after
+// leave once only: then the answer that runs nothing also stops the asking.
+func (s *State) twinQuestion(c *Call, first Unknown) Question {
+	q := Question{Kind: RequestTwin, About: first.ID}
+	offer := func(w Word, hint string) { q.Choices, q.Hints = append(q.Choices, string(w)), append(q.Hints, hint) }
+	asked, known := "the same call is asked for again", ""
+	if first.Fingerprint != c.Fingerprint {
+		asked, known = "a call that would do it again is asked for", "\n"+Describe(first.Args)
 	}
+	if first.Resolved == WordHappened {
+		q.Message = fmt.Sprintf("an earlier %s happened, as %s said, and %s.\n", c.Tool, by(first.By), asked)
+		known = "its outcome was unknown before" + known
+		offer(WordHappened, "answers it from that record and runs nothing, also when it is asked for again in this run")
+	} else {
+		q.Message = fmt.Sprintf("the outcome of an earlier %s is unknown, and %s.\n", c.Tool, asked)
+		known = "it may or may not have happened" + known
+		offer(WordHappened, "settles the first as done and does not run it again")
+	}
+	q.Message += fmt.Sprintf("first:  call %s of run %s (turn %s), started at %s; %s\nagain:  call %s (turn %s), not started\n%s",
+		first.ID, first.Run, first.Place, stamp(first.StartedAt), known, c.ID, c.Place, Describe(c.Args))
 	if first.Alive {
 		q.Message += "\nthe first may still be running, so running it once more is not offered"
-		q.Schema = json.RawMessage(schemaAlive)
-		q.Choices = []string{q.Choices[0], q.Choices[2]}
-		q.Hints = []string{q.Hints[0], q.Hints[2]}
+	} else {
+		offer(WordRun, "runs it once more now (yes means this)")
 	}
+	switch {
+	case first.Resolved == WordHappened:
+	case first.Resolved == WordLeave || s.answers[first.ID].word == WordLeave:
+		offer(WordStop, "runs nothing; the first stays unknown, and nobody is asked about it again in this run (no means this)")
+	default:
+		offer(WordLeave, "runs nothing; the first stays unknown (no means this)")
+	}
+	q.Schema = oneOf(q.Choices)
 	return q
 }
 

@@ -17,7 +17,7 @@ func (s *State) opened(b RequestOpened) error {
 	if err := s.mayAsk(&r); err != nil {
 		return err
 	}
-	s.Open, s.asking = &r, false
+	s.Open, s.asking, s.aboutWas = &r, false, s.doubtByID(r.About).Resolved
 	return nil
 }
 
@@ -151,23 +151,26 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 			c.Denied = by(who) + " said no"
 		}
 	case RequestTwin:
-		c.Twin, c.twin, c.twinBy = r.word(text), s.unknownByID(r.About), who
-		if c.Twin == WordRun {
-			c.Approved = r.Binding
-		}
+		s.answeredTwin(c, r, text, who)
 	}
 }
 
-// word reads an answer to the twin guard: yes means run, no and anything that was not offered mean leave.
+// word reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
 func (r *Request) word(text string) Word {
 	w := Word(text)
 	if text == "yes" {
 		w = WordRun
 	}
-	if w != WordRun && w != WordHappened || !slices.Contains(r.Choices, string(w)) {
-		return WordLeave
+	offered := func(w Word) bool { return slices.Contains(r.Choices, string(w)) }
+	switch {
+	case slices.Contains([]Word{WordRun, WordHappened, WordStop}, w) && offered(w):
+		return w
+	case !offered(WordLeave) && offered(WordStop):
+		return WordStop
+	case !offered(WordLeave) && offered(WordHappened):
+		return WordHappened
 	}
-	return w
+	return WordLeave
 }
 
 func by(who string) string {
@@ -195,7 +198,9 @@ func (s *State) closed(b RequestClosed) error {
 	if err != nil || r.Kind == RequestElicit {
 		return err // the call is under way, and told so
 	}
-	c.Denied = reason
+	if !s.closedTwin(c, r) {
+		c.Denied = reason
+	}
 	c.doubt(s.Epoch)
 	return nil
 }

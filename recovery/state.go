@@ -21,7 +21,7 @@ type State struct {
 	Turns      []*Turn
 	Requested  int       // highest turn for which the model was asked
 	Open       *Request  // the question that stands
-	Inherited  []Unknown // what other runs of the thread left unknown
+	Inherited  []Unknown // what other runs of the thread left unknown, and what a person said of it
 	Stopping   *RunStopping
 	Checkpoint string // the last settled turn's
 	CheckSeq   int64  // sequence number of that fact
@@ -31,6 +31,10 @@ type State struct {
 	Fruitless  int    // claims in a row that brought nothing forward
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []Message
+
+	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls are compared by their fingerprints
+	// alone. It decides from its arguments, and is asked only while an earlier call of the same tool is in doubt.
+	Acting func(tool string, args json.RawMessage, folder string) Acts
 
 	grantedAt     int   // turns used when the turn limit was last lifted
 	grantedTokens int64 // tokens used when the token limit was last lifted
@@ -48,12 +52,15 @@ type State struct {
 	counted  bool  // held is all of them; else the opening comes on top
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
-	limited   Body          // what ends the run at the turn limit: a person's no, or nobody's word
-	unknown   []*Call       // calls of this run whose outcome is unknown, in their order
-	elsewhere []Unknown     // calls of other runs that a person settled from here
-	progress  bool          // something came forward since the last claim
-	last      time.Time     // of the last fact
-	idle      time.Duration // since an owner was last seen, while a call may have gone on
+	limited   Body            // what ends the run at the turn limit: a person's no, or nobody's word
+	unknown   []*Call         // calls of this run whose outcome is unknown, in their order
+	happened  []*Call         // calls of this run of which a person said that they happened
+	elsewhere []CallRuled     // what a person said from here about calls of other runs
+	answers   map[string]said // what was last answered in this run about an earlier call, by the call's id
+	aboutWas  Word            // what had been said, when it was opened, of the call that the open question is about
+	progress  bool            // something came forward since the last claim
+	last      time.Time       // of the last fact
+	idle      time.Duration   // since an owner was last seen, while a call may have gone on
 
 	said      []Message // what Messages built: the earlier runs, the prompt and the settled turns
 	heard     int       // messages of earlier runs in it
@@ -221,7 +228,7 @@ func (s *State) claimed(b RunClaimed) error {
 	}
 	s.Epoch, s.progress = b.Epoch, waits
 	s.inVain()
-	s.Inherited = slices.DeleteFunc(slices.Clone(b.Unknown), s.settledFromHere)
+	s.inherit(b.Unknown)
 	for _, c := range s.current().calls() {
 		if c.Phase == PhaseStarted {
 			c.Judged = ""

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -241,12 +242,18 @@ func (st *story) claim(o map[string]string) {
 		if u == "" {
 			continue
 		}
-		p := strings.Split(u, "/") // run/call/place/tool/args[/alive]
+		p := strings.Split(u, "/") // run/call/place/tool/args[/alive|/leave|/happened]
 		at := place(p[2])
 		b.Unknown = append(b.Unknown, Unknown{
 			Run: p[0], ID: p[1], Place: at, Tool: p[3], Fingerprint: "fp-" + p[4],
-			StartedAt: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC), Alive: len(p) > 5,
+			StartedAt: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC),
+			Args:      json.RawMessage(fmt.Sprintf(`{"what":%q}`, p[4])),
 		})
+		if last := &b.Unknown[len(b.Unknown)-1]; len(p) > 5 && p[5] == "alive" {
+			last.Alive = true
+		} else if len(p) > 5 {
+			last.Resolved = Word(p[5])
+		}
 	}
 	st.add(b)
 }
@@ -484,7 +491,7 @@ func (st *story) summary() {
 		st.printf("  unknown: %s %s\n", c.Place, c.ID)
 	}
 	for _, u := range s.Inherited {
-		st.printf("  unknown: %s of %s\n", u.ID, u.Run)
+		st.printf("  %s: %s of %s\n", cmp.Or(string(u.Resolved), "unknown"), u.ID, u.Run)
 	}
 	if s.Open != nil {
 		st.printf("  open: %s %s\n", s.Open.ID, s.Open.Kind)

@@ -105,9 +105,10 @@ func (s *State) flies(c *Call) bool {
 // UnknownCalls lists the run's calls whose outcome is unknown, those included that a person said to leave so.
 func (s *State) UnknownCalls() []*Call { return slices.Clone(s.unknown) }
 
-// Unknown says whether the call's outcome is unknown and no person said since that it happened.
+// Unknown says whether the call's outcome is unknown and nothing settled it since: no person said that it happened, and it was not
+// run once more with success.
 func (c *Call) Unknown() bool {
-	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && c.Ruled != WordHappened
+	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && !c.Ruled.Settles()
 }
 
 // Text reads an answer as a person would say it: yes, no, or the text.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,7 +51,7 @@ const (
 
 func newSim(pick func(int, string) int) *sim {
 	m := &sim{
-		pick: pick, next: Next, judge: Judge, s: &State{}, check: newChecker(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		pick: pick, next: Next, judge: Judge, s: &State{Acting: acting}, check: newChecker(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		world: map[Place]*deeds{}, flying: map[Place]bool{},
 	}
 	return m
@@ -66,7 +67,8 @@ func (m *sim) live() {
 	})
 	if m.pick(4, "inherit") == 1 {
 		m.others = []Unknown{{
-			Run: "r-0", ID: "c-old", Place: Place{Turn: 2, Attempt: 1}, Tool: "post", Fingerprint: "post:a", Alive: m.pick(2, "alive") == 1,
+			Run: "r-0", ID: "c-old", Place: Place{Turn: 2, Attempt: 1}, Tool: "post", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "post:a",
+			Alive: m.pick(2, "alive") == 1, Resolved: []Word{"", WordLeave, WordHappened}[m.pick(3, "resolved")],
 		}}
 	}
 	m.drive(600)
@@ -146,6 +148,24 @@ func (m *sim) disturb() {
 			c := unknown[m.pick(len(unknown), "which")]
 			m.add(CallRuled{Place: c.Place, Word: []Word{WordHappened, WordLeave}[m.pick(2, "word")], By: "ana"})
 		}
+	case 9:
+		if m.s.Status == StatusWaiting && len(m.others) > 0 && m.others[0].Resolved != WordHappened {
+			b := CallRuled{Place: m.others[0].Place, Run: m.others[0].Run, Word: WordHappened, By: "ana"}
+			m.add(b)
+			m.passOn(b)
+		}
+	}
+}
+
+// passOn lets a person's word reach the other run that it is about, or not yet.
+func (m *sim) passOn(b CallRuled) {
+	if b.Run == "" || len(m.others) == 0 || m.pick(2, "passed on") > 0 {
+		return
+	}
+	m.others = slices.Clone(m.others)
+	m.others[0].Resolved, m.others[0].By = b.Word, b.By
+	if b.Word == WordRun {
+		m.others = nil
 	}
 }
 
@@ -203,8 +223,8 @@ func (m *sim) step() Action {
 			if o, ok := b.(RequestOpened); ok {
 				b = m.request(o)
 			}
-			if r, ok := b.(CallRuled); ok && r.Run != "" && m.pick(2, "passed on") == 0 {
-				m.others = nil
+			if r, ok := b.(CallRuled); ok {
+				m.passOn(r)
 			}
 			if !m.add(b) || m.rough > 0 && m.pick(10, "between facts") == 1 {
 				break
@@ -463,6 +483,12 @@ func (m *sim) answer() {
 func (m *sim) proposal(i int) Proposal {
 	tool := []string{"read", "shell", "write", "post", "put", "ask"}[m.pick(6, "tool")]
 	what := []string{"a", "b"}[m.pick(2, "what")]
+	switch m.pick(6, "spelled") {
+	case 1: // the same with a limit that does not act
+		what += " limit"
+	case 2: // both, and something that changes nothing by itself
+		what = "say a b"
+	}
 	p := Proposal{
 		ID: fmt.Sprintf("c-%d-%d", len(m.s.Turns)+1, i), Tool: tool, Args: json.RawMessage(`{ "what": "` + what + `" }`),
 		Fingerprint: tool + ":" + what, Effect: EffectWriteExternal, Decision: DecisionAllow,
@@ -487,6 +513,23 @@ func (m *sim) proposal(i int) Proposal {
 		p.Decision = DecisionAsk
 	}
 	return p
+}
+
+// acting reads what the world's calls do: words, of which "limit" is no part of what acts and "say" changes nothing. Of a shell each
+// word is a command.
+func acting(tool string, args json.RawMessage, _ string) Acts {
+	var a struct{ What string }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return Acts{}
+	}
+	words := slices.DeleteFunc(strings.Fields(a.What), func(w string) bool { return w == "limit" })
+	acts := Acts{Text: strings.Join(words, " ")}
+	if tool == "shell" {
+		for _, w := range words {
+			acts.Commands = append(acts.Commands, Command{Names: []string{w}, Idle: w == "say"})
+		}
+	}
+	return acts
 }
 
 // permitted is the rule of the modes.
@@ -526,7 +569,7 @@ func (m *sim) say(r *Request) {
 		}
 	}
 	answers := []string{"true", "false"}
-	if len(r.Choices) == 3 || r.Kind == RequestTwin {
+	if r.Kind == RequestTwin {
 		answers = nil
 		for _, c := range r.Choices {
 			answers = append(answers, fmt.Sprintf("%q", c))

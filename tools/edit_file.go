@@ -35,7 +35,7 @@ func (editFile) Spec() Spec {
 				"path": {"type": "string", "minLength": 1, "description": "relative to the workspace, or absolute inside it"},
 				"old": {"type": "string", "minLength": 1, "description": "the text to replace, exactly as it is in the file"},
 				"new": {"type": "string", "description": "the text to put in its place; empty removes it"},
-				"all": {"type": "boolean", "description": "replace every occurrence"}
+				"all": {"type": "boolean", "default": false, "description": "replace every occurrence"}
 			},
 			"required": ["path", "old", "new"],
 			"additionalProperties": false

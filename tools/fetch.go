@@ -37,7 +37,7 @@ func (fetchTool) Spec() Spec {
 			"type": "object",
 			"properties": {
 				"url": {"type": "string", "minLength": 1, "description": "http:// or https://; a name in it must be in ASCII"},
-				"method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], "description": "GET if left out"},
+				"method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], "default": "GET", "description": "GET if left out"},
 				"headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "such as Accept and Content-Type"},
 				"body": {"type": "string", "description": "what to send"},
 				"timeout": {
@@ -63,6 +63,9 @@ func (fetchTool) Effect(args json.RawMessage) recovery.Effect {
 	}
 	return recovery.EffectRead
 }
+
+// Bounds are how long a request may take, and what of its answer is shown.
+func (fetchTool) Bounds() []string { return []string{"timeout", "max_bytes", "raw"} }
 
 // RetrySafe says that only a read may be sent again. A server need not keep what PUT and DELETE promise, nor heed a key.
 func (t fetchTool) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }

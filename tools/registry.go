@@ -125,6 +125,12 @@ func (r *Registry) Get(name string) (Tool, error) {
 	return e.tool, nil
 }
 
+// Spec is the description of the tool of that name; false when there is none.
+func (r *Registry) Spec(name string) (Spec, bool) {
+	e, ok := r.tools[name]
+	return e.spec, ok
+}
+
 // Names lists the tools in alphabetical order.
 func (r *Registry) Names() []string { return slices.Clone(r.names) }
 

@@ -89,6 +89,12 @@ type RetrySafe interface {
 	RetrySafe(args json.RawMessage) bool
 }
 
+// Bounded is a tool some of whose arguments bound a call and are no part of what it does: how long it may take, how much of its
+// answer is shown. Two calls that differ in them alone act alike.
+type Bounded interface {
+	Bounds() []string
+}
+
 // Inspector is a tool that can look whether an unsettled call happened. It changes nothing.
 type Inspector interface {
 	Inspect(ctx context.Context, c Call) recovery.Inspection

@@ -145,7 +145,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 const countUnknownOfThread = `-- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND r.thread = ?1 AND r.id <> ?2) AS found
+    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run' AND r.thread = ?1 AND r.id <> ?2) AS found
 FROM runs t WHERE t.thread = ?1 AND t.id <> ?2
 `
 
@@ -169,6 +169,62 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, appli
 
 func (q *Queries) CutCalls(ctx context.Context, id string) ([]Call, error) {
 	rows, err := q.db.QueryContext(ctx, cutCalls, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Call{}
+	for rows.Next() {
+		var i Call
+		if err := rows.Scan(
+			&i.No,
+			&i.RunNo,
+			&i.Turn,
+			&i.Idx,
+			&i.Attempt,
+			&i.ID,
+			&i.Tool,
+			&i.Effect,
+			&i.Phase,
+			&i.Outcome,
+			&i.Applied,
+			&i.Ruled,
+			&i.ProposedSeq,
+			&i.StartedSeq,
+			&i.SettledSeq,
+			&i.StartedAt,
+			&i.SettledAt,
+			&i.Cut,
+			&i.Run,
+			&i.Thread,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const doubtsOfThread = `-- name: DoubtsOfThread :many
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM (
+    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM calls c
+    WHERE c.thread = ?1 AND c.run <> ?2 AND c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run'
+    UNION ALL
+    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.thread = ?1 AND r.id <> ?2 AND c.run_no = r.no AND c.outcome = 'unknown' AND c.ruled = 'happened'
+) ORDER BY run_no, turn, idx
+`
+
+// The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
+// looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
+func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun string) ([]Call, error) {
+	rows, err := q.db.QueryContext(ctx, doubtsOfThread, thread, exceptRun)
 	if err != nil {
 		return nil, err
 	}
@@ -314,15 +370,27 @@ UPDATE tool_executions SET ruled = ?1
 WHERE tool_executions.no = (
     SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
     WHERE r.no = ?2 AND c.run_no = r.no AND c.turn = ?3 AND c.idx = ?4 ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'happened'
+) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'run'
+    AND (tool_executions.ruled = 'happened') = CAST(?5 AS INTEGER)
 `
 
-func (q *Queries) RuleCall(ctx context.Context, ruled string, runNo int64, turn int64, idx int64) (int64, error) {
+type RuleCallParams struct {
+	Ruled    string
+	RunNo    int64
+	Turn     int64
+	Idx      int64
+	Happened int64
+}
+
+// What a person says of a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
+// follows on happened.
+func (q *Queries) RuleCall(ctx context.Context, arg RuleCallParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, ruleCall,
-		ruled,
-		runNo,
-		turn,
-		idx,
+		arg.Ruled,
+		arg.RunNo,
+		arg.Turn,
+		arg.Idx,
+		arg.Happened,
 	)
 	if err != nil {
 		return 0, err
@@ -419,53 +487,4 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-const unknownCallsOfThread = `-- name: UnknownCallsOfThread :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE thread = ?1 AND run <> ?2 AND outcome = 'unknown' AND ruled <> 'happened'
-ORDER BY run_no, turn, idx
-`
-
-func (q *Queries) UnknownCallsOfThread(ctx context.Context, thread string, exceptRun string) ([]Call, error) {
-	rows, err := q.db.QueryContext(ctx, unknownCallsOfThread, thread, exceptRun)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Call{}
-	for rows.Next() {
-		var i Call
-		if err := rows.Scan(
-			&i.No,
-			&i.RunNo,
-			&i.Turn,
-			&i.Idx,
-			&i.Attempt,
-			&i.ID,
-			&i.Tool,
-			&i.Effect,
-			&i.Phase,
-			&i.Outcome,
-			&i.Applied,
-			&i.Ruled,
-			&i.ProposedSeq,
-			&i.StartedSeq,
-			&i.SettledSeq,
-			&i.StartedAt,
-			&i.SettledAt,
-			&i.Cut,
-			&i.Run,
-			&i.Thread,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }

@@ -107,7 +107,7 @@ func (s *session) unknownOf(ctx context.Context, run string) ([]string, error) {
 	rows, err := s.Store.Calls(ctx, run)
 	ids := []string{}
 	for _, r := range rows {
-		if r.Outcome == recovery.OutcomeUnknown && r.Ruled != recovery.WordHappened {
+		if r.Unknown() {
 			ids = append(ids, r.ID)
 		}
 	}

@@ -254,7 +254,7 @@ func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
 		var calls []db.CallRow
 		calls, err = s.Calls(ctx, r.ID)
 		for _, c := range calls {
-			if c.Outcome == recovery.OutcomeUnknown && c.Ruled != recovery.WordHappened {
+			if c.Unknown() {
 				t.offer(c.ID, callName(c.Tool, c.Proposal.Args))
 			}
 		}

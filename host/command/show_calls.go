@@ -205,7 +205,7 @@ func timeWords(row db.CallRow, d *decided) string {
 func (t *teller) callResult(row db.CallRow) {
 	t.pair("result", "")
 	t.block(excerptOf(row.Result.Content, 30, 30, "", row.Result.Size <= int64(len(row.Result.Content))))
-	if row.Result.Outcome == recovery.OutcomeUnknown && row.Ruled != recovery.WordHappened {
+	if row.Unknown() {
 		t.line(yellow, "!", unknownWords(row.ID, callName(row.Tool, row.Proposal.Args), *row.Result))
 	}
 	t.pair("whole", fmt.Sprintf("%s: agent show %s", bytesText(max(row.Result.Size, int64(len(row.Result.Content)))), row.ID))

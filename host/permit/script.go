@@ -47,12 +47,9 @@ func parseScript(text string, lang syntax.LangVariant) (s script) {
 			s = unreadable("it cannot be parsed")
 		}
 	}()
-	if why := strange(text); why != "" {
+	f, why := parse(text, lang)
+	if why != "" {
 		return unreadable(why)
-	}
-	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return unreadable("it cannot be parsed: " + err.Error())
 	}
 	w := walker{}
 	syntax.Walk(f, w.visit)
@@ -235,4 +232,38 @@ func (w *walker) document(doc *syntax.Word) (string, bool) {
 		b.WriteString(l.Value)
 	}
 	return b.String(), true
+}
+
+// Parse reads a script as the shell will that is to run it; nil where it cannot be read, or where it and a shell may read it
+// differently.
+func Parse(text, shell string) *syntax.File {
+	for _, v := range variants(shell) {
+		if f, why := parse(text, v); why == "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// parse reads a script in one dialect, or says why it cannot.
+func parse(text string, lang syntax.LangVariant) (f *syntax.File, why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			f, why = nil, "it cannot be parsed"
+		}
+	}()
+	if why := strange(text); why != "" {
+		return nil, why
+	}
+	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, "it cannot be parsed: " + err.Error()
+	}
+	return f, ""
+}
+
+// Literal is the value of a word that needs no shell to be known.
+func Literal(w *syntax.Word) (string, bool) {
+	read := readWord(w)
+	return read.text, read.literal
 }

@@ -21,7 +21,7 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit"}
+	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard"}
 	feature := append([]string{"host"}, below...)
 	return []rule{
 		{dir: ".", allow: []string{"host/command"},
@@ -36,6 +36,8 @@ func layers() []rule {
 			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
 		{dir: "host/permit", allow: []string{"recovery"},
 			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
+		{dir: "host/guard", allow: []string{"recovery", "host/permit"},
+			why: "what of a call acts is read from its arguments and its schema alone; who compares and who is asked is decided elsewhere"},
 		{dir: "host/config", allow: []string{"recovery", "host/permit"},
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
 		{dir: "host/instruct", allow: []string{"recovery"},

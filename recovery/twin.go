@@ -1,0 +1,226 @@
+package recovery
+
+import (
+	"slices"
+	"strings"
+)
+
+// guard is the twin guard: what keeps the call from starting because an earlier call of its thread may have done the same; nil when
+// nothing does. A person is asked, unless what was said in this run about the earlier call answers it.
+func (s *State) guard(c *Call, alike comparison) Action {
+	var first *Unknown
+	for _, u := range s.doubts() {
+		if u.ID != c.ID && alike(&u) && (first == nil || s.urgency(&u) > s.urgency(first)) {
+			first = &u
+		}
+	}
+	switch {
+	case first == nil:
+		return nil
+	case s.urgency(first) > 0:
+		return open(s.twinQuestion(c, *first), c)
+	case first.Resolved == WordHappened:
+		return s.kept(c, *first, WordHappened, first.By)
+	}
+	return s.kept(c, *first, WordStop, s.answers[first.ID].by)
+}
+
+// urgency orders the earlier calls about which could be asked; 0 is for those about which nobody is asked any more in this run.
+func (s *State) urgency(u *Unknown) int {
+	said := s.answers[u.ID].word
+	switch {
+	case u.Resolved == WordHappened && (said == WordHappened || u.Alive), said == WordStop:
+		return 0
+	case u.Resolved == WordHappened:
+		return 1
+	case u.Alive: // running it once more is not offered, whatever else there is
+		return 3
+	}
+	return 2
+}
+
+// said is what a person answered in this run when asked about an earlier call.
+type said struct {
+	word Word
+	by   string
+}
+
+// doubts lists the calls of the thread that the guard compares with: those whose outcome is unknown and those of which a person
+// said that they happened. This run's come first.
+func (s *State) doubts() []Unknown {
+	if len(s.unknown)+len(s.happened) == 0 {
+		return s.Inherited
+	}
+	out := make([]Unknown, 0, len(s.unknown)+len(s.happened)+len(s.Inherited))
+	for _, d := range slices.Concat(s.unknown, s.happened) {
+		out = append(out, s.seen(d))
+	}
+	return append(out, s.Inherited...)
+}
+
+// seen is a call whose outcome is or was unknown, as another call sees it.
+func (s *State) seen(d *Call) Unknown {
+	return Unknown{
+		Run: s.Created.Run, ID: d.ID, Place: d.Place, Tool: d.Tool, Args: d.Args, Fingerprint: d.Fingerprint,
+		StartedAt: d.StartedAt, Alive: len(d.Result.Alive) > 0, Resolved: d.Ruled, By: d.ruledBy,
+	}
+}
+
+// doubtByID finds the call that a question is about; its id alone is left when it is in doubt no more.
+func (s *State) doubtByID(id string) Unknown {
+	for _, u := range s.doubts() {
+		if u.ID == id {
+			return u
+		}
+	}
+	return Unknown{ID: id}
+}
+
+// MayLive returns the call that a question is about when it is said of it that it may still be running.
+func (s *State) MayLive(q Question) (Unknown, bool) {
+	u := s.doubtByID(q.About)
+	return u, q.Kind == RequestTwin && u.Alive
+}
+
+// gone takes note that nothing of a call runs any more: its outcome stays unknown, and running it once more can be offered.
+func (s *State) gone(id string) {
+	for _, c := range slices.Concat(s.unknown, s.happened) {
+		if c.ID == id {
+			c.Result.Alive = nil
+		}
+	}
+	for i := range s.Inherited {
+		if s.Inherited[i].ID == id {
+			s.Inherited[i].Alive = false
+		}
+	}
+}
+
+// answeredTwin takes an answer to the twin guard.
+func (s *State) answeredTwin(c *Call, r *Request, text, who string) {
+	c.Twin, c.twin, c.twinBy = r.word(text), s.doubtByID(r.About), who
+	switch {
+	case c.Twin == WordRun:
+		c.Approved = r.Binding
+	case c.Twin != WordHappened || s.aboutWas == WordHappened: // else the answer becomes a fact about the first
+		s.remember(r.About, said{c.Twin, who})
+	}
+}
+
+func (s *State) remember(id string, a said) {
+	if s.answers == nil {
+		s.answers = map[string]said{}
+	}
+	s.answers[id] = a
+}
+
+// superseded says whether the open question of the twin guard needs no answer any more: meanwhile a person said what became of the
+// first call, or it was run once more with success.
+func (s *State) superseded() (RequestClosed, bool) {
+	r := s.Open
+	if r == nil || r.Kind != RequestTwin || s.aboutWas == WordHappened {
+		return RequestClosed{}, false
+	}
+	switch u := s.doubtByID(r.About); {
+	case u.Run == "":
+		return RequestClosed{ID: r.ID, Status: "cancelled", Reason: "the outcome of call " + r.About + " is known now"}, true
+	case u.Resolved == WordHappened:
+		return RequestClosed{ID: r.ID, Status: "cancelled", Reason: by(u.By) + " says that call " + u.ID + " happened"}, true
+	}
+	return RequestClosed{}, false
+}
+
+// closedTwin says whether the end of a question of the twin guard follows from what became of the first call, and lets the call go
+// on accordingly.
+func (s *State) closedTwin(c *Call, r *Request) bool {
+	if r.Kind != RequestTwin || s.aboutWas == WordHappened {
+		return false
+	}
+	u := s.doubtByID(r.About)
+	if u.Resolved == WordHappened {
+		c.Twin, c.twin, c.twinBy = WordHappened, u, u.By
+	}
+	return u.Run == "" || u.Resolved == WordHappened
+}
+
+// answeredNo carries out an answer to the twin guard that keeps the call from running, whatever became of the first call since.
+func (s *State) answeredNo(c *Call) Action {
+	action := s.kept(c, c.twin, c.Twin, c.twinBy)
+	now := s.doubtByID(c.twin.ID)
+	word := WordLeave
+	if c.Twin == WordHappened {
+		word = WordHappened
+	}
+	if now.Run == "" || now.Resolved == word || now.Resolved == WordHappened {
+		return action
+	}
+	return Record{append([]Body{s.resolution(now, word, c.twinBy)}, action.Facts...)}
+}
+
+// resolution is the fact that a person said what became of a call.
+func (s *State) resolution(u Unknown, w Word, who string) CallRuled {
+	r := CallRuled{Place: u.Place, Word: w, By: who}
+	if u.Run != s.Created.Run {
+		r.Run = u.Run
+	}
+	return r
+}
+
+// kept settles a call that does not run because of what a person says about the first one.
+func (s *State) kept(c *Call, first Unknown, w Word, who string) Record {
+	covered := s.covers(first, c)
+	text := "the same call, " + first.ID + ","
+	if !covered {
+		text = "it would do again what call " + first.ID + " does, which"
+	}
+	if first.StartedAt.IsZero() {
+		text += " was started before, "
+	} else {
+		text += " was started at " + stamp(first.StartedAt) + ", "
+	}
+	switch {
+	case w == WordStop:
+		return told(c, OutcomeDenied, text+"its outcome is unknown, and "+by(who)+" says to leave it and to ask no more in this run")
+	case w != WordHappened:
+		return told(c, OutcomeDenied, text+"its outcome is unknown, and "+by(who)+" says to leave it")
+	case !covered:
+		return told(c, OutcomeSkipped, text+"and "+by(who)+" says that this happened. Nothing else of this call was done either: ask for the rest alone")
+	}
+	return told(c, OutcomeOK, text+"and "+by(who)+" says that it happened")
+}
+
+// settledByRun is the end of the doubt about earlier calls: a person said to run the call all the same, and it did what they do. Later
+// calls that do the same follow the ordinary rules.
+func (s *State) settledByRun(c *Call) Action {
+	if c.Twin != WordRun || c.Result.Outcome != OutcomeOK {
+		return nil
+	}
+	var facts []Body
+	alike := s.acting(c)
+	for _, u := range s.doubts() {
+		if u.ID != c.ID && (u.ID == c.twin.ID || alike(&u)) {
+			facts = append(facts, s.resolution(u, WordRun, c.twinBy))
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return Record{facts}
+}
+
+// openDoubts lists, for a question about permission, the calls of the thread whose outcome is unknown.
+func (s *State) openDoubts() string {
+	var b strings.Builder
+	for _, u := range s.doubts() {
+		if u.Resolved != WordHappened {
+			b.WriteString("\n  call " + u.ID + " (" + u.Tool + "), started at " + stamp(u.StartedAt))
+			if args := Describe(u.Args); len(u.Args) > 0 && args != "" {
+				b.WriteString("\n  " + strings.ReplaceAll(brief(args), "\n", "\n  "))
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nof unknown outcome in this thread; it may or may not have happened:" + b.String()
+}
