@@ -19,7 +19,7 @@ func (d *driver) noteMove(before string) {
 // noteEdited says that the file was edited whose recorded steps a run goes on with; "" where it was not.
 func (d *driver) noteEdited(source string) {
 	if source != "" {
-		d.record(recovery.RunNoted{Text: fmt.Sprintf("%s was edited since; the recorded steps count; to carry out the new text: agent run -f %s",
+		d.record(recovery.RunNoted{Text: fmt.Sprintf("%s was edited since; the recorded steps count; to carry out the new text: agent run --runbook -f %s",
 			source, shellWord(source))})
 	}
 }

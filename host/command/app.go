@@ -156,7 +156,8 @@ const rootHelp = `Give it a prompt; it calls a model, runs the tools that the mo
 writes down every fact before acting on it. Kill it anywhere, by any means, and it goes on from where it was.
 
 EXAMPLE
-   agent run -f release.md
+   agent run "why does make test fail?"
+   agent run --runbook -f release.md
    agent ls
    agent resume last
 
@@ -168,6 +169,9 @@ EXIT STATUS
 
 // usageError is wrong usage: exit code 2.
 type usageError struct{ error }
+
+// Unwrap is what is wrong.
+func (e *usageError) Unwrap() error { return e.error }
 
 func usage(err error) error {
 	var u *usageError

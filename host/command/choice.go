@@ -74,8 +74,8 @@ func (s *session) lastOf(ctx context.Context, row db.RunRow) (last, error) {
 }
 
 // chooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose
-// key is found, else an Ollama on this machine, else runbook. It refuses one that cannot be asked. thread is the run that the
-// new one follows; nil when there is none.
+// key is found, else an Ollama on this machine; runbook only where it is named. It refuses one that cannot be asked. thread is the
+// run that the new one follows; nil when there is none.
 func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow, conf *settings) (chosen, error) {
 	var before last
 	if thread != nil {
@@ -90,13 +90,17 @@ func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow
 // choose is chooseModel with what it needs of the thread.
 func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before last) (chosen, error) {
 	ch, err := conf.models.Choose(catalog.Wish{
-		Flag: f.Model, Thread: before.model, Config: conf.Model,
+		Runbook: f.Runbook, Flag: f.Model, Thread: before.model, Config: conf.Model,
 		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
 	})
+	var none *catalog.NoModelError
+	if errors.As(err, &none) && f.BaseURL != "" {
+		none.Remedy = "name the one at " + f.BaseURL + " with --model, such as openai/<model>"
+	}
 	if err != nil {
 		return chosen{}, &usageError{err}
 	}
-	if f.BaseURL == "" && f.Model == "" && before.model != "" {
+	if f.BaseURL == "" && f.Model == "" && f.Runbook == "" && before.model != "" {
 		f.BaseURL = before.url // the thread goes on where it was
 	}
 	if f.Effort == "" {

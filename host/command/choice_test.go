@@ -68,7 +68,10 @@ func TestChooseSetup(t *testing.T) {
 			"anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY is set",
 			recovery.Setup{Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, Price: sonnet, Effort: recovery.EffortLow},
 		}},
-		{"nothing", "effort = \"high\"\n", nil, runFlags{}, last{}, chosen{"runbook", "no other model is configured", recovery.Setup{}}},
+		{"a runbook", "effort = \"high\"\n", nil, runFlags{Runbook: "--runbook"}, last{}, chosen{"runbook", "--runbook", recovery.Setup{}}},
+		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, runFlags{Runbook: "its front matter"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
+			"runbook", "its front matter", recovery.Setup{},
+		}},
 		{"another address", "", []string{"OPENAI_API_KEY=k"}, runFlags{Model: "openai/x", BaseURL: "http://10.0.0.9/v1"}, last{}, chosen{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://10.0.0.9/v1"},
 		}},
@@ -116,8 +119,10 @@ func TestChooseRefused(t *testing.T) {
            [providers.work]
            api_key_cmd = ["pass", "show", "work"]`},
 		{"no such model", "", nil, runFlags{Model: "wrok/x"}, `use the model that --model names: there is no provider "wrok" for model wrok/x; known are anthropic, openai, openrouter, ollama, llamacpp, vllm, lmstudio; define it with [providers.wrok] in config.toml`},
-		{"an address for runbook", "", nil, runFlags{BaseURL: "http://127.0.0.1:9"}, `--base-url http://127.0.0.1:9: runbook is not asked over a network; name the model with --model, such as openai/<model>`},
-		{"pictures for runbook", "", nil, runFlags{Images: []recovery.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
+		{"nothing", "", nil, runFlags{}, "no model is configured: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"},
+		{"an address for nothing", "", nil, runFlags{BaseURL: "http://127.0.0.1:9"}, "no model is configured: name the one at http://127.0.0.1:9 with --model, such as openai/<model>"},
+		{"an address for runbook", "", nil, runFlags{Runbook: "--runbook", BaseURL: "http://127.0.0.1:9"}, `--base-url http://127.0.0.1:9: runbook is not asked over a network; name the model with --model, such as openai/<model>`},
+		{"pictures for runbook", "", nil, runFlags{Runbook: "--runbook", Images: []recovery.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
 		{"no recording", "", nil, runFlags{Model: "replay:/nowhere/x"}, `replay /nowhere/x: open the recording: no such file or directory`},
 		{"an address in a variable", "", []string{"OPENAI_BASE_URL=https://me:secret@host"}, runFlags{}, `OPENAI_BASE_URL: a name or password in an address would be kept and shown; use api_key_env or api_key_cmd`},
 	} {
@@ -200,7 +205,7 @@ func TestAskOllama(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		ch, err := a.choose(t.Context(), conf, runFlags{}, last{})
-		if want := map[bool]string{true: "ollama/qwen3:8b", false: "runbook"}[tt.want != nil]; err != nil || ch.Name != want {
+		if want := map[bool]string{true: "ollama/qwen3:8b"}[tt.want != nil]; (err != nil) != (want == "") || ch.Name != want {
 			t.Errorf("%s: %+v, %v", name, ch, err)
 		}
 		s.Close()

@@ -291,7 +291,7 @@ func newDiskWorld(t *testing.T, mount func(*testing.T, string, int) *disk, mib i
 	w.write("blocks.md", "```sh\necho one >> effects\n"+
 		// A result that needs more than what is left over in the pages of a full disk.
 		"head -c 150000 /dev/urandom | base64\n```\n\n```sh\necho two >> effects\n```\n")
-	if code, out := w.say("run", "-f", "first.md"); code != 0 {
+	if code, out := w.say("run", "--runbook", "-f", "first.md"); code != 0 {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	return w, d
@@ -357,7 +357,7 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n++ {
 				w, d := newDiskWorld(t, c.mount, c.mib)
-				p := w.launch(fmt.Sprintf("db.before_commit:%d:stop", n), "run", "-f", "book.md")
+				p := w.launch(fmt.Sprintf("db.before_commit:%d:stop", n), "run", "--runbook", "-f", "book.md")
 				if !p.stopped() {
 					if code, _ := p.end(); code != 3 || n < 5 {
 						t.Fatalf("commit %d never came\n%s", n, w.log.String())
@@ -377,7 +377,7 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 					code, out := w.say(args...)
 					w.expect(code, 0, out, "nothing can be written; make room there")
 				}
-				for _, args := range [][]string{{"doctor"}, {"resume", "last"}, {"run", "-f", "blocks.md"}, {"cancel", "last"}} {
+				for _, args := range [][]string{{"doctor"}, {"resume", "last"}, {"run", "--runbook", "-f", "blocks.md"}, {"cancel", "last"}} {
 					code, out := w.say(args...)
 					w.expect(code, 1, out, w.state(""))
 				}
@@ -396,7 +396,7 @@ func (w *world) afterRoom(code int) {
 	w.t.Helper()
 	_, out := w.say("ls", "--all")
 	if !strings.Contains(out, "A story") {
-		code, _ = w.say("run", "-f", "book.md")
+		code, _ = w.say("run", "--runbook", "-f", "book.md")
 	}
 	w.finish(code)
 	w.check(false)
@@ -405,7 +405,7 @@ func (w *world) afterRoom(code int) {
 // With the ballast the result of the call that runs is kept, the host says so, and nothing new is started.
 func TestBallastKeepsTheResult(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
-	p := w.launch("db.before_commit:3:stop", "run", "-f", "blocks.md")
+	p := w.launch("db.before_commit:3:stop", "run", "--runbook", "-f", "blocks.md")
 	if !p.stopped() {
 		t.Fatal("there was no third commit")
 	}
@@ -448,7 +448,7 @@ func TestBallastStartsNothing(t *testing.T) {
 			w, d := newDiskWorld(t, mountDisk, 48)
 			text := base64.StdEncoding.EncodeToString(garbage(90_000))
 			w.write("start.md", fmt.Sprintf(step, text))
-			p := w.launch("db.before_commit:2:stop", "run", "-f", "start.md")
+			p := w.launch("db.before_commit:2:stop", "run", "--runbook", "-f", "start.md")
 			if !p.stopped() {
 				t.Fatal("there was no second commit")
 			}
@@ -488,7 +488,7 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d", c.point, c.mib), func(t *testing.T) {
 			t.Parallel()
 			w, d := newDiskWorld(t, mountDisk, c.mib)
-			p := w.launch(c.point+":1:stop", "run", "-f", "blocks.md")
+			p := w.launch(c.point+":1:stop", "run", "--runbook", "-f", "blocks.md")
 			pid := w.runner()
 			d.fill()
 			w.wake(pid)
@@ -518,7 +518,7 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 // what is recorded can be read meanwhile.
 func TestNoInodeAtTheRunner(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
-	p := w.launch("runner.before_began:1:stop", "run", "-f", "blocks.md")
+	p := w.launch("runner.before_began:1:stop", "run", "--runbook", "-f", "blocks.md")
 	pid := w.runner()
 	d.files(0)
 	w.wake(pid)
@@ -549,7 +549,7 @@ func TestNoInodeAtTheRunner(t *testing.T) {
 func TestDiskFullAtTheMark(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 24)
 	w.write("ask.md", "- list_dir .\n")
-	if w.agent("call.after_started:1", "run", "-f", "ask.md") != -9 {
+	if w.agent("call.after_started:1", "run", "--runbook", "-f", "ask.md") != -9 {
 		t.Fatal("it was not killed")
 	}
 	for _, args := range [][]string{{"ls"}, {"show", "last"}, {"pending"}} {
@@ -572,7 +572,7 @@ func TestCommitFails(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			w, d := newDiskWorld(t, mountExt4, 64)
-			p := w.launch(fmt.Sprintf("db.before_commit:%d:stop", n), "run", "-f", "book.md")
+			p := w.launch(fmt.Sprintf("db.before_commit:%d:stop", n), "run", "--runbook", "-f", "book.md")
 			if !p.stopped() {
 				t.Fatalf("commit %d never came", n)
 			}
@@ -585,7 +585,7 @@ func TestCommitFails(t *testing.T) {
 				w.expect(code, 0, out, "interrupted (crash)", "cannot be written, so this is not recorded")
 			}
 			before := w.read("effects") + w.read("out.txt")
-			for _, args := range [][]string{{"resume", "last"}, {"run", "-f", "blocks.md"}} {
+			for _, args := range [][]string{{"resume", "last"}, {"run", "--runbook", "-f", "blocks.md"}} {
 				code, out = w.say(args...)
 				w.expect(code, 1, out, "make it writable", w.state(""))
 			}
@@ -606,7 +606,7 @@ func TestDiskFullInTheWorkspace(t *testing.T) {
 	w.write("out.txt", "old\n")
 	w.write("book.md", "- write_file out.txt\n\n```\n"+strings.Repeat("new\n", 4096)+"```\n")
 	d.fill()
-	code, out := w.say("run", "-f", "book.md")
+	code, out := w.say("run", "--runbook", "-f", "book.md")
 	w.expect(code, 1, out, "no space left on device", "out.txt", "agent run --thread t-")
 	if got := w.read("out.txt"); got != "old\n" {
 		t.Errorf("out.txt holds %q", got)
@@ -647,10 +647,10 @@ func (w *world) sums() string {
 func TestReadOnlyState(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 64)
 	w.write("ask.md", "- confirm_action \"Go on?\"\n")
-	if code, out := w.say("run", "-f", "ask.md"); code != 3 {
+	if code, out := w.say("run", "--runbook", "-f", "ask.md"); code != 3 {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
-	if w.agent("call.after_effect:4", "run", "-f", "book.md") != -9 {
+	if w.agent("call.after_effect:4", "run", "--runbook", "-f", "book.md") != -9 {
 		t.Fatal("it was not killed")
 	}
 	before := w.read("effects") + w.read("out.txt")
@@ -667,7 +667,7 @@ func TestReadOnlyState(t *testing.T) {
 	code, out := w.say("doctor")
 	w.expect(code, 0, out, "cannot be written", "make it writable")
 	for _, args := range [][]string{
-		{"run", "-f", "blocks.md"}, {"resume", "last"}, {"resume", "--all"}, {"answer", "last", "yes"}, {"cancel", "last"},
+		{"run", "--runbook", "-f", "blocks.md"}, {"resume", "last"}, {"resume", "--all"}, {"answer", "last", "yes"}, {"cancel", "last"},
 	} {
 		code, out := w.say(args...)
 		w.expect(code, 1, out, "make it writable, or choose another state folder with AGENT_HOME", w.state(""))
@@ -689,7 +689,7 @@ func TestReadOnlyWithoutState(t *testing.T) {
 	d := mountDisk(t, w.home, 8)
 	w.write("first.md", "- list_dir .\n")
 	d.remount(true)
-	code, out := w.say("run", "-f", "first.md")
+	code, out := w.say("run", "--runbook", "-f", "first.md")
 	w.expect(code, 1, out, "read-only file system", "make it writable, or choose another state folder with AGENT_HOME", w.state(""))
 }
 
@@ -766,7 +766,7 @@ func TestStateThatIsRefused(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.write("blocks.md", "```sh\necho one >> effects\n```\n\n- confirm_action \"Go on?\"\n")
-			if code, out := w.say("run", "-f", "blocks.md"); code != 3 {
+			if code, out := w.say("run", "--runbook", "-f", "blocks.md"); code != 3 {
 				t.Fatalf("exit %d\n%s", code, out)
 			}
 			if err := os.RemoveAll(w.state("locks")); err != nil {
@@ -775,7 +775,7 @@ func TestStateThatIsRefused(t *testing.T) {
 			c.harm(t, w)
 			before := w.sums()
 			for _, args := range [][]string{
-				{"run", "-f", "blocks.md"}, {"ls"}, {"show", "last"}, {"pending"}, {"resume", "last"}, {"resume", "--dry-run", "last"},
+				{"run", "--runbook", "-f", "blocks.md"}, {"ls"}, {"show", "last"}, {"pending"}, {"resume", "last"}, {"resume", "--dry-run", "last"},
 				{"answer", "last", "yes"}, {"cancel", "last"}, {"checkpoints", "last"}, {"doctor"}, {"doctor", "--fix"},
 			} {
 				code, out := w.say(args...)
@@ -830,7 +830,7 @@ func TestFlippedBit(t *testing.T) {
 			w := newWorld(t)
 			w.write("first.md", "- list_dir .\n")
 			w.write("ask.md", "MARKEDWORD "+filler[:c.size]+"\n\n- confirm_action \"Go on?\"\n\n```sh\necho one >> effects\n```\n")
-			if code, out := w.say("run", "-f", "ask.md"); code != 3 {
+			if code, out := w.say("run", "--runbook", "-f", "ask.md"); code != 3 {
 				t.Fatalf("exit %d\n%s", code, out)
 			}
 			_, out := w.say("pending")
@@ -853,7 +853,7 @@ func TestFlippedBit(t *testing.T) {
 			w.expect(code, 1, out, ", fact 1: ", "interrupted (corrupt)")
 			code, out = w.say("doctor")
 			w.expect(code, 1, out, ", fact 1: ")
-			code, out = w.say("run", "-f", "first.md")
+			code, out = w.say("run", "--runbook", "-f", "first.md")
 			w.expect(code, 0, out, "completed")
 			if got := w.read("effects"); got != "" {
 				t.Errorf("effects: %q\n%s", got, w.log.String())

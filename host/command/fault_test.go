@@ -53,7 +53,7 @@ echo second >> effects
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	root := t.TempDir()
-	w := &world{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work"), first: []string{"run", "-f", "book.md"}}
+	w := &world{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "work"), first: []string{"run", "--runbook", "-f", "book.md"}}
 	for _, d := range []string{w.home, w.dir} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -179,11 +179,11 @@ func TestKilledAtEveryPoint(t *testing.T) {
 			for n := 1; n <= 4; n++ {
 				arm := fmt.Sprintf("%s:%d", p, n)
 				w := newWorld(t)
-				w.finish(w.agent(arm, "run", "-f", "book.md"))
+				w.finish(w.agent(arm, "run", "--runbook", "-f", "book.md"))
 				w.check(runner)
 				// Killed once in the middle, then again at the point while it recovers and while it is answered.
 				v := newWorld(t)
-				v.finish(v.agent(string(fault.AfterStarted)+":4", "run", "-f", "book.md"), arm, arm, arm, arm)
+				v.finish(v.agent(string(fault.AfterStarted)+":4", "run", "--runbook", "-f", "book.md"), arm, arm, arm, arm)
 				v.check(runner)
 				reached = reached || w.killed > 0 || v.killed > 1 || runner
 			}

@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/markdown"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -285,7 +286,9 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 // promptWords is a prompt's beginning without what only marks it up.
 func promptWords(prompt string) string {
 	var words []string
-	for _, line := range strings.Split(prompt, "\n") {
+	lines := markdown.Lines(prompt)
+	front, _ := markdown.FrontMatter(lines)
+	for _, line := range lines[front:] {
 		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
 		if line != "" && !strings.HasPrefix(line, "```") {
 			words = append(words, line)

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/model/catalog"
-	"agent/host/model/runbook"
 	"agent/recovery"
 )
 
@@ -135,7 +134,11 @@ func (a *app) wouldUse(ctx context.Context, conf *settings) useJSON {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
 	})
-	if err != nil {
+	var none *catalog.NoModelError
+	switch {
+	case errors.As(err, &none):
+		return useJSON{Error: err.Error()}
+	case err != nil:
 		return useJSON{Model: conf.Model, Why: "the configuration's", Error: err.Error()}
 	}
 	v := useJSON{Model: ch.Name, Why: ch.Why}
@@ -196,14 +199,13 @@ func (a *app) printModels(conf *settings, v modelsJSON) {
 		}
 	}
 	a.say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
+	if v.Use.Model == "" {
+		a.say(a.Out, "a new run uses: none; %s", v.Use.Error)
+		return
+	}
 	a.say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
-	switch {
-	case v.Use.Error != "":
+	if v.Use.Error != "" {
 		a.say(a.Out, "which it cannot: %s", v.Use.Error)
-	case v.Use.Model == runbook.Name && strings.HasSuffix(v.Use.Why, catalog.NameIt):
-		a.say(a.Out, "which carries out Markdown and understands no prose")
-	case v.Use.Model == runbook.Name:
-		a.say(a.Out, "which carries out Markdown and understands no prose; to connect another, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama")
 	}
 }
 

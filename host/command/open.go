@@ -11,14 +11,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"agent/db"
 	"agent/host"
 	"agent/host/model"
-	"agent/host/model/catalog"
-	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -180,11 +177,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Models = func(c recovery.RunCreated) (model.Model, error) {
-		m, err := a.newModel(c, h.Tools)
-		if b, ok := m.(*runbook.Model); ok && strings.HasSuffix(c.ModelWhy, catalog.NameIt) {
-			b.Prose = c.ModelWhy
-		}
-		return m, err
+		return a.newModel(c, h.Tools)
 	}
 	return h, nil
 }

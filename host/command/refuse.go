@@ -113,7 +113,10 @@ func mends(err error) []mend {
 	var held *host.HeldError
 	var busy *busyError
 	var finished *host.FinishedError
+	var none *noModelError
 	switch {
+	case errors.As(err, &none) && none.command != "":
+		return []mend{{"carry it out", none.command}}
 	case errors.As(err, &held):
 		return driven(held.Run)
 	case errors.As(err, &busy):

@@ -12,25 +12,28 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/input"
 	"agent/recovery"
 )
-
-// maxPrompt bounds a prompt: what is larger belongs into a file that the run reads.
-const maxPrompt = 16 << 20
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
 
 Models are named provider/model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3; agent models lists what is known here and
-which would be used. The model runbook needs no key: it carries out Markdown, fenced sh and bash blocks in order, and list items
-that begin with a tool's name. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
+which would be used. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
+
+A runbook needs no model and no key: its fenced sh and bash blocks, and its list items that begin with a tool's name, are carried
+out in order. It is named as one, by --runbook or by its first lines; a file that is not is a prompt for a model:
+   ---
+   agent: runbook
+   ---
 
 What needs a yes is said by the mode, and by rules in config.toml: agent tools shows what each mode makes of each tool, and
 agent tools --help how a rule is written. A question waits until it is answered: agent pending, agent answer.
 
 EXAMPLE
    agent run "why does make test fail? mend it"
-   agent run --model runbook -f release.md
-   agent run --dir ~/site "$(cat deploy.md)"
+   agent run --runbook -f release.md
+   agent run --dir ~/site -f task.md
    agent run -c continue
 
 EXIT STATUS
@@ -69,6 +72,9 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	req, err := a.startRequest(c)
+	if err == nil {
+		err = flags.named(req)
+	}
 	if err != nil {
 		return err
 	}
@@ -148,14 +154,11 @@ func (a *app) prompt(c *cli.Command) (text, source string, err error) {
 }
 
 func readPrompt(r io.Reader) (string, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+	text, err := input.Read(r)
 	if err != nil {
 		return "", fmt.Errorf("read the prompt: %v", err)
 	}
-	if len(b) > maxPrompt {
-		return "", fmt.Errorf("read the prompt: it is larger than %d MiB; put the bulk into a file of the folder and name it", maxPrompt>>20)
-	}
-	return string(b), nil
+	return text, nil
 }
 
 // folder is the workspace: absolute, with symbolic links followed, and there.

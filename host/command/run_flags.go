@@ -16,6 +16,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/model/catalog"
+	"agent/host/model/runbook"
 	"agent/recovery"
 )
 
@@ -29,6 +30,7 @@ const (
 func modelFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else the configuration's, else what there is)"},
+		&cli.BoolFlag{Name: "runbook", Usage: "the prompt is a runbook: carry out its steps, and ask no model"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},
 		&cli.StringFlag{Name: "effort", Usage: "`EFFORT`, how long the model may think: none, low, medium or high (default: the model's own)"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine; 0 for no limit"},
@@ -43,6 +45,7 @@ func modelFlags() []cli.Flag {
 // runFlags is what the flags of a run say. Zero and nil are not said.
 type runFlags struct {
 	Model     string
+	Runbook   string // what names the prompt a runbook; "" when nothing does
 	BaseURL   string
 	Effort    recovery.Effort
 	Limits    config.Limits
@@ -57,6 +60,12 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 	f := runFlags{
 		Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")),
 		Idle: c.Duration("idle"), NoCompact: c.Bool("no-compact"),
+	}
+	if c.Bool("runbook") {
+		f.Runbook = "--runbook"
+	}
+	if f.Runbook != "" && f.Model != "" && f.Model != runbook.Name {
+		return f, &usageError{fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model)}
 	}
 	var err error
 	if f.BaseURL != "" {

@@ -25,8 +25,9 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	}
 	ch, err := s.chooseModel(ctx, flags, thread, conf)
 	if err != nil {
-		return err
+		return noModel(c, req.Prompt, err)
 	}
+	s.app.announce(c, req.Prompt, ch)
 	if err := flags.vain(ch); err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (w *world) published(want string) {
 func TestAskedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "", "run", "-f", "ask.md")
+	s := sit(t, w, "", "run", "--runbook", "-f", "ask.md")
 	s.until("answer (yes/no): ")
 	s.types("perhaps\n")
 	s.until("say yes or no")
@@ -189,7 +189,7 @@ func TestAskedAtTheTerminal(t *testing.T) {
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "y\nyes\n", "run", "-f", "ask.md")
+	s := sit(t, w, "y\nyes\n", "run", "--runbook", "-f", "ask.md")
 	s.until("answer (yes/no): ")
 	s.types("\x04")
 	s.exits(3)
@@ -201,7 +201,7 @@ func TestTypedAheadIsNoAnswer(t *testing.T) {
 func TestInterruptedQuestionStaysOpen(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "", "run", "-f", "ask.md")
+	s := sit(t, w, "", "run", "--runbook", "-f", "ask.md")
 	s.until("answer (yes/no): ")
 	s.types("ye\x03")
 	s.exits(3)
@@ -216,7 +216,7 @@ func TestInterruptedQuestionStaysOpen(t *testing.T) {
 func TestAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "", "run", "-f", "ask.md")
+	s := sit(t, w, "", "run", "--runbook", "-f", "ask.md")
 	s.until("answer (yes/no): ")
 	s.types("n") // not finished, so no answer
 	if code := w.agent("", "answer", "last", "yes"); code != 0 {
@@ -231,7 +231,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 func TestJSONAsksNobody(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "", "run", "--json", "-f", "ask.md")
+	s := sit(t, w, "", "run", "--runbook", "--json", "-f", "ask.md")
 	s.exits(3)
 	if strings.Contains(s.screen(), "answer (yes/no)") {
 		t.Errorf("it asked:\n%s", s.screen())
@@ -242,7 +242,7 @@ func TestJSONAsksNobody(t *testing.T) {
 func TestListAtNarrowTerminal(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	if code := w.agent("", "run", "-f", "ask.md"); code != 3 {
+	if code := w.agent("", "run", "--runbook", "-f", "ask.md"); code != 3 {
 		t.Fatalf("exit code %d\n%s", code, w.log.String())
 	}
 	s := sit(t, w, "", "ls") // of 80 cells

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -76,14 +77,6 @@ func TestChoose(t *testing.T) {
 		},
 		{"second key", catalog.Wish{}, nil, []string{"OPENAI_API_KEY=k"}, catalog.Choice{"openai/gpt-6.1-sol", "OPENAI_API_KEY is set"}},
 		{
-			"a key for something else in OpenAI's stead", catalog.Wish{}, nil, []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://10.0.0.2/v1"},
-			catalog.Choice{"runbook", "OPENAI_BASE_URL is set, so name its model: --model openai/NAME"},
-		},
-		{
-			"configured in OpenAI's stead", catalog.Wish{}, map[string]catalog.Provider{"openai": {BaseURL: "http://10.0.0.2/v1"}}, []string{"OPENAI_API_KEY=k"},
-			catalog.Choice{"runbook", "config.toml sets another base_url for openai, so name its model: --model openai/NAME"},
-		},
-		{
 			"key by a command", catalog.Wish{}, map[string]catalog.Provider{"openai": {KeyCmd: []string{"pass"}}}, nil,
 			catalog.Choice{"openai/gpt-6.1-sol", "the configuration has a key for openai"},
 		},
@@ -96,10 +89,9 @@ func TestChoose(t *testing.T) {
 			catalog.Choice{"ollama/llama", "no key is set, and the Ollama here has it"},
 		},
 		{
-			"Ollama without tools", catalog.Wish{Local: local(catalog.LocalModel{Name: "bert", Capabilities: []string{"embedding"}})}, nil, nil,
-			catalog.Choice{"runbook", "no key is set, and the Ollama here has no model that can use tools"},
+			"a runbook, whatever else is named", catalog.Wish{Runbook: "its front matter", Thread: "ollama/a", Config: "work/b", Local: nobody}, work,
+			[]string{"ANTHROPIC_API_KEY=k"}, catalog.Choice{"runbook", "its front matter"},
 		},
-		{"no Ollama", catalog.Wish{Local: local()}, nil, nil, catalog.Choice{"runbook", "no other model is configured"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,6 +104,32 @@ func TestChoose(t *testing.T) {
 	_, err := from(nil, nil).Choose(catalog.Wish{Thread: "gone/x"})
 	if err == nil || !strings.HasPrefix(err.Error(), `use the model that the thread used: there is no provider "gone"`) {
 		t.Error(err)
+	}
+}
+
+// Where nothing names a model, none is used: a prompt never becomes a runbook because a key is missing.
+func TestChooseNone(t *testing.T) {
+	const name = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"
+	for _, tt := range []struct {
+		what   string
+		local  []catalog.LocalModel
+		own    map[string]catalog.Provider
+		env    []string
+		remedy string
+	}{
+		{"nothing", nil, nil, nil, name},
+		{"Ollama without tools", []catalog.LocalModel{{Name: "bert", Capabilities: []string{"embedding"}}}, nil, nil,
+			"the Ollama here has no model that can use tools; " + name},
+		{"a key for something else in OpenAI's stead", nil, nil, []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://10.0.0.2/v1"},
+			"OPENAI_BASE_URL is set, so name its model: --model openai/NAME"},
+		{"configured in OpenAI's stead", nil, map[string]catalog.Provider{"openai": {BaseURL: "http://10.0.0.2/v1"}}, []string{"OPENAI_API_KEY=k"},
+			"config.toml sets another base_url for openai, so name its model: --model openai/NAME"},
+	} {
+		got, err := from(tt.own, nil, tt.env...).Choose(catalog.Wish{Local: func() []catalog.LocalModel { return tt.local }})
+		var none *catalog.NoModelError
+		if !errors.As(err, &none) || none.Remedy != tt.remedy || got != (catalog.Choice{}) {
+			t.Errorf("%s: %+v, %v", tt.what, got, err)
+		}
 	}
 }
 

@@ -9,11 +9,12 @@ import (
 )
 
 // Wish is what may say which model is used, from the strongest to the weakest. Then come the first key that is found, and
-// what answers on this machine.
+// what answers on this machine. The model runbook is used only where it is named.
 type Wish struct {
-	Flag   string // --model
-	Thread string // the model of the thread's last run
-	Config string // the configuration's
+	Runbook string // what names the prompt a runbook, such as --runbook; "" where nothing does
+	Flag    string // --model
+	Thread  string // the model of the thread's last run
+	Config  string // the configuration's
 	// Local asks an Ollama on this machine for its models; it is called only when nothing else decides. nil asks nobody.
 	Local func() []LocalModel
 }
@@ -30,8 +31,18 @@ type Choice struct {
 	Why  string
 }
 
-// Choose decides which model is used. The error says what is wrong with the name that was wished.
+// NoModelError says that nothing decides which model is used.
+type NoModelError struct {
+	Remedy string // what a person can do
+}
+
+func (e *NoModelError) Error() string { return "no model is configured: " + e.Remedy }
+
+// Choose decides which model is used. The error says what is wrong with the name that was wished, or is a *NoModelError.
 func (c *Catalog) Choose(w Wish) (Choice, error) {
+	if w.Runbook != "" {
+		return Choice{runbook.Name, w.Runbook}, nil
+	}
 	for _, said := range []Choice{{w.Flag, "--model"}, {w.Thread, "the thread's"}, {w.Config, "the configuration's"}} {
 		if said.Name == "" {
 			continue
@@ -54,7 +65,7 @@ func (c *Catalog) Choose(w Wish) (Choice, error) {
 		}
 		if p.Name == "openai" && p.From != "" {
 			// Where something else answers in OpenAI's stead, nobody knows which models it has.
-			unnamed = p.setBy() + ", so " + NameIt
+			unnamed = p.setBy() + ", so name its model: --model openai/NAME"
 			continue
 		}
 		why := p.KeyEnv + " is set"
@@ -63,12 +74,8 @@ func (c *Catalog) Choose(w Wish) (Choice, error) {
 		}
 		return Choice{p.Name + "/" + p.Default, why}, nil
 	}
-	return c.chooseLocal(w, unnamed), nil
+	return c.chooseLocal(w, unnamed)
 }
-
-// NameIt ends the Why of a choice that fell to runbook, or to what runs here, since nobody named a model of what answers in
-// OpenAI's stead.
-const NameIt = "name its model: --model openai/NAME"
 
 // setBy says what set another address than the provider's own.
 func (p Provider) setBy() string {
@@ -78,20 +85,24 @@ func (p Provider) setBy() string {
 	return "config.toml sets another base_url for " + p.Name
 }
 
+// anyModel is what makes a model known.
+const anyModel = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"
+
 // chooseLocal takes what runs on this machine. unnamed says why a provider with a key was passed over; "" when none was.
-func (c *Catalog) chooseLocal(w Wish, unnamed string) Choice {
-	none := Choice{runbook.Name, cmp.Or(unnamed, "no other model is configured")}
-	if w.Local == nil {
-		return none
+func (c *Catalog) chooseLocal(w Wish, unnamed string) (Choice, error) {
+	var models []LocalModel
+	if w.Local != nil {
+		models = w.Local()
 	}
-	models := w.Local()
-	if name := UsableLocal(models); name != "" {
-		return Choice{"ollama/" + name, cmp.Or(unnamed, "no key is set, and the Ollama here has it")}
+	switch name := UsableLocal(models); {
+	case name != "":
+		return Choice{"ollama/" + name, cmp.Or(unnamed, "no key is set, and the Ollama here has it")}, nil
+	case unnamed != "":
+		return Choice{}, &NoModelError{unnamed}
+	case len(models) > 0:
+		return Choice{}, &NoModelError{"the Ollama here has no model that can use tools; " + anyModel}
 	}
-	if len(models) > 0 && unnamed == "" {
-		none.Why = "no key is set, and the Ollama here has no model that can use tools"
-	}
-	return none
+	return Choice{}, &NoModelError{anyModel}
 }
 
 // UsableLocal is the first model that says that it can use tools, else the first that does not say what it can do and is not

@@ -30,7 +30,8 @@
 // backslash outside quotes keeps the next character. Nothing is expanded. A word counts as an option only if its name and its
 // equals sign are not quoted.
 //
-// Everything else is prose: other fences, quotes, indented code, HTML comments, front matter. An item whose tool is known and
+// Everything else is prose: other fences, quotes, indented code, HTML comments, front matter (whose line "agent: runbook" names the
+// file a runbook: package input reads it). An item whose tool is known and
 // whose arguments do not fit, an unknown attribute of a block, a fence or comment that is never closed: each refuses the whole
 // runbook by its line number, before anything has run.
 //

@@ -19,6 +19,15 @@ func (*Model) Doubts(prompt string) []string {
 	return p.doubts[:min(len(p.doubts), errorLimit)]
 }
 
+// Steps counts the steps of a text and names the first: "line 12: sh: make release". A text with a step looks like a runbook.
+func Steps(text string) (int, string) {
+	p := newParser(text)
+	if p.read() != nil || len(p.steps) == 0 {
+		return 0, ""
+	}
+	return len(p.steps), p.steps[0].brief()
+}
+
 // doubt notes a list item that is prose and whose first word is almost a tool's name.
 func (p *parser) doubt(content string) {
 	content, _ = untick(strings.TrimSpace(content))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"agent/host/markdown"
 )
 
 // parser reads Markdown line by line. It knows the blocks that decide what is a step, and takes all else for prose.
@@ -44,8 +46,7 @@ func parse(text string) (steps []step, others []string, err error) {
 }
 
 func newParser(text string) *parser {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	return &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+	return &parser{lines: markdown.Lines(text)}
 }
 
 // read takes the lines in. The error says that they are no text; what is wrong with a step is in errs.
@@ -53,7 +54,7 @@ func (p *parser) read() error {
 	if err := p.legible(); err != nil {
 		return err
 	}
-	for p.n = p.frontMatter(); p.n < len(p.lines); p.n++ {
+	for p.n, _ = markdown.FrontMatter(p.lines); p.n < len(p.lines); p.n++ {
 		p.line(p.lines[p.n])
 	}
 	p.unmet()
@@ -79,23 +80,6 @@ func (p *parser) legible() error {
 		}
 	}
 	return nil
-}
-
-// frontMatter returns how many lines the front matter takes. A first line of dashes with a blank line or a fence below it
-// is a rule across the page, so that no step hides between two of them.
-func (p *parser) frontMatter() int {
-	if strings.TrimRight(p.lines[0], " \t") != "---" {
-		return 0
-	}
-	for i, line := range p.lines[1:] {
-		switch trimmed := strings.TrimRight(line, " \t"); {
-		case trimmed == "---" || trimmed == "...":
-			return i + 2
-		case i == 0 && trimmed == "", strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
-			return 0
-		}
-	}
-	return 0
 }
 
 func (p *parser) wrong(line int, format string, args ...any) {

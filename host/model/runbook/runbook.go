@@ -20,9 +20,6 @@ type Model struct {
 	// refuses. It is set before the first use.
 	Check func(tool string, args json.RawMessage) error
 
-	// Prose, where it is set, says what a person can do to have prose carried out. It is set before the first use.
-	Prose string
-
 	reader reader
 }
 
@@ -52,7 +49,7 @@ func (m *Model) Plan(earlier []recovery.Message, prompt string) (int, error) {
 	case err != nil:
 		return 0, err
 	case len(p.steps) == 0:
-		return 0, m.nothingRunnable(p.others)
+		return 0, nothingRunnable(p.others)
 	case p.start == len(p.steps):
 		return 0, nothingLeft(p)
 	}
@@ -108,7 +105,7 @@ func (m *Model) answer(messages []recovery.Message) (*model.Answer, error) {
 	case err != nil:
 		return nil, err
 	case len(p.steps) == 0:
-		return nil, m.nothingRunnable(p.others)
+		return nil, nothingRunnable(p.others)
 	case p.at < p.start:
 		return p.ask(p.start)
 	}

@@ -1,7 +1,6 @@
 package runbook
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +26,7 @@ func refusal(mistakes error) error {
 }
 
 // nothingRunnable refuses a prompt without a step.
-func (m *Model) nothingRunnable(others []string) error {
+func nothingRunnable(others []string) error {
 	var b strings.Builder
 	b.WriteString("the prompt holds nothing that the model runbook can carry out: it carries out Markdown runbooks, step by " +
 		"step, and understands no prose\n")
@@ -43,9 +42,8 @@ func (m *Model) nothingRunnable(others []string) error {
   make test
   ` + "```" + `
 
-hint: agent run -f runbook.md carries out a file, and agent tools lists the tools; for prose, `)
-	b.WriteString(cmp.Or(m.Prose, "set ANTHROPIC_API_KEY or OPENAI_API_KEY,\nstart Ollama, or name a model with --model"))
-	b.WriteString(" (agent models lists what there is)")
+hint: agent tools lists the tools; for prose, leave out what names it a runbook (--runbook, or agent: runbook in its front
+matter), or name a model with --model (agent models lists what there is)`)
 	return errors.New(b.String())
 }
 

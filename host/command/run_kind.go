@@ -1,0 +1,117 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host"
+	"agent/host/input"
+	"agent/host/model/catalog"
+	"agent/host/model/runbook"
+)
+
+// named takes up what the front matter of the prompt says. A prompt that names itself a runbook does not go with another model.
+func (f *runFlags) named(req host.StartRequest) error {
+	what := "the prompt"
+	if req.Source != "" {
+		what = filepath.Base(req.Source)
+	}
+	is, err := input.Named(req.Prompt)
+	switch {
+	case err != nil:
+		return &usageError{fmt.Errorf("read the front matter of %s: %v", what, err)}
+	case !is || f.Runbook != "":
+	case f.Model != "" && f.Model != runbook.Name:
+		return &usageError{fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
+			`or take the line "agent: runbook" out to send it to the model`, f.Model, what)}
+	case f.Model == "":
+		f.Runbook = "its front matter"
+	}
+	return nil
+}
+
+// noModelError refuses a prompt that no model is there for, with what makes the prompt a runbook where it looks like one.
+type noModelError struct {
+	*catalog.NoModelError
+	hint    string
+	command string // carries the prompt out as a runbook; "" where it does not look like one
+}
+
+func (e *noModelError) Error() string {
+	return e.NoModelError.Error() + " (agent models lists what there is)" + e.hint
+}
+
+// noModel completes the refusal of a prompt for which no model is configured.
+func noModel(c *cli.Command, prompt string, err error) error {
+	var none *catalog.NoModelError
+	if !errors.As(err, &none) {
+		return err
+	}
+	out := &noModelError{NoModelError: none}
+	if looks := looksLike(c, prompt); looks != "" {
+		out.command = asRunbook(c)
+		out.hint = "\n       " + looks + howToName(out.command, prompt)
+	}
+	return &usageError{out}
+}
+
+// announce prints, before anything is sent, that a file with steps goes to a model as a prompt.
+func (a *app) announce(c *cli.Command, prompt string, ch chosen) {
+	if ch.Name == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
+		return
+	}
+	if looks := looksLike(c, prompt); looks != "" {
+		a.say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
+	}
+}
+
+// looksLike describes a prompt with steps in it; "" where there are none. It decides nothing.
+func looksLike(c *cli.Command, prompt string) string {
+	steps, first := runbook.Steps(prompt)
+	if steps == 0 {
+		return ""
+	}
+	name := "the prompt"
+	if file := c.String("file"); file != "" {
+		name = file
+	}
+	return fmt.Sprintf("%s looks like a runbook (%s, the first at %s)", name, count(steps, "step"), first)
+}
+
+// howToName is the two ways to have a prompt carried out as a runbook.
+func howToName(command, prompt string) string {
+	where := "begin it with"
+	lines := input.Naming(prompt)
+	if len(lines) == 1 {
+		where = "add to its front matter"
+	}
+	return fmt.Sprintf("\n       to carry it out: %s\n       or %s:\n           %s", command, where, strings.Join(lines, "\n           "))
+}
+
+// asRunbook is the command that carries the same prompt out as a runbook.
+func asRunbook(c *cli.Command) string {
+	words := []string{"agent", "run", "--runbook"}
+	for _, name := range []string{"dir", "mode", "thread", "max-turns", "timeout", "expire"} {
+		if c.IsSet(name) {
+			words = append(words, "--"+name, shellWord(fmt.Sprint(c.Value(name))))
+		}
+	}
+	for _, name := range []string{"continue", "json"} {
+		if c.Bool(name) {
+			words = append(words, "--"+name)
+		}
+	}
+	switch prompt := c.Args().First(); {
+	case c.String("file") != "":
+		words = append(words, "-f", shellWord(c.String("file")))
+	case strings.Contains(prompt, "\n"):
+		words = append(words, `"…"`)
+	default:
+		words = append(words, shellWord(prompt))
+	}
+	return strings.Join(words, " ")
+}
