@@ -30,6 +30,7 @@ var kindNames = [...]recovery.Kind{
 	19: recovery.KindTurnSettled,
 	20: recovery.KindModelFailed,
 	21: recovery.KindCompacted,
+	22: recovery.KindMessageAdded,
 }
 
 func numberOf(k recovery.Kind) (int64, error) {

@@ -159,8 +159,13 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 
 func claimed(t *tx, h Head, b recovery.RunClaimed) error {
 	ctx := context.Background()
+	model := ""
+	if b.Model != nil {
+		model = b.Model.Name
+	}
 	err := t.q.SetRunClaimed(ctx, dbsqlc.SetRunClaimedParams{
-		Pid: int64(b.PID), Boot: b.Boot, Host: b.Host, Version: b.Version, Tools: b.ToolsHash, Mode: string(b.Mode), No: h.No,
+		Pid: int64(b.PID), Boot: b.Boot, Host: b.Host, Version: b.Version, Tools: b.ToolsHash, Mode: string(b.Mode), Model: model, Folder: b.Folder,
+		No: h.No,
 	})
 	if err != nil || b.Limits == nil {
 		return err

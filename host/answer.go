@@ -56,7 +56,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.Resume(ctx, row.Run, Tighten{}, nil)
+		out, err := h.Resume(ctx, row.Run, Changes{}, nil)
 		var held *HeldError
 		var done *FinishedError
 		switch {

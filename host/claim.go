@@ -99,20 +99,8 @@ func orHeld(err error, run string, holder Identity) error {
 	return &HeldError{Run: run, Holder: holder}
 }
 
-// Tighten is what a resume may change about a run: only towards the safer side.
-type Tighten struct {
-	Mode     recovery.Mode
-	MaxTurns int
-	Timeout  time.Duration
-	Tokens   int64
-	Cost     int64 // millionths of a US dollar
-	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a server that moved, or a
-	// wrong address, would leave a run that nothing brings forward.
-	BaseURL string
-}
-
 // claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
-func (h *Host) claim(ctx context.Context, run string, t Tighten) (*driver, error) {
+func (h *Host) claim(ctx context.Context, run string, t Changes) (*driver, error) {
 	d, err := h.claimWith(ctx, run, func(d *driver) error { return d.claimed(ctx, t) })
 	if err != nil {
 		return nil, err
@@ -185,15 +173,19 @@ func (h *Host) corrupt(ctx context.Context, head db.Head, err error) error {
 }
 
 // claimed records run.claimed together with what changed since the run was last driven.
-func (d *driver) claimed(ctx context.Context, t Tighten) error {
+func (d *driver) claimed(ctx context.Context, t Changes) error {
 	s := d.state
-	if err := checkFolder(s.Created); err != nil {
+	if err := t.possible(s); err != nil {
 		return err
 	}
-	if err := d.setRules(); err != nil {
+	created := s.Created.With(t.claim(s, recovery.RunClaimed{}))
+	if err := checkFolder(created); err != nil {
 		return err
 	}
-	equipped, err := d.h.equip(ctx, s.Created)
+	if err := d.setRules(created.Folder); err != nil {
+		return err
+	}
+	equipped, err := d.h.equip(ctx, created)
 	if err != nil {
 		return err
 	}
@@ -204,25 +196,14 @@ func (d *driver) claimed(ctx context.Context, t Tighten) error {
 	if err != nil {
 		return err
 	}
-	body := d.h.claimFact(s, unknown)
-	body.Mode, body.Limits = tightened(s, t)
-	notes := slices.Concat(equipped, d.h.changes(s), lostNotes(d.lost))
-	if from := s.Created.Setup.BaseURL; t.BaseURL != "" && t.BaseURL != from {
-		body.BaseURL = t.BaseURL
-		notes = append(notes, "the model is asked at "+t.BaseURL+" from here on"+before(from))
-	}
+	body := t.claim(s, d.h.claimFact(s, unknown))
+	notes := slices.Concat(equipped, d.h.changes(s), lostNotes(d.lost), t.notes(s))
 	d.record(body)
 	for _, n := range notes {
 		d.record(recovery.RunNoted{Text: n})
 	}
+	d.recordAll(t.messages(s, body, d.h.Who))
 	return d.flush(ctx)
-}
-
-func before(address string) string {
-	if address == "" {
-		return ""
-	}
-	return ", before at " + address
 }
 
 func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
@@ -230,36 +211,6 @@ func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery
 		Epoch: s.Epoch + 1, PID: h.Self.PID, Boot: h.Self.Boot, Host: h.Self.Host,
 		Version: h.Version, ToolsHash: h.Tools.Digest(), Unknown: unknown,
 	}
-}
-
-// tightened returns what the flags tighten; a looser flag changes nothing.
-func tightened(s *recovery.State, t Tighten) (recovery.Mode, *recovery.Limits) {
-	mode := recovery.Mode("")
-	for _, m := range recovery.Modes() {
-		if m == s.Mode {
-			break
-		}
-		if m == t.Mode {
-			mode = m
-		}
-	}
-	l := s.Limits
-	if t.MaxTurns > 0 && (l.MaxTurns == 0 || t.MaxTurns < l.MaxTurns) {
-		l.MaxTurns = t.MaxTurns
-	}
-	if t.Timeout > 0 && (l.Timeout == 0 || t.Timeout < l.Timeout) {
-		l.Timeout = t.Timeout
-	}
-	if t.Tokens > 0 && (l.MaxTokens == 0 || t.Tokens < l.MaxTokens) {
-		l.MaxTokens = t.Tokens
-	}
-	if t.Cost > 0 && (l.MaxCost == 0 || t.Cost < l.MaxCost) {
-		l.MaxCost = t.Cost
-	}
-	if l == s.Limits {
-		return mode, nil
-	}
-	return mode, &l
 }
 
 // checkFolder stops before anything runs when the workspace is gone.
@@ -272,7 +223,8 @@ func checkFolder(c recovery.RunCreated) error {
 	if err != nil {
 		why = "is not there any more"
 	}
-	return fmt.Errorf("resume run %s: %w: %s %s; put it back and run: agent resume %s", c.Run, ErrFolder, c.Folder, why, c.Run)
+	return fmt.Errorf("resume run %s: %w: %s %s; put it back and run: agent resume %s; or say where it is now: agent resume --dir FOLDER %s",
+		c.Run, ErrFolder, c.Folder, why, c.Run, c.Run)
 }
 
 // changes says what is different from when the run was created.

@@ -96,7 +96,7 @@ func (d *driver) now() time.Time { return d.h.Now().UTC().Truncate(time.Microsec
 // turnOf is the turn that a fact belongs to: a request and its answer begin the next.
 func turnOf(s *recovery.State, b recovery.Body) int {
 	switch b.(type) {
-	case recovery.ModelRequested, recovery.ModelAnswered, recovery.ModelFailed:
+	case recovery.ModelRequested, recovery.ModelAnswered, recovery.ModelFailed, recovery.MessageAdded:
 		return len(s.Turns) + 1
 	}
 	return len(s.Turns)

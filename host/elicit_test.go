@@ -144,7 +144,7 @@ func TestTheAskerIsGone(t *testing.T) {
 		},
 	})
 	run := leftAsking(t, h)
-	out, err := h.Resume(t.Context(), run, host.Tighten{}, nil)
+	out, err := h.Resume(t.Context(), run, host.Changes{}, nil)
 	if err != nil || out.Status != recovery.StatusCompleted || calls != 0 {
 		t.Fatalf("run %+v after %d calls (%v)", out, calls, err)
 	}

@@ -28,11 +28,11 @@ func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision 
 }
 
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
-func (d *driver) setRules() error {
+func (d *driver) setRules(folder string) error {
 	if d.h.Rules == nil {
 		return nil
 	}
-	rules, err := d.h.Rules(d.state.Created.Folder)
+	rules, err := d.h.Rules(folder)
 	if err == nil {
 		d.policy = permit.New(rules...)
 	}
@@ -137,7 +137,7 @@ func (d *driver) readRules() {
 	if !d.stands {
 		return
 	}
-	if err := d.setRules(); err != nil {
+	if err := d.setRules(d.state.Created.Folder); err != nil {
 		d.h.warn(d.state.Created.Run, "read the rules of permission again: %v", err)
 	}
 }

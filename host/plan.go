@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"agent/db"
 	"agent/recovery"
@@ -34,7 +35,7 @@ type PlanStep struct {
 }
 
 // DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
-func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) {
+func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) {
 	s, lost, err := h.trueState(ctx, run)
 	if err != nil {
 		return Plan{}, err
@@ -42,7 +43,10 @@ func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) 
 	if s.Status.Terminal() {
 		return Plan{}, &FinishedError{s}
 	}
-	if err := checkFolder(s.Created); err != nil {
+	if err := t.possible(s); err != nil {
+		return Plan{}, err
+	}
+	if err := checkFolder(s.Created.With(t.claim(s, recovery.RunClaimed{}))); err != nil {
 		return Plan{}, err
 	}
 	if owner, held, err := h.Owner(run); err != nil || held {
@@ -51,7 +55,7 @@ func (h *Host) DryRun(ctx context.Context, run string, t Tighten) (Plan, error) 
 	if err := h.equipLook(ctx, s); err != nil {
 		return Plan{}, err
 	}
-	notes := append(h.changes(s), lostNotes(lost)...)
+	notes := slices.Concat(h.changes(s), lostNotes(lost), t.notes(s))
 	if err := h.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err
 	}
@@ -81,14 +85,14 @@ func imagine(s *recovery.State, bodies ...recovery.Body) error {
 }
 
 // imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
-func (h *Host) imagineClaim(ctx context.Context, s *recovery.State, t Tighten) error {
+func (h *Host) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
 	unknown, err := h.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
 		return err
 	}
-	claim := h.claimFact(s, unknown)
-	claim.Mode, claim.Limits = tightened(s, t)
-	if err := imagine(s, claim); err != nil {
+	claim := t.claim(s, h.claimFact(s, unknown))
+	messages := t.messages(s, claim, h.Who)
+	if err := imagine(s, append([]recovery.Body{claim}, messages...)...); err != nil {
 		return err
 	}
 	if err := h.imagineAnswer(ctx, s); err != nil {

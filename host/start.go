@@ -85,7 +85,7 @@ func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
 	if err == nil {
 		d.fresh = req.Thread == ""
 		d.record(created)
-		err = d.setRules()
+		err = d.setRules(created.Folder)
 	}
 	if err == nil {
 		d.record(h.claimFact(d.state, unknown))

@@ -31,7 +31,9 @@ UPDATE runs SET stop_reason = @stop_reason WHERE no = @no;
 UPDATE runs SET pid = @pid, boot = @boot, host = @host, cause = '', detail = '',
     version = CASE WHEN CAST(@version AS TEXT) = '' THEN version ELSE CAST(@version AS TEXT) END,
     tools = CASE WHEN CAST(@tools AS TEXT) = '' THEN tools ELSE CAST(@tools AS TEXT) END,
-    mode = CASE WHEN CAST(@mode AS TEXT) = '' THEN mode ELSE CAST(@mode AS TEXT) END
+    mode = CASE WHEN CAST(@mode AS TEXT) = '' THEN mode ELSE CAST(@mode AS TEXT) END,
+    model = CASE WHEN CAST(@model AS TEXT) = '' THEN model ELSE CAST(@model AS TEXT) END,
+    folder = CASE WHEN CAST(@folder AS TEXT) = '' THEN folder ELSE CAST(@folder AS TEXT) END
 WHERE no = @no;
 
 -- name: SetRunMaxTurns :exec

@@ -51,6 +51,8 @@ func (s *State) noteContext(b Body) {
 		s.held += tokensOf(s.current().messages()) // as it is stored, so that a later fold counts the same
 	case CallSettled:
 		s.held += blockOverhead + tokensIn(b.Result.Content)
+	case MessageAdded:
+		s.held += blockOverhead + tokensIn(b.Text)
 	case ContextCompacted:
 		s.held, s.counted = max(0, s.overhead)+tokensOf(s.Messages()), true
 	}
@@ -86,7 +88,7 @@ func (s *State) compaction() (Compact, bool) {
 	}
 	through := len(s.Turns)
 	for kept := int64(0); through > 0; through-- {
-		if kept += tokensOf(s.Turns[through-1].messages()); kept > keep {
+		if kept += tokensOf(s.turnMessages(through)); kept > keep {
 			break
 		}
 	}
@@ -138,8 +140,8 @@ const summaryResult = 2 << 10
 // was shown before stays as it was, so that it is read from the provider's cache, unless that was refused as too long.
 func (s *State) SummaryMessages(through int) []Message {
 	out := slices.Clone(s.opening())
-	for _, t := range s.Turns[s.shownFrom():through] {
-		out = append(out, t.messages()...)
+	for n := s.shownFrom() + 1; n <= through; n++ {
+		out = append(out, s.turnMessages(n)...)
 	}
 	if s.overflow {
 		for i := range out {

@@ -48,14 +48,14 @@
 //	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping, model.requested,
 //	                              model.answered, model.failed, context.compacted, call.judged, call.started,
 //	                              call.settled, call.ruled, approval.voided, request.answered, request.closed,
-//	                              turn.settled
+//	                              turn.settled, message.added
 //	running     -> waiting     on run.claimed (a request stands), request.opened
 //	running     -> interrupted on run.interrupted
 //	running     -> completed   on run.completed
 //	running     -> failed      on run.failed
 //	running     -> cancelled   on run.cancelled
 //	waiting     -> running     on run.stopping, request.answered, request.closed
-//	waiting     -> waiting     on run.claimed, run.noted, call.ruled
+//	waiting     -> waiting     on run.claimed, run.noted, call.ruled, message.added
 //	waiting     -> interrupted on run.interrupted
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)

@@ -41,6 +41,7 @@ const (
 	KindRequestAnswered Kind = "request.answered"
 	KindRequestClosed   Kind = "request.closed"
 	KindTurnSettled     Kind = "turn.settled"
+	KindMessageAdded    Kind = "message.added"
 )
 
 // Version is the version of every body's encoding. A reader refuses what is newer than itself.
@@ -89,6 +90,16 @@ type RunClaimed struct {
 	Limits    *Limits   `json:"limits,omitempty"`   // tightened by the claimer
 	Mode      Mode      `json:"mode,omitempty"`     // tightened by the claimer
 	BaseURL   string    `json:"base_url,omitempty"` // where the model is asked from here on, when the claimer said so
+
+	Model  *ModelChange `json:"model,omitempty"`  // asked from here on, when the claimer named another one
+	Folder string       `json:"folder,omitempty"` // where the workspace is from here on, absolute, when the claimer said so
+}
+
+// MessageAdded is what a person tells the model of a run that has begun. It is part of the request for the turn that the fact
+// belongs to, after the results of the turn before.
+type MessageAdded struct {
+	Text string `json:"text"`
+	By   string `json:"by,omitempty"`
 }
 
 // RunInterrupted says that nobody drives the run and that it can be resumed.
@@ -285,6 +296,7 @@ func (RequestOpened) Kind() Kind   { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind { return KindRequestAnswered }
 func (RequestClosed) Kind() Kind   { return KindRequestClosed }
 func (TurnSettled) Kind() Kind     { return KindTurnSettled }
+func (MessageAdded) Kind() Kind    { return KindMessageAdded }
 
 // Kinds lists every kind, in the order in which the package doc explains them.
 func Kinds() []Kind {
@@ -293,7 +305,7 @@ func Kinds() []Kind {
 		KindRunCompleted, KindRunFailed, KindRunCancelled, KindModelRequested, KindModelAnswered,
 		KindModelFailed, KindCompacted,
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallRuled, KindApprovalVoided,
-		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled,
+		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded,
 	}
 }
 
@@ -332,5 +344,5 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindModelAnswered: as[ModelAnswered], KindModelFailed: as[ModelFailed], KindCompacted: as[ContextCompacted], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
 	KindCallSettled: as[CallSettled], KindCallRuled: as[CallRuled], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
-	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled],
+	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded],
 }

@@ -124,12 +124,17 @@ func (s *State) givenUp(f *ModelFailed) Body {
 // Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false where no price is known.
 func (s *State) Cost() (micros int64, known bool) {
 	p := s.Created.Setup.Price
-	if p == nil {
+	if p == nil || s.spent.unknown {
 		return 0, false
 	}
+	return s.spent.micros + p.Cost(s.charged().minus(s.spent.usage)), true
+}
+
+// charged is all usage that counts, what is estimated included.
+func (s *State) charged() Usage {
 	u := s.Usage
 	u.Add(s.Estimated)
-	return p.Cost(u), true
+	return u
 }
 
 // tokens is all that counts against the token limit.

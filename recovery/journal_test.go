@@ -62,6 +62,10 @@ func TestGoldenJournal(t *testing.T) {
 	if len(s.Inherited) != 2 || s.Inherited[0].Resolved != WordHappened || s.Inherited[1].Resolved != WordLeave {
 		t.Errorf("the journal with resolved calls of other runs says %+v", s.Inherited)
 	}
+	s = readGolden(t, "testdata/journal-v1-resume.jsonl", fields)
+	if said := s.Messages(); s.Created.Model != "work/qwen3" || s.Created.Folder != "/home/ada/moved" || len(said) != 2 {
+		t.Errorf("the journal of a resume with changes says %+v, and shows %+v", s.Created, said)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

@@ -1,6 +1,10 @@
 package recovery
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Messages is the transcript that the model is shown: what the thread's earlier runs said, the prompt, and every turn. Where
 // a summary stands for older messages, it is shown instead of them. The same facts give the same messages, before and after a crash.
@@ -11,12 +15,12 @@ func (s *State) Messages() []Message {
 		s.said, s.heard, s.saidTurns = s.opening(), len(s.Earlier), s.shownFrom()
 	}
 	for s.saidTurns < len(s.Turns) && s.Turns[s.saidTurns].Settled {
-		s.said = append(s.said, s.Turns[s.saidTurns].messages()...)
+		s.said = append(s.said, s.turnMessages(s.saidTurns+1)...)
 		s.saidTurns++
 	}
 	out := slices.Clip(s.said)
-	for _, t := range s.Turns[s.saidTurns:] {
-		out = append(out, t.messages()...)
+	for n := s.saidTurns + 1; n <= len(s.Turns)+1; n++ {
+		out = append(out, s.turnMessages(n)...)
 	}
 	return out
 }
@@ -26,8 +30,8 @@ func (s *State) Transcript() (messages []Message, alone bool) {
 	mine := *s
 	mine.Earlier = nil
 	messages = mine.opening()
-	for _, t := range s.Turns[s.shownFrom():] {
-		messages = append(messages, t.messages()...)
+	for n := s.shownFrom() + 1; n <= len(s.Turns)+1; n++ {
+		messages = append(messages, s.turnMessages(n)...)
 	}
 	return messages, s.summary != nil
 }
@@ -38,6 +42,51 @@ func (s *State) prompt() Message {
 		m.Blocks = append(m.Blocks, Block{Kind: BlockImage, Image: &s.Created.Setup.Images[i]})
 	}
 	return m
+}
+
+// addedMessage is a message that a person added, with the turn, from 1, whose request shows it first.
+type addedMessage struct {
+	turn int
+	MessageAdded
+}
+
+func (s *State) messageAdded(turn int, b MessageAdded) error {
+	switch {
+	case turn <= len(s.Turns):
+		return fmt.Errorf("turn %d was answered already", turn)
+	case s.Created.Authored:
+		return fmt.Errorf("the calls of this run were written before it began: there is no model to read a message")
+	case strings.TrimSpace(b.Text) == "":
+		return fmt.Errorf("the message is empty")
+	}
+	s.added = append(s.added, addedMessage{turn, b})
+	return nil
+}
+
+// unread says whether a person added a message that the model was not asked with yet.
+func (s *State) unread() bool {
+	return len(s.added) > 0 && s.added[len(s.added)-1].turn > len(s.Turns)
+}
+
+// addedBefore is what a person added before the answer of a turn, from 1.
+func (s *State) addedBefore(turn int) []Message {
+	var out []Message
+	for _, m := range s.added {
+		if m.turn == turn {
+			out = append(out, Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: m.Text}}})
+		}
+	}
+	return out
+}
+
+// turnMessages is what a turn, from 1, adds to the transcript: what a person added before it, its answer and its results. Of the
+// turn that comes next it is the first alone.
+func (s *State) turnMessages(turn int) []Message {
+	out := s.addedBefore(turn)
+	if turn <= len(s.Turns) {
+		out = append(out, s.Turns[turn-1].messages()...)
+	}
+	return out
 }
 
 // messages is the answer of one turn and the results of its calls. An answer without a word and without a call is none. An

@@ -71,6 +71,12 @@ func (u *Usage) Add(v Usage) {
 	u.Reasoning += v.Reasoning
 }
 
+// minus is the usage without an earlier part of it.
+func (u Usage) minus(v Usage) Usage {
+	u.Add(Usage{-v.Input, -v.Output, -v.Cached, -v.Written, -v.Reasoning})
+	return u
+}
+
 // Tokens is all that was read and written.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 

@@ -128,7 +128,7 @@ func (s *State) together(calls []*Call) []*Call {
 
 // afterTurn is what follows a settled turn, and what a run begins with.
 func (s *State) afterTurn() Action {
-	if t := s.current(); t != nil {
+	if t := s.current(); t != nil && !s.unread() {
 		if end := s.lastWord(t); end != nil {
 			return Record{[]Body{end}}
 		}
@@ -202,7 +202,7 @@ func (t *Turn) text() string {
 // text is the last answer, with the pieces before it from which it was cut off.
 func (s *State) text() string {
 	from := len(s.Turns) - 1
-	for from > 0 && len(s.Turns[from-1].Calls) == 0 {
+	for from > 0 && len(s.Turns[from-1].Calls) == 0 && s.addedBefore(from+1) == nil {
 		from--
 	}
 	var b strings.Builder

@@ -52,6 +52,9 @@ type State struct {
 	counted  bool  // held is all of them; else the opening comes on top
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
+	added []addedMessage // what a person told the model after the prompt, in order
+	spent earlierCost    // what models that the run asked before cost
+
 	limited   Body            // what ends the run at the turn limit: a person's no, or nobody's word
 	unknown   []*Call         // calls of this run whose outcome is unknown, in their order
 	happened  []*Call         // calls of this run of which a person said that they happened
@@ -180,6 +183,8 @@ func (s *State) apply(e Event) error {
 		return s.compacted(b)
 	case TurnSettled:
 		return s.turnSettled(e, b)
+	case MessageAdded:
+		return s.messageAdded(e.Turn, b)
 	default:
 		return s.applyCall(e)
 	}
@@ -215,9 +220,6 @@ func (s *State) claimed(b RunClaimed) error {
 	if err := s.tighten(b); err != nil {
 		return err
 	}
-	if b.BaseURL != "" {
-		s.Created.Setup.BaseURL = b.BaseURL
-	}
 	// A run that waits for a person loses nothing when its owner goes: to look after it again is not fruitless.
 	waits := s.Status == StatusWaiting
 	switch {
@@ -227,7 +229,8 @@ func (s *State) claimed(b RunClaimed) error {
 		s.Fruitless++
 	}
 	s.Epoch, s.progress = b.Epoch, waits
-	s.inVain()
+	s.inVain() // at the prices of the model that was asked
+	s.takeChanges(b)
 	s.inherit(b.Unknown)
 	for _, c := range s.current().calls() {
 		if c.Phase == PhaseStarted {

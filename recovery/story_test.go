@@ -146,7 +146,7 @@ func (st *story) proposal(words []string) Proposal {
 func (st *story) add(b Body) bool {
 	turn := len(st.s.Turns)
 	switch b := b.(type) {
-	case ModelRequested, ModelAnswered, ModelFailed:
+	case ModelRequested, ModelAnswered, ModelFailed, MessageAdded:
 		turn++
 	case RequestOpened:
 		b.Request.ID, b.Request.Opened = fmt.Sprintf("p-%d", st.requests+1), st.now
@@ -235,6 +235,13 @@ func (st *story) failed(o map[string]string, rest []string) {
 
 func (st *story) claim(o map[string]string) {
 	b := RunClaimed{Epoch: st.s.Epoch + 1, PID: 100, Mode: Mode(o["mode"])}
+	if o["model"] != "" {
+		b.Model = &ModelChange{Name: o["model"], Provider: "chat", Window: int64(number(o["window"]))}
+		if o["price"] != "" {
+			b.Model.Price = &Price{Input: int64(number(o["price"])) * 1_000_000}
+		}
+	}
+	b.Folder = o["folder"]
 	if o["max"] != "" || o["timeout"] != "" {
 		b.Limits = &Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])}
 	}
@@ -266,6 +273,8 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 		st.add(RunInterrupted{Cause: Cause(rest[0])})
 	case "note":
 		st.add(RunNoted{Text: text(0), Gone: o["gone"]})
+	case "message":
+		st.add(MessageAdded{Text: text(0), By: o["by"]})
 	case "stopping":
 		st.add(RunStopping{Why: Stop(rest[0]), By: o["by"], Reason: text(1)})
 	case "request":

@@ -68,6 +68,7 @@ var table = map[Status]map[Kind]Status{
 		KindRequestAnswered: StatusRunning, // after a stop, which is no longer waiting
 		KindRequestClosed:   StatusRunning, // likewise
 		KindTurnSettled:     StatusRunning,
+		KindMessageAdded:    StatusRunning,
 	},
 	StatusWaiting: {
 		KindRunClaimed:      StatusWaiting,
@@ -77,6 +78,7 @@ var table = map[Status]map[Kind]Status{
 		KindCallRuled:       StatusWaiting,
 		KindRequestAnswered: StatusRunning,
 		KindRequestClosed:   StatusRunning,
+		KindMessageAdded:    StatusWaiting,
 	},
 	StatusInterrupted: {
 		KindRunClaimed: StatusRunning,

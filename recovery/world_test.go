@@ -111,7 +111,7 @@ func (m *sim) fail(format string, args ...any) {
 func (m *sim) add(b Body) bool {
 	turn := len(m.s.Turns)
 	switch b.(type) {
-	case ModelRequested, ModelAnswered, ModelFailed:
+	case ModelRequested, ModelAnswered, ModelFailed, MessageAdded:
 		turn++
 	}
 	m.now = m.now.Add(time.Second)
@@ -169,8 +169,8 @@ func (m *sim) passOn(b CallRuled) {
 	}
 }
 
-// crash ends the owner. What it was doing comes to one of the ends that are possible for the tool.
-func (m *sim) crash() {
+// ownerGone ends the owner. What it was doing comes to one of the ends that are possible for the tool.
+func (m *sim) ownerGone() {
 	for _, at := range m.inFlight() {
 		d := m.world[at]
 		switch d.tool {
@@ -188,6 +188,11 @@ func (m *sim) crash() {
 		}
 		delete(m.flying, at)
 	}
+}
+
+// crash ends the owner, and lets another one claim the run.
+func (m *sim) crash() {
+	m.ownerGone()
 	if m.s.Status == StatusRunning && m.pick(3, "mark") > 0 {
 		m.add(RunInterrupted{Cause: []Cause{CauseCrash, CauseShutdown}[m.pick(2, "cause")]})
 	}
@@ -209,6 +214,9 @@ func (m *sim) claim() {
 	m.add(b)
 	if len(m.others) > 0 && m.pick(3, "ended since") == 1 {
 		m.add(RunNoted{Text: "nothing of it runs any more", Gone: m.others[0].ID})
+	}
+	if !m.s.Created.Authored && m.pick(6, "message") == 1 {
+		m.add(MessageAdded{Text: "use the other file", By: "ana"})
 	}
 	if m.pick(8, "changed since") == 1 {
 		m.add(RunNoted{Text: "the tools of this binary differ"})
@@ -563,6 +571,7 @@ func (m *sim) say(r *Request) {
 			m.add(RequestClosed{ID: r.ID, Status: []string{"expired", "cancelled"}[m.pick(2, "how")], Reason: "nobody answered"})
 			return
 		case 3: // answered while nobody drives the run
+			m.ownerGone()
 			m.add(RunInterrupted{Cause: CauseAnswered})
 			m.claim()
 			return

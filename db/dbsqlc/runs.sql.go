@@ -617,8 +617,10 @@ const setRunClaimed = `-- name: SetRunClaimed :exec
 UPDATE runs SET pid = ?1, boot = ?2, host = ?3, cause = '', detail = '',
     version = CASE WHEN CAST(?4 AS TEXT) = '' THEN version ELSE CAST(?4 AS TEXT) END,
     tools = CASE WHEN CAST(?5 AS TEXT) = '' THEN tools ELSE CAST(?5 AS TEXT) END,
-    mode = CASE WHEN CAST(?6 AS TEXT) = '' THEN mode ELSE CAST(?6 AS TEXT) END
-WHERE no = ?7
+    mode = CASE WHEN CAST(?6 AS TEXT) = '' THEN mode ELSE CAST(?6 AS TEXT) END,
+    model = CASE WHEN CAST(?7 AS TEXT) = '' THEN model ELSE CAST(?7 AS TEXT) END,
+    folder = CASE WHEN CAST(?8 AS TEXT) = '' THEN folder ELSE CAST(?8 AS TEXT) END
+WHERE no = ?9
 `
 
 type SetRunClaimedParams struct {
@@ -628,6 +630,8 @@ type SetRunClaimedParams struct {
 	Version string
 	Tools   string
 	Mode    string
+	Model   string
+	Folder  string
 	No      int64
 }
 
@@ -639,6 +643,8 @@ func (q *Queries) SetRunClaimed(ctx context.Context, arg SetRunClaimedParams) er
 		arg.Version,
 		arg.Tools,
 		arg.Mode,
+		arg.Model,
+		arg.Folder,
 		arg.No,
 	)
 	return err

@@ -61,16 +61,24 @@ type last struct {
 
 // lastOf is what the thread's last run was asked with.
 func (s *session) lastOf(ctx context.Context, row db.RunRow) (last, error) {
+	l := last{model: row.Model}
 	for e, err := range s.Store.Load(ctx, row.ID, 0) {
 		if err != nil {
 			return last{}, err
 		}
-		if c, ok := e.Body.(recovery.RunCreated); ok {
-			return last{c.Model, c.Setup.BaseURL, c.Setup.Effort}, nil
+		switch b := e.Body.(type) {
+		case recovery.RunCreated:
+			l = last{b.Model, b.Setup.BaseURL, b.Setup.Effort}
+		case recovery.RunClaimed:
+			if b.Model != nil {
+				l = last{b.Model.Name, b.Model.BaseURL, b.Model.Effort}
+			}
 		}
-		break // the first fact is what every run begins with; Apply says what is wrong with another
+		if l.model == row.Model {
+			break // a change of the address alone is not followed, as ever
+		}
 	}
-	return last{model: row.Model}, nil
+	return l, nil
 }
 
 // chooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose

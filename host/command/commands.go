@@ -17,7 +17,7 @@ func (a *app) commands() []*cli.Command {
 		a.runCommand(),
 		a.here(a.lsCommand(), "only runs that work in `FOLDER`"),
 		a.here(a.showCommand(), "with last: the newest run that works in `FOLDER`"),
-		a.here(a.resumeCommand(), "with last and --all: only runs that work in `FOLDER`"),
+		a.here(a.resumeCommand(), "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"),
 		a.here(a.answerCommand(), "without an id, and with last: only questions of runs that work in `FOLDER`"),
 		a.here(a.pendingCommand(), "only questions of runs that work in `FOLDER`"),
 		a.here(a.cancelCommand(), "with last: the newest run that works in `FOLDER`"),

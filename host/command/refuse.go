@@ -3,8 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -123,31 +121,6 @@ func mends(err error) []mend {
 		return busy.mends
 	case errors.As(err, &finished):
 		return []mend{{"see it", "agent show " + finished.State.Created.Run}}
-	}
-	return nil
-}
-
-// looser refuses flags of a resume that would loosen what a run goes by.
-func (s *session) looser(ctx context.Context, c *cli.Command, run string) error {
-	if !c.IsSet("mode") && !c.IsSet("max-turns") && !c.IsSet("timeout") {
-		return nil
-	}
-	st, err := s.State(ctx, run)
-	if err != nil {
-		return err
-	}
-	mode, turns, timeout := recovery.Mode(c.String("mode")), c.Int("max-turns"), c.Duration("timeout")
-	refuse := func(flag, value, has any) error {
-		return &usageError{fmt.Errorf("resume run %s: %v %v is looser than the run's %v: a resume may only tighten", run, flag, value, has)}
-	}
-	modes, l := recovery.Modes(), st.Limits
-	switch {
-	case slices.Index(modes, mode) > slices.Index(modes, st.Mode):
-		return refuse("--mode", mode, st.Mode)
-	case c.IsSet("max-turns") && l.MaxTurns > 0 && (turns == 0 || turns > l.MaxTurns):
-		return refuse("--max-turns", turns, l.MaxTurns)
-	case c.IsSet("timeout") && l.Timeout > 0 && (timeout == 0 || timeout > l.Timeout):
-		return refuse("--timeout", timeout, l.Timeout)
 	}
 	return nil
 }

@@ -134,6 +134,11 @@ func (t *teller) fact(run string, e recovery.Event) {
 		t.aboutRun(e)
 	case recovery.RunClaimed:
 		t.asked[run] = e.Time // a request that an earlier owner sent is sent again
+		if m := b.Model; m != nil {
+			known := t.of(run)
+			known.model, known.price = m.Name, m.Price
+			t.runs[run] = known
+		}
 		t.aboutRun(e)
 	default:
 		t.aboutRun(e)
@@ -173,6 +178,8 @@ func (t *teller) aboutRun(e recovery.Event) {
 	switch b := e.Body.(type) {
 	case recovery.RunNoted:
 		t.line(yellow, "!", b.Text)
+	case recovery.MessageAdded:
+		t.line(bold, "+", fmt.Sprintf("%s to the model: %s", orPerson(b.By), b.Text))
 	case recovery.RunStopping:
 		t.line(yellow, "!", "stopping: "+b.Reason)
 	case recovery.RequestAnswered:

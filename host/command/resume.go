@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
 	"agent/host"
-	"agent/host/config"
-	"agent/recovery"
 )
 
 const resumeHelp = `Goes on with a run that was interrupted, from its last checkpoint. What finished is replayed from the record and not
 executed again, what still runs is picked up, and what may or may not have happened is never done a second time.
 
+A message is for the model, before its next answer. With a run that is named, --dir says where its folder is now.
+
 EXAMPLE
    agent resume last
+   agent resume r-7k2m "leave the tests as they are"
+   agent resume r-7k2m --model anthropic/claude-sonnet-5-5
+   agent resume r-7k2m --dir ~/moved/site
    agent resume --dry-run r-7k2m
    agent resume --all --dir .
 
@@ -33,42 +37,21 @@ func (a *app) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "go on with an interrupted run",
-		ArgsUsage:   "<run> | last | --all",
+		ArgsUsage:   `<run> ["message"] | last ["message"] | --all`,
 		Description: resumeHelp,
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-			&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
-			&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
-			&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
-			&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
-			recordFlag(),
-			a.thinkingFlag(),
-			jsonFlag(),
-		},
+		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag()}),
 		Action: a.resume,
 	}
 }
 
 func (a *app) resume(ctx context.Context, c *cli.Command) error {
-	t := tighten(c)
-	if err := checkLimits(c); err != nil {
+	r, t, err := a.readResume(c)
+	if err != nil {
 		return err
-	}
-	if t.BaseURL != "" {
-		if err := config.CheckURL(t.BaseURL); err != nil {
-			return &usageError{fmt.Errorf("--base-url: %v", err)}
-		}
-		if c.Bool("all") {
-			return &usageError{errors.New("--base-url says where one run's model is asked: name the run instead of --all")}
-		}
-	}
-	if c.Bool("all") && c.String("record") != "" {
-		return &usageError{errors.New("--record keeps what goes to and fro for one run: name the run instead of --all")}
-	}
-	if c.Bool("all") == c.Args().Present() || c.Args().Len() > 1 {
-		return &usageError{errors.New("name one run (agent resume last), or give --all")}
 	}
 	how := useDrive
 	if c.Bool("dry-run") {
@@ -80,19 +63,19 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	}
 	switch {
 	case c.Bool("all") && c.Bool("dry-run"):
-		return errors.Join(s.dryRunAll(ctx, c), s.close())
+		return errors.Join(s.dryRunAll(ctx, c, t), s.close())
 	case c.Bool("all"):
 		return s.resumeAll(ctx, c, t)
 	}
-	_, run, err := s.find(ctx, c.Args().First(), 'r')
+	_, run, err := s.find(ctx, r.run, 'r')
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	if err := errors.Join(s.looser(ctx, c, run), s.recordOn(ctx, c, run)); err != nil {
+	if err := errors.Join(s.looser(ctx, c, run), s.recordOn(ctx, c, run), s.changeModel(ctx, c, run, &t)); err != nil {
 		return errors.Join(err, s.close())
 	}
 	if c.Bool("dry-run") {
-		return errors.Join(s.dryRun(ctx, c, run), s.close())
+		return errors.Join(s.dryRun(ctx, c, run, t), s.close())
 	}
 	if c.Bool("takeover") {
 		if err := s.Takeover(ctx, run, takeoverPatience); err != nil {
@@ -116,7 +99,7 @@ type resumedJSON struct {
 }
 
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
-func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten) error {
+func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
 	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
 	v := resumedJSON{Version: 1, Runs: []any{}}
 	s.askHere(c)
@@ -138,7 +121,7 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Tighten)
 }
 
 // resumeNext goes on with one of several runs. It returns what JSON says of it and its exit code.
-func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Tighten) (any, int) {
+func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Changes) (any, int) {
 	err := s.looser(ctx, c, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s",
@@ -175,7 +158,7 @@ type plansJSON struct {
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
-func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
+func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes) error {
 	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
 	runs, lostErr := s.lostHere(ctx)
 	err = errors.Join(err, lostErr)
@@ -186,7 +169,7 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
 	}
 	v := plansJSON{Version: 1, Runs: []planJSON{}}
 	for _, run := range runs {
-		p, planErr := s.plan(ctx, run, tighten(c))
+		p, planErr := s.plan(ctx, run, t)
 		if err = errors.Join(err, planErr); planErr != nil {
 			continue
 		}
@@ -204,15 +187,9 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// tighten is what the flags ask for.
-func tighten(c *cli.Command) host.Tighten {
-	return host.Tighten{
-		Mode: recovery.Mode(c.String("mode")), MaxTurns: int(c.Int("max-turns")), Timeout: c.Duration("timeout"), BaseURL: c.String("base-url"),
-	}
-}
-
-func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error {
-	p, err := s.plan(ctx, run, tighten(c))
+// dryRun prints what a resume of the run would do.
+func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host.Changes) error {
+	p, err := s.plan(ctx, run, t)
 	switch {
 	case err != nil:
 		return err
@@ -225,7 +202,7 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string) error 
 }
 
 // plan is what a resume of the run would do: nothing, where the run has ended.
-func (s *session) plan(ctx context.Context, run string, t host.Tighten) (host.Plan, error) {
+func (s *session) plan(ctx context.Context, run string, t host.Changes) (host.Plan, error) {
 	p, err := s.DryRun(ctx, run, t)
 	var done *host.FinishedError
 	if errors.As(err, &done) {

@@ -22,6 +22,8 @@ type showRunJSON struct {
 	Calls   []callJSON   `json:"calls"`
 	Facts   []factJSON   `json:"facts"`
 	Kept    *requestJSON `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
+
+	now recovery.RunCreated // what the run began with, as claims changed it since
 }
 
 // factJSON is one fact of the journal; body is as it is stored.

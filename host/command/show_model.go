@@ -145,13 +145,12 @@ func (v *showRunJSON) created() (recovery.RunCreated, bool) {
 func (v *showRunJSON) about(b recovery.Body) {
 	switch b := b.(type) {
 	case recovery.RunCreated:
-		v.Setup, v.Limits = setupView(b.Setup), limitsView(b.Limits)
+		v.now, v.Setup, v.Limits = b, setupView(b.Setup), limitsView(b.Limits)
 	case recovery.RunClaimed:
 		if b.Limits != nil {
 			v.Limits = limitsView(*b.Limits)
 		}
-		if b.BaseURL != "" && v.Setup != nil {
-			v.Setup.BaseURL = b.BaseURL
-		}
+		v.now = v.now.With(b)
+		v.Setup = setupView(v.now.Setup)
 	}
 }

@@ -57,7 +57,7 @@ func (p *inProcess) resume(ctx context.Context, m looping, run string) error {
 	if err != nil {
 		return err
 	}
-	out, err := h.Resume(ctx, run, host.Tighten{}, nil)
+	out, err := h.Resume(ctx, run, host.Changes{}, nil)
 	if err == nil && out.Status != recovery.StatusCompleted {
 		err = fmt.Errorf("run %s is %s: %s", run, out.Status, out.Detail)
 	}
