@@ -177,15 +177,15 @@ func (s *session) printInterrupted(out host.Outcome) {
 	a.say(a.Err, "end it:         agent cancel %s", out.Run)
 }
 
-// sayElsewhere prints what a resume alone cannot change: it keeps its model, and asks where it asked before.
+// sayElsewhere prints how a resume asks elsewhere: by itself it keeps its model, and asks where it asked before.
 func (a *app) sayElsewhere(out host.Outcome, f recovery.Fault) {
 	switch f {
 	case recovery.FaultRequest, recovery.FaultGarbage, recovery.FaultNetwork, recovery.FaultNoModel:
 		a.say(a.Err, "with another address:  agent resume --base-url URL %s", out.Run)
 	}
 	switch f {
-	case recovery.FaultRequest, recovery.FaultNoModel, recovery.FaultCredit:
-		a.say(a.Err, "with another model:    agent cancel %s && agent run --thread %s --model MODEL continue", out.Run, out.Thread)
+	case recovery.FaultRequest, recovery.FaultNoModel, recovery.FaultCredit, recovery.FaultRateLimit, recovery.FaultOverloaded:
+		a.say(a.Err, "with another model:    agent resume --model MODEL %s", out.Run)
 	}
 }
 
