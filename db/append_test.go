@@ -294,7 +294,8 @@ func TestProjectionsFollowTheFold(t *testing.T) {
 	}
 	missing := slices.DeleteFunc(recovery.Kinds(), func(k recovery.Kind) bool {
 		switch k {
-		case recovery.KindRunNoted, recovery.KindRunStopping, recovery.KindRunCompleted, recovery.KindRunFailed, recovery.KindRunCancelled, recovery.KindApprovalVoided:
+		case recovery.KindRunNoted, recovery.KindRunStopping, recovery.KindRunCompleted, recovery.KindRunFailed, recovery.KindRunCancelled, recovery.KindApprovalVoided,
+			recovery.KindMessageAdded:
 			return true // change nothing that is compared here, or end the history
 		}
 		return false
@@ -323,9 +324,10 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 		Seq, Epoch                             int64
 		Turns, Calls, Unknown, Fruitless, Open int
 		Cause                                  recovery.Cause
-		Phases                                 string
+		Phases, Model, Folder                  string
 	}
-	want := view{state.Status, state.Seq, state.Epoch, len(state.Turns), 0, len(state.UnknownCalls()), state.Fruitless, 0, state.Cause, ""}
+	made := state.Created
+	want := view{state.Status, state.Seq, state.Epoch, len(state.Turns), 0, len(state.UnknownCalls()), state.Fruitless, 0, state.Cause, "", made.Model, made.Folder}
 	for _, turn := range state.Turns {
 		for _, c := range turn.Calls {
 			want.Calls++
@@ -335,7 +337,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 	if state.Open != nil {
 		want.Open = 1
 	}
-	got := view{row.Status, row.LastSeq, row.Epoch, row.Turns, row.Calls, row.Unknown, row.Fruitless, 0, row.Cause, ""}
+	got := view{row.Status, row.LastSeq, row.Epoch, row.Turns, row.Calls, row.Unknown, row.Fruitless, 0, row.Cause, "", row.Model, row.Folder}
 	for _, c := range calls {
 		got.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Ruled)
 	}
@@ -372,6 +374,10 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 	turn := len(s.Turns)
 	add(0, createdFact(run, thread))
 	add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, recovery.RunInterrupted{Cause: recovery.CauseCrash})
+	if s.Epoch > 0 {
+		other := recovery.ModelChange{Name: fmt.Sprintf("work/m%d", s.Epoch), Provider: "chat"}
+		add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1, Model: &other, Folder: fmt.Sprintf("/moved/%d", s.Epoch)})
+	}
 	asked := call(fmt.Sprintf("c-%04d%03d1", n, turn), "[]")
 	asked.Decision = recovery.DecisionAsk
 	add(turn+1, recovery.ModelRequested{}, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{
