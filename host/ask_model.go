@@ -177,7 +177,6 @@ const (
 func (d *driver) stream(ctx context.Context, s *streaming) (*model.Answer, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d.openLive()
 	got := make(chan streamed, 1)
 	go func() { a, err := d.read(within, s); got <- streamed{a, err} }()
 	limit, stop := d.deadline()

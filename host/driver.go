@@ -258,6 +258,7 @@ func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
 		out = d.outcome()
 		err = errors.Join(err, d.close())
 	}()
+	d.openLive()
 	if err = d.guarded(ctx); errors.As(err, new(*db.GoneError)) && d.dead == nil {
 		err = d.recordLost(err)
 		d.dead = err

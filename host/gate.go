@@ -17,7 +17,13 @@ type gate struct {
 	store *db.Store
 
 	mu    sync.Mutex
-	texts map[text]*db.Cleaner
+	texts map[text]*passing
+}
+
+// passing is a text on its way.
+type passing struct {
+	*db.Cleaner
+	passed int64 // bytes that observers were given
 }
 
 // text is one text that comes in pieces: an answer, what the model thinks on its way to it, or the output of a call.
@@ -33,7 +39,7 @@ type text struct {
 func (h *Host) guard() {
 	h.guarded.Do(func() {
 		if h.Store != nil && h.Hub != nil {
-			h.Hub.Through((&gate{store: h.Store, texts: map[text]*db.Cleaner{}}).pass)
+			h.Hub.Through((&gate{store: h.Store, texts: map[text]*passing{}}).pass)
 		}
 	})
 }
@@ -72,14 +78,14 @@ func (g *gate) piece(e stream.Event, of text) []stream.Event {
 	}
 	c := g.texts[of]
 	if c == nil {
-		c = g.store.NewCleaner()
+		c = &passing{Cleaner: g.store.NewCleaner()}
 		g.texts[of] = c
 	}
 	data := e.Output
 	if !of.output {
 		data = []byte(e.Text + e.Reasoning)
 	}
-	return of.append(out, c.Piece(data))
+	return of.append(out, c, c.Piece(data))
 }
 
 // ended gives what was held back of the texts that a fact ends.
@@ -111,17 +117,18 @@ func (g *gate) rest(out []stream.Event, of text) []stream.Event {
 		return out
 	}
 	delete(g.texts, of)
-	return of.append(out, c.Rest())
+	return of.append(out, c, c.Rest())
 }
 
-func (of text) append(out []stream.Event, data []byte) []stream.Event {
+func (of text) append(out []stream.Event, c *passing, data []byte) []stream.Event {
 	if len(data) == 0 {
 		return out
 	}
 	e := stream.Event{Run: of.run, Turn: of.turn}
 	switch {
 	case of.output:
-		e.Call, e.Output = &of.call, data
+		e.Call, e.Output, e.At = &of.call, data, c.passed
+		c.passed += int64(len(data))
 	case of.reasoning:
 		e.Reasoning = string(data)
 	default:

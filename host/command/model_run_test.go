@@ -244,7 +244,7 @@ func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over fun
 	tell := newTeller(s)
 	tell.whole, tell.thinking = true, thinking
 	f := &follower{s: d.session, run: run, r: newRenderer(tell, stream.NewHub(), d.Store),
-		started: map[string]recovery.Place{}, outputs: map[string]*followed{}}
+		calls: map[recovery.Place]*followedCall{}}
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { ended <- f.watch(ctx) }()

@@ -150,11 +150,15 @@ func (r *renderer) event(run string, e recovery.Event) {
 	r.fact(run, e)
 }
 
-// output shows a piece of a running call's output.
+// output shows a piece of a running call's output; one without bytes says that pieces were missed.
 func (r *renderer) output(run string, p recovery.Place, b []byte) {
 	c := r.call(run, p)
 	if c.output == nil {
 		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(dim, r.bar(c, p)) + line) })
+	}
+	if len(b) == 0 {
+		c.output.gap()
+		return
 	}
 	c.output.add(b)
 }

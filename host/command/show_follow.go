@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,26 +9,19 @@ import (
 
 	"agent/host/stream"
 	"agent/recovery"
-	"agent/tools"
 )
 
-// follower watches a run from outside of the process that drives it: facts come from the journal, the text of the answer
-// that is being given from the live file, and the output of a running command from its runner's files.
+// follower watches a run from outside of the process that drives it: facts come from the journal, and the text of the answer
+// that is being given and the output of running commands from the live file, which holds no secrets.
 type follower struct {
-	s   *session
-	r   *renderer
-	run string
-	seq int64 // of the last fact that was shown
+	s    *session
+	r    *renderer
+	run  string
+	seq  int64 // of the last fact that was shown
+	side sync.WaitGroup
 
-	started map[string]recovery.Place // calls without a result, while the past is read
-	outputs map[string]*followed
-	side    sync.WaitGroup
-}
-
-// followed is a running call whose output is shown.
-type followed struct {
-	done  chan struct{}
-	bytes int64 // shown; read once done is closed
+	mu    sync.Mutex
+	calls map[recovery.Place]*followedCall
 }
 
 // follow shows a run's past and goes on with what happens, until it ends, or until it waits or is interrupted and nobody
@@ -41,8 +33,7 @@ func (s *session) follow(ctx context.Context, run string) error {
 	}
 	hub := stream.NewHub()
 	f := &follower{
-		s: s, run: run, r: newRenderer(t, hub, s.Store),
-		started: map[string]recovery.Place{}, outputs: map[string]*followed{},
+		s: s, run: run, r: newRenderer(t, hub, s.Store), calls: map[recovery.Place]*followedCall{},
 	}
 	watching, stop := context.WithCancel(ctx)
 	err := f.watch(watching)
@@ -92,22 +83,14 @@ const (
 	mayChange             // wait for a change
 )
 
-// past shows what is on record, and begins to show what still runs.
+// past shows what is on record.
 func (f *follower) past(ctx context.Context) error {
 	for e, err := range f.s.Store.Load(ctx, f.run, 0) {
 		if err != nil {
 			return err
 		}
-		switch b := e.Body.(type) {
-		case recovery.CallStarted:
-			f.started[b.Place.String()] = b.Place
-		case recovery.CallSettled:
-			delete(f.started, b.Place.String())
-		}
 		f.show(e)
-	}
-	for _, p := range f.started {
-		f.output(ctx, p)
+		f.note(e)
 	}
 	return nil
 }
@@ -162,15 +145,11 @@ func (f *follower) facts(ctx context.Context) error {
 		if err != nil {
 			return unlessDone(ctx, err)
 		}
-		switch b := e.Body.(type) {
-		case recovery.CallStarted:
-			f.show(e)
-			f.output(ctx, b.Place)
-			continue
-		case recovery.CallSettled:
+		if b, ok := e.Body.(recovery.CallSettled); ok {
 			f.finishOutput(ctx, b)
 		}
 		f.show(e)
+		f.note(e)
 		if b, ok := e.Body.(recovery.RequestOpened); ok {
 			r := b.Request
 			f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(answers(&r), ", or ")})
@@ -179,56 +158,17 @@ func (f *follower) facts(ctx context.Context) error {
 	return nil
 }
 
-// texts shows the model's answer as it comes.
+// texts shows the model's answer and the output of calls as they come.
 func (f *follower) texts(ctx context.Context) {
-	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, f.r.take)
-	if ctx.Err() == nil {
-		f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers are shown when they are whole: %v", err), Warn: true})
-	}
-}
-
-// output begins to show what a call prints.
-func (f *follower) output(ctx context.Context, p recovery.Place) {
-	o := &followed{done: make(chan struct{})}
-	f.outputs[p.String()] = o
-	f.side.Go(func() {
-		defer close(o.done)
-		err := tools.FollowOutput(ctx, f.s.CallsDir(), f.run, p, func(b []byte) {
-			o.bytes += int64(len(b))
-			f.r.take(stream.Event{Run: f.run, Call: &p, Output: b})
-		})
-		if err != nil && ctx.Err() == nil {
-			f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("the output of call %s is shown when it ends: %v", p, err), Warn: true})
+	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, func(e stream.Event) {
+		if e.Call != nil {
+			f.output(e)
+			return
 		}
+		f.r.take(e)
 	})
-}
-
-// finishOutput waits until what was printed is shown. What its runner's files held when they went is taken from the record.
-func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
-	o := f.outputs[b.Place.String()]
-	if o == nil {
-		return
-	}
-	select {
-	case <-o.done:
-	case <-ctx.Done():
-		return
-	}
-	delete(f.outputs, b.Place.String())
-	var printed struct {
-		Bytes, Kept int64
-	}
-	if o.bytes == 0 || json.Unmarshal(b.Result.Data, &printed) != nil || printed.Bytes <= o.bytes || printed.Kept != printed.Bytes {
-		return // nothing is missing, or nothing whole is there: the result shows what is
-	}
-	c := f.r.known(f.run, b.Place)
-	r, size, err := f.s.Store.Output(ctx, c.ID)
-	if err != nil || size < printed.Bytes {
-		return // as above
-	}
-	rest := make([]byte, printed.Bytes-o.bytes)
-	if n, err := r.ReadAt(rest, o.bytes); n == len(rest) || err == nil {
-		f.r.take(stream.Event{Run: f.run, Call: &b.Place, Output: rest})
+	if ctx.Err() == nil {
+		f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
 	}
 }
 

@@ -13,9 +13,11 @@ import (
 	"strings"
 )
 
-// FollowLive calls emit with the answer that the model is giving to run, from its beginning and then as it comes, until ctx
-// is done, whose error it returns. The file need not be there yet, and may go and come again. What is emitted is a Turn with
-// Text or Reasoning, or with Void. Any process may follow, and nothing is written. dir is that of OpenLive.
+// FollowLive calls emit with the answer that the model is giving to run and the output of its running calls, from its
+// beginning and then as it comes, until ctx is done, whose error it returns. The file need not be there yet, and may go and
+// come again. What is emitted is a Turn with Text or Reasoning, or with Void, or a Call with Output and At. Output may come
+// again (an owner that picked a call up writes it from its beginning) and may lack pieces: At tells. Any process may follow,
+// and nothing is written. dir is that of OpenLive.
 func FollowLive(ctx context.Context, dir, run string, emit func(Event)) error {
 	path, err := livePath(dir, run)
 	if err != nil {
@@ -102,6 +104,10 @@ func (f *follower) read() (bool, error) {
 }
 
 func (f *follower) pass(l liveLine) {
+	if l.Call != nil {
+		f.emit(Event{Run: f.run, Call: l.Call, At: l.At, Output: append([]byte(l.Output), l.Bytes...)})
+		return // it says nothing about where the answer stands
+	}
 	if f.fresh && f.turn == l.Turn {
 		f.emit(Event{Run: f.run, Turn: l.Turn, Void: true})
 	}

@@ -17,6 +17,7 @@ type Event struct {
 	Turn      int             // of Text, Reasoning, Whole and Void
 	Call      *recovery.Place // with Output: live output of a running call, not durable; shared, so never changed
 	Output    []byte          // the receiver's own copy
+	At        int64           // with Output: the bytes of the call's output that came before it
 	Note      string          // a sentence of the host for the person; what must survive an overflow is a fact instead
 	Warn      bool            // the note is a warning
 	Whole     bool            // the text of the turn's answer is whole: for who holds a part of it back, not for observers

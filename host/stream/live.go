@@ -12,25 +12,35 @@ import (
 	"path/filepath"
 	"sync"
 	"unicode/utf8"
+
+	"agent/recovery"
 )
 
 // liveLine is one line of a live file. Gen comes first and has a fixed width: it names what was written since the file
-// was last emptied, and so tells a follower that its position belongs to something that is gone. A line holds text or
-// reasoning; a binary that knows no reasoning passes over it.
+// was last emptied, and so tells a follower that its position belongs to something that is gone. A line holds text,
+// reasoning, or output of a call; a binary that knows only text passes over the others.
 type liveLine struct {
-	Gen       string `json:"gen"`
-	Turn      int    `json:"turn"`
-	Text      string `json:"text"`
-	Reasoning string `json:"reasoning,omitempty"`
+	Gen       string          `json:"gen"`
+	Turn      int             `json:"turn"`
+	Text      string          `json:"text,omitempty"`
+	Reasoning string          `json:"reasoning,omitempty"`
+	Call      *recovery.Place `json:"call,omitempty"`
+	At        int64           `json:"at,omitempty"`     // bytes of the call's output before this piece
+	Output    string          `json:"output,omitempty"` // of the call
+	Bytes     []byte          `json:"base64,omitempty"` // instead of Output, where it is not UTF-8
 }
+
+// maxLive is how large a live file becomes with output, bytes. Then it is emptied and goes on: who follows has seen what is
+// gone, and who comes later sees that something is missing.
+const maxLive = 1 << 20
 
 const (
 	genPrefix = `{"gen":"`
 	genWidth  = 16
 )
 
-// Live is a run's live file as its owner writes it: the text of the answer that the model is giving now, for observers
-// in other processes. It promises nothing: no fsync, gone or torn after a crash. Its methods may be called by any
+// Live is a run's live file as its owner writes it: the text of the answer that the model is giving now and the output of the
+// calls that run now, for observers in other processes. What it is given holds no secrets any more. It promises nothing: no fsync, gone or torn after a crash. Its methods may be called by any
 // goroutine.
 type Live struct {
 	path string
@@ -52,7 +62,8 @@ func ClearLive(dir, run string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	// Only this folder: a state folder that was removed meanwhile does not come back by this.
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder of live files: %w", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,6 +96,27 @@ func (l *Live) Text(turn int, s string) error { return l.add(turn, s, false) }
 // Reasoning appends a piece of what the model thinks on its way to the given turn's answer, as Text does.
 func (l *Live) Reasoning(turn int, s string) error { return l.add(turn, s, true) }
 
+// Output appends a piece of a running call's output, which has at bytes before it. Errors are as with Text.
+func (l *Live) Output(call recovery.Place, at int64, p []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return fmt.Errorf("write live output of call %s: %w", call, os.ErrClosed)
+	}
+	if l.size+int64(len(p)) > maxLive {
+		if err := l.empty(); err != nil {
+			return err
+		}
+	}
+	of := liveLine{Turn: call.Turn, Call: &call, At: at}
+	if utf8.Valid(p) {
+		of.Output = string(p)
+	} else {
+		of.Bytes = p
+	}
+	return l.line(of)
+}
+
 func (l *Live) add(turn int, s string, mind bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,6 +143,10 @@ func (l *Live) Reset() error {
 		return fmt.Errorf("empty the live file: %w", os.ErrClosed)
 	}
 	l.held = nil
+	return l.empty()
+}
+
+func (l *Live) empty() error {
 	if l.size == 0 && !l.torn {
 		return nil
 	}
@@ -171,18 +207,24 @@ func (l *Live) write(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	if l.torn {
-		return fmt.Errorf("write live text of turn %d: a former piece could not be finished", l.turn)
-	}
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	of := liveLine{Gen: l.gen, Turn: l.turn, Text: string(text)}
+	of := liveLine{Turn: l.turn, Text: string(text)}
 	if l.mind {
 		of.Text, of.Reasoning = "", of.Text
 	}
+	return l.line(of)
+}
+
+// line appends one line of the present gen.
+func (l *Live) line(of liveLine) error {
+	if l.torn {
+		return fmt.Errorf("write the live file in turn %d: a former piece could not be finished", of.Turn)
+	}
+	of.Gen = l.gen
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
 	if err := enc.Encode(of); err != nil {
-		return fmt.Errorf("encode live text of turn %d: %w", l.turn, err)
+		return fmt.Errorf("encode a line of the live file in turn %d: %w", of.Turn, err)
 	}
 	n, err := l.file.Write(line.Bytes())
 	if err == nil {
@@ -193,7 +235,7 @@ func (l *Live) write(text []byte) error {
 		// Taken back, since a line after half a line would be lost as well.
 		l.torn = l.file.Truncate(l.size) != nil
 	}
-	return fmt.Errorf("write live text of turn %d: %w", l.turn, err)
+	return fmt.Errorf("write the live file in turn %d: %w", of.Turn, err)
 }
 
 // unfinished is the number of bytes at the end of b that begin a character and may still be completed.

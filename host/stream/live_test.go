@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"agent/recovery"
 )
 
 func openLive(t *testing.T, dir, run string) *Live {
@@ -273,5 +275,69 @@ func TestFollowLive(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatalf("ended with %v, want %v", err, context.Canceled)
+	}
+}
+
+// outputs gathers what a follower is given of calls, as "turn.index@at:output".
+type outputs struct{ strings.Builder }
+
+func (o *outputs) emit(e Event) {
+	switch {
+	case e.Call != nil:
+		fmt.Fprintf(o, "%s@%d:%q ", e.Call, e.At, e.Output)
+	case e.Void:
+		o.WriteString("| ")
+	default:
+		o.WriteString(e.Text + " ")
+	}
+}
+
+func (o *outputs) want(t *testing.T, want string) {
+	t.Helper()
+	if got := o.String(); got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	o.Reset()
+}
+
+// Output of several calls keeps its calls apart, byte for byte, and leaves the text of the answer as it is.
+func TestLiveOutputOfCalls(t *testing.T) {
+	dir := t.TempDir()
+	l := openLive(t, dir, "r-1")
+	var got outputs
+	f := &follower{path: filepath.Join(dir, "r-1"), emit: got.emit}
+	one, two := recovery.Place{Turn: 1}, recovery.Place{Turn: 1, Index: 1, Attempt: 2}
+	ok(t, l.Text(1, "text"))
+	ok(t, l.Reset())
+	ok(t, l.Output(one, 0, []byte("a\n")))
+	ok(t, l.Output(two, 0, []byte("\xff\x00é")))
+	ok(t, l.Output(one, 2, []byte("b")))
+	ok(t, f.look())
+	got.want(t, `1.0@0:"a\n" 1.1@0:"\xff\x00é" 1.0@2:"b" `)
+	ok(t, l.Text(1, "text"))
+	ok(t, f.look())
+	got.want(t, "text ")
+}
+
+// A flood of output leaves a live file of bounded size, and a follower that keeps up gets all of it.
+func TestLiveOutputIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	l := openLive(t, dir, "r-1")
+	next, missing := int64(0), false
+	f := &follower{path: filepath.Join(dir, "r-1"), emit: func(e Event) {
+		missing = missing || e.At != next || e.Void
+		next = e.At + int64(len(e.Output))
+	}}
+	piece := []byte(strings.Repeat("x", 99<<10))
+	const pieces = 40
+	for i := range int64(pieces) {
+		ok(t, l.Output(recovery.Place{Turn: 1}, i*int64(len(piece)), piece))
+		ok(t, f.look())
+		if info, err := os.Stat(f.path); err != nil || info.Size() > maxLive+4<<10 {
+			t.Fatalf("the live file has %d bytes, %v", info.Size(), err)
+		}
+	}
+	if missing || next != pieces*int64(len(piece)) {
+		t.Fatalf("the follower got %d bytes, missing: %t", next, missing)
 	}
 }
