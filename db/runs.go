@@ -47,6 +47,7 @@ type RunRow struct {
 	Ended      time.Time // zero: not yet
 	Open       *CallPlace
 	Pending    *PendingRow // its open request
+	Undecided  []CallRow   // calls whose outcome is unknown and on which nobody has decided, without what their facts say
 }
 
 // CallPlace names the first call of a run's last turn that has no result.
@@ -209,18 +210,22 @@ func (s *Store) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error)
 	return rows, err
 }
 
-// runRows completes rows with the open calls and requests of the runs that have not ended.
+// runRows completes rows with the open calls and requests of the runs that have not ended, and with the calls that wait for a
+// person's decision.
 func (s *Store) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
 	out := make([]RunRow, 0, len(rows))
-	var open []int64
+	var open, doubtful []int64
 	for _, r := range rows {
 		out = append(out, runRow(r))
+		if r.Unknown > 0 {
+			doubtful = append(doubtful, r.No)
+		}
 		if !recovery.Status(r.Status).Terminal() {
 			open = append(open, r.No)
 		}
 	}
-	if len(open) == 0 {
-		return out, nil
+	if err := addUndecided(ctx, q, out, doubtful); err != nil || len(open) == 0 {
+		return out, err
 	}
 	list, err := marshalNumbers(open)
 	if err != nil {
@@ -240,6 +245,29 @@ func (s *Store) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Ru
 	}
 	attach(out, calls, asked)
 	return out, nil
+}
+
+func addUndecided(ctx context.Context, q *dbsqlc.Queries, out []RunRow, doubtful []int64) error {
+	if len(doubtful) == 0 {
+		return nil
+	}
+	list, err := marshalNumbers(doubtful)
+	if err != nil {
+		return err
+	}
+	calls, err := q.UndecidedCallsOfRuns(ctx, list)
+	if err != nil {
+		return err
+	}
+	at := map[int64]int{}
+	for i := range out {
+		at[out[i].No] = i
+	}
+	for _, c := range calls {
+		r := &out[at[c.RunNo]]
+		r.Undecided = append(r.Undecided, callRow(c))
+	}
+	return nil
 }
 
 func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow) {

@@ -63,7 +63,7 @@ type Outcome struct {
 	Detail    string
 	Text      string // the answer, or the reason of the end
 	Request   *recovery.Request
-	Unknown   bool // what is asked is about an unknown outcome
+	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
 	Turns     int
 	Calls     int
 	Usage     recovery.Usage
@@ -76,6 +76,18 @@ type Outcome struct {
 	Submitted bool
 }
 
+// NamedCall is a call as it is named to a person.
+type NamedCall struct {
+	ID      string
+	Tool    string
+	Words   string    // its arguments in a few words
+	Started time.Time // zero: it never started
+}
+
+func (h *Host) named(c *recovery.Call) NamedCall {
+	return NamedCall{ID: c.ID, Tool: c.Tool, Words: h.words(c), Started: c.StartedAt}
+}
+
 // outcome is what others may see of how far the run came.
 func (h *Host) outcome(s *recovery.State) Outcome {
 	o := Outcome{
@@ -86,8 +98,8 @@ func (h *Host) outcome(s *recovery.State) Outcome {
 	for _, t := range s.Turns {
 		o.Calls += len(t.Calls)
 	}
-	if s.Open != nil {
-		o.Unknown = s.Open.Kind == recovery.RequestTwin || s.Open.About != ""
+	for _, c := range s.Undecided() {
+		o.Undecided = append(o.Undecided, h.named(c))
 	}
 	for _, c := range s.Unsettled() {
 		if c.Phase == recovery.PhaseStarted && h.goesOn(s, c) {

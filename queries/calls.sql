@@ -74,3 +74,8 @@ FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call
     CROSS JOIN tool_executions c ON c.no BETWEEN z.no - z.idx AND z.no
 WHERE c.run_no = r.no AND c.turn = r.turns AND r.no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) AND c.phase <> 'settled'
 ORDER BY c.run_no, c.idx;
+
+-- Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
+-- name: UndecidedCallsOfRuns :many
+SELECT * FROM calls WHERE run_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
+    AND outcome = 'unknown' AND ruled <> 'happened' AND ruled = '' ORDER BY no;

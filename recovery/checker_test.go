@@ -26,6 +26,7 @@ type watched struct {
 	settled   bool
 	attempts  int
 	doubt     bool // its outcome is unknown, or was until a person said that it happened
+	unknown   bool // its outcome is unknown: the rest of its answer waits
 	ok        bool
 	verdict   Verdict // since the last start
 	yes       bool    // to the permission, or to run it once more
@@ -99,6 +100,7 @@ func (k *checker) seeCall(e Event) string {
 			return fmt.Sprintf("call %s may have happened and is told as not executed", b.Place)
 		}
 		c.settled, c.doubt, c.ok = true, b.Result.Outcome == OutcomeUnknown, b.Result.Outcome == OutcomeOK
+		c.unknown = c.doubt
 	case CallRuled:
 		return k.rules(b)
 	case ApprovalVoided:
@@ -111,6 +113,9 @@ func (k *checker) seeCall(e Event) string {
 // rules takes a word on a call. That a call was run once more is true only where a person said so for a call that does the same, and
 // that one succeeded.
 func (k *checker) rules(b CallRuled) string {
+	if b.Run == "" && b.Word != WordLeave {
+		k.call(b.Place).unknown = false
+	}
 	if b.Word != WordRun {
 		if b.Run != "" {
 			k.word = b.Word
@@ -177,6 +182,8 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 		return fmt.Sprintf("call %s: attempt %d after %d", at, b.Attempt, c.attempts)
 	case c.attempts > 0 && c.verdict != VerdictRun && (c.verdict != VerdictAgain || c.Effect != EffectRead && !c.RetrySafe):
 		return fmt.Sprintf("call %s starts again without a verdict that allows it (%s)", at, c.verdict)
+	case k.behindUnknown(at):
+		return fmt.Sprintf("call %s starts before the model has seen that the outcome of one before it is unknown", at)
 	case k.hasTwin(c) && !c.runAnyway:
 		return fmt.Sprintf("call %s starts although it may have happened, and nobody said so for this start", at)
 	}
@@ -195,6 +202,16 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 	}
 	c.started, c.attempts, c.verdict = true, b.Attempt, ""
 	return ""
+}
+
+// behindUnknown says whether a call before it in the same answer has an unknown outcome.
+func (k *checker) behindUnknown(at Place) bool {
+	for p, d := range k.calls {
+		if p.Turn == at.Turn && p.Index < at.Index && d.unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // permits says whether a mode that was tightened since still lets the call run.

@@ -96,6 +96,9 @@ func (s *State) turn(t *Turn) Action {
 			}
 			continue
 		}
+		if first := t.unknownBefore(i); first != nil {
+			return notBehind(first, t.Calls[i:])
+		}
 		if a := s.beforeStart(c); a != nil {
 			return a
 		}

@@ -497,7 +497,11 @@ func (st *story) summary() {
 		st.printf("\n")
 	}
 	for _, c := range s.UnknownCalls() {
-		st.printf("  unknown: %s %s\n", c.Place, c.ID)
+		decided := ""
+		if c.Ruled != "" {
+			decided = ", decided: " + string(c.Ruled)
+		}
+		st.printf("  unknown: %s %s%s\n", c.Place, c.ID, decided)
 	}
 	for _, u := range s.Inherited {
 		st.printf("  %s: %s of %s\n", cmp.Or(string(u.Resolved), "unknown"), u.ID, u.Run)

@@ -488,3 +488,53 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 	}
 	return result.RowsAffected()
 }
+
+const undecidedCallsOfRuns = `-- name: UndecidedCallsOfRuns :many
+SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE run_no IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+    AND outcome = 'unknown' AND ruled <> 'happened' AND ruled = '' ORDER BY no
+`
+
+// Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
+func (q *Queries) UndecidedCallsOfRuns(ctx context.Context, numbers string) ([]Call, error) {
+	rows, err := q.db.QueryContext(ctx, undecidedCallsOfRuns, numbers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Call{}
+	for rows.Next() {
+		var i Call
+		if err := rows.Scan(
+			&i.No,
+			&i.RunNo,
+			&i.Turn,
+			&i.Idx,
+			&i.Attempt,
+			&i.ID,
+			&i.Tool,
+			&i.Effect,
+			&i.Phase,
+			&i.Outcome,
+			&i.Applied,
+			&i.Ruled,
+			&i.ProposedSeq,
+			&i.StartedSeq,
+			&i.SettledSeq,
+			&i.StartedAt,
+			&i.SettledAt,
+			&i.Cut,
+			&i.Run,
+			&i.Thread,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -22,7 +22,7 @@ alive. Without an id it is the one open question; without an answer it is asked 
 To a question about permission, always and never are a yes and a no that stand: before the run goes on they add a rule to your
 config.toml, for that call in that workspace. The question shows the rule. They are said in full.
 
-Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave.
+Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave. Until then its run ends with 5.
 
 EXAMPLE
    agent answer yes
@@ -244,12 +244,9 @@ func (s *session) askFor(ctx context.Context, run string, r recovery.Request, co
 	}
 	raw, err := s.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
-		code := exitWaiting
-		if r.Kind == recovery.RequestTwin || r.About != "" {
-			code = exitUnknown
-		}
 		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
-		return nil, withCode(code)
+		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
+		return nil, errors.Join(err, withCode(runCode(recovery.StatusWaiting, &r, len(row.Undecided))))
 	}
 	return raw, err
 }
@@ -327,9 +324,11 @@ func (s *session) printAnswered(c *cli.Command, v answeredJSON) {
 	default:
 		a.say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
 	}
-	switch len(v.Next) {
-	case 0:
-	case 1:
+	switch {
+	case len(v.Next) == 0:
+	case v.Status.Terminal():
+		a.say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
+	case len(v.Next) == 1:
 		a.say(a.Err, "go on with: %s", v.Next[0])
 	default:
 		a.say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))

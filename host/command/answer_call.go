@@ -42,6 +42,8 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + call.Run}
+	case len(run.Undecided) > 0:
+		v.Next = commandsOn(s.undecided(ctx, run.Undecided))
 	}
 	s.printAnswered(c, v)
 	return nil

@@ -163,7 +163,7 @@ EXAMPLE
 
 EXIT STATUS
    0  done                    4  interrupted: it can be resumed
-   1  failed, or refused      5  a person is asked about a call whose outcome is unknown
+   1  failed, or refused      5  a call's outcome is unknown, and nobody has decided on it
    2  wrong usage             6  cancelled by a person
    3  a person is asked`
 

@@ -41,7 +41,7 @@ type cancelJSON struct {
 	Status  recovery.Status `json:"status"` // of the run
 	Already bool            `json:"already"`
 	Reason  string          `json:"reason,omitempty"`
-	Unknown []string        `json:"unknown"` // calls that may have happened
+	Unknown []unknownJSON   `json:"unknown"` // calls on whose unknown outcome no person has decided
 	Next    []string        `json:"next"`
 }
 
@@ -84,12 +84,8 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		return err
 	}
 	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: out.Text, Next: []string{}}
-	if v.Unknown, err = s.unknownOf(ctx, run); err != nil {
-		return err
-	}
-	for _, id := range v.Unknown {
-		v.Next = append(v.Next, wordsOn(id)...)
-	}
+	v.Unknown = unknownViews(out.Undecided)
+	v.Next = append(v.Next, commandsOn(v.Unknown)...)
 	code := exitFailed
 	switch {
 	case out.Status == recovery.StatusCancelled:
@@ -100,18 +96,6 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 	}
 	s.printCancel(c, v)
 	return withCode(code)
-}
-
-// unknownOf lists the run's calls that may have happened.
-func (s *session) unknownOf(ctx context.Context, run string) ([]string, error) {
-	rows, err := s.Store.Calls(ctx, run)
-	ids := []string{}
-	for _, r := range rows {
-		if r.Unknown() {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids, err
 }
 
 func (s *session) printCancel(c *cli.Command, v cancelJSON) {
@@ -131,8 +115,8 @@ func (s *session) printCancel(c *cli.Command, v cancelJSON) {
 	default:
 		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
 	}
-	for _, id := range v.Unknown {
-		a.say(a.Err, "call %s may have happened (agent show %s); when you know: %s", id, v.Run, strings.Join(wordsOn(id), ", or "))
+	for _, u := range v.Unknown {
+		a.say(a.Err, "%s", u.line())
 	}
 }
 
@@ -158,7 +142,7 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 		return err
 	}
 	v := cancelJSON{
-		Version: 1, Run: row.Run, Request: id, Status: run.Status, Already: first != nil, Unknown: []string{}, Next: []string{},
+		Version: 1, Run: row.Run, Request: id, Status: run.Status, Already: first != nil, Unknown: []unknownJSON{}, Next: []string{},
 	}
 	if run.Status == recovery.StatusInterrupted {
 		v.Next = []string{"agent resume " + row.Run}

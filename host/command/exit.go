@@ -21,7 +21,7 @@ const (
 	exitUsage       = 2
 	exitWaiting     = 3
 	exitInterrupted = 4
-	exitUnknown     = 5 // waiting, and what is asked is about an unknown outcome
+	exitUnknown     = 5 // the outcome of a call is unknown, and no person has decided on it
 	exitCancelled   = 6
 )
 
@@ -39,15 +39,21 @@ func withCode(code int) error {
 }
 
 // outcomeCode is the exit code of an outcome.
-func outcomeCode(o host.Outcome) int {
-	switch o.Status {
-	case recovery.StatusCompleted:
-		return exitDone
-	case recovery.StatusWaiting:
-		if o.Unknown {
+func outcomeCode(o host.Outcome) int { return runCode(o.Status, o.Request, len(o.Undecided)) }
+
+// runCode is the exit code of a run: where it stands, what it asks, and how many of its calls have an unknown outcome on which
+// no person has decided. A run with such a call is not done, and what else it asks may depend on it.
+func runCode(st recovery.Status, asked *recovery.Request, undecided int) int {
+	unknown := undecided > 0 || asked != nil && (asked.Kind == recovery.RequestTwin || asked.About != "")
+	switch st {
+	case recovery.StatusCompleted, recovery.StatusWaiting:
+		switch {
+		case unknown:
 			return exitUnknown
+		case st == recovery.StatusWaiting:
+			return exitWaiting
 		}
-		return exitWaiting
+		return exitDone
 	case recovery.StatusInterrupted, recovery.StatusRunning, recovery.StatusQueued:
 		return exitInterrupted
 	case recovery.StatusCancelled:

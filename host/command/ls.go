@@ -59,8 +59,9 @@ type runJSON struct {
 	Turns      int               `json:"num_turns"`
 	MaxTurns   int               `json:"max_turns"` // 0: no limit
 	Calls      int               `json:"num_calls"`
-	Unknown    int               `json:"unknown"`   // calls whose outcome is unknown
-	Fruitless  int               `json:"fruitless"` // resumes in a row that brought nothing forward
+	NumUnknown int               `json:"num_unknown"` // calls whose outcome is unknown, also those that a person left so
+	Unknown    []unknownJSON     `json:"unknown"`     // those on which no person has decided
+	Fruitless  int               `json:"fruitless"`   // resumes in a row that brought nothing forward
 	Created    time.Time         `json:"created_at"`
 	Updated    time.Time         `json:"updated_at"`
 	Ended      *time.Time        `json:"ended_at,omitempty"`
@@ -152,6 +153,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]runJSON, error) {
 		if err := s.owned(&v); err != nil {
 			return nil, err
 		}
+		v.Unknown = s.undecided(ctx, row.Undecided)
 		v.Next = nextFor(v, !later[v.Thread], fault.Now())
 		later[v.Thread] = true
 		out = append(out, v)
@@ -203,7 +205,7 @@ func runView(r db.RunRow) runJSON {
 	v := runJSON{
 		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
 		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
-		Calls: r.Calls, Unknown: r.Unknown, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
+		Calls: r.Calls, NumUnknown: r.Unknown, Unknown: []unknownJSON{}, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
 	}
 	if !r.Ended.IsZero() {
 		v.Ended = &r.Ended
@@ -229,8 +231,13 @@ func (r runJSON) expired(now time.Time) bool {
 	return r.Request != nil && r.Owner == nil && r.Request.Expires != nil && !now.Before(*r.Request.Expires)
 }
 
-// nextFor is the command that brings a run forward, or shows why it went no further.
+// nextFor are the commands that bring a run forward, or show why it went no further, and then those that decide on its calls of
+// unknown outcome.
 func nextFor(v runJSON, newest bool, now time.Time) []string {
+	return append(forward(v, newest, now), commandsOn(v.Unknown)...)
+}
+
+func forward(v runJSON, newest bool, now time.Time) []string {
 	switch {
 	case v.expired(now):
 		return []string{"agent resume " + v.ID}
@@ -272,8 +279,11 @@ func (a *app) printRuns(c *cli.Command, v lsJSON, nothing string) {
 		if len(r.Next) > 0 {
 			next = r.Next[0]
 		}
-		if r.Request != nil && len(r.Next) > 1 {
+		switch {
+		case r.Request != nil && len(r.Next) > 1:
 			next = toAnswer(r.Request.ID)
+		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
+			next = toAnswer(r.Unknown[0].ID)
 		}
 		t.add(r.ID, r.statusText(), age(now, r.Created), a.tilde(r.Folder), r.placeText(), promptWords(r.Prompt), next)
 	}
@@ -310,8 +320,11 @@ func (r runJSON) statusText() string {
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"
 	}
-	if r.Unknown > 0 {
-		text += fmt.Sprintf(", %d unknown", r.Unknown)
+	if n := len(r.Unknown); n > 0 {
+		text += fmt.Sprintf(", %d unknown", n)
+	}
+	if n := r.NumUnknown - len(r.Unknown); n > 0 {
+		text += fmt.Sprintf(", %d left unknown", n)
 	}
 	return text
 }

@@ -59,17 +59,17 @@ func (s *session) print(out host.Outcome) {
 		case !s.show.spokeLast(out.Run) || !a.oneTerminal():
 			a.say(a.Out, "%s", out.Text)
 		}
-		a.say(a.Err, "run %s completed: %s", out.Run, tally(out))
+		a.say(a.Err, "run %s completed%s: %s", out.Run, besides(out), tally(out))
 	case recovery.StatusFailed:
 		if words != "" && !s.show.spokeLast(out.Run) {
 			a.say(a.Err, "%s", words)
 		}
-		a.say(a.Err, "run %s failed: %s (%s)", out.Run, out.Text, tally(out))
+		a.say(a.Err, "run %s failed%s: %s (%s)", out.Run, besides(out), out.Text, tally(out))
 		if next := s.onward(out); next != "" {
 			a.say(a.Err, "go on with it:  %s", next)
 		}
 	case recovery.StatusCancelled:
-		a.say(a.Err, "run %s was cancelled: %s (%s)", out.Run, out.Text, tally(out))
+		a.say(a.Err, "run %s was cancelled%s: %s (%s)", out.Run, besides(out), out.Text, tally(out))
 	case recovery.StatusWaiting:
 		s.printWaiting(out)
 	case recovery.StatusInterrupted:
@@ -77,6 +77,21 @@ func (s *session) print(out host.Outcome) {
 	default:
 		a.say(a.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
 	}
+	for _, u := range unknownViews(out.Undecided) {
+		line := u.line()
+		if r := out.Request; r != nil && r.About == u.ID {
+			line += executes(r)
+		}
+		a.say(a.Err, "%s", line)
+	}
+}
+
+// besides is what a run's last line says beside how it ended.
+func besides(o host.Outcome) string {
+	if n := len(o.Undecided); n > 0 {
+		return fmt.Sprintf(", and the outcome of %s is unknown", count(n, "call"))
+	}
+	return ""
 }
 
 // onward is the command that goes on after a run that failed; empty where there is none.
@@ -143,12 +158,18 @@ func (s *session) printWaiting(out host.Outcome) {
 	}
 	a.say(a.Err, "run %s waits for your answer:", out.Run)
 	a.say(a.Err, "    %s", strings.Join(answers(r), "\n    "))
-	switch {
-	case r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)):
-		a.say(a.Err, "it is about call %s, whose outcome is unknown; only the answer run executes it once more", r.About)
-	case out.Unknown:
-		a.say(a.Err, "it is about call %s, whose outcome is unknown; no answer to this executes it again", r.About)
+	about := func(c host.NamedCall) bool { return c.ID == r.About }
+	if r.About != "" && !slices.ContainsFunc(out.Undecided, about) { // the line about the call says it
+		a.say(a.Err, "it is about call %s, whose outcome is unknown%s", r.About, executes(r))
 	}
+}
+
+// executes says what a question about a call of unknown outcome may lead to.
+func executes(r *recovery.Request) string {
+	if r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)) {
+		return "; only the answer run executes it once more"
+	}
+	return "; no answer to this question executes it again"
 }
 
 func (s *session) printInterrupted(out host.Outcome) {
@@ -238,6 +259,7 @@ type outcomeJSON struct {
 	Usage      usageJSON         `json:"usage"`
 	CostUSD    *json.Number      `json:"cost_usd"` // null where no price is known
 	Request    *recovery.Request `json:"pending_request,omitempty"`
+	Unknown    []unknownJSON     `json:"unknown"` // calls on whose unknown outcome no person has decided
 	Next       []string          `json:"next"`
 	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 	Fault      recovery.Fault    `json:"fault,omitempty"`      // of the model, when that interrupted the run
@@ -249,7 +271,7 @@ func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
 		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Request: o.Request, Next: []string{},
-		LastWords: s.lastWords(o),
+		LastWords: s.lastWords(o), Unknown: unknownViews(o.Undecided),
 	}
 	if _, b := s.lastFault(o); b != nil {
 		v.Fault, v.Remedy = b.Fault, b.Remedy
@@ -264,6 +286,7 @@ func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 			v.Next = []string{next}
 		}
 	}
+	v.Next = append(v.Next, commandsOn(v.Unknown)...)
 	return v
 }
 

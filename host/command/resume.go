@@ -28,7 +28,7 @@ EXAMPLE
 
 EXIT STATUS
    that of the run: 0 done, 1 failed or refused, 3 a person is asked, 4 interrupted,
-   5 a person is asked about an unknown outcome, 6 cancelled; with --all the highest; 0 with --dry-run`
+   5 a call's outcome is unknown and nobody has decided on it, 6 cancelled; with --all the highest; 0 with --dry-run`
 
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second

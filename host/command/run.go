@@ -38,7 +38,7 @@ EXAMPLE
 
 EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 a person is asked, 4 interrupted,
-   5 a person is asked about an unknown outcome, 6 cancelled`
+   5 a call's outcome is unknown and nobody has decided on it (agent answer --help), 6 cancelled`
 
 func (a *app) runCommand() *cli.Command {
 	return &cli.Command{

@@ -27,7 +27,7 @@ EXAMPLE
 
 EXIT STATUS
    0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done, 1 failed, 3 a person is asked,
-   4 interrupted, 5 a person is asked about an unknown outcome, 6 cancelled`
+   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it, 6 cancelled`
 
 func (a *app) showCommand() *cli.Command {
 	return &cli.Command{
@@ -173,8 +173,8 @@ func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.Ru
 		until = "ended " + stamp(*v.Ended)
 	}
 	so := fmt.Sprintf("%s, %s", count(v.Turns, "turn"), count(v.Calls, "call"))
-	if v.Unknown > 0 {
-		so += fmt.Sprintf(", %d with an unknown outcome", v.Unknown)
+	if v.NumUnknown > 0 {
+		so += fmt.Sprintf(", %d with an unknown outcome", v.NumUnknown)
 	}
 	t.pair("thread", thread)
 	t.pair("folder", s.app.tilde(b.Folder))
@@ -220,6 +220,7 @@ func (s *session) runNow(ctx context.Context, run string) (runJSON, error) {
 	if err := s.owned(&v); err != nil {
 		return v, err
 	}
+	v.Unknown = s.undecided(ctx, row.Undecided)
 	newest := false
 	if v.continues(true) {
 		rows, err := s.Store.ThreadRuns(ctx, v.Thread)

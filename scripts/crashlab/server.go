@@ -166,7 +166,7 @@ func (st *told) repeat(k int, last []*said) {
 	}
 	var calls []modeltest.Call
 	for i, l := range last {
-		worth := times == 0 && undone(l.result) || times < patience && strings.HasPrefix(l.result, "outcome unknown")
+		worth := times == 0 && undone(l.result) || times < patience && (strings.HasPrefix(l.result, "outcome unknown") || waited(l.result))
 		if i < len(st.turns[k].Calls) && worth {
 			calls = append(calls, st.turns[k].Calls[i])
 		}
@@ -177,6 +177,11 @@ func (st *told) repeat(k int, last []*said) {
 	turn := modeltest.Turn{Text: "I ask for that once more.", Calls: calls}
 	st.turns = append(st.turns[:k+1], append([]modeltest.Turn{turn}, st.turns[k+1:]...)...)
 	st.again = append(st.again[:k+1], append([]bool{true}, st.again[k+1:]...)...)
+}
+
+// waited says whether the call was left out because the outcome of one before it is unknown.
+func waited(result string) bool {
+	return strings.Contains(result, "it was asked for in one answer with ")
 }
 
 func undone(result string) bool {

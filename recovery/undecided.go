@@ -1,0 +1,40 @@
+package recovery
+
+import "fmt"
+
+// Undecided lists the run's calls whose outcome is unknown and on which no person has decided, in their order. A run that has
+// one is not done, however it ended.
+func (s *State) Undecided() []*Call {
+	var out []*Call
+	for _, c := range s.unknown {
+		if c.Ruled == "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// unknownBefore is the first call of the turn, up to but without the one numbered index, whose outcome is unknown; nil when
+// there is none.
+func (t *Turn) unknownBefore(index int) *Call {
+	for _, c := range t.Calls[:index] {
+		if c.Phase == PhaseSettled && c.Unknown() {
+			return c
+		}
+	}
+	return nil
+}
+
+// notBehind settles what is left of an answer behind a call whose outcome is unknown. The model chose these calls before it
+// knew that: it sees the result first and decides afresh.
+func notBehind(first *Call, rest []*Call) Record {
+	why := fmt.Sprintf("it was asked for in one answer with %s (%s), whose outcome is unknown. Look at that result first; "+
+		"ask for this call again if it is still wanted", first.ID, first.Tool)
+	var facts []Body
+	for _, c := range rest {
+		if c.Phase != PhaseSettled {
+			facts = append(facts, NotRun(c, OutcomeSkipped, why))
+		}
+	}
+	return Record{facts}
+}
