@@ -38,6 +38,9 @@ func troubles() []trouble {
 		{"readonly", "the file system under the state turns read-only for a while", "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needsMounts, runReadonly},
 		{"slow", "every fsync takes its time, and several processes work on one state", "a mount namespace of its own and FUSE", needsIO, runSlow},
 		{"boot", "everything dies, and what comes later finds another start of the machine", "a mount namespace of its own", needsRestart, runBoot},
+		signalTrouble(),
+		cancelTrouble(),
+		takeoverTrouble(),
 	}
 }
 
