@@ -54,6 +54,9 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			d.full = err
 			return false, nil
 		}
+		if err != nil && ctx.Err() != nil {
+			return false, nil // the process is told to stop, which is no fault of the call: it is still to come
+		}
 		if err != nil {
 			d.tellNotRun(c, err)
 			return false, nil
@@ -113,7 +116,8 @@ func carryOut(ctx context.Context, tc tools.Call, do act) (e ended) {
 }
 
 // settle turns what came back into the call's one result. A call of a runner that this process only stopped watching
-// stays without one: it goes on, and the next owner picks it up.
+// stays without one: it goes on, and the next owner picks it up. So does a call that a shutdown kept from acting, where the next
+// owner can see that it did not act: as a failed call it would be lost.
 func (d *driver) settle(e ended) {
 	if cancel := d.flying[e.place.Index]; cancel != nil {
 		cancel()
@@ -126,7 +130,7 @@ func (d *driver) settle(e ended) {
 	}
 	t, _ := d.h.Tools.Get(c.Tool) // a tool that began is there
 	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
-	if stopped && (outlives(t) || d.state.Stopping == nil && c.Effect == recovery.EffectRead) {
+	if stopped && (outlives(t) || d.state.Stopping == nil && (c.Effect == recovery.EffectRead || untouched(t, e.result))) {
 		return
 	}
 	if d.stalled(t, e) {
@@ -138,6 +142,12 @@ func (d *driver) settle(e ended) {
 	if outlives(t) {
 		d.done = append(d.done, d.toolCall(c))
 	}
+}
+
+// untouched says that a call changed nothing, and that its tool can look at that again.
+func untouched(t tools.Tool, r recovery.Result) bool {
+	_, inspects := t.(tools.Inspector)
+	return inspects && r.Applied == recovery.AppliedNo
 }
 
 // finish completes a result: a panic or an error after a side effect may have begun is unknown, never a plain failure.

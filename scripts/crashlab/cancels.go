@@ -19,15 +19,16 @@ import (
 func cancelTrouble() trouble {
 	return interferer{
 		name: "cancel", what: "a run is cancelled by another process, which may be killed while it does that", short: 8,
-		all: func() []*interference {
-			return slices.Concat(
-				atEveryPoint("live", 2), atEveryPoint("dead", 1),
-				atItsOwnPoints("live", "shell", fault.RunnerRunning), atItsOwnPoints("dead", "shell", fault.RunnerRunning),
-				atItsOwnPoints("dead", "write_file", fault.AfterStarted), atItsOwnPoints("waiting", "ask_user", fault.AtQuestion),
-			)
-		},
-		act: cancelledBy, judge: stayedCancelled, control: cancelControl,
+		all: cancels, act: cancelledBy, judge: stayedCancelled, control: cancelControl,
 	}.trouble()
+}
+
+func cancels() []*interference {
+	return slices.Concat(
+		atEveryPoint("live", 2), atEveryPoint("dead", 1),
+		atItsOwnPoints("live", "shell", fault.RunnerRunning), atItsOwnPoints("dead", "shell", fault.RunnerRunning),
+		atItsOwnPoints("dead", "write_file", fault.AfterStarted), atItsOwnPoints("waiting", "ask_user", fault.AtQuestion),
+	)
 }
 
 // cancelledBy cancels the run of a command that stands still.
@@ -39,7 +40,6 @@ func cancelledBy(b *interfered, s *standing) error {
 	switch b.way {
 	case "dead":
 		s.kill()
-		<-s.ended
 		if _, err := b.await(s.command); err != nil {
 			return err
 		}
@@ -54,28 +54,24 @@ func cancelledBy(b *interfered, s *standing) error {
 	}
 	if b.way == "live" {
 		hears(c, "asking")
-		if err := b.aside(s); err != nil {
-			return err
+		// A runner that stands still has to be ended all the same: it stays so in half of the stories.
+		if s.runner.pid == 0 || pick(2, b.interference.key()) == 0 {
+			if err := s.goOn(""); err != nil {
+				return err
+			}
 		}
 	}
-	o, err := b.insists(c)
+	o, err := b.insists(c, b.await)
 	if err != nil {
 		return err
 	}
+	if b.way == "live" {
+		if _, err := b.await(s.command); err != nil {
+			return err
+		}
+	}
 	b.world.runnersEnd()
 	return b.isCancelled(o)
-}
-
-// aside lets a host end that was asked to cancel its run. A runner that stands still stays so, in half of the stories: it has to be
-// ended all the same.
-func (b *interfered) aside(s *standing) error {
-	var err error
-	if s.runner.pid != 0 && pick(2, b.interference.key()) == 0 {
-		_, err = b.await(s.command)
-	} else {
-		_, err = b.release(s)
-	}
-	return err
 }
 
 // isCancelled holds the exit code against the record, and wants a resume to do nothing.

@@ -28,7 +28,9 @@ type troubleChoice struct {
 	workers int
 }
 
-// troubles lists every kind. The order is that of the run.
+// troubles lists every kind: faults of the machine, and after them what people and other processes do. The order is that of the run.
+// A kind of its own is a line here and a file. interfere.go has what most of those need in which something is done while a command
+// stands still at a fault point: a list of stories, what is done, how the end is judged, and a control.
 func troubles() []trouble {
 	return []trouble{
 		{"clock", "the clock of a process is set by hours, days and years, ahead and back", "", func(*lab) error { return nil }, runClock},

@@ -37,6 +37,42 @@ func TestFaultsCoverThePoints(t *testing.T) {
 	}
 }
 
+// Every fault point is met by each way of each interference, and the process that interferes is killed at each; a key names one story.
+func TestInterferencesCoverThePoints(t *testing.T) {
+	for name, x := range map[string]struct {
+		all      []*interference
+		ways     []string
+		killedIn []string // ways in which the process that interferes is killed
+	}{
+		"signal":   {signals(), []string{"TERM", "HUP"}, nil},
+		"cancel":   {cancels(), []string{"live", "dead"}, []string{"live", "dead", "waiting"}},
+		"takeover": {takeovers(), []string{"alive", "stopped", "killed"}, []string{"alive", "stopped"}},
+	} {
+		keys := map[string]bool{}
+		met := map[string]bool{}
+		for _, i := range x.all {
+			if keys[i.key()] {
+				t.Errorf("%s: %s names two stories", name, i.key())
+			}
+			keys[i.key()] = true
+			met[i.way+" at "+i.tries[0].point] = true
+			met[i.way+" killed at "+i.own] = true
+		}
+		for _, p := range fault.All() {
+			for _, way := range x.ways {
+				if !met[way+" at "+string(p)] {
+					t.Errorf("%s: no story %s at %s", name, way, p)
+				}
+			}
+			for _, way := range x.killedIn {
+				if !(arm{point: string(p)}).inRunner() && !met[way+" killed at "+string(p)] {
+					t.Errorf("%s: no story %s in which the other process is killed at %s", name, way, p)
+				}
+			}
+		}
+	}
+}
+
 // A sample holds as many kinds as it can, and the same ones for the same seed.
 func TestSample(t *testing.T) {
 	all := []string{"a1", "a2", "a3", "b1", "b2", "c1"}

@@ -170,8 +170,8 @@ func (b *interfered) other(args ...string) (*command, error) {
 }
 
 // insists waits for the process that interferes. Where it was killed at its own point, a person gives the same command once more.
-func (b *interfered) insists(c *command) (output, error) {
-	o, err := b.await(c)
+func (b *interfered) insists(c *command, wait func(*command) (output, error)) (output, error) {
+	o, err := wait(c)
 	if err != nil || !o.killed {
 		return o, err
 	}
@@ -180,7 +180,15 @@ func (b *interfered) insists(c *command) (output, error) {
 	if c, err = b.world.start("", c.args...); err != nil {
 		return o, err
 	}
-	return b.await(c)
+	return wait(c)
+}
+
+// awaitLetting waits for a command that waits for a runner which stands still, and lets that go on once it is seen.
+func (b *interfered) awaitLetting(c *command) (output, error) {
+	let := make(chan error, 1)
+	go func() { let <- b.letGo(c) }()
+	o, err := b.await(c)
+	return o, errors.Join(err, <-let)
 }
 
 // hears waits until a command has printed the words, has ended, or prints nothing of the kind for a while.
@@ -239,6 +247,9 @@ func atEveryPoint(way string, tools int) []*interference {
 func atItsOwnPoints(way, tool string, at fault.Point) []*interference {
 	var out []*interference
 	for n, own := range fault.All() {
+		if (arm{point: string(own)}).inRunner() {
+			continue // it would kill what the process runs, and not the process
+		}
 		shape := shapes()[n%len(shapes())]
 		if _, why := tell(tool, "first", shape, 0, "127.0.0.1:1"); why == "" {
 			out = append(out, newInterference(way, string(own), tool, "first", shape, string(at)))

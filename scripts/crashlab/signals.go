@@ -16,20 +16,21 @@ import (
 func signalTrouble() trouble {
 	return interferer{
 		name: "signal", what: "the host is told to stop by SIGTERM or SIGHUP, at every fault point", short: 8,
-		all: func() []*interference { return append(atEveryPoint("TERM", 2), atEveryPoint("HUP", 1)...) },
-		act: signalled, judge: unhurt, control: signalControl,
+		all: signals, act: signalled, judge: unhurt, control: signalControl,
 	}.trouble()
 }
 
-// signals are the ways. KILL is the control's.
-func signals() map[string]syscall.Signal {
+func signals() []*interference { return append(atEveryPoint("TERM", 2), atEveryPoint("HUP", 1)...) }
+
+// signalOf is what a way sends. KILL is the control's.
+func signalOf() map[string]syscall.Signal {
 	return map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
 }
 
 // signalled sends the signal. A host that stands still gets it when it goes on; a runner that does stands still, in half of the
 // stories, until the next command has seen it.
 func signalled(b *interfered, s *standing) error {
-	if err := s.cmd.Process.Signal(signals()[b.way]); err != nil {
+	if err := s.cmd.Process.Signal(signalOf()[b.way]); err != nil {
 		return err
 	}
 	var o output
@@ -51,7 +52,7 @@ func signalled(b *interfered, s *standing) error {
 	}
 	for _, h := range b.last {
 		switch {
-		case h.run.status == "running" || h.run.status == "queued":
+		case h.run.status == "running" && h.pid == o.pid || h.run.status == "queued": // what a kill before it left is the next claim's
 			b.found.add(stuck, "run %s is %s after SIG%s, and nobody drives it", h.run.id, h.run.status, b.way)
 		case h.run.status == "interrupted" && !strings.Contains(o.text, "agent resume "+h.run.id):
 			b.found.add(silent, "SIG%s interrupts run %s, and how to go on is not printed:\n%s", b.way, h.run.id, o.text)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,14 +20,15 @@ import (
 func takeoverTrouble() trouble {
 	return interferer{
 		name: "takeover", what: "a run is taken over by another process, which may be killed while it does that", short: 6,
-		all: func() []*interference {
-			return slices.Concat(
-				atEveryPoint("alive", 2), atEveryPoint("stopped", 1), atEveryPoint("killed", 1),
-				atItsOwnPoints("alive", "shell", fault.RunnerRunning), atItsOwnPoints("stopped", "shell", fault.RunnerRunning),
-			)
-		},
-		act: takenOver, judge: unhurt, control: takeoverControl,
+		all: takeovers, act: takenOver, judge: unhurt, control: takeoverControl,
 	}.trouble()
+}
+
+func takeovers() []*interference {
+	return slices.Concat(
+		atEveryPoint("alive", 2), atEveryPoint("stopped", 1), atEveryPoint("killed", 1),
+		atItsOwnPoints("alive", "shell", fault.RunnerRunning), atItsOwnPoints("stopped", "shell", fault.RunnerRunning),
+	)
 }
 
 // takenOver takes the run of a command that stands still.
@@ -55,43 +55,32 @@ func takenOver(b *interfered, s *standing) error {
 			return err
 		}
 	}
-	let := make(chan error, 1)
-	if s.runner.pid == 0 {
-		let <- nil
-	} else {
-		go func() { let <- b.letGo(c) }()
+	wait := b.await
+	if s.runner.pid != 0 {
+		wait = b.awaitLetting
 	}
-	o, err := b.insists(c)
-	if err := errors.Join(err, <-let); err != nil {
+	o, err := b.insists(c, wait)
+	if err != nil {
 		return err
 	}
 	return b.isTaken(s, o)
 }
 
-// isTaken wants the holder to be gone, and the taker not to be refused.
+// isTaken wants the holder to end, and the taker not to be refused. A holder that stood still and held nothing goes on.
 func (b *interfered) isTaken(s *standing, o output) error {
-	select {
-	case <-s.ended:
-	default:
-		if o.code != 1 { // who was refused has nothing to wait for
-			if _, err := b.await(s.command); err != nil {
-				return err
-			}
-		}
+	_ = s.cmd.Process.Signal(syscall.SIGCONT) // one that was ended minds as little as one that is at work
+	if _, err := b.await(s.command); err != nil {
+		return err
 	}
 	if err := b.look(); err != nil {
 		return err
 	}
-	switch status := b.last[len(b.last)-1].run.status; status {
-	case "completed", "failed", "cancelled":
-	default:
-		if o.code == 1 {
-			b.found.add(stuck, "a takeover is refused, and the run is %s:\n%s", status, o.text)
-			return errFound
-		}
+	status := b.last[len(b.last)-1].run.status
+	if over := []string{"completed", "failed", "cancelled"}; o.code == 1 && !slices.Contains(over, status) {
+		b.found.add(stuck, "a takeover is refused, and the run is %s:\n%s", status, o.text)
+		return errFound
 	}
-	_, err := b.await(s.command)
-	return err
+	return nil
 }
 
 // takeoverControl lets a holder do its work although it was taken over.
