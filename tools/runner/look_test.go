@@ -141,9 +141,10 @@ func TestBackgroundServer(t *testing.T) {
 	server.gone()
 }
 
-// What is left behind may still print for a moment, and that is kept.
+// What is left behind may still print for a moment, and that is kept. It is at work when the command ends: how long a busy machine
+// takes to start it is no part of that moment.
 func TestOutputAfterTheEnd(t *testing.T) {
-	c := newCall(t, "(trap '' HUP; echo one; echo two) & exit 0")
+	c := newCall(t, "mkfifo gate; (trap '' HUP; echo > gate; echo one; echo two) & read x < gate; exit 0")
 	c.ended()
 	if got := c.output(); got != "one\ntwo\n" {
 		t.Errorf("output %q", got)
