@@ -246,6 +246,7 @@ func (d *driver) toolCall(c *recovery.Call) tools.Call {
 	return tools.Call{
 		Place: c.Place, Run: run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
 		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index],
+		Yes:  c.Approved != "" || d.state.Created.Authored || d.state.Mode == recovery.ModeYolo,
 		Ask:  d.asker(c.Place),
 		Show: func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) },
 	}

@@ -43,7 +43,7 @@ func (d *driver) setRules(folder string) error {
 // folder on the way, and more time than all else that is decided about a call.
 func (d *driver) query(t tools.Tool, name string, args json.RawMessage) permit.Request {
 	q := permit.Request{
-		Mode: d.state.Mode, Authored: d.state.Created.Authored, Tool: name, Args: args, Effect: t.Effect(args), Folder: d.state.Created.Folder,
+		Mode: d.state.Mode, Authored: d.state.Created.Authored, Tool: name, Args: args, Effect: tools.EffectOf(t, d.state.Created.Folder, args), Folder: d.state.Created.Folder,
 	}
 	if o, ok := t.(tools.Outward); ok {
 		q.Outward = o.Outward(args)

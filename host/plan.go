@@ -173,7 +173,7 @@ func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if err != nil {
 		return e
 	}
-	e.ToolKnown, e.EffectNow = true, t.Effect(c.Args)
+	e.ToolKnown, e.EffectNow = true, tools.EffectOf(t, s.Created.Folder, c.Args)
 	if r, ok := t.(tools.RetrySafe); ok {
 		e.RetryNow = r.RetrySafe(c.Args)
 	}
@@ -198,7 +198,11 @@ func (h *Host) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s re
 		left = append(left, err.Error())
 	}
 	s.Alive = left
-	s.Output = a.Find(ctx, tc).Output // all of it, now that nothing prints any more
+	now := a.Find(ctx, tc) // all of it, now that nothing prints any more
+	s.Output, s.PutBack = now.Output, now.PutBack
+	for _, note := range s.PutBack {
+		h.note(tc.Run, "put back: %s", note)
+	}
 	return s
 }
 

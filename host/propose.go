@@ -68,7 +68,7 @@ func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
 }
 
 func (d *driver) classify(p *recovery.Proposal, t tools.Tool) {
-	p.Effect = t.Effect(p.Args)
+	p.Effect = tools.EffectOf(t, d.state.Created.Folder, p.Args)
 	if r, ok := t.(tools.RetrySafe); ok {
 		p.RetrySafe = r.RetrySafe(p.Args)
 	}

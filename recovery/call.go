@@ -144,12 +144,13 @@ type Result struct {
 	Applied Applied         `json:"applied"`
 	How     How             `json:"how,omitempty"`
 	Content string          `json:"content"`
-	Data    json.RawMessage `json:"data,omitempty"`  // facts of the tool itself: exit status, hash after; with Alive, where to look for them again
-	Full    []byte          `json:"-"`               // the whole output where Content is only a part; the store keeps it as a body of its own
-	Blob    string          `json:"blob,omitempty"`  // content hash under which the store keeps Full
-	Size    int64           `json:"size,omitempty"`  // bytes of the whole output
-	Took    time.Duration   `json:"took,omitempty"`  // nanoseconds
-	Alive   []string        `json:"alive,omitempty"` // processes of the call that could not be shown dead
+	Data    json.RawMessage `json:"data,omitempty"`     // facts of the tool itself: exit status, hash after; with Alive, where to look for them again
+	Full    []byte          `json:"-"`                  // the whole output where Content is only a part; the store keeps it as a body of its own
+	Blob    string          `json:"blob,omitempty"`     // content hash under which the store keeps Full
+	Size    int64           `json:"size,omitempty"`     // bytes of the whole output
+	Took    time.Duration   `json:"took,omitempty"`     // nanoseconds
+	Alive   []string        `json:"alive,omitempty"`    // processes of the call that could not be shown dead
+	PutBack []string        `json:"put_back,omitempty"` // what the call planted for others to run, and what became of it; the content says it too
 }
 
 // Phase says how far a call has come.

@@ -30,12 +30,13 @@ const (
 
 // Sighting is what the files of a call's process say.
 type Sighting struct {
-	State  ProcessState
-	Result *Result         // with ProcessEnded
-	Alive  []string        // what is left of it, as a person would name it
-	Trace  json.RawMessage // what its tool needs to look for it again when its files are gone
-	Why    string          // what was seen, in words
-	Output *Result         // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
+	State   ProcessState
+	Result  *Result         // with ProcessEnded
+	Alive   []string        // what is left of it, as a person would name it
+	Trace   json.RawMessage // what its tool needs to look for it again when its files are gone
+	Why     string          // what was seen, in words
+	Output  *Result         // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
+	PutBack []string        // of a lost one: what it had planted for others to run, and what became of it
 }
 
 // Inspection is what a look at the world says about a call's effect.

@@ -52,6 +52,15 @@ func (applyPatch) Effect(args json.RawMessage) recovery.Effect {
 	return recovery.EffectWriteLocal
 }
 
+// EffectIn is what the patch can be in that workspace.
+func (t applyPatch) EffectIn(folder string, args json.RawMessage) recovery.Effect {
+	e := t.Effect(args)
+	if e == recovery.EffectWriteLocal && slices.ContainsFunc(t.Paths(args), func(path string) bool { return obeyedIn(folder, path) }) {
+		return recovery.EffectWriteExternal
+	}
+	return e
+}
+
 // Paths are the files that the patch names, for rules of permission; none of what is no patch.
 func (applyPatch) Paths(args json.RawMessage) []string {
 	a, err := decode[patchArgs](args)

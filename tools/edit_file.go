@@ -46,6 +46,11 @@ func (editFile) Spec() Spec {
 // Effect is a local write.
 func (editFile) Effect(args json.RawMessage) recovery.Effect { return writeEffect(args) }
 
+// EffectIn is what the edit can be in that workspace.
+func (editFile) EffectIn(folder string, args json.RawMessage) recovery.Effect {
+	return writeEffectIn(folder, args)
+}
+
 // Check refuses an edit that changes nothing.
 func (editFile) Check(args json.RawMessage) error {
 	a, err := decode[editArgs](args)

@@ -53,6 +53,6 @@ func TestObeyedIsNoLocalWrite(t *testing.T) {
 	b := newBench(t)
 	b.write(".agent/config.toml", "x")
 	b.link(".agent", "dot")
-	contains(t, b.refused("write_file", args{"path": "dot/config.toml", "content": "bad"}), "own rules or servers")
+	contains(t, b.refused("write_file", args{"path": "dot/config.toml", "content": "bad"}), "leads to what git, an editor or this program obeys")
 	b.must("write_file", args{"path": ".agent/config.toml", "content": "named as it is"})
 }

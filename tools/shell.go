@@ -94,7 +94,7 @@ func (shell) Spec() Spec {
 				},
 				"access": {
 					"enum": ["read", "write", "full"],
-					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit); no unix sockets, and .git/config, .git/hooks and .agent stay as they are. full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
+					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit); no unix sockets, and what git or an editor would run unasked (.git/config, hooks, .envrc, .vscode/tasks.json, .agent) stays as it is or is put back. full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
 				}
 			},
 			"required": ["command"],
@@ -178,12 +178,21 @@ func (t shell) Prepare(_ context.Context, c Call) (json.RawMessage, any, error) 
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	}
 	if t.box != nil {
-		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run); err != nil {
+		var fixed []string
+		if spec.Before, fixed, err = t.before(c, a); err != nil {
+			return nil, nil, err
+		}
+		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run, fixed...); err != nil {
 			return nil, nil, err
 		}
 		is.Access, is.Sandbox = a.access(), spec.Sandbox.Support.Level(a.access())
 	}
 	job, err := runner.Prepare(t.callFolder(c), spec)
+	if err == nil && spec.Before != nil {
+		if err = job.Keep(spec.Before); err != nil {
+			err = errors.Join(err, job.Abandon())
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,6 +272,9 @@ func (t shell) await(ctx context.Context, c Call, how recovery.How) (recovery.Re
 			r.Data = data(seen.Trace())
 		}
 		r.Content = lostText(seen.Why, left, err)
+		if r.PutBack = runner.PutBackNotes(folder); len(r.PutBack) > 0 {
+			r.Content = onNewLine(r.Content, putBackText(r.PutBack))
+		}
 		r.Size = int64(len(r.Content))
 		return r, nil
 	}
@@ -299,6 +311,7 @@ func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
 		s.State = recovery.ProcessNever
 	case runner.Unknown:
 		s.State, s.Output, s.Trace = recovery.ProcessLost, t.printed(c), data(seen.Trace())
+		s.PutBack = runner.PutBackNotes(t.callFolder(c))
 	}
 	return s
 }
@@ -336,7 +349,7 @@ func (t shell) Bury(ctx context.Context, c Call) ([]string, error) {
 	if err != nil && len(left) == 0 {
 		return []string{"something that the command started"}, err
 	}
-	return named(left), err
+	return named(left), errors.Join(err, runner.PutBack(folder))
 }
 
 // Living looks again for what could not be shown dead of a command.

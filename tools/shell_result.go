@@ -52,6 +52,12 @@ func (t shell) resultOf(c Call, e *runner.Exit, how recovery.How) recovery.Resul
 			r.Content = onNewLine(r.Content, why)
 		}
 	}
+	if r.PutBack = runner.PutBackNotes(t.callFolder(c)); len(r.PutBack) == 0 {
+		r.PutBack = e.PutBack
+	}
+	if len(r.PutBack) > 0 {
+		r.Content = onNewLine(r.Content, putBackText(r.PutBack))
+	}
 	if r.Content == "" {
 		r.Content = "[no output]"
 	}
@@ -69,7 +75,7 @@ func (t shell) barredBy(c Call, printed string) string {
 	case sandbox.Read:
 		may = "changes nothing and reaches no network"
 	case sandbox.Write:
-		may = "changes the workspace (but for .git/config, .git/hooks and .agent) and /tmp, and reaches no network"
+		may = "changes the workspace (but for what git or an editor would run unasked, such as .git/config and hooks) and /tmp, and reaches no network"
 	default:
 		return ""
 	}
@@ -171,6 +177,9 @@ func bounded(full []byte, total, gone int64, call string) string {
 // printed is what a command had printed when its runner was lost; nil when that is nothing.
 func (t shell) printed(c Call) *recovery.Result {
 	out := t.outputOf(c)
+	if notes := putBackText(runner.PutBackNotes(t.callFolder(c))); notes != "" {
+		out.text = onNewLine(out.text, notes)
+	}
 	if out.text == "" {
 		return nil
 	}

@@ -22,6 +22,19 @@ type Tool interface {
 	Effect(args json.RawMessage) recovery.Effect
 }
 
+// Placed is a tool whose effect depends on the workspace too.
+type Placed interface {
+	EffectIn(folder string, args json.RawMessage) recovery.Effect
+}
+
+// EffectOf is the effect of a call in a workspace.
+func EffectOf(t Tool, folder string, args json.RawMessage) recovery.Effect {
+	if p, ok := t.(Placed); ok {
+		return p.EffectIn(folder, args)
+	}
+	return t.Effect(args)
+}
+
 // Caller is a tool that the host carries out.
 type Caller interface {
 	Tool
@@ -45,6 +58,7 @@ type Call struct {
 	Args        json.RawMessage
 	Fingerprint string
 	Folder      string          // the run's workspace, absolute
+	Yes         bool            // a person said yes to this very call, wrote it, or lets everything run
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
 	Show        func(p []byte)  // live output; never nil, never blocks

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"agent/recovery"
+	"agent/tools/gitrepo"
 )
 
 // writeFile makes a file or replaces all of its content.
@@ -42,6 +43,34 @@ func (writeFile) Spec() Spec {
 // Effect is a local write.
 func (writeFile) Effect(args json.RawMessage) recovery.Effect { return writeEffect(args) }
 
+// EffectIn is what the write can be in that workspace.
+func (writeFile) EffectIn(folder string, args json.RawMessage) recovery.Effect {
+	return writeEffectIn(folder, args)
+}
+
+// writeEffectIn is writeEffect with what the settings of the workspace's repositories name.
+func writeEffectIn(folder string, args json.RawMessage) recovery.Effect {
+	var a struct {
+		Path string `json:"path"`
+	}
+	if e := writeEffect(args); e != recovery.EffectWriteLocal || json.Unmarshal(args, &a) != nil || !obeyedIn(folder, a.Path) {
+		return e
+	}
+	return recovery.EffectWriteExternal
+}
+
+// obeyedIn says whether git, an editor or a shell obeys a file of the workspace.
+func obeyedIn(folder, path string) bool {
+	if filepath.IsAbs(path) {
+		rel, err := filepath.Rel(folder, path)
+		if err != nil {
+			return true // nothing can be said about it
+		}
+		path = rel
+	}
+	return obeyed(path) || gitrepo.Obeys(folder, path)
+}
+
 // writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
 // rules and servers with them: whoever works there next obeys them.
 func writeEffect(args json.RawMessage) recovery.Effect {
@@ -56,7 +85,9 @@ func writeEffect(args json.RawMessage) recovery.Effect {
 
 // obeyed knows .git, .agent and .mcp.json by each name that some file system takes for them: in any case, with what it ignores or
 // cuts off, and git by the short name that Windows makes (as git's own core.protectHFS and core.protectNTFS do).
-func obeyed(path string) bool { return gitNamed(path) || anyPart(path, ".agent", ".mcp.json") }
+func obeyed(path string) bool {
+	return gitNamed(path) || anyPart(path, ".agent", ".mcp.json") || gitrepo.Listed(path)
+}
 
 func gitNamed(path string) bool { return anyPart(path, ".git", "git~1") }
 
@@ -101,8 +132,8 @@ func (w *workspace) spotToWrite(asked string) (*spot, error) {
 	case err != nil:
 	case gitNamed(s.rel) && !gitNamed(asked):
 		err = fmt.Errorf("%s leads to git's own files (%s); name them as they are", asked, s.rel)
-	case obeyed(s.rel) && !obeyed(asked):
-		err = fmt.Errorf("%s leads to the workspace's own rules or servers (%s); name them as they are", asked, s.rel)
+	case obeyedIn(w.real, s.rel) && !obeyedIn(w.folder, asked):
+		err = fmt.Errorf("%s leads to what git, an editor or this program obeys (%s); name it as it is", asked, s.rel)
 	case w.rules(s):
 		err = fmt.Errorf("%s is a part of your configuration of agent, which no tool may change", asked)
 	}

@@ -333,6 +333,9 @@ func (t *teller) settled(run string, b recovery.CallSettled) {
 	if text := t.resultText(c.ID, r, shown); text != "" {
 		t.block(text)
 	}
+	for _, note := range r.PutBack {
+		t.line(yellow, "!", "put back: "+note)
+	}
 	if r.Outcome == recovery.OutcomeUnknown {
 		t.line(yellow, "!", unknownWords(c.ID, c.name(), r))
 	}

@@ -59,7 +59,8 @@ type callJSON struct {
 	Content     string            `json:"content,omitempty"` // what the model sees
 	Size        int64             `json:"output_bytes,omitempty"`
 	Evidence    json.RawMessage   `json:"evidence,omitempty"`
-	Alive       []string          `json:"alive,omitempty"` // what of it may still be running
+	Alive       []string          `json:"alive,omitempty"`    // what of it may still be running
+	PutBack     []string          `json:"put_back,omitempty"` // what it planted for others to run, and what became of it
 	Verdicts    []verdictJSON     `json:"verdicts"`
 	Output      *string           `json:"output,omitempty"` // all of it; only where one call is shown
 }
@@ -84,7 +85,7 @@ func callView(row db.CallRow, d *decided) callJSON {
 		v.Settled = &row.Settled
 	}
 	if r := row.Result; r != nil {
-		v.DurationMS, v.Content, v.Size, v.Evidence, v.Alive = r.Took.Milliseconds(), r.Content, r.Size, r.Data, r.Alive
+		v.DurationMS, v.Content, v.Size, v.Evidence, v.Alive, v.PutBack = r.Took.Milliseconds(), r.Content, r.Size, r.Data, r.Alive, r.PutBack
 	}
 	if d != nil {
 		v.Verdicts = append(v.Verdicts, d.verdicts...)

@@ -36,7 +36,11 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	go c.buryOrphans()
 	cause, message := k.attend(c, asked)
 	c.out.finish()
+	planted := putBack(k.spec.Before)
 	exit := k.conclude(c, cause, message)
+	if exit.PutBack = brief(planted); len(planted) > 0 {
+		_ = note(k.folder, planted) // the exit record has the beginning of it
+	}
 	k.hit("runner.after_command")
 	return c, exit, nil
 }

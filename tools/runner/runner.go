@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"agent/tools/gitrepo"
 	"agent/tools/sandbox"
 )
 
@@ -74,6 +75,10 @@ type Spec struct {
 	Stop    int64           // bytes of output that stop the command; 0 is DefaultStop
 	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
+
+	// Before is what was obeyed in the workspace before the command. What the command adds to that is put back at its end, before its
+	// exit record is written; nil puts nothing back.
+	Before *gitrepo.Snapshot
 }
 
 // Process names a process beyond doubt: a pid alone may be used again.
@@ -120,7 +125,8 @@ type Exit struct {
 	Started   time.Time `json:"started"` // zero if it never started
 	Ended     time.Time `json:"ended"`
 
-	Took time.Duration `json:"took,omitempty"` // nanoseconds that passed, whatever the clock was set to meanwhile
+	Took    time.Duration `json:"took,omitempty"`     // nanoseconds that passed, whatever the clock was set to meanwhile
+	PutBack []string      `json:"put_back,omitempty"` // what the command planted, and what became of it, as sentences
 }
 
 // State is what a call's folder proves.

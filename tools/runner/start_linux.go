@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent/recovery/fault"
+	"agent/tools/gitrepo"
 	"agent/tools/sandbox"
 )
 
@@ -30,6 +31,7 @@ type wire struct {
 	Stop     int64
 	Grace    time.Duration
 	Sandbox  sandbox.Profile
+	Before   *gitrepo.Snapshot
 }
 
 func supported() error { return nil }
@@ -68,7 +70,7 @@ func (j *Job) Start(exe string, env []string) error {
 func (s Spec) pack() (*os.File, error) {
 	b, err := json.Marshal(wire{
 		Identity: s.Identity, Script: []byte(s.Script), Shell: sandbox.ToBytes(s.Shell), Dir: []byte(s.Dir), Env: sandbox.ToBytes(s.Env),
-		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace, Sandbox: s.Sandbox,
+		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace, Sandbox: s.Sandbox, Before: s.Before,
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +94,6 @@ func unpack(f *os.File) (Spec, error) {
 	}
 	return Spec{
 		Identity: w.Identity, Script: string(w.Script), Shell: sandbox.ToStrings(w.Shell), Dir: string(w.Dir), Env: sandbox.ToStrings(w.Env),
-		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace, Sandbox: w.Sandbox,
+		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace, Sandbox: w.Sandbox, Before: w.Before,
 	}, nil
 }

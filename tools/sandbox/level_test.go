@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/tools/gitrepo"
 	"agent/tools/sandbox"
 )
 
@@ -272,12 +273,17 @@ func TestSprings(t *testing.T) {
 	s := newScene(t)
 	s.plain(t, `git init -q . && git config user.email a@b && git config user.name a && echo hi > f.txt && git add f.txt && git commit -qm x &&
 		mkdir -p .agent .git/modules/sub/hooks && echo 'mode = "plan"' > .agent/config.toml && cp .git/config .git/modules/sub/config`)
-	s.plain(t, "rm -rf .git/hooks")
+	s.plain(t, "rm -f .git/hooks/*; mkdir -p .git/modules/a/b .husky/_ .vscode; echo > .husky/x; echo '{}' > .vscode/tasks.json; "+
+		"mv .git/hooks githooks; ln -s ../githooks .git/hooks; for n in HEAD config objects refs; do cp -r .git/$n .git/modules/a/b; cp -nr .git/$n .git/modules/sub; done; git config core.hooksPath .husky/_")
 	y := &sandbox.System{Exe: self, Hidden: s.state, Guarded: []string{s.policy}}
 	if !y.Support().Holds(sandbox.Write) {
 		t.Skip("nothing is promised for write here")
 	}
-	p, err := y.Profile(sandbox.Write, s.work, "")
+	obeyed, err := gitrepo.Obeyed(s.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := y.Profile(sandbox.Write, s.work, "", obeyed.Fixed(false)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,6 +292,8 @@ func TestSprings(t *testing.T) {
 		"mv .git .old && cp -r .old .git && git config core.fsmonitor evil", "mv .git/hooks .git/x && mkdir .git/hooks && touch .git/hooks/pre-commit",
 		"rm -rf .agent", "mv .agent .x", "rm .agent/config.toml", "echo > .agent/config.toml", "cp f.txt x && mv x .git/config",
 		"echo evil > .git/modules/sub/hooks/pre-commit", "echo evil >> .git/modules/sub/config",
+		"echo evil >> .git/modules/a/b/config", "echo evil > githooks/pre-commit", "rm .git/hooks", "echo evil > .husky/_/pre-commit", "echo > .husky/x",
+		"mv .husky .h && mkdir .husky", "echo evil > .vscode/tasks.json", "mv .vscode .v",
 	} {
 		if out, err := s.run(p, script); err == nil {
 			t.Errorf("%s: %s", script, out)

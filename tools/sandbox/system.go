@@ -49,8 +49,9 @@ func (s *System) Support() Support {
 }
 
 // Profile confines a command of a run to its workspace. With Write it makes the run's private temporary folder; run may be empty,
-// then there is an empty one that is gone after. The profile names what is there now, so it is made anew for each start.
-func (s *System) Profile(a Access, workspace, run string) (Profile, error) {
+// then there is an empty one that is gone after. fixed are paths in the workspace that a command with Write leaves as they are
+// (tools/gitrepo). The profile names what is there now, so it is made anew for each start.
+func (s *System) Profile(a Access, workspace, run string, fixed ...string) (Profile, error) {
 	p := Profile{Access: a, Support: s.Support()}
 	if s == nil || !p.Confines() {
 		return p, nil
@@ -75,7 +76,7 @@ func (s *System) Profile(a Access, workspace, run string) (Profile, error) {
 		}
 		p.Writable = append(p.Writable, w)
 	}
-	p.Guarded = append(p.Guarded, springs(p.Workspace)...)
+	p.fix(fixed)
 	if run == "" {
 		return p, nil
 	}
@@ -173,38 +174,19 @@ func trail(path string) []string {
 	return links
 }
 
-// springs lists what in a workspace is carried out, or obeyed, outside of the sandbox by whoever works there next: git's hooks
-// and configuration, also of submodules, and the workspace's own rules for this program. A command that is counted as a local
-// write leaves them as they are; what is not there yet is not in force either.
-func springs(workspace string) []string {
-	const most = 256 // more would cost each start too much; no repository is known to come near it
-	var out []string
-	git := filepath.Join(workspace, ".git")
-	if isFile(git) { // of a worktree: it says where the repository is
-		out = append(out, git)
-	} else if isFile(filepath.Join(git, "HEAD")) {
-		// A folder that is there cannot be made by a command. Where it cannot be made, a command cannot either.
-		_ = os.Mkdir(filepath.Join(git, "hooks"), 0o755)
-	}
-	for _, pattern := range []string{
-		".agent", ".mcp.json", ".git/hooks", ".git/config", ".git/config.worktree", ".git/modules/*/hooks", ".git/modules/*/config",
-	} {
-		found, err := filepath.Glob(filepath.Join(literal(workspace), pattern))
-		if err != nil {
-			continue // the pattern is a constant, and what stands before it is quoted
-		}
-		for _, path := range found[:min(len(found), most)] {
-			if real, err := resolved(path); err == nil && within(real, workspace) {
-				out = append(out, real)
+// fix guards what lies in the workspace; what is not there needs no guard, and what a link leads to outside has its own.
+func (p *Profile) fix(fixed []string) {
+	for _, name := range fixed {
+		path := filepath.Join(p.Workspace, filepath.FromSlash(name))
+		for _, link := range trail(path) {
+			if within(link, p.Workspace) {
+				p.Links = append(p.Links, link)
 			}
 		}
+		if real, err := resolved(path); err == nil && within(real, p.Workspace) && real != p.Workspace {
+			p.Guarded = append(p.Guarded, real)
+		}
 	}
-	return out
-}
-
-// literal quotes what a glob would take as a pattern.
-func literal(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // linksIn lists the links in a folder: a policy kept among a person's dotfiles is guarded there too.

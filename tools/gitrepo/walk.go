@@ -1,0 +1,265 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Bounds of a look. What lies beyond them is named in Snapshot.Unseen, or counts as harmful.
+const (
+	maxEntries = 20_000   // files and folders in all
+	maxKept    = 64 << 10 // bytes of one file that are kept to put it back
+	maxRead    = 1 << 20  // bytes of a configuration that are read
+	maxInclude = 10       // as git has it
+)
+
+// Obeyed looks at a workspace: one walk, breadth first, that follows no link. It takes about 1 ms for 1,000 files.
+func Obeyed(folder string) (Snapshot, error) {
+	real, err := filepath.EvalSymlinks(folder)
+	if err == nil && !filepath.IsAbs(real) {
+		err = fmt.Errorf("not an absolute path")
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("look for what git obeys in %s: %w", folder, err)
+	}
+	return look(real, personOf(real))
+}
+
+// Again looks at the same workspace once more, with what the person's own configuration said the first time.
+func (s Snapshot) Again() (Snapshot, error) { return look(s.Folder, s.Person) }
+
+func newWalk(real string, who person) *walk {
+	return &walk{
+		names: newCatalogue(), at: map[string][]Setting{},
+		s: Snapshot{Folder: real, Items: map[string]Item{}, Repos: []string{}, Hooks: []string{}, Unseen: []string{}, Person: who},
+	}
+}
+
+// settings takes in what the person's own configuration and a repository outside name in the workspace.
+func (w *walk) settings() {
+	for _, file := range w.s.Person.Files {
+		w.config(file, "", 0)
+	}
+	for _, s := range w.s.Person.Outer {
+		w.named(s, s.Top, s.Top)
+	}
+}
+
+func look(real string, who person) (Snapshot, error) {
+	w := newWalk(real, who)
+	if _, err := w.list("."); err != nil {
+		return w.s, fmt.Errorf("look for what git obeys in %s: %w", real, err)
+	}
+	w.settings()
+	w.todo = []spot{{dir: "."}}
+	for len(w.todo) > 0 {
+		at := w.todo[0]
+		w.todo = w.todo[1:]
+		if w.count > maxEntries {
+			w.s.Unseen = append(w.s.Unseen, at.dir)
+			continue
+		}
+		w.folder(at)
+	}
+	for _, repo := range w.s.Repos {
+		w.repository(repo)
+	}
+	w.pointers()
+	return w.s, nil
+}
+
+// walk is a look under way.
+type walk struct {
+	s     Snapshot
+	names catalogue
+	todo  []spot
+	count int
+	at    map[string][]Setting // configurations that were read
+}
+
+// spot is a folder to be looked into.
+type spot struct {
+	dir    string
+	opened bool // all in it is obeyed
+}
+
+// path is a path in the workspace as the system takes it; one of outside stays.
+func (w *walk) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(w.s.Folder, filepath.FromSlash(p))
+}
+
+// folder looks into one folder.
+func (w *walk) folder(at spot) {
+	entries, err := w.list(at.dir)
+	if err != nil {
+		w.s.Unseen = append(w.s.Unseen, at.dir)
+		return
+	}
+	w.count += len(entries)
+	var has [4]bool
+	for _, e := range entries {
+		switch e.Name() {
+		case "HEAD":
+			has[0] = true
+		case "objects":
+			has[1] = true
+		case "refs":
+			has[2] = true
+		case "commondir":
+			has[3] = true
+		}
+	}
+	repo := has[0] && (has[1] && has[2] || has[3])
+	if repo {
+		w.s.Repos = append(w.s.Repos, at.dir)
+	}
+	for _, e := range entries {
+		w.entry(at, e, repo)
+	}
+}
+
+func (w *walk) list(dir string) ([]fs.DirEntry, error) {
+	f, err := os.OpenFile(w.path(dir), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read from; nothing can be lost
+	entries, err := f.ReadDir(maxEntries + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil // it is empty
+	}
+	if len(entries) > maxEntries {
+		w.s.Unseen = append(w.s.Unseen, dir)
+	}
+	return entries, err
+}
+
+// entry takes one name in a folder.
+func (w *walk) entry(at spot, e fs.DirEntry, repo bool) {
+	name := e.Name()
+	p := path.Join(at.dir, name)
+	git := strings.EqualFold(name, ".git")
+	switch {
+	case at.opened && !e.IsDir():
+		w.open(p)
+	case git && !e.IsDir():
+		w.add(p, Pointer, "")
+	case !e.IsDir() && (w.names.folder(name) || w.names.file(at.dir, name)):
+		w.open(p)
+	case e.Type()&fs.ModeSymlink != 0:
+		w.link(p)
+	case !e.IsDir():
+	case repo && (name == "objects" || name == "refs" || name == "logs" || name == "hooks"):
+	case w.names.folder(name):
+		w.s.Items[p] = Item{Kind: Opened}
+		w.todo = append(w.todo, spot{p, true})
+	default:
+		w.todo = append(w.todo, spot{p, at.opened})
+	}
+}
+
+// link adds a link that leads to where commands may write outside of the workspace, which is their temporary folder (tools/sandbox,
+// MakeTemp): what lies there would be taken for a part of the workspace. So would a folder of listed files that is a link.
+func (w *walk) link(p string) {
+	to, err := os.Readlink(w.path(p))
+	if err != nil {
+		return // it is gone
+	}
+	rel, err := filepath.Rel(os.TempDir(), to)
+	if filepath.IsAbs(to) && err == nil && strings.HasPrefix(rel, "agent-") {
+		if item, ok := w.add(p, Pointer, ""); ok {
+			item.Harm = []string{harmful("a link to temporary files", []byte(to))}
+			w.s.Items[p] = item
+		}
+	} else if w.names.parent(path.Base(p)) {
+		w.open(p)
+	}
+}
+
+// open adds what is obeyed by its name. What was set aside is not.
+func (w *walk) open(p string) {
+	if strings.Contains(path.Base(p), asideMark) {
+		return
+	}
+	if item, ok := w.add(p, Opened, ""); ok {
+		item.Harm = []string{harmful(w.names.named(p), []byte(item.Link), []byte(item.Digest))}
+		w.s.Items[p] = item
+	}
+}
+
+// add reads one file or link. ok is false where nothing is.
+func (w *walk) add(p string, kind Kind, repo string) (Item, bool) {
+	item, _, ok := w.read(p, kind, repo)
+	if ok {
+		w.s.Items[p] = item
+	}
+	return item, ok
+}
+
+// read describes one path. The content is that of the file that a link leads to.
+func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
+	item := Item{Kind: kind, Repo: repo}
+	info, err := os.Lstat(w.path(p))
+	if err != nil {
+		return item, nil, false
+	}
+	item.Mode = uint32(info.Mode().Perm())
+	if info.Mode()&fs.ModeSymlink != 0 {
+		item.Link, _ = os.Readlink(w.path(p)) // what cannot be read is told by its content
+	}
+	content, whole := contentOf(w.path(p))
+	if item.Digest = digest(content); !whole {
+		item.Digest = "unread"
+	}
+	if item.Link == "" && whole && len(content) <= maxKept {
+		item.Content = content
+	}
+	return item, content, true
+}
+
+// contentOf reads a file, and never waits: a FIFO that was put in its place is not read.
+func contentOf(file string) (content []byte, whole bool) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close() // it was only read from; nothing can be lost
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxRead {
+		return nil, false
+	}
+	content, err = io.ReadAll(io.LimitReader(f, maxRead+1))
+	return content, err == nil && len(content) <= maxRead
+}
+
+// inside is a path of the machine as one in the workspace, with the links on the way followed; ok is false where it is outside.
+func (w *walk) inside(file string) (string, bool) {
+	rel, err := filepath.Rel(w.s.Folder, deepest(file))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// deepest takes the links out of as much of a path as is there.
+func deepest(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(file); dir != file {
+		return filepath.Join(deepest(dir), filepath.Base(file))
+	}
+	return file
+}
+
+func (w *walk) knows(repo string) bool { return slices.Contains(w.s.Repos, repo) }
