@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"sync"
 	"time"
@@ -71,11 +70,8 @@ func (q *queue) lead() {
 	batch := q.take()
 	defer q.pass(batch)
 	defer func() {
-		if p := recover(); p != nil { // in the middle of a transaction; the caller's goroutine goes on panicking
-			q.w.dead = &CommitError{Err: fmt.Errorf("panic: %v", p)}
-			for _, j := range batch {
-				j.err = q.w.dead
-			}
+		if p := recover(); p != nil { // the caller's goroutine goes on panicking
+			q.w.panicked(p, batch)
 			panic(p)
 		}
 	}()

@@ -147,6 +147,18 @@ func (w *writer) abort(err error) error {
 	return w.dead
 }
 
+// panicked is for a panic of this program in the middle of a transaction, which no disk has anything to do with: closing the
+// connection undoes what was not committed, so those who write after it can. The batch itself may be committed or not.
+func (w *writer) panicked(p any, batch []*job) {
+	err := &CommitError{Err: fmt.Errorf("panic: %v", p)}
+	for _, j := range batch {
+		j.err = err
+	}
+	if closing := w.disconnect(); closing != nil {
+		w.dead = &CommitError{Err: closing}
+	}
+}
+
 // undo ends a transaction in which nobody wrote anything.
 func (w *writer) undo() error {
 	if err := w.exec("ROLLBACK"); err != nil {

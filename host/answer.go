@@ -119,20 +119,16 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 
 // cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
 func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
-	d, err := h.claimWith(ctx, run, func(d *driver) error {
+	return h.claim(ctx, run, func(ctx context.Context, d *driver) error {
 		d.record(h.claimFact(d.state, nil))
-		return d.flush(ctx)
+		if err := d.flush(ctx); err != nil {
+			return err
+		}
+		if err := d.readInbox(ctx); err != nil {
+			return err
+		}
+		return d.cancelled(ctx, h.Who)
 	})
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err = d.readInbox(ctx); err == nil {
-		err = d.cancelled(ctx, h.Who)
-	}
-	if err != nil {
-		return Outcome{}, errors.Join(err, d.close())
-	}
-	return d.drive(ctx)
 }
 
 func (h *Host) finished(ctx context.Context, run string) (Outcome, error) {

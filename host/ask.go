@@ -77,9 +77,14 @@ func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	typed, over := make(chan reply, 1), make(chan struct{})
+	run, question := d.state.Created.Run, db.Cleaned(d.h.Store, *r)
 	go func() {
 		defer close(over)
-		a, err := d.h.Ask(ctx, d.state.Created.Run, db.Cleaned(d.h.Store, *r))
+		var a json.RawMessage
+		err := caught(run, func() (err error) {
+			a, err = d.h.Ask(ctx, run, question)
+			return err
+		})
 		typed <- reply{a, err}
 	}()
 	return typed, func() { cancel(); <-over }
@@ -101,6 +106,9 @@ func (d *driver) stopped(ctx context.Context) (bool, error) {
 
 // answeredHere records what was typed, first come, first served.
 func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got reply) error {
+	if p, ok := got.err.(*PanicError); ok {
+		panic(p)
+	}
 	switch {
 	case errors.Is(got.err, ErrLeftOpen):
 		return errLeave

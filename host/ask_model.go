@@ -186,6 +186,9 @@ func (d *driver) stream(ctx context.Context, s *streaming) (*model.Answer, error
 	for {
 		select {
 		case r := <-got:
+			if p, ok := r.err.(*PanicError); ok {
+				panic(p)
+			}
 			return r.answer, r.err
 		case <-slow.C:
 			d.forget()
@@ -221,7 +224,7 @@ func abandoned(got <-chan streamed) (*model.Answer, error) {
 func (d *driver) read(ctx context.Context, s *streaming) (answer *model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = newPanic(d.state.Created.Run, p)
 		}
 	}()
 	for delta, err := range d.model.Stream(ctx, s.req) {

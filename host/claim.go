@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,7 +12,6 @@ import (
 
 	"agent/db"
 	"agent/recovery"
-	"agent/recovery/fault"
 	"agent/tools/ofd"
 )
 
@@ -55,14 +53,9 @@ func (h *Host) lock(run string) (*ofd.File, error) {
 		holder, _ := readHolder(path) // without a readable holder the message says "another process"
 		return nil, errors.Join(orHeld(err, run, holder), f.Close())
 	}
-	text, err := json.Marshal(h.Self)
-	if err == nil {
-		err = f.Describe(string(text))
-	}
-	if err != nil {
+	if err := describeLock(f, h.Self, ""); err != nil {
 		return nil, errors.Join(fmt.Errorf("write holder into lock of run %s: %v", run, err), f.Close())
 	}
-	fault.Hit(fault.AfterLock)
 	return f, nil
 }
 
@@ -99,42 +92,24 @@ func orHeld(err error, run string, holder Identity) error {
 	return &HeldError{Run: run, Holder: holder}
 }
 
-// claim takes the lock, reads the journal, checks the workspace, and records that this process drives the run.
-func (h *Host) claim(ctx context.Context, run string, t Changes) (*driver, error) {
-	d, err := h.claimWith(ctx, run, func(d *driver) error { return d.claimed(ctx, t) })
-	if err != nil {
-		return nil, err
-	}
-	fault.Hit(fault.AfterClaim)
-	d.forgetLeftovers()
-	if err := d.readInbox(ctx); err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	return d, nil
-}
-
 // claimTries bounds how often a claim starts over because the run was marked between its reading and its claim.
 const claimTries = 10
 
-// claimWith holds the lock throughout. The one fact that is written without the lock is the mark of a look; a claim that
-// meets it reads the journal again.
-func (h *Host) claimWith(ctx context.Context, run string, record func(*driver) error) (*driver, error) {
-	lock, err := h.lock(run)
-	if err != nil {
-		return nil, err
-	}
-	for try := 1; ; try++ {
-		d, err := h.open(ctx, run, lock)
-		if err == nil {
-			if err = record(d); err == nil {
-				return d, nil
+// claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
+// the lock is the mark of a look; a claim that meets it reads the journal again.
+func (h *Host) claim(ctx context.Context, run string, record func(context.Context, *driver) error) (out Outcome, err error) {
+	err = h.holding(run, func(lock *ofd.File) error {
+		for try := 1; ; try++ {
+			d, err := h.open(ctx, run, lock)
+			if err == nil {
+				out, err = d.drive(ctx, func(ctx context.Context) error { return record(ctx, d) })
 			}
-			d.waker.Close()
+			if out.Run != "" || !errors.Is(err, db.ErrLostRace) || try == claimTries {
+				return err
+			}
 		}
-		if !errors.Is(err, db.ErrLostRace) || try == claimTries {
-			return nil, errors.Join(err, lock.Close())
-		}
-	}
+	})
+	return out, err
 }
 
 // open folds the run's journal under its lock.

@@ -19,13 +19,14 @@ import (
 // driver carries one claimed run. One goroutine folds and builds its batches; calls run in goroutines of their own and
 // come back over a channel.
 type driver struct {
-	h     *Host
-	state *recovery.State
-	head  db.Head
-	lock  *ofd.File
-	model model.Model
-	live  *liveText
-	fresh bool // the thread is new with this run
+	h      *Host
+	state  *recovery.State
+	head   db.Head
+	before int64 // the epoch before the claim of this process
+	lock   *ofd.File
+	model  model.Model
+	live   *liveText
+	fresh  bool // the thread is new with this run
 
 	facts   []recovery.Event // folded, not yet durable
 	consume []int64          // inbox rows that the facts take
@@ -36,8 +37,9 @@ type driver struct {
 	asks    chan *asking // from calls that are under way
 	asked   *asking      // the one that was heard
 	results chan ended
+	came    []ended                    // results that were recorded and are not durable yet
 	flying  map[int]context.CancelFunc // by index in the current turn
-	handles map[int]any                // what Prepare made
+	handles map[int]prepared           // by index in the current turn
 	waker   *wake
 	policy  permit.Policy // what holds in the run's folder, as it was when this process took the run
 	stands  bool          // an answer added rules to it since: it is read again
@@ -52,7 +54,8 @@ type ended struct {
 	place  recovery.Place
 	result recovery.Result
 	err    error
-	panic  any
+	panic  any         // of the tool
+	host   *PanicError // of the host beside it
 	how    recovery.How
 	took   time.Duration
 }
@@ -64,8 +67,8 @@ func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driv
 		return nil, err
 	}
 	return &driver{
-		h: h, state: s, head: head, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
-		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]any{},
+		h: h, state: s, head: head, before: head.Epoch, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
+		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]prepared{},
 	}, nil
 }
 
@@ -140,7 +143,7 @@ func (d *driver) flush(ctx context.Context) error {
 		}
 		d.h.sayKept(d.state.Created.Run)
 		d.reached(ctx, d.facts)
-		d.facts, d.consume, d.refused = nil, nil, nil
+		d.facts, d.consume, d.refused, d.came = nil, nil, nil, nil
 	} else if err := d.dropRefused(ctx); err != nil {
 		d.dead = d.recordLost(err)
 		return d.dead
@@ -148,14 +151,15 @@ func (d *driver) flush(ctx context.Context) error {
 		return err
 	}
 	asksNext := d.state.Status == recovery.StatusRunning && len(d.flying) == 0
-	for _, l := range d.launch {
+	for len(d.launch) > 0 {
+		l := d.launch[0]
+		d.launch = d.launch[1:]
 		if l.fresh && (d.full != nil || d.h.Store.DiskFull()) {
-			d.ground(l.index)
+			d.ground(l.place.Index)
 			continue
 		}
 		l.begin()
 	}
-	d.launch = nil
 	if !asksNext {
 		d.forget() // beside what has begun, and not before it
 	}
@@ -245,31 +249,65 @@ func (d *driver) toolCall(c *recovery.Call) tools.Call {
 	run, place := d.state.Created.Run, c.Place
 	return tools.Call{
 		Place: c.Place, Run: run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
-		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index],
+		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index].handle,
 		Yes:  c.Approved != "" || d.state.Created.Authored || d.state.Mode == recovery.ModeYolo,
 		Ask:  d.asker(c.Place),
 		Show: func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) },
 	}
 }
 
-// drive carries the run on until it ends, waits for a person, or the context ends. Whatever happens, what can be said is
-// recorded and the lock is given up.
-func (d *driver) drive(ctx context.Context) (out Outcome, err error) {
-	defer func() {
-		out = d.outcome()
-		err = errors.Join(err, d.close())
-	}()
-	d.openLive()
-	if err = d.guarded(ctx); errors.As(err, new(*db.GoneError)) && d.dead == nil {
+// drive claims the run and carries it on until it ends, waits for a person, or the context ends. Whatever happens, what can be
+// recorded is, and nothing that works for the run is left behind in this process. A run that could not be claimed has no outcome.
+func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (out Outcome, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = d.guarded(ctx, func() error {
+		if err := claim(ctx); err != nil {
+			return err
+		}
+		d.openLive()
+		return d.loop(ctx)
+	})
+	if errors.As(err, new(*db.GoneError)) && d.dead == nil {
 		err = d.recordLost(err)
 		d.dead = err
 	}
-	return out, err
+	if err != nil {
+		err = errors.Join(err, caught(d.head.Run, func() error { return d.failing(ctx, err) }))
+	}
+	cancel()
+	closing := caught(d.head.Run, func() error {
+		defer d.close()
+		out = d.outcome()
+		return nil
+	})
+	return out, errors.Join(err, closing)
+}
+
+// owns says whether the claim of this process is durable.
+func (d *driver) owns() bool { return d.head.Epoch > d.before }
+
+// failing records what kept this process from driving the run on: in its journal, or, where a commit failed, beside its lock
+// for who finds the run without an owner.
+func (d *driver) failing(ctx context.Context, err error) error {
+	if d.dead == nil && d.owns() && d.state.Status == recovery.StatusRunning && !errors.As(err, new(*PanicError)) {
+		d.withdraw("the host could not go on")
+		if err := d.leave(ctx, recovery.CauseFailing, err.Error()); !errors.Is(err, errLeave) {
+			return err
+		}
+	}
+	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
+		return describeLock(d.lock, d.h.Self, d.h.Store.Clean(d.dead.Error()))
+	}
+	return nil
 }
 
 // outcome is what the journal says. After a commit that failed nobody knows what it says, so nothing is claimed.
 func (d *driver) outcome() Outcome {
-	if d.dead == nil {
+	switch {
+	case !d.owns():
+		return Outcome{}
+	case d.dead == nil:
 		return d.h.outcome(d.state)
 	}
 	if errors.As(d.dead, new(*RecordLostError)) {
@@ -283,46 +321,10 @@ func (d *driver) outcome() Outcome {
 	return out
 }
 
-// guarded runs the loop. A panic of the host ends the run as failed, with every call settled.
-func (d *driver) guarded(ctx context.Context) (err error) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		err = fmt.Errorf("drive run %s: panic: %v", d.state.Created.Run, p)
-		if d.dead == nil && d.state.Stopping == nil && !d.state.Status.Terminal() {
-			err = errors.Join(err, d.afterPanic(ctx, p))
-		}
-	}()
-	return d.loop(ctx)
-}
-
-// afterPanic settles what is open and fails the run, within a bounded time of its own.
-func (d *driver) afterPanic(ctx context.Context, p any) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	d.facts, d.consume, d.refused, d.launch, d.done = nil, nil, nil, nil, nil
-	s, _, err := d.h.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
-	if err != nil {
-		return err
-	}
-	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
-		return err
-	}
-	d.state = s
-	if s.Status.Terminal() || s.Status == recovery.StatusInterrupted {
-		return nil
-	}
-	d.record(recovery.RunStopping{Why: recovery.StopPanic, Reason: fmt.Sprintf("the host panicked: %v", p)})
-	return d.guarded(ctx)
-}
-
-func (d *driver) close() error {
-	fault.Hit(fault.BeforeUnlocking)
-	d.waker.Close()
+// close ends what works for the run in this process. Its lock is its holder's to give up.
+func (d *driver) close() {
+	defer d.waker.Close()
 	d.live.close()
 	d.dropLive()
 	d.tidy()
-	return d.lock.Close()
 }

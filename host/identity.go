@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"agent/tools/ofd"
 )
 
 // Identity names a process beyond the reuse of its number: boot, number and start time.
@@ -92,15 +94,37 @@ func startTime(pid int) string {
 	return fields[19]
 }
 
-// readHolder reads who wrote itself into a lock file. The lock is the authority; this is for messages and for a takeover.
-func readHolder(path string) (Identity, error) {
+// lockText is what a lock file says of its holder. The lock is the authority; this is for messages, for a takeover, and for the
+// cause of an interruption that could not be recorded.
+type lockText struct {
+	Identity
+	Failed string `json:"failed,omitempty"` // why the holder could not record anything any more
+}
+
+// maxFailed bounds lockText.Failed; bytes.
+const maxFailed = 512
+
+func describeLock(f *ofd.File, holder Identity, failed string) error {
+	text, err := json.Marshal(lockText{holder, brief(failed, maxFailed)})
+	if err != nil {
+		return err
+	}
+	return f.Describe(string(text))
+}
+
+func readLock(path string) (lockText, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return Identity{}, fmt.Errorf("read lock file %s: %v", path, err)
+		return lockText{}, fmt.Errorf("read lock file %s: %v", path, err)
 	}
-	var i Identity
-	if err := json.Unmarshal(b, &i); err != nil {
-		return Identity{}, errors.New("lock file " + path + " names no holder")
+	var t lockText
+	if err := json.Unmarshal(b, &t); err != nil {
+		return lockText{}, errors.New("lock file " + path + " names no holder")
 	}
-	return i, nil
+	return t, nil
+}
+
+func readHolder(path string) (Identity, error) {
+	t, err := readLock(path)
+	return t.Identity, err
 }

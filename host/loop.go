@@ -44,6 +44,7 @@ func (d *driver) readAgain(ctx context.Context) error {
 		return err
 	}
 	d.state, d.dead, d.facts, d.consume, d.refused, d.launch, d.done = s, nil, nil, nil, nil, nil, nil
+	d.settleAgain()
 	if _, err := d.takeAnswer(ctx); err != nil {
 		return err
 	}
@@ -276,9 +277,14 @@ func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 	return fmt.Errorf("inbox row %d: kind %q is not known", r.ID, r.Kind)
 }
 
-// shutDown leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
+// shutDown leaves the run on a signal.
 func (d *driver) shutDown(ctx context.Context) error {
 	d.withdraw("the host was told to stop")
+	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
+}
+
+// leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
+func (d *driver) leave(ctx context.Context, why recovery.Cause, detail string) error {
 	if err := d.flush(ctx); err != nil {
 		return err
 	}
@@ -297,7 +303,7 @@ func (d *driver) shutDown(ctx context.Context) error {
 	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
 		return errors.Join(d.flush(ctx), errLeave)
 	}
-	return d.interrupt(ctx, recovery.CauseShutdown, cause(ctx))
+	return d.interrupt(ctx, why, detail)
 }
 
 func cause(ctx context.Context) string {

@@ -54,7 +54,7 @@ func (d *driver) recordLost(err error) error {
 	}
 	var running []int
 	for i := range d.flying {
-		if !slices.ContainsFunc(d.launch, func(l takeOff) bool { return l.index == i }) {
+		if !slices.ContainsFunc(d.launch, func(l takeOff) bool { return l.place.Index == i }) {
 			running = append(running, i)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"io"
 	"time"
 
 	"agent/recovery"
@@ -27,6 +27,13 @@ func (d *driver) start(ctx context.Context, calls []*recovery.Call) error {
 		}
 	}
 	return nil
+}
+
+// prepared is what a tool laid ready for a call.
+type prepared struct {
+	handle any
+	tool   tools.Tool
+	call   tools.Call
 }
 
 // prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
@@ -61,7 +68,7 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			d.tellNotRun(c, err)
 			return false, nil
 		}
-		fact.Before, d.handles[c.Index] = before, handle
+		fact.Before, d.handles[c.Index] = before, prepared{handle, t, tc}
 		fault.Hit(fault.AfterPrepare)
 	}
 	d.record(fact)
@@ -79,7 +86,29 @@ func (d *driver) begin(ctx context.Context, c *recovery.Call, t tools.Tool) {
 	if !ok {
 		panic(fmt.Sprintf("call %s: tool %s cannot be called", c.Place, c.Tool))
 	}
-	d.fly(ctx, c, recovery.HowExecuted, caller.Call)
+	do := caller.Call
+	if a, ok := t.(tools.Attacher); ok {
+		do = d.orAttach(do, a)
+	}
+	d.fly(ctx, c, recovery.HowExecuted, do)
+}
+
+// orAttach has a call whose tool panicked waited for as a recovery would: its process may be running.
+func (d *driver) orAttach(do act, a tools.Attacher) act {
+	return func(ctx context.Context, c tools.Call) (r recovery.Result, err error) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			d.h.warn(c.Run, "call %s: its tool panicked: %v", c.Place, p)
+			if prepared, ok := c.Handle.(io.Closer); ok {
+				_ = prepared.Close() // one that began has closed it already
+			}
+			r, err = a.Attach(ctx, c)
+		}()
+		return do(ctx, c)
+	}
 }
 
 // attach picks up a call that still runs under its runner.
@@ -94,12 +123,18 @@ func (d *driver) fly(ctx context.Context, c *recovery.Call, how recovery.How, do
 	d.flying[c.Index] = cancel
 	tc := d.toolCall(c)
 	began := time.Now()
-	d.launch = append(d.launch, takeOff{c.Index, how == recovery.HowExecuted, func() {
+	d.launch = append(d.launch, takeOff{tc.Place, how == recovery.HowExecuted, func() {
 		go func() {
-			e := carryOut(callCtx, tc, do)
+			e := ended{place: tc.Place}
+			defer func() {
+				if p := recover(); p != nil {
+					e.host = newPanic(tc.Run, p)
+				}
+				d.results <- e
+			}()
+			e = carryOut(callCtx, tc, do)
 			e.how, e.took = how, time.Since(began)
 			fault.Hit(fault.AfterEffect)
-			d.results <- e
 		}()
 	}})
 }
@@ -108,17 +143,26 @@ func carryOut(ctx context.Context, tc tools.Call, do act) (e ended) {
 	e.place = tc.Place
 	defer func() {
 		if p := recover(); p != nil {
-			e.panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			e.panic = p
 		}
 	}()
 	e.result, e.err = do(ctx, tc)
 	return e
 }
 
-// settle turns what came back into the call's one result. A call of a runner that this process only stopped watching
+// settle takes what came back from a call. A panic of the host beside the call is passed on once the result is recorded.
+func (d *driver) settle(e ended) {
+	d.came = append(d.came, e)
+	d.settleOne(e)
+	if e.host != nil {
+		panic(e.host)
+	}
+}
+
+// settleOne turns what came back into the call's one result. A call of a runner that this process only stopped watching
 // stays without one: it goes on, and the next owner picks it up. So does a call that a shutdown kept from acting, where the next
 // owner can see that it did not act: as a failed call it would be lost.
-func (d *driver) settle(e ended) {
+func (d *driver) settleOne(e ended) {
 	if cancel := d.flying[e.place.Index]; cancel != nil {
 		cancel()
 	}

@@ -21,14 +21,20 @@ func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Pla
 	if err := h.afterReboot(ctx, run); err != nil {
 		return Outcome{}, err
 	}
-	d, err := h.claim(ctx, run, t)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if shown != nil {
-		shown(h.planFor(ctx, d.state, nil, false))
-	}
-	return d.drive(ctx)
+	return h.claim(ctx, run, func(ctx context.Context, d *driver) error {
+		if err := d.claimed(ctx, t); err != nil {
+			return err
+		}
+		fault.Hit(fault.AfterClaim)
+		d.forgetLeftovers()
+		if err := d.readInbox(ctx); err != nil {
+			return err
+		}
+		if shown != nil {
+			shown(h.planFor(ctx, d.state, nil, false))
+		}
+		return nil
+	})
 }
 
 // afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the
@@ -121,7 +127,10 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 
 func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
+	last, _ := readLock(h.LockPath(row.ID)) // without it the cause is what the process left: nothing
 	switch {
+	case last.Failed != "" && last.PID == row.PID && last.Boot == row.Boot:
+		m.Cause, m.Detail = recovery.CauseFailing, last.Failed
 	case row.Status == recovery.StatusWaiting:
 		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
 		p, err := h.Store.Answered(ctx, row.ID)

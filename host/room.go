@@ -17,8 +17,8 @@ var errDiskFull = errors.New("the disk is full")
 
 // takeOff is an effect that waits for the commit that records its start.
 type takeOff struct {
-	index int  // of the call in its turn
-	fresh bool // it is started, not only watched again
+	place recovery.Place // of the call
+	fresh bool           // it is started, not only watched again
 	begin func()
 }
 
@@ -29,7 +29,7 @@ func (d *driver) ground(index int) {
 		cancel()
 	}
 	delete(d.flying, index)
-	if c, ok := d.handles[index].(io.Closer); ok {
+	if c, ok := d.handles[index].handle.(io.Closer); ok {
 		if err := c.Close(); err != nil {
 			d.h.warn(d.state.Created.Run, "%v", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/ofd"
 )
 
 // RuledError says that a person said already that a call of unknown outcome happened, which is the last word on it.
@@ -135,22 +136,23 @@ func (h *Host) inInbox(ctx context.Context, run string, id int64) (bool, error) 
 // takeRulings journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
 // go with a warning, unless it is the one numbered own, whose caller looks what became of it.
 func (h *Host) takeRulings(ctx context.Context, run string, own int64) error {
-	lock, err := h.lock(run)
+	return h.holding(run, func(lock *ofd.File) error { return h.takeRulingsUnder(ctx, lock, run, own) })
+}
+
+func (h *Host) takeRulingsUnder(ctx context.Context, lock *ofd.File, run string, own int64) error {
+	head, err := h.Store.Head(ctx, run)
 	if err != nil {
 		return err
 	}
-	head, err := h.Store.Head(ctx, run)
-	if err != nil {
-		return errors.Join(err, lock.Close())
-	}
 	s, err := h.fold(run, h.restored(ctx, ignoreLost), nil) // nothing of it goes to a model
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return err
 	}
 	d, err := h.newDriver(s, head, lock)
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return err
 	}
+	defer d.close()
 	rows, err := h.Store.Inbox(ctx, run)
 	for _, r := range rows {
 		if r.Kind == inboxRuling && err == nil {
@@ -163,7 +165,7 @@ func (h *Host) takeRulings(ctx context.Context, run string, own int64) error {
 			}
 		}
 	}
-	return errors.Join(err, d.flush(ctx), d.close())
+	return errors.Join(err, d.flush(ctx))
 }
 
 // dropRefused takes from the inbox what no fact follows from, when there is no fact to take it with.
@@ -256,7 +258,12 @@ func (d *driver) settleElsewhere(ctx context.Context) error {
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
 func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallRuled) {
-	if err := d.h.takeRulings(context.WithoutCancel(ctx), b.Run, 0); err != nil {
+	err := d.h.takeRulings(context.WithoutCancel(ctx), b.Run, 0)
+	var p *PanicError
+	if errors.As(err, &p) {
+		panic(p)
+	}
+	if err != nil {
 		d.h.warn(d.state.Created.Run, "pass the word on to run %s: %v (it is kept)", b.Run, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,8 +11,10 @@ import (
 
 	"agent/db"
 	"agent/host/model"
+	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/tools/ofd"
 )
 
 // StartRequest is a prompt and the rules under which it is carried out.
@@ -35,75 +36,82 @@ type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Start records a new run and drives it to its end, its first question that nobody answers, or a shutdown.
-func (h *Host) Start(ctx context.Context, req StartRequest) (Outcome, error) {
-	d, err := h.create(ctx, req)
+// Start records a new run and drives it to its end, its first question that nobody answers, or a shutdown. The new run's lock is
+// taken before its row exists.
+func (h *Host) Start(ctx context.Context, req StartRequest) (out Outcome, err error) {
+	n, err := h.newRun(ctx, req)
 	if err != nil {
 		return Outcome{}, err
 	}
-	out, err := d.drive(ctx)
-	out.Submitted = true
+	// The lock file stays whatever happens: lock files are never removed while the store exists.
+	err = h.holding(n.created.Run, func(lock *ofd.File) error {
+		d, err := h.newDriver(&recovery.State{Earlier: n.earlier, Acting: h.acting}, db.Head{Run: n.created.Run, Thread: n.created.Thread}, lock)
+		if err != nil {
+			return err
+		}
+		d.fresh, d.model = req.Thread == "", n.model
+		out, err = d.drive(ctx, func(ctx context.Context) error { return d.create(ctx, n) })
+		return err
+	})
+	out.Submitted = out.Run != ""
 	return out, err
 }
 
-// create takes the new run's lock before its row exists; creation, claim and the first request are one commit.
-func (h *Host) create(ctx context.Context, req StartRequest) (*driver, error) {
-	equipped, err := h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
-	if err != nil {
-		return nil, err
+// newRun is everything that is known of a run before it is recorded.
+type newRun struct {
+	created  recovery.RunCreated
+	model    model.Model
+	earlier  []recovery.Message // what its thread said
+	unknown  []recovery.Unknown // what other runs of the thread left unknown
+	equipped []string           // what is to be said of its tools
+	before   string             // the folder of the run before it in the thread
+	edited   string             // the file of the prompt that it goes on with, where that was edited
+}
+
+func (h *Host) newRun(ctx context.Context, req StartRequest) (n newRun, err error) {
+	if n.equipped, err = h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model}); err != nil {
+		return n, err
 	}
-	created, before, earlier, err := h.created(ctx, req)
-	if err != nil {
-		return nil, err
+	if n.created, n.before, n.earlier, err = h.created(ctx, req); err != nil {
+		return n, err
 	}
-	m, err := h.Models(created)
-	if err != nil {
-		return nil, err
+	if n.model, err = h.Models(n.created); err != nil {
+		return n, err
 	}
-	if err := h.plan(m, created, earlier); err != nil {
-		return nil, err
+	if err := h.plan(n.model, n.created, n.earlier); err != nil {
+		return n, err
 	}
-	if a, ok := m.(model.Authored); ok {
-		created.Authored = a.Authored()
+	if a, ok := n.model.(model.Authored); ok {
+		n.created.Authored = a.Authored()
 	}
-	if err := h.takeThreadRulings(ctx, created.Thread, created.Run); err != nil {
-		return nil, err
+	if err := h.takeThreadRulings(ctx, n.created.Thread, n.created.Run); err != nil {
+		return n, err
 	}
-	unknown, err := h.Store.Doubts(ctx, created.Thread, created.Run)
-	if err != nil {
-		return nil, err
+	if n.unknown, err = h.Store.Doubts(ctx, n.created.Thread, n.created.Run); err != nil {
+		return n, err
 	}
-	edited, err := h.edited(ctx, m, created)
-	if err != nil {
-		return nil, err
+	n.edited, err = h.edited(ctx, n.model, n.created)
+	return n, err
+}
+
+// create records the run: creation, claim and the first request are one commit.
+func (d *driver) create(ctx context.Context, n newRun) error {
+	d.record(n.created)
+	if err := d.setRules(n.created.Folder); err != nil {
+		return err
 	}
-	lock, err := h.lock(created.Run)
-	if err != nil {
-		return nil, err
+	d.record(d.h.claimFact(d.state, n.unknown))
+	for _, text := range n.equipped {
+		d.record(recovery.RunNoted{Text: text})
 	}
-	d, err := h.newDriver(&recovery.State{Earlier: earlier, Acting: h.acting}, db.Head{Run: created.Run, Thread: created.Thread}, lock)
-	if err == nil {
-		d.fresh = req.Thread == ""
-		d.record(created)
-		err = d.setRules(created.Folder)
-	}
-	if err == nil {
-		d.record(h.claimFact(d.state, unknown))
-		for _, n := range equipped {
-			d.record(recovery.RunNoted{Text: n})
-		}
-		d.noteMove(before)
-		d.noteEdited(edited)
-		d.model = m
-		d.settleDown(recovery.Next(d.state))
-		err = d.flush(ctx)
-	}
-	if err != nil {
-		// The lock file stays: lock files are never removed while the store exists.
-		return nil, errors.Join(err, lock.Close())
+	d.noteMove(n.before)
+	d.noteEdited(n.edited)
+	d.settleDown(recovery.Next(d.state))
+	if err := d.flush(ctx); err != nil {
+		return err
 	}
 	fault.Hit(fault.AfterClaim)
-	return d, nil
+	return nil
 }
 
 // settleDown records what follows from the facts alone, so that it shares their commit.
@@ -166,7 +174,8 @@ func (h *Host) plan(m model.Model, c recovery.RunCreated, earlier []recovery.Mes
 	}
 	if d, ok := m.(model.Doubter); ok {
 		for _, doubt := range d.Doubts(c.Prompt) {
-			h.warn(c.Run, "%s", doubt)
+			h.guard()
+			h.Hub.Publish(stream.Event{Run: c.Run, Note: doubt, Warn: true, Quotes: true})
 		}
 	}
 	if limit := c.Limits.MaxTurns; limit > 0 && turns > limit {

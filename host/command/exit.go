@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -84,6 +82,7 @@ func (a *app) exit(err error) int {
 	for _, hint := range hints(err) {
 		fmt.Fprintf(a.Err, "       %s\n", a.cleaned(hint))
 	}
+	a.logError(err)
 	var commit *db.CommitError
 	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
 		return exitInterrupted
@@ -110,23 +109,6 @@ func (a *app) panicked(p any, trace []byte) int {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
 	return exitFailed
-}
-
-// logPanic writes into the log of a state folder that is there; it makes none.
-func (a *app) logPanic(p any, trace []byte) error {
-	home, err := a.home()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(home); err != nil {
-		return err
-	}
-	f, err := openLog(filepath.Join(home, "log", "agent.log"))
-	if err != nil {
-		return err
-	}
-	newLog(f).Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
-	return f.Close()
 }
 
 // hints are the commands that mend an error, each with what it does.

@@ -5,29 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 
+	"agent/db"
+	"agent/host"
+	"agent/host/logfile"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
 
-// logLimit bounds log/agent.log: what is older lies in agent.log.1, and before that nothing is kept.
+// logLimit bounds log/agent.log; bytes. One older file of the same size is kept beside it, as agent.log.1.
 const logLimit = 1 << 20
 
-// logger writes ids, counts, reasons and errors, never content, into log/agent.log of the state folder. It is an observer,
-// so a slow disk holds up nothing, and it opens its file with the first thing to say. The journal is the record; the log
-// is for whoever looks for what this binary did at what time.
+// logger writes ids, counts and reasons, never content, into log/agent.log of the state folder: one line when a run is claimed, one
+// for each turn, one for its end, and one for whatever went wrong. It is an observer, so a slow disk holds up nothing, and it
+// opens its file with the first line. The journal is the record; the log is for whoever looks for what this binary did at what
+// time.
 type logger struct {
 	path    string
 	verbose io.Writer // nil: the file only
 	log     *slog.Logger
-	file    *os.File
+	file    *logfile.File
 	failed  error
 	done    chan struct{}
+	turns   map[string]*turnLine // by run
+}
+
+// turnLine gathers what becomes the one line of a turn.
+type turnLine struct {
+	turn     int
+	calls    int
+	outcomes map[recovery.Outcome]int
+	unknown  []string // places of calls
+	verdicts []string
+	asked    []string // ids of questions
+	bytes    int64
 }
 
 // logTo is where the log is shown beside its file.
@@ -38,40 +53,48 @@ func (a *app) logTo() io.Writer {
 	return nil
 }
 
-// newLogger logs every fact of the hub until it closes.
+// newLogger logs what the hub publishes until it closes.
 func newLogger(home string, verbose io.Writer, hub *stream.Hub) *logger {
-	l := &logger{path: filepath.Join(home, "log", "agent.log"), verbose: verbose, done: make(chan struct{})}
+	l := &logger{path: logPath(home), verbose: verbose, done: make(chan struct{}), turns: map[string]*turnLine{}}
 	obs := hub.Observe(0)
 	go func() {
 		defer close(l.done)
 		for {
 			e, err := obs.Next(context.Background())
 			if err != nil {
-				return // closed, or so slow that the journal is the better log
+				break // closed, or so slow that the journal is the better log
 			}
-			if e.Fact != nil && l.ready() {
+			switch {
+			case e.Fact != nil:
 				l.fact(e.Run, *e.Fact)
+			case e.Note != "" && e.Warn && !e.Quotes:
+				l.line(slog.LevelWarn, "warning", "run", e.Run, "reason", e.Note)
 			}
+		}
+		for run := range l.turns {
+			l.turn(run)
 		}
 	}()
 	return l
 }
 
-// ready opens the log once. Without one the journal still says everything.
-func (l *logger) ready() bool {
-	if l.log != nil || l.failed != nil {
-		return l.failed == nil
+func logPath(home string) string { return filepath.Join(home, "log", "agent.log") }
+
+// line writes one line. The log is opened once; without one the journal still says everything.
+func (l *logger) line(level slog.Level, msg string, attrs ...any) {
+	if l.log == nil && l.failed == nil {
+		l.file, l.failed = logfile.Open(l.path, logLimit)
+		if l.failed == nil {
+			var w io.Writer = l.file
+			if l.verbose != nil {
+				w = io.MultiWriter(l.file, l.verbose)
+			}
+			l.log = newLog(w)
+		}
 	}
-	l.file, l.failed = openLog(l.path)
-	if l.failed != nil {
-		return false
+	if l.failed == nil {
+		l.log.Log(context.Background(), level, msg, attrs...)
 	}
-	var w io.Writer = l.file
-	if l.verbose != nil {
-		w = io.MultiWriter(l.file, l.verbose)
-	}
-	l.log = newLog(w)
-	return true
 }
 
 // newLog writes lines that carry the clock's time and this process's number.
@@ -85,55 +108,133 @@ func newLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: clock})).With("pid", os.Getpid())
 }
 
-func openLog(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the log's folder: %v", err)
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
-		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("put the old log aside: %v", err)
-		}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the log: %v", err)
-	}
-	return f, nil
-}
-
+// fact writes the line of a fact, or gathers it for the line of its turn.
 func (l *logger) fact(run string, e recovery.Event) {
-	attrs := []any{"run", run, "seq", e.Seq, "turn", e.Turn}
+	t := l.turns[run]
+	if t == nil {
+		t = &turnLine{outcomes: map[recovery.Outcome]int{}}
+		l.turns[run] = t
+	}
+	msg, at := string(e.Body.Kind()), []any{"run", run, "seq", e.Seq, "turn", e.Turn}
 	switch b := e.Body.(type) {
 	case recovery.RunClaimed:
-		attrs = append(attrs, "epoch", b.Epoch, "version", b.Version)
-	case recovery.RunInterrupted:
-		attrs = append(attrs, "cause", b.Cause)
-	case recovery.ModelAnswered:
-		attrs = append(attrs, "calls", len(b.Calls), "stop", b.Stop)
-	case recovery.CallJudged:
-		attrs = append(attrs, "call", b.Place.String(), "attempt", b.Attempt, "verdict", b.Verdict)
-	case recovery.CallStarted:
-		attrs = append(attrs, "call", b.Place.String(), "attempt", b.Attempt)
-	case recovery.CallSettled:
-		attrs = append(attrs, "call", b.Place.String(), "outcome", b.Result.Outcome, "applied", b.Result.Applied,
-			"how", b.Result.How, "took", b.Result.Took, "bytes", b.Result.Size)
-	case recovery.RequestOpened:
-		attrs = append(attrs, "request", b.Request.ID, "kind", b.Request.Kind)
-	case recovery.RequestAnswered:
-		attrs = append(attrs, "request", b.ID)
-	case recovery.RequestClosed:
-		attrs = append(attrs, "request", b.ID, "status", b.Status)
+		l.line(slog.LevelInfo, msg, append(at, "epoch", b.Epoch, "version", b.Version)...)
+	case recovery.ModelFailed:
+		l.line(slog.LevelWarn, msg, append(at, "fault", b.Fault, "tries", b.Tries, "again", b.Again, "wait", b.Wait)...)
 	case recovery.RunStopping:
-		attrs = append(attrs, "why", b.Why)
+		l.line(slog.LevelWarn, msg, append(at, "why", b.Why)...)
+	case recovery.ModelAnswered:
+		t.turn, t.calls = e.Turn, len(b.Calls)
+	case recovery.CallJudged:
+		t.turn, t.verdicts = e.Turn, append(t.verdicts, b.Place.String()+" "+string(b.Verdict))
+	case recovery.CallSettled:
+		t.turn = e.Turn
+		t.settled(b)
+	case recovery.RequestOpened:
+		t.turn, t.asked = e.Turn, append(t.asked, b.Request.ID)
+	case recovery.TurnSettled:
+		t.turn = e.Turn
+		l.turn(run)
+	case recovery.RunInterrupted:
+		l.turn(run)
+		l.line(slog.LevelWarn, msg, append(at, "cause", b.Cause)...)
+	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+		l.turn(run)
+		l.line(slog.LevelInfo, msg, at...)
 	}
-	l.log.Info(string(e.Body.Kind()), attrs...)
 }
 
-// close waits for the last fact; the hub is closed before. It says why there was no log.
+func (t *turnLine) settled(b recovery.CallSettled) {
+	t.outcomes[b.Result.Outcome]++
+	t.bytes += b.Result.Size
+	if b.Result.Outcome == recovery.OutcomeUnknown {
+		t.unknown = append(t.unknown, b.Place.String())
+	}
+}
+
+// turn writes the line of a turn, if anything of one was seen.
+func (l *logger) turn(run string) {
+	t := l.turns[run]
+	delete(l.turns, run)
+	if t == nil || t.turn == 0 {
+		return
+	}
+	attrs := []any{"run", run, "turn", t.turn, "calls", t.calls}
+	if len(t.outcomes) > 0 {
+		attrs = append(attrs, "outcomes", t.outcomes, "bytes", t.bytes)
+	}
+	for _, list := range []struct {
+		name string
+		of   []string
+	}{{"unknown", t.unknown}, {"verdicts", t.verdicts}, {"asked", t.asked}} {
+		if len(list.of) > 0 {
+			attrs = append(attrs, list.name, list.of)
+		}
+	}
+	l.line(slog.LevelInfo, "turn", attrs...)
+}
+
+// close waits for the last line; the hub is closed before. It says why there was no log.
 func (l *logger) close() error {
 	<-l.done
 	if l.file == nil {
 		return l.failed
 	}
 	return l.file.Close()
+}
+
+// logged is an error that the log keeps, with the run that it is about: its text has ids and reasons and no content.
+func logged(err error) (what, run string) {
+	var held *host.HeldError
+	var corrupt *db.CorruptError
+	var commit *db.CommitError
+	switch {
+	case errors.As(err, &held):
+		return "claim refused", held.Run
+	case errors.As(err, &corrupt):
+		return "claim refused", corrupt.Run
+	case errors.Is(err, host.ErrFolder):
+		return "claim refused", ""
+	case errors.As(err, &commit):
+		return "commit failed", ""
+	case errors.Is(err, db.ErrLostRace):
+		return "run lost", ""
+	}
+	return "", ""
+}
+
+// logError appends what a command ends with, where the log keeps that, into the log of a state folder that is there; it makes
+// none. What cannot be logged was printed.
+func (a *app) logError(err error) {
+	var p *host.PanicError
+	if errors.As(err, &p) {
+		_ = a.logPanic(p.Value, p.Stack) // see above
+		return
+	}
+	if what, run := logged(err); what != "" {
+		_ = a.appendLog(func(log *slog.Logger) { log.Error(what, "run", run, "reason", a.cleaned(err.Error())) }) // see above
+	}
+}
+
+// logPanic keeps the trace of a panic.
+func (a *app) logPanic(p any, trace []byte) error {
+	return a.appendLog(func(log *slog.Logger) {
+		log.Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
+	})
+}
+
+func (a *app) appendLog(write func(*slog.Logger)) error {
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(home); err != nil {
+		return err
+	}
+	f, err := logfile.Open(logPath(home), logLimit)
+	if err != nil {
+		return err
+	}
+	write(newLog(f))
+	return f.Close()
 }

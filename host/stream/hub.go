@@ -20,6 +20,7 @@ type Event struct {
 	At        int64           // with Output: the bytes of the call's output that came before it
 	Note      string          // a sentence of the host for the person; what must survive an overflow is a fact instead
 	Warn      bool            // the note is a warning
+	Quotes    bool            // the note quotes what was asked: it is for the person, not for a log
 	Whole     bool            // the text of the turn's answer is whole: for who holds a part of it back, not for observers
 	Void      bool            // what came of the turn's answer is void: it starts over
 }

@@ -67,8 +67,6 @@ func (k *keeper) attend(c *command, asked <-chan string) (Cause, string) {
 		return k.stop(c, CauseCancelled, why)
 	case <-late:
 		return k.stop(c, CauseTimeout, fmt.Sprintf("stopped after %s", k.spec.Timeout))
-	case <-c.out.over:
-		return k.stop(c, CauseOutputLimit, fmt.Sprintf("stopped after more than %d bytes of output", k.spec.Stop))
 	}
 }
 

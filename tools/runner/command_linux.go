@@ -57,7 +57,7 @@ func launch(s Spec, sp *spool) (*command, error) {
 			// The parent here is the thread that starts it, see hold.
 			SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		},
-		out:     &output{pipe: read, to: sp, stop: s.Stop, over: make(chan struct{}), done: make(chan struct{})},
+		out:     &output{pipe: read, to: sp, done: make(chan struct{})},
 		started: make(chan error), ended: make(chan struct{}), bury: make(chan struct{}), buried: make(chan error, 1), gone: make(chan struct{}),
 	}
 	var script *os.File
@@ -192,8 +192,6 @@ func environment(s Spec) []string {
 type output struct {
 	pipe *os.File
 	to   *spool // owned by copy until done
-	stop int64
-	over chan struct{} // closed when more than stop bytes came
 	done chan struct{}
 	last atomic.Pointer[time.Time] // set at the command's end: when reading ends at the latest
 	eof  bool                      // nobody holds the other end any more; read after done
@@ -202,14 +200,9 @@ type output struct {
 func (o *output) copy() {
 	defer close(o.done)
 	buf := make([]byte, 64<<10)
-	told := false
 	for {
 		n, err := o.pipe.Read(buf)
 		_, _ = o.to.Write(buf[:n]) // never fails: it counts what it cannot record
-		if !told && o.to.total > o.stop {
-			told = true
-			close(o.over)
-		}
 		if err != nil {
 			o.eof = errors.Is(err, io.EOF)
 			return

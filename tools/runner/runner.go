@@ -34,7 +34,6 @@ import (
 // Defaults of Spec.
 const (
 	DefaultKeep  = 8 << 20
-	DefaultStop  = 256 << 20
 	DefaultGrace = 2 * time.Second
 )
 
@@ -71,8 +70,7 @@ type Spec struct {
 	Dir     string          // absolute working folder
 	Env     []string        // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
 	Timeout time.Duration   // counted from the command's start; 0 is none
-	Keep    int64           // bytes of output kept on disk, half of them for the head; 0 is DefaultKeep
-	Stop    int64           // bytes of output that stop the command; 0 is DefaultStop
+	Keep    int64           // bytes of output kept on disk, half for the head and half for the end; what is between is counted; 0 is DefaultKeep
 	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
 
@@ -102,13 +100,12 @@ type Cause string
 
 // The causes. Started of an Exit is the zero time when the command never started.
 const (
-	CauseExited      Cause = "exited"
-	CauseSignalled   Cause = "signalled"
-	CauseTimeout     Cause = "timeout"
-	CauseCancelled   Cause = "cancelled"
-	CauseOutputLimit Cause = "output limit"
-	CauseStartError  Cause = "start error"
-	CauseLost        Cause = "lost" // it ended, and the system did not say how
+	CauseExited     Cause = "exited"
+	CauseSignalled  Cause = "signalled"
+	CauseTimeout    Cause = "timeout"
+	CauseCancelled  Cause = "cancelled"
+	CauseStartError Cause = "start error"
+	CauseLost       Cause = "lost" // it ended, and the system did not say how
 )
 
 // Exit is the record of how a command ended.
@@ -171,9 +168,6 @@ func (s Spec) withDefaults() (Spec, error) {
 	}
 	if s.Keep <= 0 {
 		s.Keep = DefaultKeep
-	}
-	if s.Stop <= 0 {
-		s.Stop = DefaultStop
 	}
 	if s.Grace <= 0 {
 		s.Grace = DefaultGrace

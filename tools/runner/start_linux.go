@@ -28,7 +28,6 @@ type wire struct {
 	Env      [][]byte
 	Timeout  time.Duration
 	Keep     int64
-	Stop     int64
 	Grace    time.Duration
 	Sandbox  sandbox.Profile
 	Before   *gitrepo.Snapshot
@@ -70,7 +69,7 @@ func (j *Job) Start(exe string, env []string) error {
 func (s Spec) pack() (*os.File, error) {
 	b, err := json.Marshal(wire{
 		Identity: s.Identity, Script: []byte(s.Script), Shell: sandbox.ToBytes(s.Shell), Dir: []byte(s.Dir), Env: sandbox.ToBytes(s.Env),
-		Timeout: s.Timeout, Keep: s.Keep, Stop: s.Stop, Grace: s.Grace, Sandbox: s.Sandbox, Before: s.Before,
+		Timeout: s.Timeout, Keep: s.Keep, Grace: s.Grace, Sandbox: s.Sandbox, Before: s.Before,
 	})
 	if err != nil {
 		return nil, err
@@ -94,6 +93,6 @@ func unpack(f *os.File) (Spec, error) {
 	}
 	return Spec{
 		Identity: w.Identity, Script: string(w.Script), Shell: sandbox.ToStrings(w.Shell), Dir: string(w.Dir), Env: sandbox.ToStrings(w.Env),
-		Timeout: w.Timeout, Keep: w.Keep, Stop: w.Stop, Grace: w.Grace, Sandbox: w.Sandbox, Before: w.Before,
+		Timeout: w.Timeout, Keep: w.Keep, Grace: w.Grace, Sandbox: w.Sandbox, Before: w.Before,
 	}, nil
 }
