@@ -20,9 +20,9 @@ import (
 // everything is counted. // Issue 11, C20
 func TestOutputLimit(t *testing.T) {
 	c := newCall(t, "head -c 300M /dev/zero; exit 7")
-	c.spec.Keep = 8000
+	c.spec.Keep = 8 << 20
 	e := c.ended()
-	if e.Cause != runner.CauseExited || e.Status != 7 || e.Output != 300<<20 || !e.Truncated || e.Kept > 8000 || e.Kept < 7000 {
+	if e.Cause != runner.CauseExited || e.Status != 7 || e.Output != 300<<20 || !e.Truncated || e.Kept > 8<<20 || e.Kept < 7<<20 {
 		t.Errorf("exit record %+v", e)
 	}
 	entries, err := filepath.Glob(filepath.Join(c.folder, "out*"))

@@ -60,8 +60,11 @@ func (s *spool) Write(p []byte) (int, error) {
 
 // next goes on in a new file, and drops the oldest segment when there are too many.
 func (s *spool) next() error {
-	if err := s.end(); err != nil {
-		return err
+	if s.f != nil { // made durable at the end: most segments are dropped before
+		if err := s.f.Close(); err != nil {
+			return err
+		}
+		s.f = nil
 	}
 	name, room := spoolName, s.headRoom
 	if s.headBegun {
@@ -86,7 +89,7 @@ func (s *spool) next() error {
 	return nil
 }
 
-// end makes the current file durable and closes it.
+// end closes the current file and makes all of them durable.
 func (s *spool) end() error {
 	if s.f == nil {
 		return nil
@@ -96,6 +99,23 @@ func (s *spool) end() error {
 		err = cerr
 	}
 	s.f = nil
+	for _, name := range append([]string{spoolName}, partNames(s.parts)...) {
+		if err == nil && len(s.parts) > 0 {
+			err = syncFile(filepath.Join(s.folder, name))
+		}
+	}
+	return err
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
 	return err
 }
 
