@@ -92,6 +92,11 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	s.Equip = s.equip
 	s.permitted()
 	s.notices()
+	if how == useDrive {
+		for _, at := range a.sandbox("", home).Veiled() {
+			fmt.Fprintf(a.Err, "agent: warning: %s\n", veiledWords(at))
+		}
+	}
 	s.show = newRenderer(a.newTeller(a.Err), s.Hub, s.Store)
 	s.log = newLogger(home, a.logTo(), s.Hub)
 	if err := s.look(ctx, write, how); err != nil {

@@ -103,10 +103,18 @@ func (a *app) examineSandbox(home string, f *host.Findings) {
 	} else if s.Holds(sandbox.Full) {
 		f.OK(area, `access full: sudo and other programs that change the user do not work; full = "open" of [sandbox] in config.toml lets them`)
 	}
+	for _, at := range a.sandbox(exe, home).Veiled() {
+		f.Warn(area, "unmount it if it shows the state folder", "%s", veiledWords(at))
+	}
 	for _, missing := range s.Missing {
 		f.Warn(area, "", "%s", missing)
 	}
 	if s.Landlock > 0 {
 		f.OK(area, "Landlock ABI %d", s.Landlock)
 	}
+}
+
+// veiledWords says what a mount may show that cannot be looked through.
+func veiledWords(at string) string {
+	return fmt.Sprintf("what is mounted at %s may show the state folder once more, where a command with access full could read it and answer for you", at)
 }

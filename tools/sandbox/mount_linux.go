@@ -195,7 +195,10 @@ func (p Profile) put(m mount) error {
 			err = move(fd, m.path)
 		}
 	case hide:
-		if _, err = os.Lstat(m.path); err == nil {
+		var info fs.FileInfo
+		if info, err = os.Lstat(m.path); err == nil && !info.IsDir() {
+			err = blank(m.path)
+		} else if err == nil {
 			err = unix.Mount("tmpfs", m.path, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0500,size=4k")
 		}
 	}
@@ -206,6 +209,15 @@ func (p Profile) put(m mount) error {
 		return fmt.Errorf("mount %s: %w", m.path, err)
 	}
 	return nil
+}
+
+// blank puts something in the place of a file, such as one of the state folder that is mounted by itself, that cannot be opened.
+func blank(path string) error {
+	fd, err := tree("/dev/null", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return err
+	}
+	return move(fd, path)
 }
 
 // cover replaces a folder of the system.

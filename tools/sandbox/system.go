@@ -90,8 +90,10 @@ func (s *System) fence(p *Profile) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("hide the state folder: %w", err)
 	}
-	if err == nil {
-		p.Hidden = []string{hidden}
+	if err == nil && hidden != "" {
+		if p.Hidden, err = aliases(hidden); err != nil {
+			return fmt.Errorf("hide the state folder wherever it is mounted: %w", err)
+		}
 		p.Links = trail(s.Hidden)
 	}
 	for i, g := range s.Guarded {
@@ -108,16 +110,36 @@ func (s *System) fence(p *Profile) error {
 		if err != nil {
 			return fmt.Errorf("guard the policy: %w", err)
 		}
-		p.Guarded = append(p.Guarded, real)
+		reals := []string{real}
 		p.Links = append(p.Links, trail(g)...)
 		for _, link := range linksIn(real) {
 			if to, err := resolved(link); err == nil {
-				p.Guarded = append(p.Guarded, to)
+				reals = append(reals, to)
 				p.Links = append(p.Links, trail(link)...)
 			}
 		}
+		for _, real := range reals {
+			at, err := aliases(real)
+			if err != nil {
+				return fmt.Errorf("guard the policy wherever it is mounted: %w", err)
+			}
+			p.Guarded = append(p.Guarded, at...)
+		}
 	}
 	return nil
+}
+
+// Veiled lists the mounts that may show the state folder once more without a way to find out, such as one of bindfs: there it is
+// not hidden.
+func (s *System) Veiled() []string {
+	if s == nil {
+		return nil
+	}
+	hidden, err := resolved(s.Hidden)
+	if err != nil {
+		return nil // what is not there shows nowhere
+	}
+	return veiled(hidden)
 }
 
 // Policy lists what holds the person's policy, without links: the folders and files that are guarded, and what links in them lead to.
