@@ -18,7 +18,7 @@ import (
 // stays cancelled, every call of it has a result, and nothing of it happens any more.
 func cancelTrouble() trouble {
 	return interferer{
-		name: "cancel", what: "a run is cancelled by another process, which may be killed while it does that", short: 8,
+		name: "cancel", what: "a run is cancelled by another process, which may be killed while it does that", short: 9,
 		all: cancels, act: cancelledBy, judge: stayedCancelled, control: cancelControl,
 	}.trouble()
 }

@@ -53,7 +53,8 @@ func (k interferer) run(ctx context.Context, l *lab, c troubleChoice) error {
 	}
 	all := k.all()
 	if c.short && c.only == "" {
-		all = sample(all, k.short, c.seed, func(i *interference) string { return i.way })
+		all = slices.DeleteFunc(all, func(i *interference) bool { return i.own != "" && !slices.Contains(everybodys(), i.own) })
+		all = sample(all, k.short, c.seed, func(i *interference) string { return i.way + " " + i.own })
 	}
 	var stories []ordeal
 	for _, i := range all {
@@ -216,6 +217,11 @@ func unhurt(b *interfered, was, is end) findings {
 	}
 	left := b.unknown > 0 && (b.leave || b.story.shape == "runbook")
 	return append(f, compareEnds(was, is, b.unknown > 0, left)...)
+}
+
+// everybodys are points that every command comes by which changes a run.
+func everybodys() []string {
+	return []string{string(fault.Started), string(fault.BeforeCommit), string(fault.AfterCommit)}
 }
 
 // interferingTools are those whose stories are interfered with.
