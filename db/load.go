@@ -243,7 +243,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	return e, nil
 }
 
-// bodyAt decodes one fact by its key. It is compared with its own hash and digest only where it is read with its run.
+// bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
 func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (recovery.Body, error) {
 	r, err := q.GetFact(ctx, packID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -256,10 +256,31 @@ func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, s
 	if d.bad != "" {
 		return nil, s.corrupt(run, seq, d.bad, nil)
 	}
+	if d.hash != nil {
+		before, err := s.digestBefore(ctx, q, run, no, seq)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(r.Digest, digest(before, r.ID, r.Kind, r.V, r.Turn, r.Time, d.hash)) {
+			return nil, s.corrupt(run, seq, "it does not match its digest", nil)
+		}
+	}
 	if d.err != nil {
 		return nil, fmt.Errorf("run %s, fact %d: %w", run, seq, d.err)
 	}
 	return d.body, nil
+}
+
+// digestBefore is the digest that a fact's own is chained to: none before a run's first.
+func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) ([]byte, error) {
+	if seq == 1 {
+		return nil, nil
+	}
+	before, err := q.GetDigest(ctx, packID(no, seq-1))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, s.corrupt(run, seq-1, "it is missing", nil)
+	}
+	return before, err
 }
 
 func (s *Store) corrupt(run string, seq int64, what string, err error) error {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -41,6 +42,10 @@ type PendingRow struct {
 
 	OpenedSeq   int64
 	ConsumedSeq int64 // the fact by which the run's owner took the end; 0 until then
+
+	// Damaged says, in a list, that the record of the question cannot be read or does not match its digest or this row. Then
+	// Request holds nothing that was asked.
+	Damaged error
 }
 
 // Pending lists the open requests, or every one, from the oldest to the newest.
@@ -228,6 +233,15 @@ func (s *Store) answered(t *tx, h Head, f *fact, b recovery.RequestAnswered) err
 	return consume(t, h, f, p)
 }
 
+// compacted is JSON without the white space that the journal leaves out.
+func compacted(text json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		return string(text) // not JSON: it stands as it was written
+	}
+	return b.String()
+}
+
 // sameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
 func (s *Store) sameText(ctx context.Context, a, b string) (bool, error) {
 	if a == b {
@@ -293,7 +307,9 @@ func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsql
 	out := make([]PendingRow, 0, len(rows))
 	for _, r := range rows {
 		p, err := s.pendingRow(ctx, q, r)
-		if err != nil {
+		if bad := (*CorruptError)(nil); errors.As(err, &bad) { // one question must not hide the others
+			p.Damaged, p.Request, p.Answer = err, recovery.Request{ID: p.ID}, nil
+		} else if err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -322,7 +338,48 @@ func (s *Store) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Requ
 		return p, s.corrupt(r.Run, r.OpenedSeq, "it is not the question of "+r.ID, nil)
 	}
 	p.Request = asked.Request
-	return p, nil
+	if what := p.differs(); what != "" {
+		return p, s.corrupt(r.Run, r.OpenedSeq, what, nil)
+	}
+	return p, s.sameEnd(ctx, q, r.RunNo, &p)
+}
+
+// differs says in what a row is not as its question stands in the journal; "" when it is.
+func (p *PendingRow) differs() string {
+	expires := time.Time{}
+	if p.Request.Expires != nil {
+		expires = p.Request.Expires.Truncate(time.Microsecond)
+	}
+	switch {
+	case p.Request.ID != p.ID:
+		return "it is the question of " + p.Request.ID + " and not of " + p.ID
+	case p.Request.Kind != p.Kind:
+		return fmt.Sprintf("its question %s is %s and not %s", p.ID, p.Request.Kind, p.Kind)
+	case !expires.Equal(p.Expires):
+		return "its question " + p.ID + " is open for another time"
+	}
+	return ""
+}
+
+// sameEnd compares an answer that the run's owner took with the fact by which it did. One that nobody took is only here.
+func (s *Store) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *PendingRow) error {
+	if p.ConsumedSeq == 0 || p.Status != RequestResolved {
+		return nil
+	}
+	body, err := s.bodyAt(ctx, q, p.Run, no, p.ConsumedSeq)
+	if err != nil {
+		return err
+	}
+	b, ok := body.(recovery.RequestAnswered)
+	same := ok && b.ID == p.ID
+	if was, is := compacted(b.Answer), compacted(p.Answer); same && was != is {
+		same, err = s.sameText(ctx, was, is)
+		same = same || err != nil // a secret in it that cannot be restored leaves nothing to compare
+	}
+	if !same {
+		return s.corrupt(p.Run, p.ConsumedSeq, "it is not the answer that stands with question "+p.ID, nil)
+	}
+	return nil
 }
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

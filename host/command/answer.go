@@ -195,6 +195,9 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 	var b strings.Builder
 	for _, p := range open {
 		message := strings.Join(strings.Fields(p.Request.Message), " ")
+		if p.Damaged != nil {
+			message = "its record is damaged (agent doctor)"
+		}
 		if r := []rune(message); len(r) > 60 {
 			message = string(r[:59]) + "…"
 		}
@@ -217,6 +220,9 @@ func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
 
 // reply makes the answer to a request: what was given, or what is asked for on the terminal.
 func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.RawMessage, error) {
+	if row.Damaged != nil {
+		return nil, fmt.Errorf("answer %s: %w", row.ID, row.Damaged)
+	}
 	if row.Status != db.RequestOpen {
 		return nil, &db.ConflictError{First: row}
 	}
@@ -293,7 +299,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 		s.app.say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
 	}
 	switch {
-	case run.Pending != nil: // it asked the next one already
+	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already
 		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + row.Run}

@@ -38,7 +38,7 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 	}
 	v := answeredJSON{Version: 1, Call: call.ID, Run: call.Run, Answer: text, State: "recorded", Status: run.Status, Next: []string{}}
 	switch {
-	case run.Pending != nil:
+	case run.Pending != nil && run.Pending.Damaged == nil:
 		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + call.Run}

@@ -121,6 +121,8 @@ func hints(err error) []string {
 		return lines
 	}
 	switch {
+	case errors.As(err, new(*db.CorruptError)):
+		return []string{"see what else is damaged: agent doctor"}
 	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
 		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -18,7 +18,8 @@ import (
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and everything interrupted or waiting. Each line
-ends with the command that brings the run forward.
+ends with the command that brings the run forward. Questions are compared with their digests; what else stands here comes from the
+list of runs, which agent doctor compares with the record.
 
 EXAMPLE
    agent ls
@@ -68,6 +69,7 @@ type runJSON struct {
 	Place      *placeJSON        `json:"place,omitempty"`
 	Owner      *ownerJSON        `json:"owner,omitempty"`
 	Request    *recovery.Request `json:"pending_request,omitempty"`
+	Damage     string            `json:"damage,omitempty"`   // why what it asks cannot be shown
 	Unmarked   bool              `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
 	Next       []string          `json:"next"`
 }
@@ -213,8 +215,12 @@ func runView(r db.RunRow) runJSON {
 	if p := r.Open; p != nil {
 		v.Place = &placeJSON{Turn: p.Turn, Index: p.Index, Call: p.ID, Tool: p.Tool, Phase: p.Phase}
 	}
-	if r.Pending != nil {
-		v.Request = &r.Pending.Request
+	switch p := r.Pending; {
+	case p == nil:
+	case p.Damaged != nil:
+		v.Damage = p.Damaged.Error()
+	default:
+		v.Request = &p.Request
 	}
 	return v
 }
@@ -243,7 +249,7 @@ func forward(v runJSON, newest bool, now time.Time) []string {
 		return []string{"agent resume " + v.ID}
 	case v.Request != nil:
 		return answers(v.Request)
-	case v.Cause == recovery.CauseCorrupt:
+	case v.Cause == recovery.CauseCorrupt, v.Damage != "":
 		return []string{"agent doctor"}
 	case v.Owner != nil:
 		return []string{"agent show --follow " + v.ID}
@@ -319,6 +325,8 @@ func (r runJSON) statusText() string {
 		text += " (" + string(r.Request.Kind) + ", expired)"
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"
+	case r.Damage != "":
+		text += " (its question is damaged)"
 	}
 	if n := len(r.Unknown); n > 0 {
 		text += fmt.Sprintf(", %d unknown", n)

@@ -17,7 +17,7 @@ import (
 )
 
 const pendingHelp = `Lists the questions that wait for a person, with what each answer does and the command that gives it. With --all also those
-that were answered, withdrawn or ran out of time.
+that were answered, withdrawn or ran out of time. One whose record does not match its digest is named and not shown.
 
 EXAMPLE
    agent pending
@@ -58,6 +58,7 @@ type requestJSON struct {
 	Answer   json.RawMessage      `json:"answer,omitempty"`
 	By       string               `json:"answered_by,omitempty"`
 	Consumed bool                 `json:"taken_by_owner"`
+	Damage   string               `json:"damage,omitempty"` // why what is asked cannot be shown
 	Next     []string             `json:"next"`
 }
 
@@ -103,6 +104,8 @@ func requestView(r db.PendingRow) requestJSON {
 		v.Closed = &r.Closed
 	}
 	switch {
+	case r.Damaged != nil:
+		v.Damage, v.Next = r.Damaged.Error(), []string{"agent doctor"}
 	case r.Status != db.RequestOpen:
 	case r.Expires.IsZero() || fault.Now().Before(r.Expires):
 		v.Next = answers(&r.Request)
@@ -142,7 +145,11 @@ func (r requestJSON) text(now time.Time) string {
 	case r.Expires != nil:
 		fmt.Fprintf(&b, ", open until %s", r.Expires.Local().Format(time.DateTime))
 	}
-	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(r.Message, "\n"), "\n", "\n    "))
+	message := r.Message
+	if r.Damage != "" {
+		message = "what it asks is not shown, and cannot be answered: " + r.Damage
+	}
+	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(message, "\n"), "\n", "\n    "))
 	for i, choice := range r.Choices {
 		if i < len(r.Hints) {
 			fmt.Fprintf(&b, "\n      %-9s %s", choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))

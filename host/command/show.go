@@ -114,7 +114,7 @@ func keptWords(r requestJSON) string {
 	if len(r.Answer) > 0 {
 		end += ": " + recovery.Text(r.Answer)
 	}
-	return fmt.Sprintf("%s %s (kept; the run takes it when it goes on)", r.ID, end)
+	return fmt.Sprintf("%s %s (kept, not in the journal yet; the run takes it when it goes on)", r.ID, end)
 }
 
 // storyTeller tells everything on stdout.
