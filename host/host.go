@@ -64,6 +64,7 @@ type Outcome struct {
 	Text      string // the answer, or the reason of the end
 	Request   *recovery.Request
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
+	Denied    []NamedCall // calls that a rule, the mode or a person refused
 	Turns     int
 	Calls     int
 	Usage     recovery.Usage
@@ -82,6 +83,7 @@ type NamedCall struct {
 	Tool    string
 	Words   string    // its arguments in a few words
 	Started time.Time // zero: it never started
+	Why     string    // of a refused one
 }
 
 func (h *Host) named(c *recovery.Call) NamedCall {
@@ -97,6 +99,13 @@ func (h *Host) outcome(s *recovery.State) Outcome {
 	o.Cost, o.Priced = s.Cost()
 	for _, t := range s.Turns {
 		o.Calls += len(t.Calls)
+		for _, c := range t.Calls {
+			if c.Result != nil && c.Result.Outcome == recovery.OutcomeDenied {
+				n := h.named(c)
+				n.Why = h.Store.Clean(strings.TrimPrefix(c.Result.Content, "not executed: "))
+				o.Denied = append(o.Denied, n)
+			}
+		}
 	}
 	for _, c := range s.Undecided() {
 		o.Undecided = append(o.Undecided, h.named(c))

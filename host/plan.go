@@ -15,6 +15,7 @@ import (
 // Plan is what a resume carries out: decisions with their reasons. A dry run prints the same value that a resume executes.
 type Plan struct {
 	Run        string
+	Prompt     string // its beginning
 	Checkpoint string // the settled turn that it goes on from; "" before the first
 	Replayed   int    // finished calls of earlier turns, used again from the record
 	Steps      []PlanStep
@@ -136,7 +137,7 @@ func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 // planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
 // is left of a call whose outcome is unknown is ended first.
 func (h *Host) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
-	p := Plan{Run: s.Created.Run, Checkpoint: s.Checkpoint}
+	p := Plan{Run: s.Created.Run, Prompt: opening(h.Store.Clean(s.Created.Prompt)), Checkpoint: s.Checkpoint}
 	for i, t := range s.Turns {
 		last := i == len(s.Turns)-1
 		for _, c := range t.Calls {
@@ -152,6 +153,17 @@ func (h *Host) planFor(ctx context.Context, s *recovery.State, lost []*recovery.
 		p.Steps = append(p.Steps, h.step(c, recovery.Judge(c, s.Open, e)))
 	}
 	return p
+}
+
+// openingLimit bounds what a plan shows of a prompt, in characters.
+const openingLimit = 200
+
+// opening is the beginning of a prompt, with its lines.
+func opening(prompt string) string {
+	if r := []rune(prompt); len(r) > openingLimit {
+		return string(r[:openingLimit-1]) + "…"
+	}
+	return prompt
 }
 
 func (h *Host) step(c *recovery.Call, j recovery.Judgement) PlanStep {

@@ -62,6 +62,10 @@ func Main(args []string, std IO) (code int) {
 		(&app{IO: std}).complete(context.Background(), args[2:])
 		return exitDone
 	}
+	if err := enoughFiles(); err != nil {
+		fmt.Fprintf(std.Err, "agent: %v\n", err)
+		return exitFailed
+	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	std.Out = &watched{Writer: std.Out}
@@ -81,12 +85,12 @@ func Main(args []string, std IO) (code int) {
 const sameSignal = 100 * time.Millisecond
 
 // withSignals ends the context on the first signal to stop; a second one takes its default action and ends the process,
-// which is safe too. A closed stdout stops showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught
+// which is safe too, but for SIGQUIT, whose default action is a dump of every goroutine. A closed stdout stops showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught
 // one is not passed on to the commands that are started.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stops, pipes := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) { // nohup, and a shell's & without job control, mean it
 			signal.Notify(stops, sig)
 		}
@@ -96,6 +100,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		if s, ok := <-stops; ok {
 			cancel(fmt.Errorf("%w by %s", host.ErrShutdown, s))
 			time.Sleep(sameSignal)
+			signal.Notify(pipes, syscall.SIGQUIT)
 			signal.Stop(stops)
 		}
 	}()
@@ -103,6 +108,18 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		signal.Stop(stops)
 		cancel(nil)
 	}
+}
+
+// leastFiles is how many files a run may have open at once: the database, locks, a command and its output, connections.
+const leastFiles = 64
+
+// enoughFiles refuses to start where files would run out in the middle of something.
+func enoughFiles() error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {
+		return nil // what cannot be known is tried
+	}
+	return fmt.Errorf("only %d files may be open at once, and %d are needed; raise the limit: ulimit -n 1024", l.Cur, leastFiles)
 }
 
 type app struct {

@@ -48,6 +48,7 @@ type session struct {
 	guard   *ofd.File // locks/store while a full disk lets the state only be read
 	older   int       // runs that the last list left out
 	noticed []string  // that were printed
+	several bool      // answers of several runs are printed: each names its run
 	lost    []string  // runs that the look found without their owner and did not mark
 
 	servers servers

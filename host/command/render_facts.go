@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -125,6 +124,9 @@ func (t *teller) fact(run string, e recovery.Event) {
 		t.forget(run, e.Turn)
 	case recovery.ModelFailed:
 		t.asked[run] = e.Time.Add(b.Wait)
+		if !t.whole && !b.Again && b.Fault != recovery.FaultContext {
+			return // it ends the run, or interrupts it: the last lines say it, with the remedy
+		}
 		t.line(yellow, "!", failedWords(t.of(run).model, b))
 	case recovery.ContextCompacted:
 		t.asked[run] = e.Time
@@ -329,33 +331,19 @@ func (t *teller) settled(run string, b recovery.CallSettled) {
 	if name == "confirm_action" && r.Outcome == recovery.OutcomeOK && saidNo(r.Content) {
 		st, mark, words = yellow, "-", "no"
 	}
-	t.line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
+	unknown := r.Outcome == recovery.OutcomeUnknown
+	if t.whole || !unknown || r.How != recovery.HowTold { // else recovery's decision was just shown
+		t.line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
+	}
 	if text := t.resultText(c.ID, r, shown); text != "" {
 		t.block(text)
 	}
 	for _, note := range r.PutBack {
 		t.line(yellow, "!", "put back: "+note)
 	}
-	if r.Outcome == recovery.OutcomeUnknown {
-		t.line(yellow, "!", unknownWords(c.ID, c.name(), r))
+	if unknown && len(r.Alive) > 0 { // how to decide stands at the end, once
+		t.line(yellow, "!", c.name()+" may still be running: "+strings.Join(r.Alive, ", "))
 	}
-}
-
-// saidNo reads the answer to a question that takes yes or no.
-func saidNo(answer string) bool {
-	return slices.Contains([]string{"no", "n", "false"}, strings.ToLower(strings.Trim(strings.TrimSpace(answer), `"`)))
-}
-
-func outcomeMark(o recovery.Outcome) (style, string) {
-	switch o {
-	case recovery.OutcomeOK:
-		return green, "✓"
-	case recovery.OutcomeError:
-		return red, "✗"
-	case recovery.OutcomeUnknown:
-		return yellow, "?"
-	}
-	return yellow, "-"
 }
 
 // resultText is what is shown of a result below the line that says how the call ended.

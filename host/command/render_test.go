@@ -161,7 +161,8 @@ func TestActivity(t *testing.T) {
 `)
 }
 
-// An outcome that is unknown is said in a sentence, with what a person can do about it. // TOOL-06
+// An outcome that is unknown is said once as it is decided, with what of it may still run; the end of the run says how to
+// decide. // TOOL-06
 func TestUnknownOutcome(t *testing.T) {
 	unknown := result(recovery.OutcomeUnknown, recovery.HowTold, "outcome unknown: …", "")
 	unknown.Took, unknown.Alive = 0, []string{"process 7 make"}
@@ -172,9 +173,7 @@ func TestUnknownOutcome(t *testing.T) {
 		p.fact(1, recovery.CallRuled{Place: place(1, 0), Word: recovery.WordHappened, By: "ann"})
 	})
 	equal(t, got, `~ 1.0 shell: make: outcome unknown, not executed again (its runner is gone)
-? 1.0 shell: outcome unknown
-! shell: make may or may not have happened; nothing executes it again without your word; it may still be running: process 7 make
-  when you know: agent answer c-1 happened  (settles it), or: agent answer c-1 leave  (keeps it unknown)
+! shell: make may still be running: process 7 make
 ~ 1.0 shell: make: ann says: happened
 `)
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,23 @@ func resultWords(r recovery.Result) string {
 		words += ", " + duration(r.Took)
 	}
 	return words
+}
+
+// saidNo reads the answer to a question that takes yes or no.
+func saidNo(answer string) bool {
+	return slices.Contains([]string{"no", "n", "false"}, strings.ToLower(strings.Trim(strings.TrimSpace(answer), `"`)))
+}
+
+func outcomeMark(o recovery.Outcome) (style, string) {
+	switch o {
+	case recovery.OutcomeOK:
+		return green, "✓"
+	case recovery.OutcomeError:
+		return red, "✗"
+	case recovery.OutcomeUnknown:
+		return yellow, "?"
+	}
+	return yellow, "-"
 }
 
 func endWords(r recovery.Result) string {

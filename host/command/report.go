@@ -55,8 +55,11 @@ func (s *session) print(out host.Outcome) {
 	case recovery.StatusCompleted:
 		switch {
 		case strings.TrimSpace(out.Text) == "":
-			a.say(a.Err, "the model ended without a word")
+			a.say(a.Err, "the model's answer is empty")
 		case !s.show.spokeLast(out.Run) || !a.oneTerminal():
+			if s.several {
+				a.say(a.Out, "run %s:", out.Run)
+			}
 			a.say(a.Out, "%s", out.Text)
 		}
 		a.say(a.Err, "run %s completed%s: %s", out.Run, besides(out), tally(out))
@@ -88,10 +91,16 @@ func (s *session) print(out host.Outcome) {
 
 // besides is what a run's last line says beside how it ended.
 func besides(o host.Outcome) string {
+	words := ""
 	if n := len(o.Undecided); n > 0 {
-		return fmt.Sprintf(", and the outcome of %s is unknown", count(n, "call"))
+		words += fmt.Sprintf(", and the outcome of %s is unknown", count(n, "call"))
 	}
-	return ""
+	if n := len(o.Denied); n == 1 {
+		words += ", and 1 call was refused"
+	} else if n > 1 {
+		words += fmt.Sprintf(", and %d calls were refused", n)
+	}
+	return words
 }
 
 // onward is the command that goes on after a run that failed; empty where there is none.
@@ -260,6 +269,7 @@ type outcomeJSON struct {
 	CostUSD    *json.Number      `json:"cost_usd"` // null where no price is known
 	Request    *recovery.Request `json:"pending_request,omitempty"`
 	Unknown    []unknownJSON     `json:"unknown"` // calls on whose unknown outcome no person has decided
+	Denied     []deniedJSON      `json:"denied"`  // calls that a rule, the mode or a person refused
 	Next       []string          `json:"next"`
 	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 	Fault      recovery.Fault    `json:"fault,omitempty"`      // of the model, when that interrupted the run
@@ -271,7 +281,7 @@ func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
 		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Request: o.Request, Next: []string{},
-		LastWords: s.lastWords(o), Unknown: unknownViews(o.Undecided),
+		LastWords: s.lastWords(o), Unknown: unknownViews(o.Undecided), Denied: deniedViews(o.Denied),
 	}
 	if _, b := s.lastFault(o); b != nil {
 		v.Fault, v.Remedy = b.Fault, b.Remedy
@@ -332,6 +342,9 @@ func planHead(t *teller, p host.Plan) {
 	}
 	t.line(bold, "resume", fmt.Sprintf("run %s from %s: %s %s replayed from the record, not executed",
 		p.Run, from, count(p.Replayed, "finished call"), verb))
+	if p.Prompt != "" {
+		t.line(dim, " ", "prompt: "+promptWords(p.Prompt))
+	}
 }
 
 func planSteps(t *teller, p host.Plan) {
@@ -344,6 +357,7 @@ func planSteps(t *teller, p host.Plan) {
 type planJSON struct {
 	Version    int            `json:"version"`
 	RunID      string         `json:"run_id"`
+	Prompt     string         `json:"prompt"` // its beginning
 	Checkpoint string         `json:"checkpoint,omitempty"`
 	Replayed   int            `json:"replayed"`
 	Steps      []planStepJSON `json:"steps"`
@@ -363,7 +377,7 @@ type planStepJSON struct {
 
 func planView(p host.Plan) planJSON {
 	v := planJSON{
-		Version: 1, RunID: p.Run, Checkpoint: p.Checkpoint, Replayed: p.Replayed, Then: p.Then, Steps: []planStepJSON{},
+		Version: 1, RunID: p.Run, Prompt: p.Prompt, Checkpoint: p.Checkpoint, Replayed: p.Replayed, Then: p.Then, Steps: []planStepJSON{},
 		Notes: append([]string{}, p.Notes...),
 	}
 	for _, s := range p.Steps {

@@ -103,6 +103,7 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
 	v := resumedJSON{Version: 1, Runs: []any{}}
 	s.askHere(c)
+	s.several = len(rows) > 1
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			break

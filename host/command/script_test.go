@@ -28,7 +28,7 @@ import (
 //	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
 //	waitrun STATUS       waits until the newest run has the status
-//	signal NAME WORD     TERM, HUP, STOP or CONT to the host of this script whose command line holds the word
+//	signal NAME WORD     TERM, HUP, INT, QUIT, STOP or CONT to the host of this script whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
 //	waitstop WORD        waits until a process agent WORD of this script is stopped, at a fault point
 //	waitpid FILE         waits until the process whose number the file holds is gone; one that a command sees of itself is another
@@ -335,10 +335,10 @@ func living(pid int) bool {
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	known := map[string]syscall.Signal{
-		"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
+		"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
 	}
 	if neg || len(args) != 2 || known[args[0]] == 0 {
-		ts.Fatalf("usage: signal TERM|HUP|INT|STOP|CONT run|resume|answer|__runner")
+		ts.Fatalf("usage: signal TERM|HUP|INT|QUIT|STOP|CONT run|resume|answer|__runner")
 	}
 	signalAll(ts, args[1], known[args[0]])
 }

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"syscall"
 )
 
-// watched remembers why something could not be written. A reader that went away is no error.
+// watched remembers why something could not be written. A reader that went away did not get it either.
 type watched struct {
 	io.Writer
 	err error
@@ -15,7 +13,7 @@ type watched struct {
 
 func (w *watched) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	if err != nil && w.err == nil && !errors.Is(err, syscall.EPIPE) {
+	if err != nil && w.err == nil {
 		w.err = err
 	}
 	return n, err

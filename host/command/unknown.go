@@ -34,6 +34,22 @@ func unknownViews(calls []host.NamedCall) []unknownJSON {
 	return out
 }
 
+// deniedJSON is a call that a rule, the mode or a person refused. Fields are only ever added.
+type deniedJSON struct {
+	ID      string `json:"id"`
+	Tool    string `json:"tool"`
+	Summary string `json:"summary"` // of its arguments
+	Reason  string `json:"reason"`
+}
+
+func deniedViews(calls []host.NamedCall) []deniedJSON {
+	out := []deniedJSON{}
+	for _, c := range calls {
+		out = append(out, deniedJSON{c.ID, c.Tool, c.Words, c.Why})
+	}
+	return out
+}
+
 // undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
 func (s *session) undecided(ctx context.Context, rows []db.CallRow) []unknownJSON {
 	out := []unknownJSON{}

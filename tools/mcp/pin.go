@@ -157,8 +157,14 @@ func pinAll(s Server, list []*sdk.Tool) (tools []pinned, notes []string) {
 			notes = append(notes, fmt.Sprintf("it has no tool %q, which its definition names", brief(name, 64)))
 		}
 	}
-	for _, t := range list {
+	for i, t := range list {
 		if s.Only != nil && !slices.Contains(s.Only, t.Name) {
+			continue
+		}
+		if i > 0 && list[i-1].Name == t.Name || i+1 < len(list) && list[i+1].Name == t.Name { // which of them a call would mean is the server's guess
+			if i == 0 || list[i-1].Name != t.Name {
+				notes = append(notes, fmt.Sprintf("tool %q is refused: the server lists more than one of that name", brief(t.Name, 64)))
+			}
 			continue
 		}
 		p, err := pinTool(s, t)
