@@ -99,9 +99,11 @@ func untilExpiry(r *recovery.Request, now time.Time) <-chan time.Time {
 	return time.After(r.Expires.Sub(now) + time.Millisecond)
 }
 
+// stopped reads the inbox while a question stands. It says whether something came that is to be recorded at once: the end of the run, or a
+// decision about a call that may answer the question.
 func (d *driver) stopped(ctx context.Context) (bool, error) {
 	err := d.readInbox(ctx)
-	return d.state.Stopping != nil, err
+	return d.state.Stopping != nil || len(d.facts) > 0, err
 }
 
 // answeredHere records what was typed, first come, first served.

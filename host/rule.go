@@ -116,6 +116,11 @@ func (h *Host) Ruled(ctx context.Context, c db.CallRow) error {
 
 func (h *Host) putRuling(ctx context.Context, run string, r recovery.CallRuled) (int64, error) {
 	r.Run = ""
+	return h.putResolution(ctx, run, r)
+}
+
+// putResolution leaves a decision for the owner of a run; it may be about a call of another run of the thread.
+func (h *Host) putResolution(ctx context.Context, run string, r recovery.CallRuled) (int64, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return 0, fmt.Errorf("encode word on call %s of run %s: %v", r.Place, run, err)
@@ -165,7 +170,10 @@ func (h *Host) takeRulingsUnder(ctx context.Context, lock *ofd.File, run string,
 			}
 		}
 	}
-	return errors.Join(err, d.flush(ctx))
+	if err = errors.Join(err, d.flush(ctx)); err != nil {
+		return err
+	}
+	return d.closeSuperseded(ctx)
 }
 
 // dropRefused takes from the inbox what no fact follows from, when there is no fact to take it with.
@@ -247,7 +255,7 @@ func (h *Host) trace(ctx context.Context, s *recovery.State, u recovery.Unknown)
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
 func (d *driver) settleElsewhere(ctx context.Context) error {
 	for _, f := range d.facts {
-		if b, ok := f.Body.(recovery.CallRuled); ok && b.Run != "" {
+		if b, ok := f.Body.(recovery.CallRuled); ok && b.Run != "" && !d.cameFromThere(b) {
 			if _, err := d.h.putRuling(context.WithoutCancel(ctx), b.Run, b); err != nil {
 				return err
 			}

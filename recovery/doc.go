@@ -26,8 +26,16 @@
 //	again    it only reads, or running it twice does no harm, then and now
 //	skip     anything else: outcome unknown, told to the model and to the person, never repeated
 //
-// A verdict is no permission to act. The twin guard keeps a call from starting while its thread holds a call of the same
-// tool and fingerprint whose outcome is unknown: a person says what to do.
+// A verdict is no permission to act. The twin guard keeps a call from starting while its thread holds a call that may have done the
+// same: one whose outcome is unknown, or of which a person said that it happened. It compares by what acts ([State.Acting]), while
+// replay, approvals and what a journal may hold go by the fingerprint alone. A person says what to do, and that lasts:
+//
+//	happened     it is not run; asked for again, also in a later run, it is asked about, and in one run answered from the record then
+//	run          it runs; its success settles the doubt, and later calls follow the ordinary rules
+//	leave        it is not run; asked for again, it is asked about once more in the run
+//	stop-asking  it is not run, and nobody is asked about it again in the run
+//
+// Where happened is said of the first call while the question stands, the question is closed and counts as answered so.
 //
 // # Statuses
 //

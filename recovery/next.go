@@ -75,7 +75,7 @@ func Next(s *State) Action {
 	if flying := s.InFlight(); len(flying) > 0 {
 		return Await{flying}
 	}
-	if end, ok := s.superseded(); ok {
+	if end, ok := s.Superseded(); ok {
 		return Record{[]Body{end}}
 	}
 	if s.Open != nil {

@@ -42,7 +42,7 @@ func TestStories(t *testing.T) {
 
 // tell carries out a story and returns its text with what really follows.
 func tell(t *testing.T, text string) string {
-	st := &story{t: t, s: &State{}, now: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
+	st := &story{t: t, s: &State{Acting: acting}, now: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
 	var out strings.Builder
 	for rest := text; rest != ""; {
 		chunk, after, ok := strings.Cut(rest, "----\n")
@@ -120,7 +120,7 @@ func (st *story) answer(words []string) *ModelAnswered {
 func (st *story) proposal(words []string) Proposal {
 	p := Proposal{
 		ID: words[0], Tool: words[1], Effect: Effect(words[2]), Fingerprint: "fp-" + words[3], Decision: DecisionAllow,
-		Args: json.RawMessage(fmt.Sprintf(`{"what":%q}`, words[3])),
+		Args: json.RawMessage(fmt.Sprintf(`{"what":%q}`, strings.ReplaceAll(words[3], "_", " "))),
 	}
 	for _, w := range words[4:] {
 		switch w {
@@ -171,7 +171,7 @@ func (st *story) append(turn int, b Body) bool {
 		if err != nil {
 			st.t.Fatal(err)
 		}
-		st.s = s
+		st.s, s.Acting = s, acting
 		return false
 	}
 	st.events = append(st.events, e)
@@ -429,7 +429,7 @@ func (st *story) sameAfterJSON() {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	if !reflect.DeepEqual(st.s.Messages(), s.Messages()) || !reflect.DeepEqual(st.s, s) {
+	if !reflect.DeepEqual(st.s.Messages(), s.Messages()) || !sameState(st.s, s) {
 		st.t.Fatalf("the stored journal says otherwise:\n%+v\n%+v", st.s, s)
 	}
 }

@@ -114,9 +114,9 @@ func (s *State) remember(id string, a said) {
 	s.answers[id] = a
 }
 
-// superseded says whether the open question of the twin guard needs no answer any more: meanwhile a person said what became of the
+// Superseded says whether the open question of the twin guard needs no answer any more: meanwhile a person said what became of the
 // first call, or it was run once more with success.
-func (s *State) superseded() (RequestClosed, bool) {
+func (s *State) Superseded() (RequestClosed, bool) {
 	r := s.Open
 	if r == nil || r.Kind != RequestTwin || s.aboutWas == WordHappened {
 		return RequestClosed{}, false

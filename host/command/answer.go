@@ -23,6 +23,11 @@ To a question about permission, always and never are a yes and a no that stand: 
 config.toml, for that call in that workspace. The question shows the rule. They are said in full.
 
 Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave. Until then its run ends with 5.
+Where a run asks about that call, happened answers it, and the run goes on.
+
+When a call would do again what a call of unknown outcome may have done, you are asked: happened (it is not run), run (once more; its
+success settles the first) or leave (neither). Asked about it once more in the same run, stop-asking takes the place of leave: it
+is not run, and nobody is asked about it again in that run.
 
 EXAMPLE
    agent answer yes
@@ -85,7 +90,7 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return errors.Join(err, s.close())
 	case call != nil:
-		return errors.Join(s.rule(ctx, c, *call, r), s.close())
+		return s.rule(ctx, c, *call, r)
 	}
 	raw, err := s.reply(ctx, row, r)
 	if err != nil {
@@ -146,7 +151,7 @@ func (s *session) answered(ctx context.Context, text string, r *reply) (row db.P
 
 // couldBeID says whether a text has the form of an id or the beginning of one. The words that answer questions do not count.
 func couldBeID(text string) bool {
-	if slices.Contains([]string{"yes", "no", "happened", "run", "leave", "always", "never"}, text) {
+	if slices.Contains([]string{"yes", "no", "happened", "run", "leave", "stop-asking", "always", "never"}, text) {
 		return false
 	}
 	if len(text) > 1 && text[1] == '-' {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v3"
@@ -13,22 +14,40 @@ import (
 	"agent/recovery/fault"
 )
 
-// rule records what a person knows about a call whose outcome is unknown.
+// rule records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
+// answer. It closes the session.
 func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r reply) error {
+	word, err := s.resolution(ctx, call, r)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	taken, err := s.Resolve(ctx, call, word, !c.Bool("no-resume"))
+	if taken.Drove {
+		return s.report(c, taken.Outcome, err)
+	}
+	if err == nil {
+		err = s.printResolved(ctx, c, call, word, taken)
+	}
+	return errors.Join(err, s.close())
+}
+
+// resolution is what is said about the call, where there is something to say.
+func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
 	if err := ruleable(call); err != nil {
-		return err
+		return "", err
 	}
 	if err := s.Ruled(ctx, call); err != nil {
-		return err
+		return "", err
 	}
-	word, err := s.word(ctx, call, r)
-	if err != nil {
-		return err
+	return s.word(ctx, call, r)
+}
+
+func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.CallRow, word recovery.Word, taken host.Taken) error {
+	about := call.Run
+	if taken.Request.ID != "" {
+		about = taken.Request.Run
 	}
-	if err := s.Rule(ctx, call, word); err != nil {
-		return err
-	}
-	run, err := s.Store.Run(ctx, call.Run)
+	run, err := s.Store.Run(ctx, about)
 	if err != nil {
 		return err
 	}
@@ -36,12 +55,14 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 	if err != nil {
 		return fmt.Errorf("encode word on call %s: %v", call.ID, err)
 	}
-	v := answeredJSON{Version: 1, Call: call.ID, Run: call.Run, Answer: text, State: "recorded", Status: run.Status, Next: []string{}}
+	v := answeredJSON{
+		Version: 1, Request: taken.Request.ID, Call: call.ID, Run: about, Answer: text, State: "recorded", Owner: taken.Owner, Status: run.Status, Next: []string{},
+	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil:
 		v.Next = answers(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
-		v.Next = []string{"agent resume " + call.Run}
+		v.Next = []string{"agent resume " + about}
 	case len(run.Undecided) > 0:
 		v.Next = commandsOn(s.undecided(ctx, run.Undecided))
 	}
@@ -54,6 +75,8 @@ func ruleable(call db.CallRow) error {
 	switch {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
+	case call.Ruled == recovery.WordRun:
+		return fmt.Errorf("answer %s: the call was run once more since, as a person said, and that settled it", call.ID)
 	case call.Outcome != recovery.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
 	}
@@ -95,7 +118,7 @@ func callQuestion(call db.CallRow) recovery.Request {
 			"\n" + recovery.Describe(call.Proposal.Args),
 		Schema:  json.RawMessage(`{"type":"string","enum":["happened","leave"]}`),
 		Choices: []string{string(recovery.WordHappened), string(recovery.WordLeave)},
-		Hints:   []string{"it took place: it is settled, and asked about no more", "nobody knows: it stays unknown"},
+		Hints:   []string{"it took place: it is settled, and not done again without a question", "nobody knows: it stays unknown"},
 		About:   call.ID,
 	}}
 }

@@ -88,7 +88,7 @@ func pickYesNo(text string) (json.RawMessage, error) {
 }
 
 // pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
-// twin guard yes means run and no means leave.
+// twin guard yes means run and no means the answer that runs nothing.
 func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
 	if q.Kind == recovery.RequestPermission {
@@ -98,8 +98,8 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 		switch strings.ToLower(text) {
 		case "yes", "y":
 			text = string(recovery.WordRun)
-		case "no", "n":
-			text = string(recovery.WordLeave)
+		case "no", "n", string(recovery.WordLeave):
+			text = runsNothing(q)
 		}
 	}
 	var fit []json.RawMessage
@@ -126,6 +126,14 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
 	}
 	return nil, fmt.Errorf("%s could be %s", quoted(typed), listed(names))
+}
+
+// runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is one.
+func runsNothing(q recovery.Question) string {
+	if word := string(recovery.WordStop); slices.Contains(q.Choices, word) {
+		return word
+	}
+	return string(recovery.WordLeave)
 }
 
 // pickPermission reads an answer about permission. What stands from then on is said in full, so that no slip of a finger stands.

@@ -1,0 +1,65 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+// Resolve records a person's decision about a call whose outcome is unknown, as Rule does. Where the twin guard asks about that call at
+// the moment, happened answers its question too: the question is closed, by the owner of the run that asks or here, and the run
+// goes on. Without resume it is left as it is then. The request of the result is empty where nothing was asked.
+func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resume bool) (Taken, error) {
+	var asked []db.PendingRow
+	if w == recovery.WordHappened {
+		open, err := h.Store.Pending(ctx, false)
+		if err != nil {
+			return Taken{}, err
+		}
+		asked = slices.DeleteFunc(open, func(p db.PendingRow) bool {
+			return p.Thread != c.Thread || p.Kind != recovery.RequestTwin || p.Request.About != c.ID
+		})
+	}
+	if err := h.Rule(ctx, c, w); err != nil || len(asked) == 0 {
+		return Taken{}, err
+	}
+	row := asked[0] // a thread has one run that is not over, and that one question at most
+	if row.Run != c.Run {
+		word := recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
+		if _, err := h.putResolution(ctx, row.Run, word); err != nil {
+			return Taken{}, err
+		}
+		if err := notHeld(h.takeRulings(ctx, row.Run, 0)); err != nil {
+			return Taken{}, err
+		}
+	}
+	if !resume {
+		return Taken{Request: row}, nil
+	}
+	return h.deliver(ctx, row)
+}
+
+// closeSuperseded ends the question of the twin guard of a run that nobody drives, where what became of the first call answers it. An
+// answer that somebody gave at the same moment stands.
+func (d *driver) closeSuperseded(ctx context.Context) error {
+	end, ok := d.state.Superseded()
+	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
+		return nil
+	}
+	d.record(end, recovery.RunInterrupted{Cause: recovery.CauseAnswered, Detail: end.Reason})
+	err := d.flush(ctx)
+	if errors.As(err, new(*db.ConflictError)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("close question %s: %w", end.ID, err)
+	}
+	return nil
+}
+
+// cameFromThere says whether a decision about another run's call came from that run, which has it already.
+func (d *driver) cameFromThere(b recovery.CallRuled) bool { return slices.Contains(d.passed, b) }
