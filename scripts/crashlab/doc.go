@@ -17,8 +17,8 @@
 // this user cannot have (an ordinary user has no mounts) is named at the start as not tried, which is no failure.
 //
 // On two cores -short takes two and a half minutes; the whole pass about an hour and twenty minutes, 35 minutes of it for the faults,
-// signals, cancels and takeovers; -every-shape
-// about two hours. Every minute a line says how far it is and how long the rest of the part takes.
+// signals, cancels and takeovers; -every-shape about two hours. Every minute a line says how far it is and how long the rest of the
+// part takes.
 //
 // What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
 // and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and
