@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"agent/db/dbsqlc"
@@ -146,6 +147,21 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]recover
 func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
 	data, err := s.output(ctx, callID)
 	return bytes.NewReader(data), int64(len(data)), err
+}
+
+// TrueInput is what was piped into a run, for its model: with the secrets in their places. A run that nothing was piped into is an
+// error.
+func (s *Store) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, error) {
+	for e, err := range s.Restored(ctx, run, 0, func(Lost) {}) { // their placeholders stand for what is lost
+		if err != nil {
+			return nil, 0, err
+		}
+		if c, ok := e.Body.(recovery.RunCreated); ok && c.Input != "" {
+			return strings.NewReader(c.Input), int64(len(c.Input)), nil
+		}
+		break // the first fact is the one
+	}
+	return nil, 0, fmt.Errorf("read what was piped into run %s: nothing was", run)
 }
 
 // TrueOutput is Output for the model of a run: with the secrets in their places.

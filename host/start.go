@@ -21,6 +21,7 @@ import (
 type StartRequest struct {
 	Prompt   string
 	Source   string // file that the prompt was read from; "" otherwise
+	Input    string // what was piped in beside the prompt; "" for nothing
 	Folder   string // absolute
 	Thread   string // "" begins a new thread
 	Model    string
@@ -126,7 +127,7 @@ func (h *Host) created(
 	ctx context.Context, req StartRequest,
 ) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
 	c = recovery.RunCreated{
-		Run: NewID("r"), Thread: req.Thread, Prompt: req.Prompt, Source: req.Source, Folder: req.Folder,
+		Run: NewID("r"), Thread: req.Thread, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: h.Tools.Digest(), Setup: req.Setup,
 	}

@@ -64,6 +64,7 @@ type RunCreated struct {
 	Thread    string        `json:"thread"`
 	Parent    string        `json:"parent,omitempty"` // the run before it in the thread
 	Prompt    string        `json:"prompt"`
+	Input     string        `json:"input,omitempty"`  // what was piped in beside the prompt
 	Source    string        `json:"source,omitempty"` // file that the prompt was read from
 	Digest    string        `json:"digest,omitempty"` // SHA-256 of the prompt as read from Source
 	Folder    string        `json:"folder"`           // the workspace, absolute

@@ -66,6 +66,10 @@ func TestGoldenJournal(t *testing.T) {
 	if said := s.Messages(); s.Created.Model != "work/qwen3" || s.Created.Folder != "/home/ada/moved" || len(said) != 2 {
 		t.Errorf("the journal of a resume with changes says %+v, and shows %+v", s.Created, said)
 	}
+	s = readGolden(t, "testdata/journal-v1-input.jsonl", fields)
+	if s.Created.Input != "one\ntwo\n" {
+		t.Errorf("the journal of a run with piped input says %+v", s.Created)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

@@ -37,7 +37,7 @@ func (s *State) Transcript() (messages []Message, alone bool) {
 }
 
 func (s *State) prompt() Message {
-	m := Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: s.Created.Prompt}}}
+	m := Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: s.Created.Prompt + inputBlock(s.Created)}}}
 	for i := range s.Created.Setup.Images {
 		m.Blocks = append(m.Blocks, Block{Kind: BlockImage, Image: &s.Created.Setup.Images[i]})
 	}

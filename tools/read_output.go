@@ -29,12 +29,12 @@ type outputArgs struct {
 func (readOutput) Spec() Spec {
 	return Spec{
 		Name: "read_output",
-		Description: "Read the whole output of an earlier call, of which its result showed only the beginning and the end. " +
+		Description: "Read the whole output of an earlier call, or the whole of what was piped in, of which only the beginning and the end were shown. " +
 			"Up to 64 KiB come back at once, with the offset to read on from.",
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
-				"call": {"type": "string", "minLength": 1, "description": "the call's id, as its result names it: c-…"},
+				"call": {"type": "string", "minLength": 1, "description": "the call's id, as its result names it: c-…; or the run's, as the stdin block names it: r-…"},
 				"offset": {"type": "integer", "minimum": 0, "description": "first byte to read, from 0"},
 				"limit": {"type": "integer", "minimum": 1, "description": "how many bytes to read"}
 			},

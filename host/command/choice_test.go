@@ -42,7 +42,7 @@ model = "work/qwen3"
 effort = "high"
 [providers.work]
 kind = "chat"
-base_url = "http://10.0.0.1/v1"
+base_url = "https://10.0.0.1/v1"
 api_key_env = "WORK_KEY"
 [models."work/qwen3"]
 window = 1000
@@ -72,8 +72,8 @@ func TestChooseSetup(t *testing.T) {
 		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, runFlags{Runbook: "its front matter"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
 			"runbook", "its front matter", recovery.Setup{},
 		}},
-		{"another address", "", []string{"OPENAI_API_KEY=k"}, runFlags{Model: "openai/x", BaseURL: "http://10.0.0.9/v1"}, last{}, chosen{
-			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://10.0.0.9/v1"},
+		{"another address", "", []string{"OPENAI_API_KEY=k"}, runFlags{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, last{}, chosen{
+			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "https://10.0.0.9/v1"},
 		}},
 		{"an address here needs no key", "", nil, runFlags{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, last{}, chosen{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1"},
@@ -281,7 +281,7 @@ func TestProviderRemedy(t *testing.T) {
 		{"gpt-6.1-sol", recovery.FaultNoModel, "see which models are known with: agent models; and ask one with: agent models --check MODEL"},
 		{"ollama/q", recovery.FaultNetwork, "start it with: ollama serve"},
 		{"work/q", recovery.FaultNetwork, "see to it that 10.0.0.1 can be reached from here"},
-		{"work/q", recovery.FaultGarbage, "see to it that http://10.0.0.1/v1 is the base address of an API of kind chat (the configuration says so)"},
+		{"work/q", recovery.FaultGarbage, "see to it that https://10.0.0.1/v1 is the base address of an API of kind chat (the configuration says so)"},
 		{"work/q", recovery.FaultContext, `say how much it takes in config.toml: window of [models."work/q"]`},
 		{"work/q", recovery.FaultStalled, "give it longer with --idle, or idle in config.toml"},
 		{"work/q", recovery.FaultOverloaded, ""},

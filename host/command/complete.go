@@ -162,7 +162,11 @@ func (t *typedLine) arguments(ctx context.Context) {
 		}
 	case "show", "checkpoints", "resume", "cancel":
 		if first {
-			t.offer("last", "the newest run")
+			about := "the newest run"
+			if t.cmd.Name == "resume" {
+				about = "the newest run of this folder that can be resumed"
+			}
+			t.offer("last", about)
 			t.app.withStore(ctx, func(s *db.Store) error { return t.runs(ctx, s) })
 		}
 	}

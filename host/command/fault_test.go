@@ -138,6 +138,8 @@ func (w *world) afterRefusal() []string {
 		return w.first
 	case l.Runs[0].Status == "failed":
 		return []string{"run", "-c", "continue"}
+	case l.Runs[0].Status == "completed": // killed behind its end: nothing is left to resume
+		return []string{"show", "last"}
 	}
 	return []string{"resume", "last"}
 }

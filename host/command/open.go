@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"agent/db"
@@ -317,7 +318,10 @@ func (s *session) look(ctx context.Context, write bool, how use) error {
 // outputs lets read_output read what the store keeps.
 type outputs struct{ *db.Store }
 
-// Output is the whole output of a call, by the call's id.
+// Output is the whole output of a call by the call's id, or what was piped into a run by the run's id.
 func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
+	if strings.HasPrefix(callID, "r-") {
+		return o.Store.TrueInput(ctx, callID)
+	}
 	return o.Store.TrueOutput(ctx, callID)
 }

@@ -112,7 +112,10 @@ func mends(err error) []mend {
 	var busy *busyError
 	var finished *host.FinishedError
 	var none *noModelError
+	var nothing *nothingToResumeError
 	switch {
+	case errors.As(err, &nothing):
+		return nothing.mends
 	case errors.As(err, &none) && none.command != "":
 		return []mend{{"carry it out", none.command}}
 	case errors.As(err, &held):

@@ -244,6 +244,9 @@ func (t *teller) created(b recovery.RunCreated) {
 	}
 	t.line(bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, modelWords(b), b.Mode, limitWords(b.Limits), b.Folder))
 	t.line(dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
+	if b.Input != "" {
+		t.line(dim, " ", "piped in: "+bytesText(int64(len(b.Input))))
+	}
 	if files := shownFiles(b); files != "" {
 		t.line(dim, " ", "shown to the model: "+files)
 	}

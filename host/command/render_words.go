@@ -142,11 +142,19 @@ func duration(d time.Duration) string {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
+		return withoutSeconds(d.Round(100 * time.Millisecond))
 	case d < time.Hour:
-		return strings.TrimSuffix(d.Round(time.Second).String(), "0s")
+		return withoutSeconds(d.Round(time.Second))
 	}
-	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	return withoutSeconds(d.Round(time.Minute))
+}
+
+// withoutSeconds is a whole number of minutes without its zero seconds; another time stays as it is.
+func withoutSeconds(d time.Duration) string {
+	if text, whole := strings.CutSuffix(d.String(), "m0s"); whole {
+		return text + "m"
+	}
+	return d.String()
 }
 
 // limitWords says what bounds a run.

@@ -60,7 +60,7 @@ func (s *session) print(out host.Outcome) {
 			if s.several {
 				a.say(a.Out, "run %s:", out.Run)
 			}
-			a.say(a.Out, "%s", out.Text)
+			a.printAnswer(out.Text)
 		}
 		a.say(a.Err, "run %s completed%s: %s", out.Run, besides(out), tally(out))
 	case recovery.StatusFailed:
@@ -243,6 +243,14 @@ func (s *session) lastFault(out host.Outcome) (string, *recovery.ModelFailed) {
 		return "", nil // as above
 	}
 	return row.Model, last
+}
+
+// printAnswer writes a model's answer on stdout: sanitized on a terminal, and as it is into a file or a pipe.
+func (a *app) printAnswer(text string) {
+	if _, ok := terminalFile(a.Out); ok {
+		text = stream.Sanitize(text)
+	}
+	_, _ = fmt.Fprintln(a.Out, text) // what cannot be written is reported at the end: missed
 }
 
 // say writes one sanitized text. A reader that went away stops showing, not running.

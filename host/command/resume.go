@@ -15,6 +15,7 @@ import (
 
 const resumeHelp = `Goes on with a run that was interrupted, from its last checkpoint. What finished is replayed from the record and not
 executed again, what still runs is picked up, and what may or may not have happened is never done a second time.
+last is the newest run of this folder, or of that which --dir names, that can be resumed.
 
 A message is for the model, before its next answer. With a run that is named, --dir says where its folder is now.
 
@@ -67,7 +68,7 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	case c.Bool("all"):
 		return s.resumeAll(ctx, c, t)
 	}
-	_, run, err := s.find(ctx, r.run, 'r')
+	run, err := s.toResume(ctx, r.run, c.Bool("takeover"))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}

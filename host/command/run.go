@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -12,7 +11,6 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/host/input"
 	"agent/recovery"
 )
 
@@ -27,11 +25,15 @@ out in order. It is named as one, by --runbook or by its first lines; a file tha
    agent: runbook
    ---
 
+What is piped in joins the prompt, in a block named stdin; agent run - reads the prompt itself there. In a loop that reads lines, in
+cron and over ssh, < /dev/null keeps the run from waiting for input that is meant for others.
+
 What needs a yes is said by the mode, and by rules in config.toml: agent tools shows what each mode makes of each tool, and
 agent tools --help how a rule is written. A question waits until it is answered: agent pending, agent answer.
 
 EXAMPLE
    agent run "why does make test fail? mend it"
+   git diff | agent run "review this"
    agent run --runbook -f release.md
    agent run --dir ~/site -f task.md
    agent run -c continue
@@ -71,7 +73,7 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	req, err := a.startRequest(c)
+	req, err := a.startRequest(ctx, c)
 	if err == nil {
 		err = flags.named(req)
 	}
@@ -91,13 +93,13 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, s.busy(ctx, err))
 }
 
-func (a *app) startRequest(c *cli.Command) (host.StartRequest, error) {
+func (a *app) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire")}
 	if err := checkLimits(c); err != nil {
 		return req, err
 	}
 	var err error
-	if req.Prompt, req.Source, err = a.prompt(c); err != nil {
+	if req.Prompt, req.Source, err = a.prompt(ctx, c); err != nil {
 		return req, err
 	}
 	req.Folder, err = a.folder(c.String("dir"))
@@ -123,42 +125,6 @@ func checkLimits(c *cli.Command) error {
 		}
 	}
 	return nil
-}
-
-// prompt reads the prompt from the argument, from a file, or from stdin.
-func (a *app) prompt(c *cli.Command) (text, source string, err error) {
-	file, args := c.String("file"), c.Args()
-	switch {
-	case file != "" && args.Present():
-		return "", "", &usageError{errors.New("give the prompt as an argument or with -f, not both")}
-	case args.Len() > 1:
-		return "", "", &usageError{errors.New("give the prompt as one argument: put it in quotes")}
-	case file != "":
-		if source, err = filepath.Abs(file); err != nil {
-			return "", "", fmt.Errorf("read %s: %v", file, err)
-		}
-		f, err := os.Open(source)
-		if err != nil {
-			return "", "", fmt.Errorf("read the prompt: %v", err)
-		}
-		defer f.Close()
-		text, err = readPrompt(f)
-		return text, source, err
-	case args.First() == "-":
-		text, err = readPrompt(a.In)
-		return text, "", err
-	case args.First() == "":
-		return "", "", &usageError{errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`)}
-	}
-	return args.First(), "", nil
-}
-
-func readPrompt(r io.Reader) (string, error) {
-	text, err := input.Read(r)
-	if err != nil {
-		return "", fmt.Errorf("read the prompt: %v", err)
-	}
-	return text, nil
 }
 
 // folder is the workspace: absolute, with symbolic links followed, and there.

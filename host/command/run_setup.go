@@ -47,7 +47,11 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 		return err
 	}
 	req.Model, req.ModelWhy, req.Setup = ch.Name, ch.Why, ch.Setup
-	return s.instruct(req)
+	if err := s.instruct(req); err != nil {
+		return err
+	}
+	req.Input, err = s.app.piped(ctx, c, ch)
+	return err
 }
 
 // instruct writes the system prompt of a model that has one. A runbook's author needs none.

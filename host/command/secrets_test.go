@@ -97,8 +97,10 @@ func TestSecretsStandNowhere(t *testing.T) {
 			t.Errorf("the model sees placeholders: %s", held.Body)
 		}
 		all = append(all, second, k.start("pending"), k.start("answer", "it is "+env+", or "+pat).end(0))
+		var ended struct{ Run struct{ ID string } }
+		k.shown(&ended)
 		all = append(all, k.start("show", "last", "--calls"), k.start("show", "last"), k.start("ls", "--json"), k.start("checkpoints", "last"),
-			k.start("resume", "last"), k.start("show", "last", "--follow"), k.start("doctor"), k.start("doctor", "--secrets"),
+			k.start("resume", ended.Run.ID), k.start("show", "last", "--follow"), k.start("doctor"), k.start("doctor", "--secrets"),
 			k.start("doctor", "--salvage", "-"))
 		for _, s := range all[len(all)-9:] {
 			s.end(0)

@@ -17,6 +17,7 @@ import (
 const showHelp = `Shows a run from its record: where it stands, what was asked, what the model said, each call with its outcome, every decision
 of recovery with its reason, questions and answers. With --follow it goes on with what happens now, until the run ends, or
 waits and nobody drives it; Ctrl-C ends the watching, never the run.
+last is the newest run of all folders, whatever became of it.
 --follow goes alone: with --calls or --json it is refused. Given a call (c-…), it shows that call and its whole output.
 
 EXAMPLE
@@ -191,6 +192,10 @@ func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.Ru
 	}
 	t.pair("prompt", "")
 	t.block(excerpt(b.Prompt, 12, 3, ": agent show "+b.Run+" --json"))
+	if b.Input != "" {
+		t.pair("piped in", bytesText(int64(len(b.Input))))
+		t.block(excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
+	}
 }
 
 // pair prints a name and a value.

@@ -1,4 +1,5 @@
-// Package input reads what a person gives to a run: the prompt, and the name by which it says how it is to be carried out.
+// Package input reads what a person gives to a run: the prompt, the name by which it says how it is to be carried out, and what is
+// piped in beside it.
 //
 // A prompt is for a model. It is a runbook only where it is named as one: by its front matter, whose line "agent: runbook" this
 // package reads, or by a flag, which is the command line's. What a text looks like decides nothing.
@@ -6,8 +7,8 @@ package input
 
 import (
 	"fmt"
-	"io"
 	"strings"
+	"unicode/utf8"
 
 	"agent/host/markdown"
 )
@@ -57,14 +58,50 @@ func Naming(prompt string) []string {
 	return []string{"---", line, "---"}
 }
 
-// Read reads a prompt.
-func Read(r io.Reader) (string, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxPrompt+1))
-	if err != nil {
-		return "", err
+// Text checks that what was read as a prompt is text. The error names the line.
+func Text(b []byte) (string, error) {
+	text := string(b)
+	if at := strings.IndexByte(text, 0); at >= 0 {
+		return "", fmt.Errorf("line %d: holds a NUL byte: a prompt is text", lineOf(text, at))
 	}
-	if len(b) > MaxPrompt {
-		return "", fmt.Errorf("it is larger than %d MiB; put the bulk into a file of the folder and name it", MaxPrompt>>20)
+	if !utf8.ValidString(text) {
+		return "", fmt.Errorf("line %d: not valid UTF-8: a prompt is text in UTF-8", lineOf(text, len(validStart(text))))
 	}
-	return string(b), nil
+	return text, nil
 }
+
+// Piped makes text of what was piped in. What is not UTF-8, which logs hold, becomes U+FFFD; replaced counts those bytes. A NUL
+// byte is an error that names its line: such data is no text at all.
+func Piped(b []byte) (text string, replaced int, err error) {
+	text = string(b)
+	if at := strings.IndexByte(text, 0); at >= 0 {
+		return "", 0, fmt.Errorf("line %d holds a NUL byte, and only text can be piped in", lineOf(text, at))
+	}
+	for rest := text; rest != ""; {
+		rest = rest[len(validStart(rest)):]
+		if rest != "" {
+			rest = rest[1:]
+			replaced++
+		}
+	}
+	if replaced == 0 {
+		return text, 0, nil
+	}
+	return string([]rune(text)), replaced, nil
+}
+
+// validStart is the part of a text before its first byte that is not UTF-8.
+func validStart(text string) string {
+	for i, r := range text {
+		if r != utf8.RuneError {
+			continue
+		}
+		if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// lineOf is the number of the line that a byte stands in, from 1.
+func lineOf(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }

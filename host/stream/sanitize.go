@@ -12,8 +12,9 @@ import (
 const maxHidden = 64 << 10
 
 // Sanitize makes a text of a model or a tool safe to show on a terminal: it takes out every control sequence, every control
-// character but newline and tab, and what is invisible or changes the direction of writing. A carriage return becomes a
-// newline, so that nothing is written over. What is not UTF-8 shows as U+FFFD.
+// character but newline and tab, and what is invisible or changes the direction of writing. The two joiners stay: Persian, the
+// scripts of India and families of emoji are written with them. A carriage return becomes a newline, so that nothing is written
+// over. What is not UTF-8 shows as U+FFFD.
 func Sanitize(text string) string {
 	if plain(text) == len(text) {
 		return text // which is the usual case
@@ -51,6 +52,14 @@ func Visible(text string) string {
 	}
 	return b.String()
 }
+
+// The joiners: they decide how the characters beside them are drawn.
+const (
+	zeroWidthNonJoiner = 0x200c
+	zeroWidthJoiner    = 0x200d
+)
+
+func joiner(r rune) bool { return r == zeroWidthNonJoiner || r == zeroWidthJoiner }
 
 func control(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
@@ -196,7 +205,7 @@ func (c *cleaner) take(dst []byte, r rune) []byte {
 		c.state, c.hidden = inCSI, 0
 	case r == 0x90, r == 0x98, r >= 0x9d && r <= 0x9f:
 		c.state, c.hidden = inString, 0
-	case control(r), invisible(r):
+	case control(r), invisible(r) && !joiner(r):
 	default:
 		return utf8.AppendRune(dst, r)
 	}

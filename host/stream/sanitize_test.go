@@ -34,6 +34,9 @@ func TestSanitize(t *testing.T) {
 		"backspace bell delete":     {"ab\b\b\a\x7fc", "abc"},
 		"bidi":                      {"a\u202eb\u2066c\u200fd", "abcd"},
 		"zero width":                {"ad\u200bm\u2060in\ufeff", "admin"},
+		"a family of emoji":         {"\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f469\u200d\U0001f469\u200d\U0001f467"},
+		"Persian":                   {"می\u200cخواهم", "می\u200cخواهم"},
+		"Sinhala":                   {"ශ්\u200dරී", "ශ්\u200dරී"},
 		"tags":                      {"x\U000E0041\U000E0042y\U000E0100", "xy"},
 		"line separators":           {"a\u2028b", "a\nb"},
 		"not UTF-8":                 {"a\xffb\xc3", "a\ufffdb\ufffd"},
@@ -62,6 +65,7 @@ func TestVisible(t *testing.T) {
 		"ls -l\n\tx":              "ls -l\n\tx",
 		"rm\x1b[1A\rls":           `rm\x1b[1A\x0dls`,
 		"a\u202eb\u200bc\u009bd":  `a\u{202e}b\u{200b}c\u{9b}d`,
+		"r\u200dm":                `r\u{200d}m`,
 		"\xff\xfe and \ufffd too": "\\xff\\xfe and \ufffd too",
 	} {
 		if got := Visible(in); got != want {
@@ -127,7 +131,9 @@ func FuzzSanitize(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Fatalf("%q became %q, which is not UTF-8", text, got)
 		}
-		if i := strings.IndexFunc(got, func(r rune) bool { return obeyed(r) || r != '\n' && r != '\t' && (control(r) || invisible(r)) }); i >= 0 {
+		if i := strings.IndexFunc(got, func(r rune) bool {
+			return !joiner(r) && (obeyed(r) || r != '\n' && r != '\t' && (control(r) || invisible(r)))
+		}); i >= 0 {
 			t.Fatalf("%q became %q, with %.4q", text, got, got[i:])
 		}
 		if again := Sanitize(got); again != got {

@@ -181,7 +181,7 @@ func (t *tale) meddle(s crawl, main *command) error {
 	switch {
 	case s.what == "cancel" && o.code != 0 && o.code != 6:
 		t.found.add(refused, "agent cancel ends with %d on a slow disk:\n%s", o.code, o.text)
-	case s.what == "resume" && o.code == 1 && !strings.Contains(o.text, "show --follow"):
+	case s.what == "resume" && o.code == 1 && !strings.Contains(o.text, "show --follow") && !strings.Contains(o.text, "can be resumed"): // it has ended
 		t.found.add(refused, "agent resume of a run that is driven is refused without who drives it:\n%s", o.text)
 	}
 	return nil

@@ -1,0 +1,85 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+// nothingToResumeError says that no run of a folder can be resumed, with the commands for what there is.
+type nothingToResumeError struct {
+	folder    string
+	none      bool   // no run was started there
+	elsewhere string // the folder of a run that can be resumed
+	mends     []mend
+}
+
+func (e *nothingToResumeError) Error() string {
+	text := fmt.Sprintf("resume last: no run of %s can be resumed", e.folder)
+	if e.none {
+		text = "resume last: no run was started in " + e.folder
+	}
+	if e.elsewhere != "" {
+		text += "; one of " + e.elsewhere + " can be resumed"
+	}
+	return text
+}
+
+// toResume is the run that a resume names. last is the newest run of the folder that can be resumed: an older one that was
+// interrupted stands behind none that is done.
+func (s *session) toResume(ctx context.Context, text string, takeover bool) (string, error) {
+	if strings.ToLower(strings.TrimSpace(text)) != "last" {
+		_, run, err := s.find(ctx, text, 'r')
+		return run, err
+	}
+	folder, err := s.app.only()
+	if err == nil && folder == "" {
+		folder, err = s.app.folder("")
+	}
+	if err != nil {
+		return "", err
+	}
+	newest, err := s.Store.LatestRun(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	resumable, err := s.resumable(ctx)
+	if err != nil {
+		return "", err
+	}
+	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.lost, newest.ID)
+	here := slices.IndexFunc(resumable, func(r db.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
+	switch {
+	case driven && (takeover || here < 0): // without --takeover the refusal names who drives it
+		s.app.about = newest.ID
+		return newest.ID, nil
+	case here >= 0:
+		s.app.about = resumable[here].ID
+		return resumable[here].ID, nil
+	}
+	out := &nothingToResumeError{folder: s.app.tilde(folder), none: newest == nil}
+	if newest != nil {
+		out.mends = append(out.mends, mend{"see the newest", "agent show " + newest.ID})
+	}
+	if len(resumable) > 0 {
+		out.elsewhere = s.app.tilde(resumable[0].Folder)
+		out.mends = append(out.mends, mend{"go on there", "agent resume " + resumable[0].ID})
+	}
+	return "", out
+}
+
+// resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
+func (s *session) resumable(ctx context.Context) ([]db.RunRow, error) {
+	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true, Waiting: true})
+	for _, id := range s.lost {
+		row, lostErr := s.Store.Run(ctx, id)
+		rows, err = append(rows, row), errors.Join(err, lostErr)
+	}
+	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
+	return rows, err
+}
