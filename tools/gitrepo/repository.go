@@ -254,14 +254,14 @@ func (w *walk) hooks(dir, repo string) {
 		return // it is not there: what is made there later is seen then
 	}
 	for i, e := range entries {
-		name := e.Name()
+		name := e.name
 		p := path.Join(dir, name)
 		switch {
 		case i >= maxHooks:
 			w.s.Unseen = append(w.s.Unseen, dir)
 			return
 		case strings.HasSuffix(name, ".sample"), strings.Contains(name, asideMark):
-		case e.IsDir():
+		case e.folder():
 			w.hooks(p, repo)
 		default:
 			if item, ok := w.add(p, Hook, repo); ok {
@@ -294,7 +294,7 @@ func (w *walk) addresses(dir, repo string) {
 		return // most repositories have none
 	}
 	for _, e := range entries {
-		p := path.Join(dir, e.Name())
+		p := path.Join(dir, e.name)
 		if item, content, ok := w.read(p, Config, repo); ok && bytes.Contains(content, []byte("::")) {
 			item.Harm = []string{harmful("an address that names a program", content)}
 			w.s.Items[p] = item

@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -78,11 +77,12 @@ func look(real string, who person) (Snapshot, error) {
 
 // walk is a look under way.
 type walk struct {
-	s     Snapshot
-	names catalogue
-	todo  []spot
-	count int
-	at    map[string][]Setting // configurations that were read
+	s      Snapshot
+	names  catalogue
+	todo   []spot
+	buffer []byte
+	count  int
+	at     map[string][]Setting // configurations that were read
 }
 
 // spot is a folder to be looked into.
@@ -109,7 +109,7 @@ func (w *walk) folder(at spot) {
 	w.count += len(entries)
 	var has [4]bool
 	for _, e := range entries {
-		switch e.Name() {
+		switch e.name {
 		case "HEAD":
 			has[0] = true
 		case "objects":
@@ -129,37 +129,21 @@ func (w *walk) folder(at spot) {
 	}
 }
 
-func (w *walk) list(dir string) ([]fs.DirEntry, error) {
-	f, err := os.OpenFile(w.path(dir), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read from; nothing can be lost
-	entries, err := f.ReadDir(maxEntries + 1)
-	if errors.Is(err, io.EOF) {
-		err = nil // it is empty
-	}
-	if len(entries) > maxEntries {
-		w.s.Unseen = append(w.s.Unseen, dir)
-	}
-	return entries, err
-}
-
 // entry takes one name in a folder.
-func (w *walk) entry(at spot, e fs.DirEntry, repo bool) {
-	name := e.Name()
+func (w *walk) entry(at spot, e entry, repo bool) {
+	name := e.name
 	p := path.Join(at.dir, name)
 	git := strings.EqualFold(name, ".git")
 	switch {
-	case at.opened && !e.IsDir():
+	case at.opened && !e.folder():
 		w.open(p)
-	case git && !e.IsDir():
+	case git && !e.folder():
 		w.add(p, Pointer, "")
-	case !e.IsDir() && (w.names.folder(name) || w.names.file(at.dir, name)):
+	case !e.folder() && (w.names.folder(name) || w.names.file(at.dir, name)):
 		w.open(p)
-	case e.Type()&fs.ModeSymlink != 0:
+	case e.link():
 		w.link(p)
-	case !e.IsDir():
+	case !e.folder():
 	case repo && (name == "objects" || name == "refs" || name == "logs" || name == "hooks"):
 	case w.names.folder(name):
 		w.s.Items[p] = Item{Kind: Opened}
