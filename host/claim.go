@@ -182,8 +182,9 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 }
 
 func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
+	disk := h.disk()
 	return recovery.RunClaimed{
-		Epoch: s.Epoch + 1, PID: h.Self.PID, Boot: h.Self.Boot, Host: h.Self.Host,
+		Epoch: s.Epoch + 1, Disk: &disk, PID: h.Self.PID, Boot: h.Self.Boot, Host: h.Self.Host,
 		Version: h.Version, ToolsHash: h.Tools.Digest(), Unknown: unknown,
 	}
 }

@@ -129,6 +129,7 @@ func (f *Findings) disk(home string) {
 	default:
 		f.OK(areaDisk, "%d MiB are free", d.Free>>20)
 	}
+	f.health(home)
 	if d.Files == 0 {
 		f.Bad(areaDisk, "remove some files (df -i) before anything new is started", "no inode is left, so no file can be made")
 	}

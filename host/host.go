@@ -44,6 +44,8 @@ type Host struct {
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
 	// that stand cannot be kept.
 	Stand func(run string, r recovery.Request, rules string) (string, error)
+	// Disk reads what the file system of the state folder says of itself; nil reads it from the system.
+	Disk func() recovery.Disk
 	// Who names the person of this process in answers.
 	Who string
 

@@ -200,6 +200,9 @@ func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if i, ok := t.(tools.Inspector); ok {
 		e.Looked = i.Inspect(ctx, tc)
 	}
+	if e.Process.State == recovery.ProcessNever && !e.Process.Refused {
+		e.Doubt = c.Doubt(h.disk(), h.Self.Boot)
+	}
 	return e
 }
 

@@ -43,6 +43,9 @@ func (d *driver) ground(index int) {
 // noRoom leaves the run, once everything that was under way has come home.
 func (d *driver) noRoom(ctx context.Context) error {
 	remedy := "make room on the disk of"
+	if err := d.h.noteDiskError(d.full); err != nil {
+		d.h.warn(d.state.Created.Run, "%v", err)
+	}
 	switch {
 	case errors.Is(d.full, syscall.EIO):
 		remedy = "see to the disk of"

@@ -186,6 +186,8 @@ type Call struct {
 	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
 	twin   Unknown // the call that the answer to the twin guard is about
 	twinBy string  // who gave that answer
+	disk   *Disk   // at the claim under which the present attempt was started
+	boot   string  // likewise
 }
 
 // Unknown is a call whose outcome is unknown, or was before a person said that it happened, seen from another place of its thread.

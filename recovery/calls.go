@@ -81,6 +81,7 @@ func (s *State) started(e Event, b CallStarted) error {
 	}
 	c.Phase, c.Attempt, c.StartedAt, c.Before = PhaseStarted, b.Attempt, e.Time, b.Before
 	c.Epoch, c.Judged, c.again = s.Epoch, "", 0
+	c.disk, c.boot = s.disk, s.boot
 	return nil
 }
 

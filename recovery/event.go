@@ -94,6 +94,7 @@ type RunClaimed struct {
 
 	Model  *ModelChange `json:"model,omitempty"`  // asked from here on, when the claimer named another one
 	Folder string       `json:"folder,omitempty"` // where the workspace is from here on, absolute, when the claimer said so
+	Disk   *Disk        `json:"disk,omitempty"`   // of the state folder
 }
 
 // MessageAdded is what a person tells the model of a run that has begun. It is part of the request for the turn that the fact

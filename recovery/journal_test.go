@@ -70,6 +70,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Created.Input != "one\ntwo\n" {
 		t.Errorf("the journal of a run with piped input says %+v", s.Created)
 	}
+	s = readGolden(t, "testdata/journal-v1-disk.jsonl", fields)
+	if s.disk == nil || s.disk.Errors != 2 || s.disk.Mount != 18262 {
+		t.Errorf("the journal of a run whose disk was looked at says %+v", s.disk)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

@@ -29,7 +29,7 @@ func Judge(c *Call, open *Request, e Evidence) Judgement {
 
 func judgeStarted(c *Call, e Evidence) Judgement {
 	switch {
-	case e.Process.State == ProcessNever:
+	case e.Process.State == ProcessNever && e.proves():
 		return neverStarted(c, e, or(e.Process.Why, "its process never started"))
 	case e.Process.State == ProcessRunning:
 		return Judgement{VerdictAttach, or(e.Process.Why, "its process is still running"), nil}
@@ -55,6 +55,9 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 	}
 	return unknown(c, e)
 }
+
+// proves says whether a process that left no record of its start never started.
+func (e Evidence) proves() bool { return e.Doubt == "" || e.Process.Refused }
 
 // neverStarted is what may be done with a call that provably did nothing: it runs, unless it cannot.
 func neverStarted(c *Call, e Evidence, why string) Judgement {
@@ -120,6 +123,8 @@ func doubts(c *Call, e Evidence) []string {
 	switch e.Process.State {
 	case ProcessLost:
 		why = append(why, or(e.Process.Why, "its process began and left no record of its end"))
+	case ProcessNever:
+		why = append(why, "no record of its start is left, which proves nothing: "+e.Doubt)
 	case ProcessEnded:
 		why = append(why, or(e.Process.Why, "the record of its end cannot be used"))
 	default:

@@ -56,6 +56,8 @@ type State struct {
 	spent earlierCost    // what models that the run asked before cost
 
 	limited   Body            // what ends the run at the turn limit: a person's no, or nobody's word
+	disk      *Disk           // at the last claim
+	boot      string          // likewise
 	unknown   []*Call         // calls of this run whose outcome is unknown, in their order
 	happened  []*Call         // calls of this run of which a person said that they happened
 	elsewhere []CallRuled     // what a person said from here about calls of other runs
@@ -220,6 +222,7 @@ func (s *State) claimed(b RunClaimed) error {
 	if err := s.tighten(b); err != nil {
 		return err
 	}
+	s.disk, s.boot = b.Disk, b.Boot
 	// A run that waits for a person loses nothing when its owner goes: to look after it again is not fruitless.
 	waits := s.Status == StatusWaiting
 	switch {

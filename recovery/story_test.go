@@ -241,7 +241,11 @@ func (st *story) claim(o map[string]string) {
 			b.Model.Price = &Price{Input: int64(number(o["price"])) * 1_000_000}
 		}
 	}
-	b.Folder = o["folder"]
+	b.Folder, b.Boot = o["folder"], "boot-"+cmp.Or(o["boot"], "1")
+	if o["disk"] != "" {
+		d := disk(o["disk"])
+		b.Disk = &d
+	}
 	if o["max"] != "" || o["timeout"] != "" {
 		b.Limits = &Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])}
 	}
@@ -360,12 +364,23 @@ func result(outcome, text string, o map[string]string) Result {
 	return r
 }
 
+// disk reads "errors/mount", or "errors/mount/ro": what could be read of the state folder's file system.
+func disk(text string) Disk {
+	if text == "" {
+		return Disk{}
+	}
+	p := strings.Split(text, "/")
+	return Disk{Kind: "ext4", Counts: true, Errors: int64(number(p[0])), Mount: uint64(number(p[1])), ReadOnly: len(p) > 2}
+}
+
 // judgement reads evidence: by default the tool is there and the arguments are whole.
 func (st *story) judgement(c *Call, o map[string]string) Judgement {
 	e := Evidence{
 		ToolKnown: o["tool"] != "gone", Restored: o["args"] != "lost", EffectNow: c.Effect, RetryNow: c.RetrySafe,
 		Process: Sighting{State: ProcessState(o["process"])}, Looked: Inspection{Answer: InspectionAnswer(o["looked"])},
 	}
+	e.Process.Refused = o["refused"] == "yes"
+	e.Doubt = c.Doubt(disk(o["disk"]), "boot-"+cmp.Or(o["boot"], "1"))
 	if o["now"] == "retry" {
 		e.RetryNow = true
 	} else if o["now"] != "" {

@@ -31,6 +31,7 @@ const (
 // Sighting is what the files of a call's process say.
 type Sighting struct {
 	State   ProcessState
+	Refused bool            // with ProcessNever: a record says so, and not only that one is missing
 	Result  *Result         // with ProcessEnded
 	Alive   []string        // what is left of it, as a person would name it
 	Trace   json.RawMessage // what its tool needs to look for it again when its files are gone
@@ -65,4 +66,5 @@ type Evidence struct {
 	RetryNow  bool
 	Process   Sighting
 	Looked    Inspection
+	Doubt     string // why what is missing on the disk proves nothing; "" where it does
 }

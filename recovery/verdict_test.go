@@ -15,7 +15,7 @@ type row struct {
 }
 
 func never(c *Call, e Evidence) bool {
-	return c.Phase == PhaseProposed || e.Process.State == ProcessNever
+	return c.Phase == PhaseProposed || e.Process.State == ProcessNever && (e.Doubt == "" || e.Process.Refused)
 }
 
 func rows() []row {
@@ -105,13 +105,13 @@ func everyCase(try func(c *Call, open *Request, e Evidence)) {
 	record := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from its record"}
 	look := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from a look"}
 	sightings := []Sighting{
-		{}, {State: ProcessNever}, {State: ProcessRunning}, {State: ProcessEnded, Result: record}, {State: ProcessEnded}, {State: ProcessLost},
+		{}, {State: ProcessNever}, {State: ProcessNever, Refused: true}, {State: ProcessRunning}, {State: ProcessEnded, Result: record}, {State: ProcessEnded}, {State: ProcessLost},
 	}
 	looks := []Inspection{
 		{}, {Answer: InspectionHappened, Result: look}, {Answer: InspectionNotHappened}, {Answer: InspectionUnclear},
 	}
 	effects := []Effect{EffectRead, EffectWriteLocal, EffectWriteExternal}
-	for i := range 3 * 3 * 6 * 4 * 3 * 3 * 16 {
+	for i := range 3 * 3 * 7 * 4 * 3 * 3 * 32 {
 		n := i
 		choose := func(k int) int { j := n % k; n /= k; return j }
 		c := &Call{Place: Place{Turn: 2, Index: 1, Attempt: 1}, Proposal: Proposal{Tool: "tool"}}
@@ -124,9 +124,10 @@ func everyCase(try func(c *Call, open *Request, e Evidence)) {
 			c.Phase, c.Result = PhaseSettled, &Result{Content: "recorded"}
 		}
 		open := opens[choose(3)]
-		e := Evidence{Process: sightings[choose(6)], Looked: looks[choose(4)]}
+		e := Evidence{Process: sightings[choose(7)], Looked: looks[choose(4)]}
 		c.Effect, e.EffectNow = effects[choose(3)], effects[choose(3)]
 		c.RetrySafe, e.RetryNow, e.Restored, e.ToolKnown = both[choose(2)], both[choose(2)], both[choose(2)], both[choose(2)]
+		e.Doubt = []string{"", "the disk failed"}[choose(2)]
 		try(c, open, e)
 	}
 }

@@ -308,7 +308,7 @@ func (t shell) Find(_ context.Context, c Call) recovery.Sighting {
 		r := t.resultOf(c, seen.Exit, recovery.HowAdopted)
 		s.State, s.Result = recovery.ProcessEnded, &r
 	case runner.NeverStarted:
-		s.State = recovery.ProcessNever
+		s.State, s.Refused = recovery.ProcessNever, seen.Refused
 	case runner.Unknown:
 		s.State, s.Output, s.Trace = recovery.ProcessLost, t.printed(c), data(seen.Trace())
 		s.PutBack = runner.PutBackNotes(t.callFolder(c))

@@ -109,7 +109,7 @@ func settled(folder string, id Identity) (Sighting, error) {
 	if err != nil {
 		return Sighting{}, err
 	}
-	s := Sighting{State: NeverStarted, Why: refused.Refused}
+	s := Sighting{State: NeverStarted, Refused: refused.Refused != "", Why: refused.Refused}
 	if refused.Disk != 0 {
 		s.Disk = syscall.Errno(refused.Disk)
 	}

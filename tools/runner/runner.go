@@ -144,6 +144,7 @@ type Sighting struct {
 	Exit      *Exit     // of Ended
 	Began     *Began    // of Running and Unknown, where it could be read; in Unknown always there, for Sweep
 	Survivors []Process // of Unknown: what is left of the command
+	Refused   bool      // of NeverStarted: the runner recorded that it started nothing
 	Why       string    // one sentence for people
 	Disk      error     // of NeverStarted: with what the disk of the call's folder took no record; nil for any other reason
 }
