@@ -191,7 +191,7 @@ func logged(err error) (what, run string) {
 	switch {
 	case errors.As(err, &held):
 		return "claim refused", held.Run
-	case errors.As(err, &corrupt):
+	case errors.As(err, &corrupt) && corrupt.Run != "": // a state folder that cannot be used at all is left as it is
 		return "claim refused", corrupt.Run
 	case errors.Is(err, host.ErrFolder):
 		return "claim refused", ""
