@@ -194,7 +194,7 @@ func TestTerminalIsFinal(t *testing.T) {
 	if h.Status != recovery.StatusFailed {
 		t.Errorf("a word changed the status to %s", h.Status)
 	}
-	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
+	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 1 || unknown[0].Resolved != recovery.WordHappened {
 		t.Errorf("%v %v", unknown, err)
 	}
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
@@ -202,6 +202,19 @@ func TestTerminalIsFinal(t *testing.T) {
 	}
 	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a second word: %v", err)
+	}
+	// Run once more with success, nothing is in doubt any more; that counts nothing a second time, and nothing follows on it.
+	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordRun}), AppendOptions{})
+	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
+		t.Errorf("%v %v", unknown, err)
+	}
+	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
+		t.Errorf("%d calls are unknown (%v)", row.Unknown, err)
+	}
+	for _, w := range []recovery.Word{recovery.WordLeave, recovery.WordHappened, recovery.WordRun} {
+		if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: w}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+			t.Errorf("%s after it was run once more: %v", w, err)
+		}
 	}
 }
 

@@ -100,17 +100,17 @@ func TestRulingOnAnEarlierTurn(t *testing.T) {
 	for _, c := range []struct {
 		head Head
 		want []string
-	}{{a, []string{"c-a2"}}, {b, []string{"c-b1"}}} {
+	}{{a, []string{"c-a1 happened", "c-a2"}}, {b, []string{"c-b1"}}} {
 		unknown, err := s.Doubts(ctx, c.head.Thread, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, u := range unknown {
-			got = append(got, u.ID)
+			got = append(got, strings.TrimSpace(u.ID+" "+string(u.Resolved)))
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("unknown in %s: %q, want %q", c.head.Run, got, c.want)
+			t.Errorf("in doubt in %s: %q, want %q", c.head.Run, got, c.want)
 		}
 	}
 }
