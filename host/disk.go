@@ -33,6 +33,7 @@ func (h *Host) disk() recovery.Disk {
 	return diskOf(h.Home)
 }
 
+// noted is the count in that file: 0 without one, -1 where it is damaged.
 func noted(home string) int64 {
 	b, err := os.ReadFile(notedPath(home))
 	if err != nil {
