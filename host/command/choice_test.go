@@ -217,7 +217,9 @@ func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	script := func(text string) []string { return []string{"/bin/sh", "-c", "cd " + dir + "; " + text} }
 	var complaints bytes.Buffer
+	const address = "https://p.test"
 	get := func(p catalog.Provider, env ...string) (string, error) {
+		p.BaseURL = address
 		k := (&keyring{}).of(p, someone(t, "", env...).Getenv, &complaints)
 		return k.get(t.Context())
 	}
@@ -245,7 +247,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the command's own words were not passed on: %q", got)
 	}
 	ring := &keyring{}
-	p := catalog.Provider{Name: "p", KeyCmd: script("echo x >> calls; wc -l < calls | tr -d ' ' | sed 's/^/key-/'; echo more")}
+	p := catalog.Provider{Name: "p", BaseURL: address, KeyCmd: script("echo x >> calls; wc -l < calls | tr -d ' ' | sed 's/^/key-/'; echo more")}
 	for i, want := range []string{"key-1", "key-1", "key-2"} {
 		k := ring.of(p, nil, nil)
 		if i == 2 {

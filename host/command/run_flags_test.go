@@ -40,6 +40,10 @@ func ptr[T any](v T) *T { return &v }
 var png = []byte("\x89PNG\r\n\x1a\n picture")
 
 func TestRunFlags(t *testing.T) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	picture := filepath.Join(t.TempDir(), "a, b.png")
 	if err := os.WriteFile(picture, png, 0o600); err != nil {
 		t.Fatal(err)
@@ -48,7 +52,7 @@ func TestRunFlags(t *testing.T) {
 		"--idle", "30s", "--no-compact", "--image", picture, "--record", "tape", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
 	want := runFlags{
 		Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: recovery.EffortLow, Idle: 30 * time.Second, NoCompact: true,
-		Images: []recovery.Image{{Media: "image/png", Data: png}}, Record: "tape",
+		Images: []recovery.Image{{Media: "image/png", Data: png}}, Record: filepath.Join(dir, "tape"),
 		Limits: config.Limits{
 			Mode: recovery.ModeAuto, MaxTurns: ptr(0), MaxTokens: ptr(int64(1_500_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(time.Hour),
 		},
