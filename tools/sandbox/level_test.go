@@ -127,8 +127,15 @@ func TestEnvironment(t *testing.T) {
 		if !strings.Contains(out, "\n"+s.work+"\n") || !strings.Contains(out, "\n5\n") {
 			t.Errorf("%s: %s", a, out)
 		}
-		if a != sandbox.Full && !strings.Contains(out, "TMPDIR=/tmp\n") {
+		if a == sandbox.Write && !strings.Contains(out, "TMPDIR=/tmp\n") {
 			t.Errorf("%s: no TMPDIR in %s", a, out)
+		}
+		// A command that reads gets a temporary folder in which nothing from outside shows: not the one that this test works in.
+		own := func(dir string) bool {
+			return strings.Contains(out, "TMPDIR="+dir+"\n") && !strings.HasPrefix(s.work, dir+"/")
+		}
+		if a == sandbox.Read && !slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev/shm"}, own) {
+			t.Errorf("%s: no TMPDIR of its own in %s", a, out)
 		}
 	}
 	if _, err := s.run(s.profile(sandbox.Write), "kill -TERM $$"); err == nil || err.(*exec.ExitError).ExitCode() != 143 {
