@@ -49,9 +49,15 @@ func (s *Store) pin(main fs.FileInfo) error {
 // Present compares device and inode of the open files with what their paths name now. A store that was opened for reading
 // only is not looked at. The error is a *GoneError; of a store that was closed, and let go of its log with that, it is ErrClosed.
 func (s *Store) Present() error {
-	if s.closed.Load() {
+	err := s.present()
+	if err != nil && s.closed.Load() {
 		return ErrClosed
 	}
+	return err
+}
+
+// present also serves the commits of a store that is being closed: they are made before its files are let go.
+func (s *Store) present() error {
 	for i, path := range s.opened.paths {
 		now, err := os.Stat(path)
 		if err == nil && os.SameFile(now, s.opened.infos[i]) {

@@ -102,7 +102,7 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	}
 	w.dirty = true
 	w.s.o.Hit("db.after_commit")
-	if err := w.s.Present(); err != nil {
+	if err := w.s.present(); err != nil {
 		w.dead = err // what was committed is not where the next process looks for it, and neither would anything after it be
 	}
 	return w.dead
