@@ -365,7 +365,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 // sideways is for facts that bring no turn to its end; there are so many of them that few histories would get far.
 func sideways(e recovery.Event) bool {
 	switch b := e.Body.(type) {
-	case recovery.RunClaimed, recovery.RunInterrupted, recovery.CallJudged, recovery.ModelFailed, recovery.ContextCompacted:
+	case recovery.RunClaimed, recovery.RunInterrupted, recovery.RunRestored, recovery.CallJudged, recovery.ModelFailed, recovery.ContextCompacted:
 		return true
 	case recovery.RequestOpened:
 		return b.Request.Kind == recovery.RequestMaxTurns || b.Request.Call.Index == 0
@@ -386,7 +386,8 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 	}
 	turn := len(s.Turns)
 	add(0, createdFact(run, thread))
-	add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, recovery.RunInterrupted{Cause: recovery.CauseCrash})
+	add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, recovery.RunInterrupted{Cause: recovery.CauseCrash},
+		recovery.RunRestored{Reason: "it is behind its mark"})
 	if s.Epoch > 0 {
 		other := recovery.ModelChange{Name: fmt.Sprintf("work/m%d", s.Epoch), Provider: "chat"}
 		add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1, Model: &other, Folder: fmt.Sprintf("/moved/%d", s.Epoch)})

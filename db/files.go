@@ -102,7 +102,7 @@ func makeDir(path string) error {
 // the store is opened for the first time.
 func ownNames() []string {
 	return []string{
-		fileName, fileName + "-wal", fileName + "-shm", keyName, ballastName, blobsName, "locks", "calls", "live", "log",
+		fileName, fileName + "-wal", fileName + "-shm", keyName, markName, ballastName, blobsName, "locks", "calls", "live", "log",
 		".agent-*.db*", ".agent-try-*", ".key-*", ballastTemp,
 	}
 }

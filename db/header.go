@@ -22,7 +22,10 @@ const (
 func (s *Store) checkHeader() error {
 	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("open %s: %w", s.path, ErrNoState)
+		if err := s.missing(); err != nil {
+			return err
+		}
+		info, err = os.Lstat(s.path)
 	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.path, err)

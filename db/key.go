@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -58,7 +59,7 @@ func (s *Store) checkKey(ctx context.Context) error {
 	if s.o.ReadOnly {
 		var err error
 		if key, err = os.ReadFile(path); err != nil {
-			return nil // whoever opens the store for writing is told
+			key = nil // whoever opens the store for writing is told
 		}
 	}
 	return s.read(ctx, "open "+s.path, func(q *dbsqlc.Queries) error {
@@ -66,9 +67,10 @@ func (s *Store) checkKey(ctx context.Context) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
 		}
-		if err == nil && !hmac.Equal(want, keyMAC(key)) {
+		if err == nil && key != nil && !hmac.Equal(want, keyMAC(key)) {
 			return &CorruptError{Path: path, What: "the key is not the one that belongs to " + s.path, Remedy: keyRemedy}
 		}
+		s.identity = hex.EncodeToString(want[:min(len(want), 8)])
 		return err
 	})
 }

@@ -31,11 +31,12 @@ var kindNames = [...]recovery.Kind{
 	20: recovery.KindModelFailed,
 	21: recovery.KindCompacted,
 	22: recovery.KindMessageAdded,
+	32: recovery.KindRunRestored,
 }
 
 func numberOf(k recovery.Kind) (int64, error) {
 	for n, name := range kindNames {
-		if name == k && n > 0 {
+		if name == k && name != "" {
 			return int64(n), nil
 		}
 	}
@@ -43,7 +44,7 @@ func numberOf(k recovery.Kind) (int64, error) {
 }
 
 func kindOf(number int64) (recovery.Kind, error) {
-	if number < 1 || number >= int64(len(kindNames)) {
+	if number < 1 || number >= int64(len(kindNames)) || kindNames[number] == "" {
 		return "", fmt.Errorf("a fact of kind number %d is not known to this binary", number)
 	}
 	return kindNames[number], nil

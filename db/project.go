@@ -99,7 +99,7 @@ func statusAfter(from recovery.Status, k recovery.Kind) recovery.Status {
 		return recovery.StatusRunning
 	case recovery.KindRequestOpened:
 		return recovery.StatusWaiting
-	case recovery.KindRunInterrupted:
+	case recovery.KindRunInterrupted, recovery.KindRunRestored:
 		return recovery.StatusInterrupted
 	case recovery.KindRunCompleted:
 		return recovery.StatusCompleted
@@ -119,6 +119,8 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 		return claimed(t, h, b)
 	case recovery.RunInterrupted:
 		return t.q.SetRunInterrupted(ctx, string(b.Cause), firstWords(b.Detail, detailLimit), h.No)
+	case recovery.RunRestored:
+		return t.q.SetRunInterrupted(ctx, string(recovery.CauseRestored), firstWords(b.Reason, detailLimit), h.No)
 	case recovery.RunStopping:
 		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
 	case recovery.RunFailed:

@@ -177,5 +177,5 @@ func (w *writer) upgrade(files fs.FS) error {
 func (w *writer) close() error {
 	w.queue.stop()
 	w.bringIn()
-	return w.disconnect()
+	return errors.Join(w.disconnect(), w.marks.close())
 }

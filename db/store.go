@@ -42,6 +42,9 @@ type Options struct {
 	// NoBallast leaves out the file that is given up when the disk is full.
 	NoBallast bool
 
+	// Anew makes a database in a folder from which one is missing, where Open would refuse to.
+	Anew bool
+
 	// Known are values that must not come to rest in the clear, such as keys in the environment. Store.Know adds others.
 	Known []redact.Known
 
@@ -61,8 +64,10 @@ type Store struct {
 	w       *writer // nil when opened for reading
 	opened  pinned  // the files of the connections; empty when opened for reading
 
-	full     atomic.Bool // the disk was full since Open
-	mu       sync.Mutex  // guards notices, and side against closed
+	identity string                      // what the mark calls the store
+	behind   atomic.Pointer[BehindError] // why nothing may be driven
+	full     atomic.Bool                 // the disk was full since Open
+	mu       sync.Mutex                  // guards notices, and side against closed
 	notices  []string
 	side     sync.WaitGroup // work beside the writer: the ballast
 	ballasts sync.Once
@@ -142,7 +147,11 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	if err := s.openVault(); err != nil {
 		return nil, err
 	}
-	if err := s.connectReaders(ctx, s.readingDSN()); err != nil {
+	err = s.connectReaders(ctx, s.readingDSN())
+	if err == nil {
+		err = s.seeBehind(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
 	return s, nil
@@ -252,6 +261,9 @@ func (s *Store) connect(ctx context.Context) error {
 	}
 	if s.o.FirstAfterCrash {
 		err = s.w.settle()
+	}
+	if err == nil {
+		err = s.seeBehind(ctx)
 	}
 	if err == nil && s.o.Alone {
 		s.dropHalfBallasts()

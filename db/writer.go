@@ -16,6 +16,7 @@ type tx struct {
 	q *dbsqlc.Queries
 	// again is set when the transaction is tried a second time after a full disk: what the first try has left counts.
 	again bool
+	marks *marker
 }
 
 // writer is the one connection of this process that writes. One goroutine at a time uses it: the one that leads the queue.
@@ -28,7 +29,8 @@ type writer struct {
 	q     *dbsqlc.Queries
 	stmts map[string]*sql.Stmt
 	dead  error // once set, every job gets it
-	dirty bool  // something was committed since the log was last brought in
+	marks marker
+	dirty bool // something was committed since the log was last brought in
 }
 
 func newWriter(s *Store) *writer {
@@ -76,6 +78,7 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 		return err
 	}
 	alive := 0
+	w.marks.last = nil
 	for _, j := range batch {
 		err := w.one(j, again, savepoints)
 		if fatal(err) {
@@ -105,22 +108,27 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	if err := w.s.present(); err != nil {
 		w.dead = err // what was committed is not where the next process looks for it, and neither would anything after it be
 	}
+	if w.dead == nil {
+		w.marks.leave(w.s)
+	}
 	return w.dead
 }
 
 // one runs a job, with a savepoint so that its failure leaves the others' work alone.
 func (w *writer) one(j *job, again, savepoint bool) error {
 	if !savepoint {
-		return j.do(&tx{q: w.q, again: again})
+		return j.do(&tx{q: w.q, again: again, marks: &w.marks})
 	}
 	if err := w.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
-	err := j.do(&tx{q: w.q, again: again})
+	before := w.marks.last
+	err := j.do(&tx{q: w.q, again: again, marks: &w.marks})
 	if fatal(err) {
 		return err
 	}
 	if err != nil {
+		w.marks.last = before
 		if undo := w.exec("ROLLBACK TO job"); undo != nil {
 			return undo
 		}

@@ -32,6 +32,11 @@ const ownerPatience = 5 * time.Second
 
 // Answer resolves a pending request, once, and drives the run on in this process unless its owner does.
 func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, resume bool) (Taken, error) {
+	if resume {
+		if err := h.Store.MayDrive(ctx); err != nil {
+			return Taken{}, fmt.Errorf("answer %s: %w", id, err)
+		}
+	}
 	row, err := h.Store.Answer(ctx, id, answer, h.Who)
 	if err != nil {
 		return Taken{}, err

@@ -246,7 +246,7 @@ func (h *Host) Examine(ctx context.Context, fix bool) (Findings, error) {
 	for _, r := range rows {
 		e.rows[r.ID] = r
 	}
-	for _, look := range []func(context.Context) error{e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.temps, e.live} {
+	for _, look := range []func(context.Context) error{e.ahead, e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.temps, e.live} {
 		if ctx.Err() != nil {
 			return f, fmt.Errorf("look at the state folder: %v", context.Cause(ctx))
 		}

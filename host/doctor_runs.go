@@ -27,6 +27,15 @@ func (e *examiner) inOrder() []db.RunRow {
 	return slices.SortedFunc(maps.Values(e.rows), func(a, b db.RunRow) int { return cmp.Compare(b.No, a.No) })
 }
 
+// ahead finds what the folder knows and the database does not.
+func (e *examiner) ahead(ctx context.Context) error {
+	list, err := e.h.Ahead(ctx)
+	for _, a := range list {
+		e.Bad(areaRuns, "put the newer database back, or decide: agent restore --here", "run %s: %s", a.Run, a.What)
+	}
+	return err
+}
+
 // unowned finds runs that are marked as going while nobody drives them.
 func (e *examiner) unowned(ctx context.Context) error {
 	marks, err := e.h.Look(ctx, e.fix)

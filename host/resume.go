@@ -18,6 +18,9 @@ const MaxFruitless = 3
 // Resume claims a run and drives it on. shown gets what is replayed before anything runs; each further decision is a fact
 // that observers see.
 func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Plan)) (Outcome, error) {
+	if err := h.Store.MayDrive(ctx); err != nil {
+		return Outcome{}, fmt.Errorf("claim run %s: %w", run, err)
+	}
 	if err := h.afterReboot(ctx, run); err != nil {
 		return Outcome{}, err
 	}

@@ -70,6 +70,9 @@ type newRun struct {
 }
 
 func (h *Host) newRun(ctx context.Context, req StartRequest) (n newRun, err error) {
+	if err := h.Store.MayDrive(ctx); err != nil {
+		return n, fmt.Errorf("start a run: %w", err)
+	}
 	if n.equipped, err = h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model}); err != nil {
 		return n, err
 	}

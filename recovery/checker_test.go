@@ -17,6 +17,8 @@ type checker struct {
 	others   map[string]Unknown
 	word     Word // what was said from here of the other run's call
 	over     bool
+	restored bool // since then every call that acts needs a yes
+	old      bool // the open question was asked before that
 }
 
 type watched struct {
@@ -57,6 +59,11 @@ func (k *checker) see(e Event) string {
 				k.others[u.ID] = u
 			}
 		}
+	case RunRestored:
+		k.restored, k.old = true, k.request != nil
+		for _, c := range k.calls {
+			c.yes = false
+		}
 	case RunStopping:
 		k.stopping = true
 	case RunCompleted, RunFailed, RunCancelled:
@@ -70,7 +77,7 @@ func (k *checker) see(e Event) string {
 		if k.request != nil {
 			return "a second open request"
 		}
-		k.request = &b.Request
+		k.request, k.old = &b.Request, false
 		if b.Request.Kind == RequestElicit {
 			return k.asksItself(*b.Request.Call)
 		}
@@ -174,7 +181,7 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 		return fmt.Sprintf("call %s starts after its result", at)
 	case c.Invalid != "" || c.Question != nil || c.Decision == DecisionDeny:
 		return fmt.Sprintf("call %s must not run and starts", at)
-	case c.Decision == DecisionAsk && !c.yes:
+	case (c.Decision == DecisionAsk || k.restored && c.Effect != EffectRead) && !c.yes:
 		return fmt.Sprintf("call %s starts without its yes", at)
 	case !k.permits(c):
 		return fmt.Sprintf("call %s starts in mode %s without a yes", at, k.mode)
@@ -269,10 +276,10 @@ func (k *checker) reply(b RequestAnswered) {
 	c, text := k.call(*r.Call), string(b.Answer)
 	switch r.Kind {
 	case RequestPermission:
-		c.yes = text == "true"
+		c.yes = text == "true" && !k.old
 	case RequestTwin:
 		c.runAnyway = text == `"run"`
-		c.yes = c.runAnyway
+		c.yes = c.runAnyway && !k.old
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 	KindRequestClosed   Kind = "request.closed"
 	KindTurnSettled     Kind = "turn.settled"
 	KindMessageAdded    Kind = "message.added"
+	KindRunRestored     Kind = "run.restored"
 )
 
 // Version is the version of every body's encoding. A reader refuses what is newer than itself.
@@ -124,8 +125,17 @@ const (
 	CauseModel     Cause = "model"     // the model could not be used; the detail holds the remedy
 	CauseTakeover  Cause = "takeover"  // another process took it over
 	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
+	CauseRestored  Cause = "restored"  // its database went back in time; see RunRestored
 	CauseFailing   Cause = "store"     // the state folder could not be written
 )
+
+// RunRestored says that the database of the run went back in time and that a person let it count from there: the run may
+// have gone further than its journal says. Nothing that acts starts in it without a person's yes from then on, in every
+// mode, and no yes from before counts.
+type RunRestored struct {
+	Reason string `json:"reason"` // how it was seen that the database is behind
+	By     string `json:"by,omitempty"`
+}
 
 // RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.
 type RunNoted struct {
@@ -299,6 +309,7 @@ func (RequestAnswered) Kind() Kind { return KindRequestAnswered }
 func (RequestClosed) Kind() Kind   { return KindRequestClosed }
 func (TurnSettled) Kind() Kind     { return KindTurnSettled }
 func (MessageAdded) Kind() Kind    { return KindMessageAdded }
+func (RunRestored) Kind() Kind     { return KindRunRestored }
 
 // Kinds lists every kind, in the order in which the package doc explains them.
 func Kinds() []Kind {
@@ -307,7 +318,7 @@ func Kinds() []Kind {
 		KindRunCompleted, KindRunFailed, KindRunCancelled, KindModelRequested, KindModelAnswered,
 		KindModelFailed, KindCompacted,
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallRuled, KindApprovalVoided,
-		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded,
+		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded, KindRunRestored,
 	}
 }
 
@@ -346,5 +357,5 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindModelAnswered: as[ModelAnswered], KindModelFailed: as[ModelFailed], KindCompacted: as[ContextCompacted], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
 	KindCallSettled: as[CallSettled], KindCallRuled: as[CallRuled], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
-	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded],
+	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded], KindRunRestored: as[RunRestored],
 }

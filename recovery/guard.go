@@ -39,6 +39,13 @@ func (s *State) before(c *Call, alike comparison) Action {
 // decision is what the permission rules said when the call was recorded, or what a mode that was tightened since says, if
 // that is stricter. A decision that is not known is asked about.
 func (s *State) decision(c *Call) (Decision, string) {
+	if d, why := s.byMode(c); !s.Restored || c.Effect == EffectRead || d == DecisionDeny {
+		return d, why
+	}
+	return DecisionAsk, askRestored
+}
+
+func (s *State) byMode(c *Call) (Decision, string) {
 	if s.Mode == c.mode || c.Decision == DecisionDeny || c.Effect == EffectRead {
 		return c.Decision, c.Why
 	}

@@ -46,6 +46,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusFailed || s.Epoch != 5 || len(s.Turns) != 3 || s.Final != "it shall end" {
 		t.Errorf("the journal says %q, epoch %d, %d turns, %q", s.Status, s.Epoch, len(s.Turns), s.Final)
 	}
+	s = readGolden(t, "testdata/journal-v1-restored.jsonl", fields)
+	if !s.Restored || s.Status != StatusInterrupted || s.Cause != CauseRestored {
+		t.Errorf("the journal of a run whose database went back in time says %q (%s), %t", s.Status, s.Cause, s.Restored)
+	}
 	s = readGolden(t, "testdata/journal-v1-models.jsonl", fields)
 	if s.Status != StatusCompleted || s.Usage.Tokens() != 2830 || s.Estimated.Tokens() != 1208 || s.Final != "Done." {
 		t.Errorf("the journal with a provider says %q, used %+v, estimated %+v, %q", s.Status, s.Usage, s.Estimated, s.Final)

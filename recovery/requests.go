@@ -144,7 +144,7 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 	case RequestPermission:
 		switch text {
 		case answerYes, answerAlways:
-			c.Approved = r.Binding
+			c.Approved = s.binding(r)
 		case answerNever:
 			c.Denied = by(who) + " said never"
 		default:

@@ -31,6 +31,7 @@ type State struct {
 	Fruitless  int    // claims in a row that brought nothing forward
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []Message
+	Restored   bool // its database went back in time: see RunRestored
 
 	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls are compared by their fingerprints
 	// alone. It decides from its arguments, and is asked only while an earlier call of the same tool is in doubt.
@@ -52,6 +53,7 @@ type State struct {
 	counted  bool  // held is all of them; else the opening comes on top
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
+	stale *Request       // the question that stood when the run was restored
 	added []addedMessage // what a person told the model after the prompt, in order
 	spent earlierCost    // what models that the run asked before cost
 
@@ -117,6 +119,8 @@ func (s *State) spend(e Event, k Kind) {
 	going := k != KindRunClaimed
 	if b, ok := e.Body.(RunInterrupted); ok {
 		going = b.Cause == CauseShutdown || b.Cause == CauseModel
+	} else if k == KindRunRestored {
+		going = false
 	}
 	gap := e.Time.Sub(s.last)
 	if b, ok := e.Body.(RunNoted); ok {
@@ -157,6 +161,8 @@ func (s *State) apply(e Event) error {
 		return s.claimed(b)
 	case RunInterrupted:
 		s.Cause, s.Detail = b.Cause, b.Detail
+	case RunRestored:
+		s.restored(b)
 	case RunNoted:
 		s.gone(b.Gone)
 		if !s.retryAt.IsZero() {

@@ -275,6 +275,8 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 	switch name {
 	case "interrupted":
 		st.add(RunInterrupted{Cause: Cause(rest[0])})
+	case "restored":
+		st.add(RunRestored{Reason: text(0), By: o["by"]})
 	case "note":
 		st.add(RunNoted{Text: text(0), Gone: o["gone"]})
 	case "message":

@@ -46,10 +46,12 @@ var table = map[Status]map[Kind]Status{
 	StatusQueued: {
 		KindRunClaimed:     StatusRunning,
 		KindRunInterrupted: StatusInterrupted,
+		KindRunRestored:    StatusInterrupted,
 	},
 	StatusRunning: {
 		KindRunClaimed:      StatusRunning, // the owner before went without a word
 		KindRunInterrupted:  StatusInterrupted,
+		KindRunRestored:     StatusInterrupted,
 		KindRunNoted:        StatusRunning,
 		KindRunStopping:     StatusRunning,
 		KindRunCompleted:    StatusCompleted,
@@ -73,6 +75,7 @@ var table = map[Status]map[Kind]Status{
 	StatusWaiting: {
 		KindRunClaimed:      StatusWaiting,
 		KindRunInterrupted:  StatusInterrupted,
+		KindRunRestored:     StatusInterrupted,
 		KindRunNoted:        StatusWaiting,
 		KindRunStopping:     StatusRunning,
 		KindCallRuled:       StatusWaiting,
@@ -81,8 +84,9 @@ var table = map[Status]map[Kind]Status{
 		KindMessageAdded:    StatusWaiting,
 	},
 	StatusInterrupted: {
-		KindRunClaimed: StatusRunning,
-		KindCallRuled:  StatusInterrupted, // a person's word on an unknown call needs no owner
+		KindRunClaimed:  StatusRunning,
+		KindRunRestored: StatusInterrupted,
+		KindCallRuled:   StatusInterrupted, // a person's word on an unknown call needs no owner
 	},
 	StatusCompleted: {KindCallRuled: StatusCompleted},
 	StatusFailed:    {KindCallRuled: StatusFailed},

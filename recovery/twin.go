@@ -101,7 +101,7 @@ func (s *State) answeredTwin(c *Call, r *Request, text, who string) {
 	c.Twin, c.twin, c.twinBy = r.word(text), s.doubtByID(r.About), who
 	switch {
 	case c.Twin == WordRun:
-		c.Approved = r.Binding
+		c.Approved = s.binding(r)
 	case c.Twin != WordHappened || s.aboutWas == WordHappened: // else the answer becomes a fact about the first
 		s.remember(r.About, said{c.Twin, who})
 	}

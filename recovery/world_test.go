@@ -193,6 +193,11 @@ func (m *sim) ownerGone() {
 // crash ends the owner, and lets another one claim the run.
 func (m *sim) crash() {
 	m.ownerGone()
+	if !m.s.Status.Terminal() && m.pick(16, "restored") == 1 { // a database that went back in time, with this run as it is now
+		m.add(RunRestored{Reason: "it is behind its mark", By: "ana"})
+		m.claim()
+		return
+	}
 	if m.s.Status == StatusRunning && m.pick(3, "mark") > 0 {
 		m.add(RunInterrupted{Cause: []Cause{CauseCrash, CauseShutdown}[m.pick(2, "cause")]})
 	}

@@ -25,6 +25,7 @@ func (a *app) commands() []*cli.Command {
 		a.modelsCommand(),
 		a.toolsCommand(),
 		a.doctorCommand(),
+		a.restoreCommand(),
 		a.versionCommand(),
 		a.completionCommand(),
 		a.helpCommand(),

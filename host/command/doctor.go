@@ -186,6 +186,8 @@ func remedyFor(err error) string {
 	var newer *db.NewerError
 	var folder *db.FolderError
 	switch {
+	case errors.As(err, new(*db.BehindError)):
+		return "put it back, or decide: agent restore --here"
 	case errors.As(err, &damaged), errors.As(err, &foreign), errors.As(err, &newer), errors.As(err, &folder):
 		return ""
 	case errors.Is(err, db.ErrDiskFull):

@@ -23,6 +23,9 @@ const walExpected = 64 << 20
 
 // examineDatabase looks at the file as a whole: damage, settings, sizes.
 func (a *app) examineDatabase(ctx context.Context, s *session, f *host.Findings) {
+	if b := s.Store.Behind(); b != nil {
+		f.Bad(areaDatabase, remedyFor(b), "%v", b)
+	}
 	r, err := s.Store.Check(ctx)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)

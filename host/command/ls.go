@@ -90,7 +90,8 @@ type ownerJSON struct {
 type lsJSON struct {
 	Version int       `json:"version"`
 	Runs    []runJSON `json:"runs"`
-	Older   int       `json:"older"` // runs that are not listed; ls --all lists them
+	Older   int       `json:"older"`            // runs that are not listed; ls --all lists them
+	Behind  string    `json:"behind,omitempty"` // how the database is older than its folder, which knows of more
 }
 
 func (a *app) ls(ctx context.Context, c *cli.Command) error {
@@ -112,9 +113,16 @@ func (a *app) ls(ctx context.Context, c *cli.Command) error {
 	}
 	if v.Runs, err = s.list(ctx, f); err == nil {
 		v.Older = s.older
-		a.printRuns(c, v, a.nothingListed(f))
+		if b := s.Store.Behind(); b != nil {
+			v.Behind = b.What
+		}
+		nothing := a.nothingListed(f)
+		if v.Behind != "" {
+			nothing = "no such run is in this database"
+		}
+		a.printRuns(c, v, nothing)
 	}
-	return errors.Join(err, s.close())
+	return errors.Join(err, s.unlessBehind(), s.close())
 }
 
 func (a *app) nothingListed(f db.Filter) string {

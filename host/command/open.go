@@ -98,6 +98,8 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 		for _, at := range a.sandbox("", home).Veiled() {
 			fmt.Fprintf(a.Err, "agent: warning: %s\n", veiledWords(at))
 		}
+	} else {
+		s.sayBehind()
 	}
 	s.show = newRenderer(a.newTeller(a.Err), s.Hub, s.Store)
 	s.log = newLogger(home, a.logTo(), s.Hub)
@@ -107,10 +109,30 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	return s, nil
 }
 
+// sayBehind prints that nothing is driven here and what decides about it. A command that would drive is refused with the same.
+func (s *session) sayBehind() {
+	if b := s.Store.Behind(); b != nil {
+		s.app.say(s.app.Err, "agent: %v", b)
+		for _, hint := range hints(b) {
+			s.app.say(s.app.Err, "       %s", hint)
+		}
+	}
+}
+
+// unlessBehind is the error of a list that cannot be whole: the folder knows of more than its database.
+func (s *session) unlessBehind() error {
+	if s.Store.Behind() != nil {
+		return withCode(exitFailed)
+	}
+	return nil
+}
+
 // writable says whether the state that is there can be written; db.ErrNoState when there is none.
 func writable(home string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(home, "agent.db")); errors.Is(err, fs.ErrNotExist) {
-		return false, db.ErrNoState
+		if err := db.NoState(home); err != nil {
+			return false, err
+		}
 	}
 	// A folder that is not ours gets no folder of ours.
 	if err := db.Refuse(home, db.Options{AllowUnsafeFS: true}); err != nil {
@@ -130,6 +152,11 @@ func writable(home string) (bool, error) {
 // store opens the database under locks/store, which every process that writes holds shared. Who finds it free and a
 // write-ahead log left behind is the first after an unclean end, and repairs alone.
 func (s *session) store(ctx context.Context, home string, write bool) (*db.Store, error) {
+	return s.storeAnew(ctx, home, write, false)
+}
+
+// storeAnew is store, and with anew it makes a database where one is missing from the folder.
+func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) (*db.Store, error) {
 	if !write {
 		store, err := db.OpenRead(ctx, home)
 		if err == nil {
@@ -138,7 +165,7 @@ func (s *session) store(ctx context.Context, home string, write bool) (*db.Store
 		return store, err
 	}
 	o := db.Options{
-		Now: fault.Now, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
+		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
 		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it

@@ -88,7 +88,7 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 		v.Requests = append(v.Requests, requestView(r))
 	}
 	a.printPending(c, v)
-	return s.close()
+	return errors.Join(s.unlessBehind(), s.close())
 }
 
 func requestView(r db.PendingRow) requestJSON {

@@ -122,6 +122,8 @@ func mends(err error) []mend {
 		return driven(held.Run)
 	case errors.As(err, &busy):
 		return busy.mends
+	case errors.As(err, new(*db.BehindError)):
+		return []mend{{"see and decide", "agent restore --here"}}
 	case errors.As(err, &finished):
 		return []mend{{"see it", "agent show " + finished.State.Created.Run}}
 	}

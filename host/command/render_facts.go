@@ -204,6 +204,8 @@ func (t *teller) forTheRecord(e recovery.Event) {
 		}
 	case recovery.RunInterrupted:
 		t.line(yellow, "!", stamp(e.Time)+" interrupted: "+causeWords(b.Cause, b.Detail))
+	case recovery.RunRestored:
+		t.line(yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", stamp(e.Time), causeWords(recovery.CauseRestored, b.Reason), orPerson(b.By)))
 	case recovery.RequestOpened:
 		t.line(bold, "?", b.Request.ID+" asks: "+questionText(&b.Request))
 	case recovery.RunCompleted:

@@ -1,0 +1,318 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/db/dbsqlc"
+	marks "agent/db/mark"
+	"agent/recovery"
+)
+
+const markName = "mark"
+
+// BehindError says that the database is older than the folder around it, or gone from it: an older copy was put in its place,
+// or its write-ahead log was lost. What it says can be read; nothing is driven until a person decides that it counts.
+type BehindError struct {
+	Dir     string
+	What    string // how that was seen
+	Missing bool   // there is no database
+}
+
+func (e *BehindError) Error() string {
+	if e.Missing {
+		return fmt.Sprintf("the database is missing from %s, where runs were recorded: %s", e.Dir, e.What)
+	}
+	return fmt.Sprintf("the database in %s is older than the folder around it, so nothing is driven: %s", e.Dir, e.What)
+}
+
+// MayDrive says whether the store may drive runs: nil, or why not, as *BehindError. It is asked at every claim; what else may
+// forbid it one day belongs here.
+func (s *Store) MayDrive(ctx context.Context) error {
+	if err := s.compareMark(ctx); err != nil {
+		return err
+	}
+	if behind := s.behind.Load(); behind != nil {
+		return behind
+	}
+	return nil
+}
+
+// Behind says why the store may not drive, as it was found last; nil when it may.
+func (s *Store) Behind() *BehindError { return s.behind.Load() }
+
+// Mark reads the mark of the folder.
+func (s *Store) Mark() (marks.Mark, error) { return marks.Read(filepath.Join(s.dir, markName)) }
+
+// compareMark looks for the fact that the folder's mark names. The mark is read first: what is committed meanwhile can only
+// bring the store further.
+func (s *Store) compareMark(ctx context.Context) error {
+	m, err := s.Mark()
+	var what string
+	switch {
+	case errors.Is(err, marks.ErrNone), errors.Is(err, marks.ErrDamaged):
+		what, err = s.unknownFolders(ctx)
+	case err == nil:
+		what, err = s.behindMark(ctx, m)
+	}
+	if err != nil {
+		return fmt.Errorf("compare %s with the mark beside it: %w", s.path, err)
+	}
+	if what == "" {
+		s.behind.Store(nil)
+		return nil
+	}
+	s.behind.Store(&BehindError{Dir: s.dir, What: what})
+	return nil
+}
+
+// seeBehind is compareMark for whoever opens the store: one that is too damaged to be compared can be looked at, and drives
+// nothing for that reason.
+func (s *Store) seeBehind(ctx context.Context) error {
+	err := s.compareMark(ctx)
+	if errors.As(err, new(*CorruptError)) {
+		return nil
+	}
+	return err
+}
+
+// behindMark says what the mark names and the database does not have; "" when it has it.
+func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err error) {
+	if m.Store != s.identity {
+		return "its mark is that of another store", nil
+	}
+	if m.No == 0 {
+		return "", nil
+	}
+	err = s.read(ctx, "read the fact of the mark", func(q *dbsqlc.Queries) error {
+		have, err := q.GetDigest(ctx, m.No<<24|m.Seq)
+		if err == nil && hex.EncodeToString(have) == m.Digest {
+			return nil
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		r, rowErr := q.GetRun(ctx, m.Run)
+		at := m.At.Local().Format(time.DateTime)
+		switch {
+		case errors.Is(rowErr, sql.ErrNoRows):
+			what = fmt.Sprintf("run %s, written on %s, is not in it", m.Run, at)
+		case rowErr != nil:
+			return rowErr
+		case err != nil:
+			what = fmt.Sprintf("run %s had %d facts on %s and has %d in it", m.Run, m.Seq, at, r.LastSeq)
+		default:
+			what = fmt.Sprintf("fact %d of run %s is not the one that was written on %s", m.Seq, m.Run, at)
+		}
+		return nil
+	})
+	return what, err
+}
+
+// unknownFolders is for a folder without a mark: the files of a command's call are made after its run was recorded, so there
+// must be a run for each.
+func (s *Store) unknownFolders(ctx context.Context) (what string, err error) {
+	var unknown []string
+	for _, run := range runsNamed(s.dir, "calls") {
+		err := s.read(ctx, "look for run "+run, func(q *dbsqlc.Queries) error {
+			_, err := q.GetRun(ctx, run)
+			if errors.Is(err, sql.ErrNoRows) {
+				unknown = append(unknown, run)
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	if len(unknown) == 0 {
+		return "", nil
+	}
+	return "calls of runs that are not in it were carried out: " + strings.Join(unknown, ", "), nil
+}
+
+// runsNamed lists the runs after which files in a folder of the state folder are named.
+func runsNamed(dir, sub string) []string {
+	entries, err := os.ReadDir(filepath.Join(dir, sub))
+	if err != nil {
+		return nil // there is none, or its files could not be read by whoever drives either
+	}
+	var runs []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "r-") {
+			runs = append(runs, e.Name())
+		}
+	}
+	return runs
+}
+
+// missing is for a folder without a database: *BehindError where runs were recorded in it, else ErrNoState. The database is
+// made before any of what tells that.
+func (s *Store) missing() error {
+	none := fmt.Errorf("open %s: %w", s.path, ErrNoState)
+	if s.o.Anew {
+		return none
+	}
+	what := ""
+	if m, err := s.Mark(); err == nil && m.No > 0 {
+		what = "run " + m.Run + " was the last"
+	}
+	for _, sub := range []string{"calls", "locks"} {
+		if runs := runsNamed(s.dir, sub); what == "" && len(runs) > 0 {
+			what = fmt.Sprintf("%s names run %s", filepath.Join(s.dir, sub), runs[0])
+		}
+	}
+	if what == "" {
+		return none
+	}
+	if _, err := os.Lstat(s.path); err == nil {
+		return nil // it was made meanwhile
+	}
+	return &BehindError{Dir: s.dir, What: what, Missing: true}
+}
+
+// NoState says of a folder without a database whether one is missing from it: *BehindError, or ErrNoState.
+func NoState(dir string) error {
+	s, err := newStore(dir, Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if err := s.missing(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// RestoreHere lets the store drive although it was behind its mark: a person decided so. Every run that has not ended gets the
+// fact that says so, and the mark is that of the store from then on, durably. Nobody may drive a run meanwhile; runs are those
+// that were found without an owner under their locks.
+func (s *Store) RestoreHere(ctx context.Context, runs []string, reason, by string) error {
+	if s.w == nil {
+		return fmt.Errorf("restore %s: %w", s.path, ErrReadOnly)
+	}
+	for _, run := range runs {
+		h, err := s.Head(ctx, run)
+		if err != nil {
+			return err
+		}
+		events := []recovery.Event{{Turn: h.Turns, Time: s.now(), Body: recovery.RunRestored{Reason: reason, By: by}}}
+		if _, err := s.Append(ctx, h, events, AppendOptions{}); err != nil {
+			return err
+		}
+	}
+	return s.markHere(ctx)
+}
+
+// markHere writes the mark of the newest run, and makes it durable.
+func (s *Store) markHere(ctx context.Context) error {
+	m := marks.Mark{Decided: s.now()}
+	err := s.read(ctx, "read the newest run", func(q *dbsqlc.Queries) error {
+		rows, err := q.NewestRuns(ctx, 1)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		m.Run, m.No, m.Seq = rows[0].ID, rows[0].No, rows[0].LastSeq
+		digest, err := q.GetDigest(ctx, m.No<<24|m.Seq)
+		m.Digest = hex.EncodeToString(digest)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.w.queue.hand(&job{between: func() error {
+		if err := s.w.marks.decide(s, m); err != nil {
+			return err
+		}
+		s.behind.Store(nil)
+		return nil
+	}})
+}
+
+// marker writes the mark of a store after its commits. Only the writer uses it.
+type marker struct {
+	file    *os.File
+	decided time.Time
+	last    *marks.Mark // of the facts of the transaction that goes on; nil when it has none
+	off     bool        // it could not be written, which was said
+}
+
+// note keeps the last fact of a job that will be committed.
+func (m *marker) note(h Head) {
+	m.last = &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
+}
+
+// leave writes the mark of a transaction that is durable. It is not synced, and that it fails costs no fact. A store that is
+// behind keeps the mark that says so.
+func (m *marker) leave(s *Store) {
+	if m.last == nil || m.off || s.behind.Load() != nil {
+		return
+	}
+	next := *m.last
+	err := m.open(s)
+	if err == nil {
+		next.Decided = m.decided
+		err = m.write(s, next)
+	}
+	if err != nil {
+		m.off = true
+		s.notice("the mark beside %s cannot be written (%v): an older database in its place would not be noticed", s.path, err)
+	}
+}
+
+func (m *marker) write(s *Store, next marks.Mark) error {
+	next.Store, next.At = s.identity, s.now()
+	return marks.Write(m.file, next)
+}
+
+// decide writes a mark that a person decided on, durably.
+func (m *marker) decide(s *Store, next marks.Mark) error {
+	if err := m.open(s); err != nil {
+		return err
+	}
+	m.decided, m.off = next.Decided, false
+	if err := m.write(s, next); err != nil {
+		return err
+	}
+	if err := m.file.Sync(); err != nil {
+		return fmt.Errorf("make the mark durable: %w", err)
+	}
+	return syncDir(s.dir)
+}
+
+func (m *marker) open(s *Store) error {
+	if m.file != nil {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, markName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Chmod(0o600); err != nil && keepsModes { // whatever the umask
+		return errors.Join(err, f.Close())
+	}
+	before, err := marks.ReadFrom(f)
+	if err != nil && !errors.Is(err, marks.ErrNone) && !errors.Is(err, marks.ErrDamaged) {
+		return errors.Join(err, f.Close())
+	}
+	m.file, m.decided = f, before.Decided
+	return nil
+}
+
+func (m *marker) close() error {
+	if m.file == nil {
+		return nil
+	}
+	if err := m.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return fmt.Errorf("close the mark: %w", err)
+	}
+	return nil
+}

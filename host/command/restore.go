@@ -1,0 +1,172 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/db"
+	"agent/host"
+)
+
+const restoreHelp = `Decides that the database counts although it is older than the folder around it: a backup of agent.db was put back, or the
+database or its log was lost. Until then nothing is driven, since runs would do again what the lost record says was done.
+
+With --here it shows what is ahead of the database: what its mark names, commands that began, and what the log knows. Then it
+asks. After a yes, runs that have not ended are interrupted (restored); in them every call that acts needs your yes from then on,
+in every mode, and no yes from before counts. To undo the loss instead, put the newer agent.db back and do not decide.
+
+EXAMPLE
+   agent restore --here
+   agent restore --here --yes
+
+EXIT STATUS
+   0 decided, or there was nothing to decide; 1 refused; 2 wrong usage`
+
+func (a *app) restoreCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "restore",
+		Usage:       "let a database count that is older than its folder",
+		Description: restoreHelp,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "here", Usage: "decide about the database in the state folder"},
+			&cli.BoolFlag{Name: "yes", Usage: "do not ask"},
+			jsonFlag(),
+		},
+		Action: a.restore,
+	}
+}
+
+// restoreJSON is what restore prints with --json. Fields are only ever added.
+type restoreJSON struct {
+	Version int          `json:"version"`
+	Behind  bool         `json:"behind"` // there was something to decide
+	Reason  string       `json:"reason"`
+	Ahead   []host.Ahead `json:"ahead"` // what the folder knows and the database does not
+	Runs    []string     `json:"runs"`  // interrupted by the decision
+}
+
+func (a *app) restore(ctx context.Context, c *cli.Command) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if !c.Bool("here") {
+		return &usageError{errors.New("say --here: agent restore --here decides about the database in the state folder")}
+	}
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	s, err := a.openRestore(ctx, c, home)
+	if err != nil {
+		return noState(err, "restore")
+	}
+	return errors.Join(s.restoreHere(ctx, c), s.close())
+}
+
+// openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
+func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
+	anew := false
+	write, err := writable(home)
+	var behind *db.BehindError
+	if errors.As(err, &behind) && behind.Missing {
+		a.say(a.Err, "%v", behind)
+		if err := a.confirmRestore(ctx, c, "begin with an empty database? What was recorded stays lost"); err != nil {
+			return nil, err
+		}
+		write, anew, err = true, true, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a}
+	store, err := s.storeAnew(ctx, home, write, anew)
+	if err == nil {
+		s.Host, err = a.host(home, store)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	if anew {
+		_, err = s.RestoreHere(ctx, behind.What)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
+	v := restoreJSON{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
+	ahead, err := s.Ahead(ctx)
+	if err != nil {
+		return err
+	}
+	v.Ahead = append(v.Ahead, ahead...)
+	if b := s.Store.Behind(); b != nil {
+		v.Reason = b.What
+	} else if len(ahead) > 0 {
+		v.Reason = "run " + ahead[0].Run + ": " + ahead[0].What
+	}
+	a := s.app
+	if v.Behind = v.Reason != ""; !v.Behind {
+		if c.Bool("json") {
+			a.printJSON(v)
+		} else {
+			a.say(a.Err, "the database in %s is not behind anything in its folder: there is nothing to decide", s.Home)
+		}
+		return nil
+	}
+	if err := s.mustWrite("restore"); err != nil {
+		return err
+	}
+	a.say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)
+	for _, one := range ahead {
+		a.say(a.Err, "  ahead of it: run %s: %s", one.Run, one.What)
+	}
+	if err := a.confirmRestore(ctx, c, "let it count from here on? Runs that have not ended ask before everything that acts"); err != nil {
+		return err
+	}
+	runs, err := s.RestoreHere(ctx, v.Reason)
+	if err != nil {
+		return err
+	}
+	v.Runs = append(v.Runs, runs...)
+	if c.Bool("json") {
+		a.printJSON(v)
+		return nil
+	}
+	a.say(a.Err, "decided: the database counts from here on")
+	for _, run := range runs {
+		a.say(a.Err, "run %s is interrupted (restored); it may have gone further: agent show %s, agent resume %s, agent cancel %s", run, run, run, run)
+	}
+	return nil
+}
+
+// confirmRestore asks for a yes at the terminal, unless --yes gives it.
+func (a *app) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
+	if c.Bool("yes") {
+		return nil
+	}
+	t, err := openTerminal()
+	if err != nil {
+		return errors.New("restore: there is no terminal to ask at; decide with: agent restore --here --yes")
+	}
+	defer t.close()
+	t.discard()
+	t.say("? %s (yes/no): ", what)
+	line, err := t.readLine(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("read the answer: %v", err)
+	case strings.EqualFold(strings.TrimSpace(line), "yes"):
+		return nil
+	}
+	return errors.New("restore: nothing was decided")
+}
