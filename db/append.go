@@ -135,11 +135,7 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	if err := s.openThread(t, ref, facts[0].row.Time); err != nil {
 		return Head{}, err
 	}
-	no, err := t.q.CreateRun(ctx, dbsqlc.CreateRunParams{
-		ID: c.Run, Thread: c.Thread, Parent: c.Parent, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
-		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
-		CreatedAt: facts[0].row.Time,
-	})
+	no, err := t.q.CreateRun(ctx, runParams(c, facts[0].row.Time))
 	if err != nil {
 		return Head{}, err
 	}

@@ -1,0 +1,418 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// Difference is a row of a table beside the journal that is not as the journal proves.
+type Difference struct {
+	No    int64  // number of the run
+	Run   string // its id
+	Table string
+	Row   string // which row, in words
+	What  string
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("run %s: %s, %s: %s", d.Run, d.Table, d.Row, d.What)
+}
+
+// projected is a table that is written from the journal. Rows are told apart by key.
+type projected struct {
+	table, of string // and the column that says of what run a row is; of threads, by its id
+	key       []string
+	free      []string // columns that the journal does not prove
+}
+
+func projectedTables() []projected {
+	return []projected{
+		{"threads", "id", []string{"id"}, nil},
+		{"runs", "no", []string{"no"}, nil},
+		{"tool_executions", "run_no", []string{"turn", "idx"}, []string{"no"}},
+		{"pending_requests", "run_no", []string{"id"}, []string{"no", "closed_at"}},
+	}
+}
+
+// change is what makes one row as the journal proves it: an INSERT where have is nil, a DELETE where want is.
+type change struct {
+	projected
+	have, want record
+	columns    []string // that differ
+}
+
+// Differences replays every journal and compares what it proves with the tables beside it, to the last column. A journal that is
+// damaged is left out: reading it says so.
+func (s *Store) Differences(ctx context.Context) ([]Difference, error) {
+	r, err := s.newReplay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nos, err := s.runNumbers(ctx)
+	var out []Difference
+	for _, no := range nos {
+		if err != nil {
+			break
+		}
+		var list []change
+		if list, err = r.changes(ctx, no); err == nil {
+			out = append(out, r.differences(no, list)...)
+		} else if errors.As(err, new(*CorruptError)) {
+			err = nil
+		}
+	}
+	if err := errors.Join(err, r.close()); err != nil {
+		return nil, fmt.Errorf("compare the tables with the journals: %w", s.explain(err))
+	}
+	return out, nil
+}
+
+// runNumbers lists the runs that have a journal, or a row in any table.
+func (s *Store) runNumbers(ctx context.Context) ([]int64, error) {
+	rows, err := records(ctx, s.readers, `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
+		UNION SELECT run_no FROM tool_executions UNION SELECT run_no FROM pending_requests ORDER BY 1`)
+	var out []int64
+	for _, r := range rows {
+		out = append(out, r["no"].(int64))
+	}
+	return out, err
+}
+
+// changes compares one run, again when its owner wrote meanwhile.
+func (r *replay) changes(ctx context.Context, no int64) (list []change, err error) {
+	for range 5 {
+		before, err := r.run(ctx, no)
+		if err != nil {
+			return nil, err
+		}
+		list = nil
+		for _, p := range projectedTables() {
+			some, err := r.table(ctx, p, no)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, some...)
+		}
+		after, err := records(ctx, r.s.readers, "SELECT max(id) & 16777215 AS seq FROM journal WHERE id BETWEEN ? AND ?", packID(no, 0), packID(no, maxSeq))
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 || len(after) == 1 && after[0]["seq"] == any(before) || before == 0 {
+			return list, nil
+		}
+	}
+	return nil, nil // it goes on all the time; another look comes
+}
+
+func (p projected) keyOf(r record) string {
+	var words []string
+	for _, k := range p.key {
+		words = append(words, fmt.Sprintf("%s %v", k, r[k]))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (r *replay) table(ctx context.Context, p projected, no int64) ([]change, error) {
+	query, of := "SELECT * FROM "+p.table+" WHERE "+p.of+" = ?", any(no)
+	if p.table == "threads" {
+		run, err := records(ctx, r.conn, "SELECT thread FROM runs")
+		if err != nil || len(run) == 0 {
+			return nil, err
+		}
+		of = run[0]["thread"]
+	}
+	want, err := records(ctx, r.conn, query, of)
+	if err != nil {
+		return nil, err
+	}
+	if p.table == "runs" && len(want) == 1 { // the numbers of calls are not in the journal
+		calls, err := records(ctx, r.s.readers,
+			"SELECT COALESCE(MIN(no), 0) AS first_call, COALESCE(MAX(no), 0) AS last_call FROM tool_executions WHERE run_no = ?", no)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(want[0], calls[0])
+	}
+	have, err := records(ctx, r.s.readers, query, of)
+	if err != nil {
+		return nil, err
+	}
+	return r.compare(ctx, p, have, want)
+}
+
+func (r *replay) compare(ctx context.Context, p projected, have, want []record) ([]change, error) {
+	var out []change
+	for _, w := range want {
+		h := p.take(&have, w)
+		if h == nil {
+			out = append(out, change{projected: p, want: w})
+			continue
+		}
+		columns, err := r.columnsThatDiffer(ctx, p, h, w)
+		if err != nil {
+			return nil, err
+		}
+		if len(columns) > 0 {
+			out = append(out, change{projected: p, have: h, want: w, columns: columns})
+		}
+	}
+	for _, h := range have {
+		out = append(out, change{projected: p, have: h})
+	}
+	return out, nil
+}
+
+// take removes the row that is to be the wanted one: of several with its key the one with its id.
+func (p projected) take(rows *[]record, want record) record {
+	at := -1
+	for i, r := range *rows {
+		if p.keyOf(r) == p.keyOf(want) && (at < 0 || r["id"] == want["id"]) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	found := (*rows)[at]
+	*rows = slices.Delete(*rows, at, at+1)
+	return found
+}
+
+// columnsThatDiffer leaves out what the journal does not prove: an answer that the run's owner has not taken yet, and the mark of
+// a run whose journal was found damaged.
+func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want record) ([]string, error) {
+	free := slices.Clone(p.free)
+	switch p.table {
+	case "runs":
+		if have["cause"] == string(recovery.CauseCorrupt) {
+			free = append(free, "cause", "detail", "status")
+		}
+	case "pending_requests":
+		if want["status"] == RequestOpen && have["status"] != RequestOpen && have["consumed_seq"] == nil {
+			free = append(free, "status", "answer", "answered_by")
+		}
+		if have["status"] != RequestOpen && want["status"] != RequestResolved { // who withdrew it stands in the row alone
+			free = append(free, "answered_by")
+		}
+		same, err := r.sameAnswer(ctx, have["answer"], want["answer"])
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			free = append(free, "answer")
+		}
+	}
+	var out []string
+	for _, c := range want.columns() {
+		if !slices.Contains(free, c) && !reflect.DeepEqual(have[c], want[c]) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (r *replay) sameAnswer(ctx context.Context, have, want any) (bool, error) {
+	a, ok := have.(string)
+	b, both := want.(string)
+	if !ok || !both {
+		return false, nil
+	}
+	return r.s.sameText(ctx, a, b)
+}
+
+func (r *replay) differences(no int64, list []change) []Difference {
+	var out []Difference
+	run := fmt.Sprintf("number %d", no)
+	if rows, err := records(context.Background(), r.conn, "SELECT id FROM runs"); err == nil && len(rows) == 1 {
+		run = fmt.Sprint(rows[0]["id"]) // without it the number names it
+	}
+	for _, c := range list {
+		d := Difference{No: no, Run: run, Table: c.table}
+		switch {
+		case c.have == nil:
+			d.Row, d.What = c.keyOf(c.want), "the row is missing"
+		case c.want == nil:
+			d.Row, d.What = c.keyOf(c.have), "the journal knows of no such row"
+		default:
+			d.Row = c.keyOf(c.want)
+			var parts []string
+			for _, name := range c.columns {
+				parts = append(parts, fmt.Sprintf("%s is %s in the row and %s in the journal", name, valueText(c.have[name]), valueText(c.want[name])))
+			}
+			d.What = strings.Join(parts, "; ")
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "empty"
+	case string:
+		return fmt.Sprintf("%q", firstWords(v, 60))
+	}
+	return fmt.Sprint(v)
+}
+
+// Repair makes the rows of runs what their journals prove and says what it changed. Whoever calls it holds the runs' locks.
+func (s *Store) Repair(ctx context.Context, nos []int64) ([]Difference, error) {
+	if s.w == nil {
+		return nil, fmt.Errorf("repair rows: %w", ErrReadOnly)
+	}
+	r, err := s.newReplay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []change
+	var found []Difference
+	for _, no := range nos {
+		var list []change
+		if err == nil {
+			list, err = r.changes(ctx, no)
+		}
+		all, found = append(all, list...), append(found, r.differences(no, list)...)
+	}
+	if err == nil && len(all) > 0 {
+		err = s.w.write(ctx, func(*tx) error { return s.repair(ctx, nos, all) })
+	}
+	if err := errors.Join(err, r.close()); err != nil {
+		return nil, fmt.Errorf("repair rows: %w", s.explain(err))
+	}
+	return found, nil
+}
+
+// repair runs inside the writer's transaction. What is too many goes first: it may have the number or the id of what is missing.
+func (s *Store) repair(ctx context.Context, nos []int64, list []change) error {
+	// Rows of a run whose own row is lost point nowhere until that is there again.
+	if _, err := s.w.conn.ExecContext(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.want == nil {
+			if err := s.change(ctx, "DELETE FROM "+c.table, nil, c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range list {
+		var err error
+		switch {
+		case c.want == nil:
+		case c.have == nil:
+			err = s.insert(ctx, c)
+		default:
+			err = s.update(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, no := range nos {
+		if err := s.placeCalls(ctx, no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert adds a row. Rows of tool_executions and pending_requests are numbered without gaps as they come, so the first number
+// that is free is that of a row that was lost.
+func (s *Store) insert(ctx context.Context, c change) error {
+	row := maps.Clone(c.want)
+	if slices.Contains(c.free, "no") {
+		delete(row, "no")
+		free, err := records(ctx, s.w, fmt.Sprintf(`SELECT COALESCE(MIN(x.no), 0) + 1 AS no FROM (SELECT 0 AS no UNION ALL SELECT no FROM %[1]s) x
+			WHERE NOT EXISTS (SELECT 1 FROM %[1]s y WHERE y.no = x.no + 1)`, c.table))
+		if err != nil {
+			return err
+		}
+		row["no"] = free[0]["no"]
+	}
+	if c.table == "runs" {
+		row["first_call"], row["last_call"] = int64(0), int64(0) // placed when the calls are there
+	}
+	var args []any
+	for _, name := range row.columns() {
+		args = append(args, row[name])
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")
+	_, err := s.w.conn.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", c.table, strings.Join(row.columns(), ", "), marks), args...)
+	return err
+}
+
+func (s *Store) update(ctx context.Context, c change) error {
+	var sets []string
+	var args []any
+	columns := c.columns
+	if c.table == "pending_requests" && slices.Contains(columns, "status") {
+		columns = append(slices.Clone(columns), "closed_at") // a CHECK binds both
+	}
+	for _, name := range columns {
+		sets = append(sets, name+" = ?")
+		args = append(args, c.want[name])
+	}
+	return s.change(ctx, "UPDATE "+c.table+" SET "+strings.Join(sets, ", "), args, c)
+}
+
+// change carries out a statement on the row that c is about.
+func (s *Store) change(ctx context.Context, text string, args []any, c change) error {
+	var where []string
+	key := c.key
+	if slices.Contains(c.free, "no") {
+		key = []string{"no"} // the row itself, whatever else it says
+	}
+	for _, k := range key {
+		where = append(where, k+" = ?")
+		args = append(args, c.have[k])
+	}
+	_, err := s.w.conn.ExecContext(ctx, text+" WHERE "+strings.Join(where, " AND "), args...)
+	return err
+}
+
+// placeCalls notes between which rows the calls of the run lie. Where those of one answer do not lie side by side in their order
+// any more, all of them get new numbers at the end.
+func (s *Store) placeCalls(ctx context.Context, no int64) error {
+	rows, err := records(ctx, s.w, "SELECT no, turn, idx FROM tool_executions WHERE run_no = ? ORDER BY turn, idx", no)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	inOrder := true
+	for i := 1; i < len(rows); i++ {
+		step := rows[i]["no"].(int64) - rows[i-1]["no"].(int64)
+		inOrder = inOrder && (step == 1 || step > 0 && rows[i]["turn"] != rows[i-1]["turn"])
+	}
+	if !inOrder {
+		last, err := records(ctx, s.w, "SELECT MAX(no) AS no FROM tool_executions")
+		if err != nil {
+			return err
+		}
+		for i, row := range rows {
+			next := last[0]["no"].(int64) + int64(i) + 1
+			if _, err := s.w.conn.ExecContext(ctx, "UPDATE tool_executions SET no = ? WHERE no = ?", next, row["no"]); err != nil {
+				return err
+			}
+			row["no"] = next
+		}
+	}
+	_, err = s.w.conn.ExecContext(ctx, "UPDATE runs SET first_call = ?, last_call = ? WHERE no = ?", rows[0]["no"], rows[len(rows)-1]["no"], no)
+	return err
+}
+
+// runParams are the columns of a run's row that its first fact gives.
+func runParams(c recovery.RunCreated, now int64) dbsqlc.CreateRunParams {
+	return dbsqlc.CreateRunParams{
+		ID: c.Run, Thread: c.Thread, Parent: c.Parent, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
+		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
+		CreatedAt: now,
+	}
+}

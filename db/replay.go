@@ -1,0 +1,175 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"modernc.org/sqlite"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
+// them the first time. What the tables beside the journal hold afterwards is what the journal proves.
+type replay struct {
+	s    *Store
+	pool *sql.DB
+	conn *sql.Conn
+	q    *dbsqlc.Queries
+}
+
+func (s *Store) newReplay(ctx context.Context) (*replay, error) {
+	c, err := sqlite.NewConnector("file::memory:?_dqs=0")
+	if err != nil {
+		return nil, fmt.Errorf("make a database in memory: %w", err)
+	}
+	r := &replay{s: s, pool: sql.OpenDB(c)}
+	if r.conn, err = r.pool.Conn(ctx); err == nil {
+		err = upgrade(ctx, r.conn, migrations)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a database in memory: %w", err), r.close())
+	}
+	r.q = dbsqlc.New(r.conn)
+	return r, nil
+}
+
+func (r *replay) close() error {
+	var err error
+	if r.conn != nil {
+		err = r.conn.Close()
+	}
+	return errors.Join(err, r.pool.Close())
+}
+
+// run writes the journal of one run, by its number. A journal that does not match its digests gives *CorruptError. It returns
+// the last fact's place.
+func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
+	if err := r.clear(ctx, no); err != nil {
+		return 0, err
+	}
+	c := &cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
+	d := &decoder{s: r.s, q: dbsqlc.New(r.s.readers)}
+	st, h := &recovery.State{}, Head{No: no, Status: recovery.StatusQueued}
+	for {
+		var rows []dbsqlc.Journal
+		err := r.s.read(ctx, "read the journal of "+c.head.Run, func(q *dbsqlc.Queries) error {
+			var err error
+			rows, err = q.Facts(ctx, packID(no, c.seq), packID(no, maxSeq), chunk)
+			return err
+		})
+		if err != nil || len(rows) == 0 {
+			return c.seq, err
+		}
+		for i := range rows {
+			decoded := d.decode(ctx, &rows[i])
+			e, err := c.next(&rows[i], &decoded)
+			if err != nil {
+				return 0, err
+			}
+			if err := st.Apply(e); err != nil {
+				return 0, r.s.corrupt(c.head.Run, e.Seq, err.Error(), nil)
+			}
+			if h, err = r.write(ctx, h, e, &rows[i], st); err != nil {
+				return 0, fmt.Errorf("replay fact %d of run %s: %w", e.Seq, c.head.Run, err)
+			}
+			c.head.Run = h.Run
+		}
+	}
+}
+
+// clear makes room for another run: only its thread stays.
+func (r *replay) clear(ctx context.Context, no int64) error {
+	for _, text := range []string{
+		"DELETE FROM pending_requests", "DELETE FROM tool_executions", "DELETE FROM journal", "DELETE FROM blobs", "DELETE FROM runs",
+		"DELETE FROM sqlite_sequence WHERE name = 'runs'", fmt.Sprintf("INSERT INTO sqlite_sequence (name, seq) VALUES ('runs', %d)", no-1),
+	} {
+		if _, err := r.conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("empty the database in memory: %w", err)
+		}
+	}
+	return nil
+}
+
+// write carries over one fact as it is stored, and projects it.
+func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
+	t := &tx{q: r.q, marks: &marker{}}
+	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.AddFactParams{
+		ID: row.ID, Turn: row.Turn, Kind: row.Kind, V: row.V, Time: row.Time, Body: row.Body, BodyHash: row.BodyHash, Digest: row.Digest,
+	}}
+	if row.BodyHash != nil {
+		b, err := dbsqlc.New(r.s.readers).GetBlob(ctx, row.BodyHash)
+		if err != nil {
+			return h, err
+		}
+		if err := r.q.AddBlob(ctx, b.Hash, b.Size, b.Encoding, b.Data); err != nil {
+			return h, err
+		}
+	}
+	if c, ok := e.Body.(recovery.RunCreated); ok {
+		if err := r.create(ctx, c, row.Time); err != nil {
+			return h, err
+		}
+		h.Run, h.Thread = c.Run, c.Thread
+	}
+	return r.s.appendFacts(t, h, batch{facts: []fact{f}}, AppendOptions{State: st})
+}
+
+func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) error {
+	if _, err := r.q.GetThread(ctx, c.Thread); errors.Is(err, sql.ErrNoRows) {
+		if err := r.q.CreateThread(ctx, c.Thread, c.Folder, now); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	_, err := r.q.CreateRun(ctx, runParams(c, now))
+	return err
+}
+
+// record is one row of a table: its columns and their values.
+type record map[string]any
+
+// records reads rows with all their columns.
+func records(ctx context.Context, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, text string, args ...any) (out []record, err error) {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			return nil, err
+		}
+		one := record{}
+		for i, c := range columns {
+			one[c] = *values[i].(*any)
+		}
+		out = append(out, one)
+	}
+	return out, rows.Err()
+}
+
+// columns lists the columns of a row in a fixed order.
+func (r record) columns() []string {
+	var names []string
+	for c := range r {
+		names = append(names, c)
+	}
+	slices.Sort(names)
+	return names
+}
