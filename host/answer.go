@@ -89,6 +89,9 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 
 // Cancel asks for a run's end and sees to it: through its owner, or in this process.
 func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
+	if err := h.mend(ctx, run); err != nil {
+		return Outcome{}, err
+	}
 	row, err := h.Store.Run(ctx, run)
 	if err != nil {
 		return Outcome{}, err

@@ -50,8 +50,8 @@ func (f *Findings) Bad(area, remedy, format string, args ...any) {
 	*f = append(*f, Finding{Level: LevelBad, Area: area, What: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// fixed adds something that was mended.
-func (f *Findings) fixed(area, format string, args ...any) {
+// Done adds something that was mended.
+func (f *Findings) Done(area, format string, args ...any) {
 	*f = append(*f, Finding{Level: LevelOK, Area: area, What: fmt.Sprintf(format, args...), Fixed: true})
 }
 
@@ -63,6 +63,7 @@ const (
 	areaTemp     = "temporary files"
 	areaRuns     = "runs"
 	areaJournal  = "journal"
+	areaTables   = "tables"
 	areaCalls    = "calls"
 	areaLive     = "live text"
 	areaOwners   = "owners"
@@ -238,13 +239,12 @@ func (f *Findings) platform() {
 // mended without a decision: it marks runs that lost their owner, and removes files that nothing needs any more.
 func (h *Host) Examine(ctx context.Context, fix bool) (Findings, error) {
 	var f Findings
-	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
-	if err != nil {
+	e := &examiner{h: h, fix: fix, Findings: &f}
+	if err := e.tables(ctx); err != nil {
 		return f, err
 	}
-	e := &examiner{h: h, fix: fix, Findings: &f, rows: map[string]db.RunRow{}}
-	for _, r := range rows {
-		e.rows[r.ID] = r
+	if err := e.reload(ctx); err != nil {
+		return f, err
 	}
 	for _, look := range []func(context.Context) error{e.ahead, e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.temps, e.live} {
 		if ctx.Err() != nil {
@@ -255,4 +255,14 @@ func (h *Host) Examine(ctx context.Context, fix bool) (Findings, error) {
 		}
 	}
 	return f, nil
+}
+
+// reload reads the rows of the runs.
+func (e *examiner) reload(ctx context.Context) error {
+	rows, err := e.h.Store.Runs(ctx, db.Filter{All: true})
+	e.rows = map[string]db.RunRow{}
+	for _, r := range rows {
+		e.rows[r.ID] = r
+	}
+	return err
 }

@@ -57,7 +57,7 @@ func (e *examiner) temps(context.Context) error {
 			if err := sandbox.RemoveTemp(run); err != nil {
 				return err
 			}
-			e.fixed(areaTemp, "removed the temporary folder of run %s, which is over", run)
+			e.Done(areaTemp, "removed the temporary folder of run %s, which is over", run)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (e *examiner) needless(folder string, call db.CallRow) error {
 	if err := runner.Discard(folder); err != nil {
 		return err
 	}
-	e.fixed(areaCalls, "%s is removed: what became of call %s is in the database", folder, call.ID)
+	e.Done(areaCalls, "%s is removed: what became of call %s is in the database", folder, call.ID)
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (e *examiner) live(context.Context) error {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove live text: %v", err)
 			}
-			e.fixed(areaLive, "%s is removed: its run has ended", path)
+			e.Done(areaLive, "%s is removed: its run has ended", path)
 		}
 	}
 	return nil

@@ -168,6 +168,7 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is mended")
 		fix = false
 	}
+	a.examineSchema(ctx, s, fix, f)
 	a.examineDatabase(ctx, s, f)
 	found, err := s.Examine(ctx, fix)
 	*f = append(*f, found...)

@@ -44,6 +44,38 @@ func (a *app) examineDatabase(ctx context.Context, s *session, f *host.Findings)
 	a.examineSizes(r, f)
 }
 
+// examineSchema compares every table, index and view with what the migrations make, and with fix makes them so again.
+func (a *app) examineSchema(ctx context.Context, s *session, fix bool, f *host.Findings) {
+	list, err := s.Store.SchemaDifferences(ctx)
+	if err != nil {
+		f.Bad(areaDatabase, remedySave, "%v", err)
+		return
+	}
+	r, err := s.Store.Check(ctx)
+	if fix && (len(list) > 0 || err != nil || len(r.Problems) > 0) {
+		fixed, err := s.Store.RepairSchema(ctx)
+		if err != nil {
+			f.Bad(areaDatabase, remedySave, "%v", err)
+		}
+		for _, d := range fixed {
+			f.Done(areaDatabase, "%s: it was made again", d)
+		}
+		if err == nil && len(r.Problems) > 0 {
+			f.Done(areaDatabase, "every index was built anew from its table: %s", r.Problems[0])
+		}
+		if list, err = s.Store.SchemaDifferences(ctx); err != nil {
+			f.Bad(areaDatabase, remedySave, "%v", err)
+		}
+	}
+	for _, d := range list {
+		remedy := "agent doctor --fix makes it again"
+		if !d.Repairable() {
+			remedy = remedySave
+		}
+		f.Bad(areaDatabase, remedy, "%s", d)
+	}
+}
+
 func (a *app) examineSettings(r db.Report, f *host.Findings) {
 	var settings []string
 	for name, value := range r.Settings {

@@ -1,0 +1,43 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"agent/db"
+)
+
+// repair makes the rows of runs what their journals prove, but for runs that a process drives.
+func (h *Host) repair(ctx context.Context, list []db.Difference) ([]db.Difference, error) {
+	var nos []int64
+	for _, d := range list {
+		if slices.Contains(nos, d.No) {
+			continue
+		}
+		lock, err := h.lock(d.Run)
+		if errors.As(err, new(*HeldError)) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = lock.Close() }() // dropping a lock cannot be undone or repeated
+		nos = append(nos, d.No)
+	}
+	return h.Store.Repair(ctx, nos)
+}
+
+// mend makes the rows of one run what its journal proves, before something is done that must always be possible: a lost row could
+// keep it from being recorded. A run that a process drives is left to it, and so is one whose journal is damaged.
+func (h *Host) mend(ctx context.Context, run string) error {
+	row, err := h.Store.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	_, err = h.repair(ctx, []db.Difference{{No: row.No, Run: run}})
+	if errors.As(err, new(*db.CorruptError)) {
+		return nil // reported by what follows
+	}
+	return err
+}
