@@ -172,7 +172,7 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 		return err
 	}
 	body := t.claim(s, d.h.claimFact(s, unknown))
-	notes := slices.Concat(equipped, d.h.changes(s), lostNotes(d.lost), t.notes(s))
+	notes := slices.Concat(equipped.Notes, d.h.changes(s), lostNotes(d.lost), t.notes(s))
 	d.record(body)
 	for _, n := range notes {
 		d.record(recovery.RunNoted{Text: n})

@@ -38,7 +38,7 @@ type Host struct {
 	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
 	// Equip returns the tools of a run, with what is to be said of them, before it is created or claimed here; nil where all
 	// runs have the same. Of a run that is not created yet it knows the folder and the model.
-	Equip func(context.Context, recovery.RunCreated) (*tools.Registry, []string, error)
+	Equip func(context.Context, recovery.RunCreated) (Equipment, error)
 	// Rules reads the rules of permission that hold in a workspace; nil for none.
 	Rules func(folder string) ([]permit.Rule, error)
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers

@@ -73,9 +73,11 @@ func (h *Host) newRun(ctx context.Context, req StartRequest) (n newRun, err erro
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return n, fmt.Errorf("start a run: %w", err)
 	}
-	if n.equipped, err = h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model}); err != nil {
+	equipped, err := h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
+	if err != nil {
 		return n, err
 	}
+	n.equipped, req.Setup.Servers = equipped.Notes, equipped.Servers
 	if n.created, n.before, n.earlier, err = h.created(ctx, req); err != nil {
 		return n, err
 	}

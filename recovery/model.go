@@ -15,7 +15,22 @@ type Setup struct {
 	Effort       Effort        `json:"effort,omitempty"`
 	Price        *Price        `json:"price,omitempty"` // nil when not known
 	NoCompact    bool          `json:"no_compact,omitempty"`
-	Images       []Image       `json:"images,omitempty"` // shown to the model with the prompt
+	Images       []Image       `json:"images,omitempty"`  // shown to the model with the prompt
+	Servers      []ServerPin   `json:"servers,omitempty"` // MCP servers that were started for the run, with what they said of their tools
+}
+
+// ServerPin is what an MCP server said of its tools when a run began.
+type ServerPin struct {
+	Name  string    `json:"name"`
+	Tools []ToolPin `json:"tools,omitempty"`
+}
+
+// ToolPin identifies a tool of an MCP server, and keeps enough of it to say how another one differs.
+type ToolPin struct {
+	Name        string   `json:"name"`                  // the server's own
+	Pin         string   `json:"pin"`                   // SHA-256 of name, description, schema and hints, hex
+	Description string   `json:"description,omitempty"` // its beginning
+	Schema      []string `json:"schema,omitempty"`      // "digest name" of each argument and of what else there is
 }
 
 // Instruction is a file of a person's standing instructions, such as AGENTS.md.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/db/redact"
+	"agent/host"
 	"agent/host/config"
 	"agent/host/model/runbook"
 	"agent/recovery"
@@ -35,40 +36,43 @@ type servers struct {
 }
 
 // equip is host.Host.Equip.
-func (s *session) equip(ctx context.Context, c recovery.RunCreated) (*tools.Registry, []string, error) {
+func (s *session) equip(ctx context.Context, c recovery.RunCreated) (host.Equipment, error) {
 	m := &s.servers
 	if m.base == nil {
 		m.base = s.Host.Tools
 	}
 	if c.Model == runbook.Name {
-		return m.base, nil, nil
+		return host.Equipment{Tools: m.base}, nil
 	}
 	found, err := s.app.findServers(c.Folder)
 	if err != nil {
-		return nil, nil, err
+		return host.Equipment{}, err
 	}
 	list, said, err := s.app.allowed(ctx, found, s.trust())
 	if err != nil {
-		return nil, nil, err
+		return host.Equipment{}, err
 	}
 	for _, def := range list {
 		s.Store.Know(secretsOf(def)...)
 	}
-	of := fmt.Sprint(c.Folder, "\x00", list)
-	if m.set != nil && m.of == of {
-		return m.reg, slices.Concat(said, m.said), nil
+	of := fmt.Sprint(c.Folder, "\x00", list, found.scripts, c.Setup.Servers)
+	if m.set == nil || m.of != of {
+		m.close()
+		if len(list) == 0 {
+			return host.Equipment{Tools: m.base, Notes: said}, nil
+		}
+		o := s.app.mcpOptions(s.Home, c.Folder)
+		o.Admit, o.Pinned = found.admit, c.Setup.Servers
+		m.set, m.said = s.app.startServers(ctx, list, o, nil)
+		if ctx.Err() != nil {
+			return host.Equipment{}, context.Cause(ctx)
+		}
+		m.of = of
+		if m.reg, err = join(m.base, m.set); err != nil {
+			return host.Equipment{}, err
+		}
 	}
-	m.close()
-	if len(list) == 0 {
-		return m.base, said, nil
-	}
-	m.set, m.said = s.app.startServers(ctx, s.Home, c.Folder, list, nil)
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
-	}
-	m.of = of
-	m.reg, err = join(m.base, m.set)
-	return m.reg, slices.Concat(said, m.said), err
+	return host.Equipment{Tools: m.reg, Servers: m.set.Pins(), Notes: slices.Concat(said, m.said)}, nil
 }
 
 // trust is how this command asks whether a workspace's file may start something; nil where nobody can be asked.
@@ -115,7 +119,11 @@ type found struct {
 	theirs    mcp.File
 	digest    string // SHA-256 of the workspace's file; "" where there is none
 	wrong     error  // why the workspace's file is not used
-	trustAt   string // where the person's word is kept
+
+	scripts map[string]map[string]string // files of the workspace that servers start from, with their digests, by server
+	own     []mcp.Server                 // of the person, that are asked about since such files changed
+	ownOnly bool                         // nothing else is asked about
+	trustAt string                       // where the person's word is kept
 }
 
 // findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
@@ -141,7 +149,7 @@ func (a *app) findServers(folder string) (*found, error) {
 	if err != nil {
 		f.theirs, f.wrong = mcp.File{}, fmt.Errorf("the servers of %s are not started: %w", f.workspace, err)
 	}
-	return f, nil
+	return f, f.look()
 }
 
 func (a *app) lookup(name string) (string, bool) {
@@ -151,13 +159,13 @@ func (a *app) lookup(name string) (string, bool) {
 
 // startServers starts servers and tells on stderr how each came up. What the journal should say of them is returned. each hears
 // of every server; nil for nobody.
-func (a *app) startServers(ctx context.Context, home, folder string, list []mcp.Server, each func(mcp.Started)) (*mcp.Set, []string) {
+func (a *app) startServers(ctx context.Context, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var said []string
 	slow := time.AfterFunc(time.Second, func() {
 		a.say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
 	})
 	defer slow.Stop()
-	set := mcp.Start(ctx, list, a.mcpOptions(home, folder), func(st mcp.Started) {
+	set := mcp.Start(ctx, list, o, func(st mcp.Started) {
 		name := st.Server.Name
 		switch {
 		case st.Err != nil:

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,10 @@ import (
 type trusted struct {
 	Version int             `json:"version"`
 	MCP     map[string]word `json:"mcp"` // by the workspace's path
+
+	// What the servers start from of a workspace's files when they were allowed: by the workspace's path, by server, by the file's
+	// path below the workspace, its SHA-256.
+	Scripts map[string]map[string]map[string]string `json:"scripts,omitempty"`
 }
 
 // word is what the person said of a file.
@@ -39,15 +45,19 @@ type asksTrust func(context.Context, *found) (bool, error)
 
 // allowed returns the servers that may be started, and what is to be said of the others.
 func (a *app) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
-	var said []string
+	mine, said, err := f.ownAllowed(ctx, ask)
+	if err != nil {
+		return nil, nil, err
+	}
 	if f.wrong != nil {
-		return f.mine.Servers, []string{f.wrong.Error()}, nil
+		return mine, append(said, f.wrong.Error()), nil
 	}
 	if len(namesOf(f.theirs.Servers)) == 0 {
-		return f.mine.Servers, nil, nil
+		return mine, said, nil
 	}
 	ok, why, err := f.word()
 	if err == nil && !ok && why != refusedIt && ask != nil {
+		f.own, f.ownOnly = nil, false
 		if ok, err = ask(ctx, f); errors.Is(err, errNoAnswer) {
 			err = nil
 		} else if err == nil {
@@ -59,9 +69,9 @@ func (a *app) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Serve
 	case err != nil:
 		return nil, nil, err
 	case !ok:
-		return f.mine.Servers, []string{f.notStarted(why)}, nil
+		return mine, append(said, f.notStarted(why)), nil
 	}
-	list, hidden := mcp.Merge(f.mine.Servers, f.theirs.Servers)
+	list, hidden := mcp.Merge(mine, f.theirs.Servers)
 	for _, name := range hidden {
 		said = append(said, fmt.Sprintf("MCP server %s is the one of %s, not that of %s", name, f.person, f.workspace))
 	}
@@ -83,6 +93,11 @@ func (f *found) word() (yes bool, why string, err error) {
 		return false, "the file was changed since it was looked at", nil
 	case !w.Yes:
 		return false, refusedIt, nil
+	}
+	for _, s := range f.theirs.Servers {
+		if d := mcp.Differences(t.Scripts[f.folder][scriptKey(s)], f.scripts[scriptKey(s)]); d != "" {
+			return false, fmt.Sprintf("what server %s starts from is not what was allowed (%s)", s.Name, d), nil
+		}
 	}
 	return true, "", nil
 }
@@ -108,7 +123,16 @@ func (f *found) keep(yes bool) error {
 	if err != nil {
 		return err
 	}
-	t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: fault.Now().UTC().Truncate(time.Second)}
+	if f.digest != "" {
+		t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: fault.Now().UTC().Truncate(time.Second)}
+	}
+	if yes {
+		t.take(f, slices.Concat(f.own, f.theirs.Servers))
+	}
+	return f.write(t)
+}
+
+func (f *found) write(t trusted) error {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {
 		err = writeWhole(f.trustAt, append(text, '\n'))
@@ -147,8 +171,19 @@ func writeWhole(path string, text []byte) error {
 // shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.
 func (f *found) shown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s came with this folder and names MCP servers. They would be started with your rights:\n", f.workspace)
-	for _, s := range f.theirs.Servers {
+	if !f.ownOnly {
+		fmt.Fprintf(&b, "%s came with this folder and names MCP servers. They would be started with your rights:\n", f.workspace)
+		f.list(&b, f.theirs.Servers)
+	}
+	if len(f.own) > 0 {
+		fmt.Fprintf(&b, "%s names MCP servers that start from files of this folder, which are not what was allowed. They would be started with your rights:\n", f.person)
+		f.list(&b, f.own)
+	}
+	return b.String()
+}
+
+func (f *found) list(b *strings.Builder, servers []mcp.Server) {
+	for _, s := range servers {
 		if s.Disabled {
 			continue
 		}
@@ -160,18 +195,20 @@ func (f *found) shown() string {
 			}
 			head = strings.Join(words, " ")
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", s.Name, indented(head))
+		fmt.Fprintf(b, "  %s: %s\n", s.Name, indented(head))
 		for _, e := range s.Env {
-			fmt.Fprintf(&b, "    with %s=%s\n", indented(e.Name), indented(shellWord(e.Value)))
+			fmt.Fprintf(b, "    with %s=%s\n", indented(e.Name), indented(shellWord(e.Value)))
 		}
 		for _, h := range s.Headers {
-			fmt.Fprintf(&b, "    with header %s: %s\n", indented(h.Name), indented(h.Value))
+			fmt.Fprintf(b, "    with header %s: %s\n", indented(h.Name), indented(h.Value))
 		}
 		if s.Dir != "" {
-			fmt.Fprintf(&b, "    in folder %s\n", indented(s.Dir))
+			fmt.Fprintf(b, "    in folder %s\n", indented(s.Dir))
+		}
+		for _, path := range slices.Sorted(maps.Keys(f.scripts[scriptKey(s)])) {
+			fmt.Fprintf(b, "    starts from %s, as it is now\n", indented(path))
 		}
 	}
-	return b.String()
 }
 
 // indented shows a text of the file so that no line of it can be taken for one of ours.
@@ -193,7 +230,7 @@ func (a *app) askTrust(ctx context.Context, f *found) (bool, error) {
 func (t *terminal) askTrust(ctx context.Context, f *found) (bool, error) {
 	t.discard()
 	t.say("? %s", f.shown())
-	t.say("  yes  starts them, now and in every later run here, until the file changes\n")
+	t.say("  yes  starts them, now and in every later run here, until the file or what they start from changes\n")
 	t.say("  no   goes on without them, and does not ask again until the file changes\n")
 	t.say("  (Ctrl-D goes on without them this time)\n")
 	for {

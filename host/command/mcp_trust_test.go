@@ -43,7 +43,7 @@ func TestAskTrust(t *testing.T) {
     with A='b\x1b[2K'
   far: https://h/mcp
     with header X: y
-  yes  starts them, now and in every later run here, until the file changes
+  yes  starts them, now and in every later run here, until the file or what they start from changes
   no   goes on without them, and does not ask again until the file changes
   (Ctrl-D goes on without them this time)
 answer (yes/no):   say yes or no

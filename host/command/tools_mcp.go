@@ -41,7 +41,7 @@ type originJSON struct {
 	Server  string `json:"server"`
 	Name    string `json:"name"` // as the server calls it
 	Trusted bool   `json:"trusted"`
-	Pin     string `json:"pin"` // SHA-256 of name, description and schema
+	Pin     string `json:"pin"` // SHA-256 of name, description, schema and hints
 	Outward bool   `json:"outward"`
 }
 
@@ -83,7 +83,9 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
 	}
-	set, said := a.startServers(ctx, home, folder, list, func(st mcp.Started) {
+	o := a.mcpOptions(home, folder)
+	o.Admit = f.admit
+	set, said := a.startServers(ctx, list, o, func(st mcp.Started) {
 		at := slices.IndexFunc(servers, func(v serverJSON) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
 		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
 		if st.Err != nil {
@@ -109,12 +111,19 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 		return nil
 	case yes && no:
 		return &usageError{errors.New("give --trust or --distrust, not both")}
-	case f.digest == "":
+	}
+	own, err := f.changedOwn()
+	if err != nil {
+		return err
+	}
+	f.own, f.ownOnly = own, f.digest == ""
+	switch {
+	case f.ownOnly && (no || len(own) == 0):
 		return &usageError{fmt.Errorf("there is no %s to allow", f.workspace)}
 	case f.wrong != nil && yes:
 		return &usageError{f.wrong}
 	}
-	yes, err := a.wordAbout(ctx, f, yes)
+	yes, err = a.wordAbout(ctx, f, yes)
 	if err == nil {
 		err = f.keep(yes)
 	}
@@ -122,7 +131,7 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 		return err
 	}
 	if yes {
-		a.say(a.Err, "allowed, until the file changes; agent tools --distrust takes it back")
+		a.say(a.Err, "allowed, until the file or what they start from changes; agent tools --distrust takes it back")
 	} else {
 		a.say(a.Err, "not allowed")
 	}

@@ -58,18 +58,8 @@ type pinned struct {
 	effect      recovery.Effect
 	retrySafe   bool
 	outward     bool
-	unchecked   bool   // the schema cannot be resolved here
-	pin         string // SHA-256 of name, description and schema as the server gave them
-}
-
-// pinOf identifies what a server says a tool is.
-func pinOf(t *sdk.Tool) (string, error) {
-	said, err := json.Marshal([]any{t.Name, t.Description, t.InputSchema})
-	if err != nil {
-		return "", fmt.Errorf("read the schema of tool %q: %v", brief(t.Name, 64), err)
-	}
-	sum := sha256.Sum256(said)
-	return hex.EncodeToString(sum[:]), nil
+	unchecked   bool             // the schema cannot be resolved here
+	pin         recovery.ToolPin // as the server gave it
 }
 
 // pinTool takes over what a server says of a tool.

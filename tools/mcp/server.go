@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"agent/recovery"
 )
 
 // maxFails is how often in a row a server may end or fail to start before it is given up for the run.
@@ -26,6 +27,8 @@ type Options struct {
 	Version string                // of the host, told to servers
 	Wrap    func(*exec.Cmd) error // has a server start within the sandbox; nil where there is none
 	Level   string                // words what Wrap holds; a yes is bound to it
+	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
+	Pinned  []recovery.ServerPin  // what servers said of their tools when the run began
 }
 
 // server is one server, over all its lives.
@@ -38,10 +41,10 @@ type server struct {
 
 	turn    chan struct{} // held by who starts it or looks at it
 	live    *live
-	fails   int             // in a row
-	last    error           // why it failed last
-	changed map[string]bool // tools that were not what they are pinned as, by the server's names
-	missing map[string]bool // tools that the last list lacked
+	fails   int               // in a row
+	last    error             // why it failed last
+	changed map[string]string // how tools differ from what they are pinned as, by the server's names
+	missing map[string]bool   // tools that the last list lacked
 
 	mu     sync.Mutex // guards flying
 	flying map[string]*flight
@@ -58,7 +61,7 @@ type live struct {
 
 func newServer(s Server, o Options) *server {
 	return &server{
-		Server: s, o: o, turn: make(chan struct{}, 1), flying: map[string]*flight{}, changed: map[string]bool{},
+		Server: s, o: o, turn: make(chan struct{}, 1), flying: map[string]*flight{}, changed: map[string]string{},
 	}
 }
 
@@ -71,6 +74,7 @@ func (s *server) first(ctx context.Context) {
 	}
 	s.live = l
 	s.tools, s.notes = pinAll(s.Server, list)
+	s.hold()
 }
 
 // connect starts the server, agrees on a protocol, and asks for its tools.
@@ -106,14 +110,13 @@ func (s *server) transport(l *live) (sdk.Transport, error) {
 		t, _ := newHTTP(s.Server)
 		return t, nil
 	}
-	cmd := exec.Command(s.Command, s.Args...)
-	cmd.Dir = s.o.Folder
-	if s.Dir != "" {
-		cmd.Dir = s.Dir
-		if !filepath.IsAbs(s.Dir) {
-			cmd.Dir = filepath.Join(s.o.Folder, s.Dir)
+	if s.o.Admit != nil {
+		if err := s.o.Admit(s.Server); err != nil {
+			return nil, err
 		}
 	}
+	cmd := exec.Command(s.Command, s.Args...)
+	cmd.Dir = s.startDir(s.o.Folder)
 	cmd.Env = append([]string{}, s.o.Environ...)
 	for _, e := range s.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
@@ -284,7 +287,7 @@ func (s *server) compare(ctx context.Context, l *live) error {
 
 // differ notes which of the pinned tools are not what they were. One that was changed once stays refused, whatever it is now.
 func (s *server) differ(list []*sdk.Tool) {
-	now := map[string]string{}
+	now := map[string]recovery.ToolPin{}
 	for _, t := range list {
 		if pin, err := pinOf(t); err == nil {
 			now[t.Name] = pin
@@ -292,11 +295,11 @@ func (s *server) differ(list []*sdk.Tool) {
 	}
 	s.missing = map[string]bool{}
 	for _, t := range s.tools {
-		switch pin, there := now[t.remote]; {
-		case !there:
+		pin, there := now[t.remote]
+		if !there {
 			s.missing[t.remote] = true
-		case pin != t.pin:
-			s.changed[t.remote] = true
+		} else if d := difference(t.pin, pin); d != "" && s.changed[t.remote] == "" {
+			s.changed[t.remote] = d
 		}
 	}
 }
@@ -306,9 +309,9 @@ func (s *server) refuse(p pinned) error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	switch {
-	case s.changed[p.remote]:
-		return fmt.Errorf("MCP server %s changed what it says of tool %s since this run's list of tools was made, so it is not called; "+
-			"a new run shows it as it is now", s.Name, p.remote)
+	case s.changed[p.remote] != "":
+		return fmt.Errorf("MCP server %s changed what it says of tool %s since this run's list of tools was made, so it is not called (%s); "+
+			"a new run shows it as it is now", s.Name, p.remote, s.changed[p.remote])
 	case s.missing[p.remote]:
 		return fmt.Errorf("MCP server %s no longer has tool %s", s.Name, p.remote)
 	}

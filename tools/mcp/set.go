@@ -81,7 +81,7 @@ func (s *Set) Close() {
 type Origin struct {
 	Server  Server
 	Remote  string // the server's own name of the tool
-	Pin     string // SHA-256 of its name, description and schema
+	Pin     string // SHA-256 of its name, description, schema and hints
 	Outward bool
 }
 
@@ -91,5 +91,5 @@ func OriginOf(t tools.Tool) (Origin, bool) {
 	if !ok {
 		return Origin{}, false
 	}
-	return Origin{Server: own.s.Server, Remote: own.remote, Pin: own.pin, Outward: own.outward}, true
+	return Origin{Server: own.s.Server, Remote: own.remote, Pin: own.pin.Pin, Outward: own.outward}, true
 }

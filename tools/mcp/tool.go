@@ -55,7 +55,7 @@ func (t *tool) Outward(json.RawMessage) string {
 // Confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
 // sandbox that it runs in.
 func (t *tool) Confinement(json.RawMessage) string {
-	return fmt.Sprintf("mcp %s %s %s %s", t.s.Name, t.s.digest()[:16], t.pin[:16], t.s.o.Level)
+	return fmt.Sprintf("mcp %s %s %s %s", t.s.Name, t.s.digest()[:16], t.pin.Pin[:16], t.s.o.Level)
 }
 
 // digest identifies a definition.
