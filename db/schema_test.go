@@ -228,7 +228,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	queries := generated(t)
 	for _, name := range []string{
 		"newestRuns", "runsWithStatus", "runsToLookAt", "runsBetween", "runsOfThread", "runsOfFolder", "unfinishedOfThread", "getHead",
-		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "doubtsOfThread", "cutCalls", "callsOfRun",
+		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "undecidedCallsOfRuns", "doubtsOfThread", "cutCalls", "callsOfRun",
 		"startCall", "settleCall", "advanceRun", "facts",
 		"unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
 	} {

@@ -120,6 +120,10 @@ func (d *driver) stamped(b recovery.Body) recovery.Body {
 	if o.Request.Call != nil {
 		if c, err := d.state.Call(*o.Request.Call); err == nil {
 			o.Request.Binding = d.binding(c)
+			o.Request.CallID, o.Request.Tool = c.ID, c.Tool
+			if k := o.Request.Kind; k == recovery.RequestPermission || k == recovery.RequestTwin {
+				o.Request.Args = c.Args
+			}
 		}
 	}
 	return o

@@ -132,7 +132,7 @@ func (h *Host) created(
 	ctx context.Context, req StartRequest,
 ) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
 	c = recovery.RunCreated{
-		Run: NewID("r"), Thread: req.Thread, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
+		Run: NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: h.Tools.Digest(), Setup: req.Setup,
 	}

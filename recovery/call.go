@@ -96,7 +96,13 @@ const (
 type Request struct {
 	ID string `json:"id"` // p-…; filled in by the host
 	Question
-	Call    *Place     `json:"call,omitempty"`
+	Call *Place `json:"call,omitempty"`
+
+	// Of the call that the question belongs to, filled in by the host; the arguments where they are what is decided on.
+	CallID string          `json:"call_id,omitempty"`
+	Tool   string          `json:"tool,omitempty"`
+	Args   json.RawMessage `json:"arguments,omitempty"`
+
 	Binding string     `json:"binding,omitempty"` // what a yes is bound to; filled in by the host
 	Opened  time.Time  `json:"opened"`
 	Expires *time.Time `json:"expires,omitempty"`

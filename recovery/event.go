@@ -64,6 +64,7 @@ type RunCreated struct {
 	Run       string        `json:"run"`
 	Thread    string        `json:"thread"`
 	Parent    string        `json:"parent,omitempty"` // the run before it in the thread
+	By        string        `json:"by,omitempty"`     // who started it
 	Prompt    string        `json:"prompt"`
 	Input     string        `json:"input,omitempty"`  // what was piped in beside the prompt
 	Source    string        `json:"source,omitempty"` // file that the prompt was read from

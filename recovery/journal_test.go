@@ -82,6 +82,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.disk == nil || s.disk.Errors != 2 || s.disk.Mount != 18262 {
 		t.Errorf("the journal of a run whose disk was looked at says %+v", s.disk)
 	}
+	s = readGolden(t, "testdata/journal-v1-asked.jsonl", fields)
+	if s.Created.By != "ada" || s.Open == nil || s.Open.CallID != "c-8aaaaaaa" || s.Open.Tool != "shell" || string(s.Open.Args) != `{"command":"make"}` {
+		t.Errorf("the journal of a run that waits for permission says %+v, started by %q", s.Open, s.Created.By)
+	}
 	for _, k := range Kinds() {
 		b, err := Decode(k, Version, []byte("{}"))
 		if err != nil {

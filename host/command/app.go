@@ -4,6 +4,10 @@
 // Questions use the controlling terminal, so a piped stdin still works. Colour and motion appear only on a terminal, and
 // NO_COLOR is honoured. Text of models and tools is stripped of control sequences before it is shown. An error is one
 // line in lower case that says what was attempted; a line below it names the command that mends it.
+//
+// The names in JSON: an object has its own id as id and refers to others by run_id, thread_id, call_id and request_id. Times end
+// in _at, spans in _ms, and counts begin with num_. A list is never null. next holds the commands that bring something forward, and
+// summary is a call's arguments in a few words. Facts are given as the journal holds them.
 package command
 
 import (

@@ -35,7 +35,7 @@ type checkpointJSON struct {
 	Seq       int64     `json:"seq"`
 	Turn      int       `json:"turn"`
 	TurnsLeft *int      `json:"turns_left,omitempty"` // absent without a limit
-	Time      time.Time `json:"time"`
+	Time      time.Time `json:"settled_at"`
 	Digest    string    `json:"digest"` // of the journal up to here
 }
 

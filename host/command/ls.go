@@ -47,37 +47,39 @@ func (a *app) lsCommand() *cli.Command {
 
 // runJSON is a run as ls shows it. Fields are only ever added.
 type runJSON struct {
-	ID         string            `json:"id"`
-	Thread     string            `json:"thread_id"`
-	Status     recovery.Status   `json:"status"`
-	Cause      recovery.Cause    `json:"cause,omitempty"`
-	Detail     string            `json:"detail,omitempty"`
-	StopReason string            `json:"stop_reason,omitempty"`
-	Folder     string            `json:"folder"`
-	Prompt     string            `json:"prompt"` // its beginning
-	Model      string            `json:"model"`
-	Mode       recovery.Mode     `json:"mode"`
-	Turns      int               `json:"num_turns"`
-	MaxTurns   int               `json:"max_turns"` // 0: no limit
-	Calls      int               `json:"num_calls"`
-	NumUnknown int               `json:"num_unknown"` // calls whose outcome is unknown, also those that a person left so
-	Unknown    []unknownJSON     `json:"unknown"`     // those on which no person has decided
-	Fruitless  int               `json:"fruitless"`   // resumes in a row that brought nothing forward
-	Created    time.Time         `json:"created_at"`
-	Updated    time.Time         `json:"updated_at"`
-	Ended      *time.Time        `json:"ended_at,omitempty"`
-	Place      *placeJSON        `json:"place,omitempty"`
-	Owner      *ownerJSON        `json:"owner,omitempty"`
-	Request    *recovery.Request `json:"pending_request,omitempty"`
-	Damage     string            `json:"damage,omitempty"`   // why what it asks cannot be shown
-	Unmarked   bool              `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
-	Next       []string          `json:"next"`
+	ID         string          `json:"id"`
+	Thread     string          `json:"thread_id"`
+	Status     recovery.Status `json:"status"`
+	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Detail     string          `json:"detail,omitempty"`
+	StopReason string          `json:"stop_reason,omitempty"`
+	Folder     string          `json:"folder"`
+	Prompt     string          `json:"prompt"` // its beginning
+	Model      string          `json:"model"`
+	Mode       recovery.Mode   `json:"mode"`
+	Turns      int             `json:"num_turns"`
+	MaxTurns   int             `json:"max_turns"` // 0: no limit
+	Calls      int             `json:"num_calls"`
+	NumUnknown int             `json:"num_unknown"` // calls whose outcome is unknown, also those that a person left so
+	Unknown    []unknownJSON   `json:"unknown"`     // those on which no person has decided
+	Fruitless  int             `json:"fruitless"`   // resumes in a row that brought nothing forward
+	Created    time.Time       `json:"created_at"`
+	Updated    time.Time       `json:"updated_at"`
+	Ended      *time.Time      `json:"ended_at,omitempty"`
+	Place      *placeJSON      `json:"place,omitempty"`
+	Owner      *ownerJSON      `json:"owner,omitempty"`
+	Asked      *requestJSON    `json:"pending_request,omitempty"`
+	Damage     string          `json:"damage,omitempty"`   // why what it asks cannot be shown
+	Unmarked   bool            `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
+	Next       []string        `json:"next"`
+
+	Request *recovery.Request `json:"-"` // what Asked shows
 }
 
 type placeJSON struct {
 	Turn  int            `json:"turn"`
 	Index int            `json:"index"`
-	Call  string         `json:"call"`
+	Call  string         `json:"call_id"`
 	Tool  string         `json:"tool"`
 	Phase recovery.Phase `json:"phase"`
 }
@@ -228,7 +230,8 @@ func runView(r db.RunRow) runJSON {
 	case p.Damaged != nil:
 		v.Damage = p.Damaged.Error()
 	default:
-		v.Request = &p.Request
+		asked := requestView(*p)
+		v.Request, v.Asked = &p.Request, &asked
 	}
 	return v
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -49,9 +50,13 @@ type requestJSON struct {
 	Message  string               `json:"message"`
 	Schema   json.RawMessage      `json:"schema"`
 	Choices  []string             `json:"choices"`
-	Hints    []string             `json:"hints"` // what each choice does
-	About    string               `json:"about,omitempty"`
-	Call     *recovery.Place      `json:"call,omitempty"`
+	Hints    []string             `json:"hints"`                   // what each choice does
+	About    string               `json:"about_call_id,omitempty"` // the call of unknown outcome that it is about
+	Call     string               `json:"call_id,omitempty"`       // the call that it belongs to
+	Place    *recovery.Place      `json:"place,omitempty"`         // of that call
+	Tool     string               `json:"tool,omitempty"`
+	Args     json.RawMessage      `json:"arguments,omitempty"` // of the call that waits for permission
+	Rules    map[string]string    `json:"rules,omitempty"`     // what an answer adds to the configuration, by the answer
 	Opened   time.Time            `json:"opened_at"`
 	Expires  *time.Time           `json:"expires_at,omitempty"`
 	Closed   *time.Time           `json:"closed_at,omitempty"`
@@ -95,7 +100,7 @@ func requestView(r db.PendingRow) requestJSON {
 	v := requestJSON{
 		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: r.Kind, Status: r.Status, Message: r.Request.Message, Schema: r.Request.Schema,
 		Choices: append([]string{}, r.Request.Choices...), Hints: append([]string{}, r.Request.Hints...), About: r.Request.About,
-		Call: r.Request.Call, Opened: r.Opened, Answer: r.Answer, By: r.By, Consumed: r.ConsumedSeq > 0, Next: []string{},
+		Call: r.Request.CallID, Place: r.Request.Call, Tool: r.Request.Tool, Args: r.Request.Args, Rules: r.Request.Rules, Opened: r.Opened, Answer: r.Answer, By: r.By, Consumed: r.ConsumedSeq > 0, Next: []string{},
 	}
 	if !r.Expires.IsZero() {
 		v.Expires = &r.Expires
@@ -114,6 +119,15 @@ func requestView(r db.PendingRow) requestJSON {
 		v.Next = []string{"agent resume " + r.Run}
 	}
 	return v
+}
+
+// openRow is the open question of an outcome as its row says it.
+func openRow(o host.Outcome) db.PendingRow {
+	row := db.PendingRow{ID: o.Request.ID, Run: o.Run, Thread: o.Thread, Kind: o.Request.Kind, Status: db.RequestOpen, Request: *o.Request, Opened: o.Request.Opened}
+	if o.Request.Expires != nil {
+		row.Expires = *o.Request.Expires
+	}
+	return row
 }
 
 func (a *app) printPending(c *cli.Command, v pendingJSON) {

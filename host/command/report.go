@@ -260,35 +260,35 @@ func (a *app) say(w io.Writer, format string, args ...any) {
 
 // outcomeJSON is what run, resume and answer print with --json. Fields are only ever added.
 type outcomeJSON struct {
-	Version    int               `json:"version"`
-	RunID      string            `json:"run_id"`
-	ThreadID   string            `json:"thread_id,omitempty"`
-	Reused     bool              `json:"reused"`
-	Submitted  bool              `json:"submitted"`
-	Status     recovery.Status   `json:"status"`
-	ExitCode   int               `json:"exit_code"`
-	Result     string            `json:"result"`
-	Cause      recovery.Cause    `json:"cause,omitempty"`
-	Detail     string            `json:"detail,omitempty"`
-	Turns      int               `json:"num_turns"`
-	Calls      int               `json:"num_calls"`
-	DurationMS int64             `json:"duration_ms"`
-	Usage      usageJSON         `json:"usage"`
-	CostUSD    *json.Number      `json:"cost_usd"` // null where no price is known
-	Request    *recovery.Request `json:"pending_request,omitempty"`
-	Unknown    []unknownJSON     `json:"unknown"` // calls on whose unknown outcome no person has decided
-	Denied     []deniedJSON      `json:"denied"`  // calls that a rule, the mode or a person refused
-	Next       []string          `json:"next"`
-	LastWords  string            `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
-	Fault      recovery.Fault    `json:"fault,omitempty"`      // of the model, when that interrupted the run
-	Remedy     string            `json:"remedy,omitempty"`     // what mends it
+	Version    int             `json:"version"`
+	RunID      string          `json:"run_id"`
+	ThreadID   string          `json:"thread_id,omitempty"`
+	Reused     bool            `json:"reused"`
+	Submitted  bool            `json:"submitted"`
+	Status     recovery.Status `json:"status"`
+	ExitCode   int             `json:"exit_code"`
+	Result     string          `json:"result"`
+	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Detail     string          `json:"detail,omitempty"`
+	Turns      int             `json:"num_turns"`
+	Calls      int             `json:"num_calls"`
+	DurationMS int64           `json:"duration_ms"`
+	Usage      usageJSON       `json:"usage"`
+	CostUSD    *json.Number    `json:"cost_usd"` // null where no price is known
+	Request    *requestJSON    `json:"pending_request,omitempty"`
+	Unknown    []unknownJSON   `json:"unknown"` // calls on whose unknown outcome no person has decided
+	Denied     []deniedJSON    `json:"denied"`  // calls that a rule, the mode or a person refused
+	Next       []string        `json:"next"`
+	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
+	Fault      recovery.Fault  `json:"fault,omitempty"`      // of the model, when that interrupted the run
+	Remedy     string          `json:"remedy,omitempty"`     // what mends it
 }
 
 func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 	v := outcomeJSON{
 		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
-		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Request: o.Request, Next: []string{},
+		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Next: []string{},
 		LastWords: s.lastWords(o), Unknown: unknownViews(o.Undecided), Denied: deniedViews(o.Denied),
 	}
 	if _, b := s.lastFault(o); b != nil {
@@ -296,7 +296,8 @@ func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
 	}
 	switch {
 	case o.Request != nil:
-		v.Next = answers(o.Request)
+		asked := requestView(openRow(o))
+		v.Request, v.Next = &asked, answers(o.Request)
 	case code == exitInterrupted:
 		v.Next = []string{"agent resume " + o.Run}
 	default:
@@ -374,11 +375,11 @@ type planJSON struct {
 }
 
 type planStepJSON struct {
-	Call    string           `json:"call"`
+	Call    string           `json:"call_id"`
 	Turn    int              `json:"turn"`
 	Index   int              `json:"index"`
 	Tool    string           `json:"tool"`
-	Words   string           `json:"words"`
+	Summary string           `json:"summary"` // of its arguments
 	Verdict recovery.Verdict `json:"verdict"`
 	Reason  string           `json:"reason"`
 }
@@ -390,7 +391,7 @@ func planView(p host.Plan) planJSON {
 	}
 	for _, s := range p.Steps {
 		v.Steps = append(v.Steps, planStepJSON{
-			Call: s.ID, Turn: s.Place.Turn, Index: s.Place.Index, Tool: s.Tool, Words: s.Words, Verdict: s.Verdict, Reason: s.Reason,
+			Call: s.ID, Turn: s.Place.Turn, Index: s.Place.Index, Tool: s.Tool, Summary: s.Words, Verdict: s.Verdict, Reason: s.Reason,
 		})
 	}
 	return v

@@ -182,7 +182,7 @@ func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.Ru
 	t.pair("model", modelWords(b)+providerWords(b.Setup.Provider))
 	s.setup(t, b)
 	t.pair("mode", mode+", "+limitWords(b.Limits))
-	t.pair("started", fmt.Sprintf("%s by agent %s, %s", stamp(v.Created), b.Version, until))
+	t.pair("started", fmt.Sprintf("%s by %s with agent %s, %s", stamp(v.Created), orPerson(b.By), b.Version, until))
 	t.pair("so far", so)
 	if used, ok := s.used(ctx, b); ok && used.words() != "" {
 		t.pair("used", used.words())

@@ -15,6 +15,7 @@ import (
 type showRunJSON struct {
 	Version int          `json:"version"`
 	Run     runJSON      `json:"run"`
+	By      string       `json:"started_by,omitempty"`
 	Setup   *setupJSON   `json:"setup"` // null for a model without a provider, such as runbook
 	Limits  limitsJSON   `json:"limits"`
 	Usage   *usageJSON   `json:"usage"`    // null for a model without a provider
@@ -30,7 +31,7 @@ type showRunJSON struct {
 type factJSON struct {
 	Seq  int64         `json:"seq"`
 	Turn int           `json:"turn"`
-	Time time.Time     `json:"time"`
+	Time time.Time     `json:"recorded_at"`
 	Kind recovery.Kind `json:"kind"`
 	Body recovery.Body `json:"body"`
 }
@@ -69,7 +70,7 @@ type callJSON struct {
 type verdictJSON struct {
 	Verdict recovery.Verdict `json:"verdict"`
 	Reason  string           `json:"reason"`
-	Time    time.Time        `json:"time"`
+	Time    time.Time        `json:"decided_at"`
 }
 
 func callView(row db.CallRow, d *decided) callJSON {
@@ -118,6 +119,7 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 		v.Facts = append(v.Facts, factJSON{e.Seq, e.Turn, e.Time, e.Body.Kind(), e.Body})
 	}
 	if b, ok := v.created(); ok {
+		v.By = b.By
 		if used, ok := s.used(ctx, b); ok {
 			u := used.view()
 			v.Usage, v.CostUSD = &u, used.dollars()
