@@ -1,8 +1,10 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // watched remembers why something could not be written. A reader that went away did not get it either.
@@ -26,7 +28,9 @@ func (a *app) missed(code int) int {
 	if !ok || w.err == nil {
 		return code
 	}
-	fmt.Fprintf(a.Err, "agent: write to stdout: %v\n", w.err)
+	if !errors.Is(w.err, syscall.EPIPE) { // else whoever read it has closed it, as head does, and knows
+		fmt.Fprintf(a.Err, "agent: write to stdout: %v\n", w.err)
+	}
 	if a.drove {
 		fmt.Fprintln(a.Err, "the run's answer is kept: agent show last")
 	}
