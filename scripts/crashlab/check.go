@@ -25,6 +25,7 @@ const (
 	refused  = "request refused"
 	needless = "outcome unknown without need"
 	exposed  = "open to others"
+	attacked = "attack succeeded"
 	unlisted = "lab"
 )
 

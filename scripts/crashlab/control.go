@@ -47,7 +47,7 @@ func (l *lab) controls(ctx context.Context) error {
 func (l *lab) control(name, kind string, f findings) {
 	for _, x := range f {
 		if x.Kind == kind {
-			l.report.Controls = append(l.report.Controls, name)
+			l.report.caught(name)
 			return
 		}
 	}

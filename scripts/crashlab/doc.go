@@ -20,6 +20,9 @@
 // signals, cancels and takeovers; -every-shape about two hours. Every minute a line says how far it is and how long the rest of the
 // part takes.
 //
+// The scripts in attacks attack promises from outside: with the binary, a shell and a witness of their own, and without knowing the
+// code. Each is first run as its own control, in which it makes the damage itself. attacks/lib.bash says how one is written.
+//
 // What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
 // and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and
 // its step, so one that happens twice is seen. The database is read by SQL alone, from a copy, with a reading of its own of what

@@ -47,12 +47,15 @@ func processAt(pid int) (process, bool) {
 }
 
 // processes lists the runners of the world's calls.
-func (w *world) processes() []process {
+func (w *world) processes() []process { return runnersBelow(filepath.Join(w.state, "calls")) }
+
+// runnersBelow lists the runners whose calls lie below a folder.
+func runnersBelow(folder string) []process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	calls := filepath.Join(w.state, "calls") + "/"
+	calls := folder + "/"
 	var out []process
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())

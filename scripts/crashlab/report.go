@@ -103,6 +103,21 @@ func (r *report) trouble(kind string, t *tale, kills int) {
 	r.Shapes[t.story.shape]++
 }
 
+// counted adds a story of a fault that is told by no tale.
+func (r *report) counted(kind string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Stories++
+	r.Faults[kind]++
+}
+
+// caught notes a control that found what was done on purpose.
+func (r *report) caught(control string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Controls = append(r.Controls, control)
+}
+
 // figure adds to something that is counted inside of stories.
 func (r *report) figure(name string, n int) {
 	r.mu.Lock()

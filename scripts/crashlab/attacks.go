@@ -1,0 +1,216 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// attackFiles are the scripts. They are part of the lab's binary, so that it finds them from wherever it is run.
+//
+//go:embed attacks
+var attackFiles embed.FS
+
+// attackTrouble runs the scripts of the folder attacks. Each attacks a promise from outside, with the binary, a shell and a witness of
+// its own, and knows nothing of the code. What a script may expect and how it ends is said in attacks/lib.bash.
+func attackTrouble() trouble {
+	return trouble{
+		name: "attack", what: "scripts attack promises from outside, as a person, a command or a model would", takes: "bash",
+		needs: func(*lab) error { _, err := exec.LookPath("bash"); return err }, run: runAttacks,
+	}
+}
+
+// Exit codes of a script.
+const (
+	attackHeld    = 0
+	attackBroken  = 1
+	attackUntried = 77
+)
+
+// brokenMark begins the line in which a script says that a promise is broken.
+const brokenMark = "BROKEN: "
+
+// slowMark is the line of a script's header by which the short pass leaves it out, with the reason behind it.
+const slowMark = "# slow: "
+
+// attack is a script.
+type attack struct {
+	name string
+	slow bool
+}
+
+// attacks lists the scripts.
+func attacks() ([]attack, error) {
+	entries, err := fs.ReadDir(attackFiles, "attacks")
+	if err != nil {
+		return nil, err
+	}
+	var all []attack
+	for _, e := range entries {
+		name, script := strings.CutSuffix(e.Name(), ".sh")
+		if !script {
+			continue
+		}
+		text, err := fs.ReadFile(attackFiles, path.Join("attacks", e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, attack{name, strings.Contains(string(text), "\n"+slowMark)})
+	}
+	return all, nil
+}
+
+func runAttacks(ctx context.Context, l *lab, c troubleChoice) error {
+	all, err := attacks()
+	if err != nil {
+		return err
+	}
+	scripts := filepath.Join(l.dir, "attacks")
+	if err := unpackAttacks(scripts); err != nil {
+		return err
+	}
+	var stories []ordeal
+	for _, a := range all {
+		if c.short && c.only == "" && a.slow {
+			continue
+		}
+		stories = append(stories, ordeal{a.name, func(ctx context.Context, key string) error {
+			return l.attack(ctx, key, filepath.Join(scripts, a.name+".sh"), c.seed)
+		}})
+	}
+	return l.ordeals(ctx, "attack", c, stories)
+}
+
+// unpackAttacks writes the scripts into a folder.
+func unpackAttacks(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(attackFiles, "attacks")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		text, err := fs.ReadFile(attackFiles, path.Join("attacks", e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, e.Name()), text, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attack runs a script: first as its own control, then against the binary.
+func (l *lab) attack(ctx context.Context, key, script string, seed uint64) error {
+	for _, control := range []bool{true, false} {
+		name := strings.ReplaceAll(key, "/", "-")
+		if control {
+			name += "-control"
+		}
+		root := filepath.Join(l.dir, name)
+		code, text, err := l.script(ctx, root, script, seed, control)
+		if err != nil {
+			return err
+		}
+		if code == attackUntried {
+			l.report.notTried(key, errors.New(strings.TrimSpace(lastOf(text))))
+			return os.RemoveAll(root)
+		}
+		found := judgeAttack(code, text, control)
+		if control && len(found) == 0 {
+			l.report.caught("the damage that " + key + " makes itself")
+		}
+		if !control {
+			l.report.counted("attack")
+		}
+		if len(found) > 0 {
+			again := fmt.Sprintf("go run ./scripts/crashlab -faults -seed %d -only %s", seed, key)
+			l.report.add(failure{Key: key, Repeat: again, Folder: root, Findings: found})
+			return errFound
+		}
+		if err := os.RemoveAll(root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeAttack says what the end of a script means.
+func judgeAttack(code int, text string, control bool) findings {
+	var f findings
+	caught := code == attackBroken && strings.Contains("\n"+text, "\n"+brokenMark)
+	switch {
+	case control && !caught:
+		f.add(unlisted, "the script ends with %d although it made the damage itself (CONTROL=1):\n%s", code, lastOf(text))
+	case control || code == attackHeld:
+	case caught:
+		f.add(attacked, "%s", lastOf(text))
+	default:
+		f.add(unlisted, "the script ends with %d:\n%s", code, lastOf(text))
+	}
+	return f
+}
+
+// lastOf is the end of what a script printed.
+func lastOf(text string) string {
+	const most = 3000
+	if len(text) > most {
+		return "…" + text[len(text)-most:]
+	}
+	return text
+}
+
+// attackLimit is how long a script may take on a busy machine; it should take a few seconds.
+const attackLimit = 2 * time.Minute
+
+// script runs a script in a folder of its own, and ends what it leaves behind. A script that was ended because of its time has the
+// code -1.
+func (l *lab) script(ctx context.Context, root, script string, seed uint64, control bool) (code int, text string, err error) {
+	work := filepath.Join(root, "work")
+	if err := os.MkdirAll(filepath.Join(work, "home"), 0o700); err != nil {
+		return 0, "", err
+	}
+	// A file, and no pipe: what the script leaves behind does not keep anybody waiting.
+	out, err := os.Create(filepath.Join(root, "output"))
+	if err != nil {
+		return 0, "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attackLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", script)
+	c.Dir, c.Stdout, c.Stderr = work, out, out
+	c.Env = append(plainEnv(), "AGENT="+l.exe, "WORK="+work, "HOME="+filepath.Join(work, "home"), "AGENT_HOME="+filepath.Join(work, "state"),
+		"ATTACK_LIB="+filepath.Dir(script), fmt.Sprintf("SEED=%d", seed), "NO_COLOR=1", "CONTROL=")
+	if control {
+		c.Env = append(c.Env, "CONTROL=1")
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	ran := c.Run()
+	var ended *exec.ExitError
+	if ran != nil && !errors.As(ran, &ended) && ctx.Err() == nil {
+		return 0, "", errors.Join(fmt.Errorf("run %s: %w", script, ran), out.Close())
+	}
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // a group in which nobody is left is what is wanted
+	for _, p := range runnersBelow(root) {
+		err = errors.Join(err, p.signal(syscall.SIGKILL))
+	}
+	if ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
+		return 0, "", errors.Join(ctx.Err(), out.Close())
+	}
+	b, read := os.ReadFile(out.Name())
+	return c.ProcessState.ExitCode(), string(b), errors.Join(err, read, out.Close())
+}

@@ -1,0 +1,107 @@
+# lib.bash: what the scripts of this folder have in common. A script reads it by: . "$ATTACK_LIB/lib.bash"
+#
+# The crash lab (scripts/crashlab/attacks.go) sets AGENT, the binary; WORK, an empty folder but for HOME; HOME=$WORK/home;
+# AGENT_HOME=$WORK/state; ATTACK_LIB, the folder of this file; SEED; and CONTROL=1 where the script makes the damage itself.
+# A script ends with 0 where the promise held, with 1 by broken, with 77 by untried, and with anything else where it could not be
+# carried out. bash, coreutils and git are there; anything else is looked for first (untried).
+
+: "${AGENT:?}" "${WORK:?}" "${HOME:?}" "${AGENT_HOME:?}"
+RANDOM=${SEED:-1} # random numbers of a script are the same for the same seed
+declare -A STARTED=() # process ids by name
+
+# broken TEXT: the promise is broken. Ends the script.
+broken() { echo "BROKEN: $*" >&2; exit 1; }
+
+# untried TEXT: the attack cannot be made by this user or on this machine. Ends the script.
+untried() { echo "$*"; exit 77; }
+
+# fail TEXT: the script itself does not come on, which says nothing about the promise. Ends the script.
+fail() { echo "ERROR: $*" >&2; exit 2; }
+
+# control: whether the script makes the damage itself this time.
+control() { [ "${CONTROL:-}" = 1 ]; }
+
+# eventually SECONDS COMMAND...: whether the command succeeds within the time; it is tried again and again.
+eventually() {
+	local until=$((SECONDS + $1 + 1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$until" ] || return 1
+		sleep 0.02
+	done
+}
+
+# wait_file FILE [SECONDS]: waits until there is such a file.
+wait_file() { eventually "${2:-20}" test -e "$1" || fail "there is no $1 after ${2:-20} seconds"; }
+
+# wait_line FILE PATTERN [SECONDS]: waits until a line of the file matches the pattern (grep -E).
+wait_line() { eventually "${3:-20}" grep -qsE -e "$2" "$1" || fail "no line of $1 matches $2 after ${3:-20} seconds"; }
+
+# marks FILE LINE: prints how many lines of the file are exactly that one; 0 without a file.
+marks() { if [ -e "$1" ]; then grep -cxF -e "$2" "$1" || true; else echo 0; fi; }
+
+# once FILE LINE WHAT: the promise is broken if the line is there more than once.
+once() {
+	local n
+	n=$(marks "$1" "$2")
+	[ "$n" -le 1 ] || broken "$3: $2 is there $n times"
+}
+
+# expect CODES COMMAND...: carries out a command that must end with one of the exit codes (as in "0 5"). What it prints is in
+# $WORK/last.out, both streams.
+expect() {
+	local codes=$1 code=0
+	shift
+	"$@" >"$WORK/last.out" 2>&1 </dev/null || code=$?
+	case " $codes " in
+	*" $code "*) ;;
+	*) cat "$WORK/last.out" >&2; fail "$* ended with $code, expected $codes" ;;
+	esac
+}
+
+# start NAME COMMAND...: starts a command in the background. What it prints is in $WORK/NAME.out, both streams.
+start() {
+	local name=$1
+	shift
+	"$@" >"$WORK/$name.out" 2>&1 </dev/null &
+	STARTED[$name]=$!
+}
+
+# finish NAME: waits for the end of a command that start started, and sets CODE to its exit code (137 where it was killed). A command
+# that never ends is ended by the lab, with the script.
+finish() {
+	CODE=0
+	wait "${STARTED[$1]}" 2>/dev/null || CODE=$?
+}
+
+# kill_host NAME: kills a command that start started, and nothing that it started itself.
+kill_host() {
+	kill -KILL "${STARTED[$1]}" 2>/dev/null || true # one that ended already is no matter
+	finish "$1"
+}
+
+# runners: prints the process ids of what carries out this state folder's commands.
+runners() {
+	local p args
+	for p in /proc/[0-9]*; do
+		{ mapfile -d '' -t args <"$p/cmdline"; } 2>/dev/null || continue
+		if [ "${args[1]:-}" = __runner ] && [[ ${args[2]:-} == "$AGENT_HOME"/* ]]; then echo "${p#/proc/}"; fi
+	done
+}
+
+no_runners() { [ -z "$(runners)" ]; }
+
+# kill_runners: kills what carries out this state folder's commands, and waits until it is gone.
+kill_runners() {
+	local p
+	for p in $(runners); do kill -KILL "$p" 2>/dev/null || true; done
+	eventually 10 no_runners || fail "runners are left: $(runners)"
+}
+
+# runbook FILE BLOCK...: writes a runbook, one sh block for each of the texts.
+runbook() {
+	local file=$1 block
+	shift
+	printf -- '---\nagent: runbook\n---\n# Steps\n' >"$file"
+	for block in "$@"; do printf '\n```sh\n%s\n```\n' "$block" >>"$file"; done
+}
