@@ -110,6 +110,7 @@ type Secret struct {
 	ID   string // in its placeholder
 	Rule string
 	Raw  []byte // the bytes exactly as they stood: still escaped where they stood in JSON
+	From int    // the place of the first of them in the text
 }
 
 // Namer gives a secret the id of its placeholder: 1 to 64 of A-Z, a-z, 0-9, - and _. The same bytes may get the same id;
@@ -140,7 +141,7 @@ type replacer struct {
 func (r *replacer) replace(data []byte, spans []Span) {
 	for _, s := range spans {
 		raw := slices.Clone(data[s.From:s.To])
-		secret := Secret{ID: idOf(r.id(s.Rule, raw)), Rule: s.Rule, Raw: raw}
+		secret := Secret{ID: idOf(r.id(s.Rule, raw)), Rule: s.Rule, Raw: raw, From: s.From}
 		r.secrets = append(r.secrets, secret)
 		r.out = append(r.out, data[r.done:s.From]...)
 		r.out = append(r.out, placeholder(secret)...)

@@ -64,7 +64,7 @@ func TestKnownValueInEveryForm(t *testing.T) {
 			in := "before " + text + " after"
 			out, secrets := s.Text([]byte(in), v.name)
 			if len(secrets) != 1 || secrets[0].Rule != "env-canary-key" {
-				t.Fatalf("found %q in %s", secrets, in)
+				t.Fatalf("found %+v in %s", secrets, in)
 			}
 			if !strings.HasPrefix(string(out), "before ") || !strings.HasSuffix(string(out), " after") || strings.Contains(string(out), canary[:4]) {
 				t.Errorf("left %s", out)

@@ -5,10 +5,28 @@ import (
 
 	"agent/db"
 	"agent/db/redact"
+	"agent/host/model/wire"
 )
 
 // known are the values of this process's environment that must come to rest nowhere in the clear.
 func known() []redact.Known { return redact.FromEnvironment(os.Environ()) }
+
+// lookalikes finds what recordings hide besides the values of unsaid: what the state folder takes for a secret too.
+func lookalikes() wire.Finder {
+	set := redact.New(known())
+	return func(text string) [][2]int {
+		name := func(string, []byte) string { return "recorded" }
+		_, found, err := set.JSON([]byte(text), name)
+		if err != nil { // it is no JSON
+			_, found = set.Text([]byte(text), name)
+		}
+		var places [][2]int
+		for _, f := range found {
+			places = append(places, [2]int{f.From, f.From + len(f.Raw)})
+		}
+		return places
+	}
+}
 
 // cleans has errors and the log cleaned by what the store knows, and has the store know every key that is fetched.
 func (a *app) cleans(s *db.Store) {

@@ -28,12 +28,17 @@ const (
 	refusalWait    = 10 * time.Second
 )
 
+// Finder gives the places of what looks like a secret in a text, which may be JSON: in order and disjoint, each from its
+// first byte to the one behind its last.
+type Finder func(text string) [][2]int
+
 // Options are the bounds of an exchange and where it goes.
 type Options struct {
 	Idle     time.Duration     // no byte for so long ends the exchange as stalled; 0 means DefaultIdle
 	Quiet    time.Duration     // nothing but keep-alives for so long does too; 0 means five times Idle
 	Largest  int64             // bytes of one answer; 0 means DefaultLargest
 	Secrets  func() []string   // values that are replaced in recordings and error texts; those under 8 bytes are not
+	Find     Finder            // of what recordings hide besides; nil: nothing
 	Recorder *Recorder         // nil: nothing is recorded
 	Base     http.RoundTripper // nil: an own http.Transport
 }
@@ -50,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Secrets == nil {
 		o.Secrets = func() []string { return nil }
+	}
+	if o.Find == nil {
+		o.Find = func(string) [][2]int { return nil }
 	}
 	if o.Base == nil {
 		o.Base = baseTransport()
@@ -107,7 +115,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	tape := t.o.Recorder.begin(req, sent, t.o.Secrets)
+	tape := t.o.Recorder.begin(req, sent, t.o)
 	ctx, cancel := context.WithCancel(req.Context())
 	w := newWatch(t.o.Idle, t.o.Quiet, cancel)
 	out := req.Clone(ctx)

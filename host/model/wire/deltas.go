@@ -13,7 +13,6 @@ const deepest = 100
 // deltas finds secrets that an event stream tells in pieces, a few characters an event: the strings that stand at the same
 // place of events of the same kind are read as one text.
 type deltas struct {
-	h      *hider
 	groups map[string]*spoken
 	order  []string
 }
@@ -30,25 +29,40 @@ type said struct {
 	at   span // without its quotation marks
 }
 
-// findSplit gives the places in a stream where parts of a secret stand, in no order.
-func (h *hider) findSplit(stream string) []span {
-	if len(h.secrets) == 0 {
-		return nil
-	}
-	d := deltas{h: h, groups: map[string]*spoken{}}
-	at := 0
-	for text := range strings.Lines(stream) {
+// findInAnswer gives the places in an answer where the finder finds a secret, and those in a stream where parts of any secret
+// stand; in no order.
+func findInAnswer(answer string, h *hider, find Finder) []span {
+	d := deltas{groups: map[string]*spoken{}}
+	var found []span
+	at, events := 0, 0
+	for text := range strings.Lines(answer) {
 		if rest, ok := strings.CutPrefix(text, "data:"); ok {
-			d.event(rest, at+len("data:"))
+			events++
+			at := at + len("data:")
+			found = append(found, spans(find(rest), at)...)
+			d.event(rest, at)
 		}
 		at += len(text)
 	}
-	var found []span
+	if events == 0 {
+		return spans(find(answer), 0)
+	}
 	for _, key := range d.order {
 		g := d.groups[key]
 		if len(g.parts) > 1 {
-			found = append(found, g.places(h)...)
+			text := g.text.String()
+			found = append(found, g.places(h.find(text))...)
+			found = append(found, g.places(spans(find(`"`+text+`"`), -1))...)
 		}
+	}
+	return found
+}
+
+// spans are places that a finder gave, of a text that stands so far behind.
+func spans(places [][2]int, offset int) []span {
+	var found []span
+	for _, p := range places {
+		found = append(found, span{from: p[0] + offset, to: p[1] + offset})
 	}
 	return found
 }
@@ -73,9 +87,9 @@ func (d *deltas) event(text string, offset int) {
 }
 
 // places maps what is secret in the whole text back to where its pieces stand.
-func (g *spoken) places(h *hider) []span {
+func (g *spoken) places(secret []span) []span {
 	var found []span
-	for _, f := range h.find(g.text.String()) {
+	for _, f := range secret {
 		from := 0
 		for _, p := range g.parts {
 			to := from + p.to - p.from

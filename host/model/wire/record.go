@@ -198,6 +198,7 @@ type tape struct {
 	ctx     context.Context
 	began   time.Time
 	secrets func() []string
+	find    Finder
 
 	mu   sync.Mutex
 	done bool
@@ -205,11 +206,11 @@ type tape struct {
 	x    exchange
 }
 
-func (r *Recorder) begin(req *http.Request, sent []byte, secrets func() []string) *tape {
+func (r *Recorder) begin(req *http.Request, sent []byte, o Options) *tape {
 	if r == nil {
 		return nil
 	}
-	return &tape{r: r, ctx: req.Context(), began: time.Now(), secrets: secrets, sent: sent,
+	return &tape{r: r, ctx: req.Context(), began: time.Now(), secrets: o.Secrets, find: o.Find, sent: sent,
 		x: exchange{Turn: turnOf(req.Context()), Method: req.Method, Path: req.URL.EscapedPath()}}
 }
 
@@ -276,7 +277,7 @@ func (t *tape) end(err error) {
 		e := Explain(err, false)
 		t.x.End, t.x.Fault, t.x.Error = endError, e.Fault, e.Message
 	}
-	t.x.seal(t.sent, newHider(t.secrets()))
+	t.x.seal(t.sent, newHider(t.secrets()), t.find)
 	t.r.keep(t.x)
 }
 
@@ -300,11 +301,13 @@ func (r *Recorder) keep(x exchange) {
 	r.attempts[x.Turn]++
 }
 
-// seal replaces the secrets and gives request and pieces their form in the file.
-func (x *exchange) seal(sent []byte, h *hider) {
+// seal replaces the secrets and gives request and pieces their form in the file. What the finder finds is replaced where it
+// stands only, and known secrets wherever they stand: a password that is a word may be one of the protocol's too.
+func (x *exchange) seal(sent []byte, h *hider, find Finder) {
 	hide := func(s string) string {
-		x.Replaced += len(h.find(s))
-		return h.hide(s)
+		found := merged(append(h.find(s), spans(find(s), 0)...))
+		x.Replaced += len(found)
+		return replaced(s, found)
 	}
 	x.Path, x.Error = hide(x.Path), hide(x.Error)
 	for name, value := range x.Header {
@@ -317,7 +320,7 @@ func (x *exchange) seal(sent []byte, h *hider) {
 			x.Request, _ = json.Marshal(text) // a string always has a spelling
 		}
 	}
-	x.hidePieces(h)
+	x.hidePieces(h, find)
 	for i, p := range x.Pieces {
 		if utf8.Valid(p.Bytes) {
 			x.Pieces[i].Text, x.Pieces[i].Bytes = string(p.Bytes), nil
@@ -326,13 +329,13 @@ func (x *exchange) seal(sent []byte, h *hider) {
 }
 
 // hidePieces replaces what is secret in the answer, also where it came in several pieces or events.
-func (x *exchange) hidePieces(h *hider) {
+func (x *exchange) hidePieces(h *hider, find Finder) {
 	var whole strings.Builder
 	for _, p := range x.Pieces {
 		whole.Write(p.Bytes)
 	}
 	text := whole.String()
-	found := merged(append(h.find(text), h.findSplit(text)...))
+	found := merged(append(h.find(text), findInAnswer(text, h, find)...))
 	if len(found) == 0 {
 		return
 	}

@@ -101,7 +101,11 @@ func slashRun(text string) int {
 
 // hide replaces them.
 func (h *hider) hide(text string) string {
-	found := h.find(text)
+	return replaced(text, h.find(text))
+}
+
+// replaced is a text without what was found in it, which is in order and disjoint.
+func replaced(text string, found []span) string {
 	if len(found) == 0 {
 		return text
 	}
