@@ -128,6 +128,9 @@ func (r *replay) table(ctx context.Context, p projected, no int64) ([]change, er
 			return nil, err
 		}
 		of = run[0]["thread"]
+		if r.unproved[of.(string)] {
+			return nil, nil
+		}
 	}
 	want, err := records(ctx, r.conn, query, of)
 	if err != nil {

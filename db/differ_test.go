@@ -188,6 +188,40 @@ func TestRepairKeepsAnswers(t *testing.T) {
 	}
 }
 
+// The row of a thread comes from its first run: repairing a later one alone, as every cancel does, leaves it as it is, makes it again
+// where it is lost, and says nothing of it where the first run cannot be read.
+func TestRepairOfALaterRun(t *testing.T) {
+	ctx, s := context.Background(), stored(t)
+	later := createdFact("r-4", "t-3")
+	later.Parent = "r-3"
+	h, err := s.Create(ctx, ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, recovery.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := dump(t, s)
+	repair := func() {
+		t.Helper()
+		if _, err := s.Repair(ctx, []int64{h.No}); err != nil {
+			t.Fatal(err)
+		}
+		if got := dump(t, s); !reflect.DeepEqual(want, got) {
+			t.Fatalf("repaired to\n%v\nwant\n%v", got, want)
+		}
+	}
+	repair()
+	if err := spoil(t, s, "DELETE FROM threads WHERE id = 't-3'"); err != nil {
+		t.Fatal(err)
+	}
+	repair()
+	if err := spoil(t, s, "UPDATE journal SET digest = zeroblob(32) WHERE kind = 'run.created' AND id >> 24 = (SELECT no FROM runs WHERE id = 'r-3')"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Differences(ctx); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	repair()
+}
+
 // A6: every table, index and view is compared with what the migrations make, and made again.
 func TestEverySchemaObject(t *testing.T) {
 	ctx, s := context.Background(), stored(t)

@@ -20,6 +20,8 @@ type replay struct {
 	pool *sql.DB
 	conn *sql.Conn
 	q    *dbsqlc.Queries
+
+	unproved map[string]bool // threads whose first run cannot be read: nothing says what their rows should be
 }
 
 func (s *Store) newReplay(ctx context.Context) (*replay, error) {
@@ -27,7 +29,7 @@ func (s *Store) newReplay(ctx context.Context) (*replay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a database in memory: %w", err)
 	}
-	r := &replay{s: s, pool: sql.OpenDB(c)}
+	r := &replay{s: s, pool: sql.OpenDB(c), unproved: map[string]bool{}}
 	if r.conn, err = r.pool.Conn(ctx); err == nil {
 		err = upgrade(ctx, r.conn, migrations)
 	}
@@ -119,16 +121,46 @@ func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsql
 	return r.s.appendFacts(t, h, batch{facts: []fact{f}}, AppendOptions{State: st})
 }
 
+// create writes the rows that a run's first fact makes. A thread's row comes from the first run of the thread.
 func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) error {
-	if _, err := r.q.GetThread(ctx, c.Thread); errors.Is(err, sql.ErrNoRows) {
-		if err := r.q.CreateThread(ctx, c.Thread, c.Folder, now); err != nil {
-			return err
+	_, err := r.q.GetThread(ctx, c.Thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		folder, created := c.Folder, now
+		if c.Parent != "" {
+			var known bool
+			if folder, created, known, err = r.begin(ctx, c.Thread); err != nil {
+				return err
+			}
+			r.unproved[c.Thread] = !known
 		}
-	} else if err != nil {
+		err = r.q.CreateThread(ctx, c.Thread, folder, created)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := r.q.CreateRun(ctx, runParams(c, now))
+	_, err = r.q.CreateRun(ctx, runParams(c, now))
 	return err
+}
+
+// begin reads the first fact of a thread's first run. It is not known where that run's row is lost or its journal is damaged.
+func (r *replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
+	first, err := records(ctx, r.s.readers, "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND parent = '' HAVING no IS NOT NULL", thread)
+	if err != nil || len(first) == 0 {
+		return "", 0, false, err
+	}
+	no := first[0]["no"].(int64)
+	q := dbsqlc.New(r.s.readers)
+	rows, err := q.Facts(ctx, packID(no, 0), packID(no, maxSeq), 1)
+	if err != nil || len(rows) == 0 {
+		return "", 0, false, err
+	}
+	decoded := (&decoder{s: r.s, q: q}).decode(ctx, &rows[0])
+	e, err := (&cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &decoded)
+	if errors.As(err, new(*CorruptError)) {
+		return "", 0, false, nil // reading that run reports it
+	}
+	c, ok := e.Body.(recovery.RunCreated)
+	return c.Folder, rows[0].Time, ok && c.Thread == thread, err
 }
 
 // record is one row of a table: its columns and their values.
