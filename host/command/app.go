@@ -154,7 +154,7 @@ func (a *app) root() *cli.Command {
 				return a.printVersion(false)
 			}
 			if c.Args().Present() {
-				return &usageError{fmt.Errorf("there is no command %q; see agent --help", c.Args().First())}
+				return noSuchCommand(c, c.Args().First())
 			}
 			return cli.ShowRootCommandHelp(c)
 		},

@@ -40,12 +40,26 @@ func (a *app) commands() []*cli.Command {
 	return list
 }
 
+func noSuchCommand(c *cli.Command, name string) error {
+	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
+	return &usageError{fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name))}
+}
+
+// meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings have to be the same.
+func meant(near, typed string) string {
+	dashes := len(near) - len(strings.TrimLeft(near, "-"))
+	if len(near) == dashes || len(typed) <= dashes+1 || near[:dashes+1] != typed[:dashes+1] {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", near)
+}
+
 // wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether JSON is wanted is looked for
 // in what was typed.
 func (a *app) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		text = "there is no flag --" + rest
+		text = "there is no flag --" + rest + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
 	} else if value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -"); ok {
 		name, why, _ := strings.Cut(rest, ": ")
 		if strings.HasPrefix(why, "strconv.") {
@@ -102,7 +116,7 @@ func (a *app) helpCommand() *cli.Command {
 			case name == "":
 				return cli.ShowRootCommandHelp(c.Root())
 			case c.Root().Command(name) == nil:
-				return &usageError{fmt.Errorf("there is no command %q; see agent --help", name)}
+				return noSuchCommand(c, name)
 			}
 			return cli.ShowCommandHelp(ctx, c.Root(), name)
 		},

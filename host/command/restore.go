@@ -46,8 +46,8 @@ type restoreJSON struct {
 	Version int          `json:"version"`
 	Behind  bool         `json:"behind"` // there was something to decide
 	Reason  string       `json:"reason"`
-	Ahead   []host.Ahead `json:"ahead"` // what the folder knows and the database does not
-	Runs    []string     `json:"runs"`  // interrupted by the decision
+	Ahead   []host.Ahead `json:"ahead"`   // what the folder knows and the database does not
+	Runs    []string     `json:"run_ids"` // interrupted by the decision
 }
 
 func (a *app) restore(ctx context.Context, c *cli.Command) error {
