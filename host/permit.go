@@ -98,6 +98,9 @@ func (h *Host) acting(tool string, args json.RawMessage, folder string) recovery
 		if b, ok := t.(tools.Bounded); ok {
 			c.Bounds = b.Bounds()
 		}
+		if s, ok := t.(tools.Spelled); ok {
+			c.Args = s.OneSpelling(args)
+		}
 	}
 	return guard.Acts(c)
 }

@@ -67,6 +67,29 @@ func (fetchTool) Effect(args json.RawMessage) recovery.Effect {
 // Bounds are how long a request may take, and what of its answer is shown.
 func (fetchTool) Bounds() []string { return []string{"timeout", "max_bytes", "raw"} }
 
+// OneSpelling writes the URL as the request names it.
+func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
+	var a map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(args, &a) != nil || json.Unmarshal(a["url"], &text) != nil {
+		return args
+	}
+	u, _, err := fetch.Parse(text)
+	if err != nil {
+		return args
+	}
+	if u.Path == "" {
+		u.Path = "/" // as it is sent
+	}
+	if a["url"], err = json.Marshal(u.String()); err != nil {
+		return args
+	}
+	if same, err := json.Marshal(a); err == nil {
+		return same
+	}
+	return args
+}
+
 // RetrySafe says that only a read may be sent again. A server need not keep what PUT and DELETE promise, nor heed a key.
 func (t fetchTool) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }
 

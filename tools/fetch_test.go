@@ -320,3 +320,20 @@ func TestFetchForgery(t *testing.T) {
 		t.Errorf("%q", ours)
 	}
 }
+
+// Never twice (issue 11, A1): a request of unknown outcome is known again however its URL is written.
+func TestFetchOneSpelling(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"url":"HTTP://Host:80/x#part","method":"POST"}`: `{"method":"POST","url":"http://host/x"}`,
+		`{"url":"https://host.:443"}`:                     `{"url":"https://host/"}`,
+		`{"url":"http://host:8080/X?a=B"}`:                `{"url":"http://host:8080/X?a=B"}`,
+		`{"url":"ftp://Host/x"}`:                          `{"url":"ftp://Host/x"}`,
+		`{"url":7}`:                                       `{"url":7}`,
+		`{"method":"POST"}`:                               `{"method":"POST"}`,
+		`no JSON`:                                         `no JSON`,
+	} {
+		if got := string(fetchTool{}.OneSpelling(json.RawMessage(args))); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}

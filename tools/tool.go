@@ -109,6 +109,12 @@ type Bounded interface {
 	Bounds() []string
 }
 
+// Spelled is a tool whose arguments can say the same in several ways.
+type Spelled interface {
+	// OneSpelling gives arguments the form that all have which say the same. What it cannot read it returns as it is.
+	OneSpelling(args json.RawMessage) json.RawMessage
+}
+
 // Inspector is a tool that can look whether an unsettled call happened. It changes nothing.
 type Inspector interface {
 	Inspect(ctx context.Context, c Call) recovery.Inspection

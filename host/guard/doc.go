@@ -2,7 +2,8 @@
 // arguments and decides nothing: recovery compares, and a person answers. Fingerprints, replay and approvals stay exact.
 //
 // Of any tool: defaults of its schema are filled in, arguments that only bound the call are left out (tools.Bounded), and white space,
-// the order of keys and the spelling of numbers do not count. Of a file tool a path is the same however it is written.
+// the order of keys, the spelling of numbers, and empty lists and objects do not count. Of a file tool a path is the same however it is
+// written, and a URL of fetch.
 //
 // Of a shell call the command acts, whatever shell, access and time it is given. It is parsed, and its simple commands are compared:
 // through lists, pipes, subshells, loops, substitutions and functions, through programs that run their arguments (env, timeout, nohup,

@@ -54,9 +54,10 @@ func decode(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// encode writes a value in one spelling: keys in order, no white space, each number as the one that it is.
+// encode writes a value in one spelling: keys in order, no white space, each number as the one that it is, and nothing that is empty
+// but texts.
 func encode(v any) string {
-	text, err := json.Marshal(sameNumbers(v))
+	text, err := json.Marshal(oneSpelling(v))
 	if err != nil {
 		panic(err) // it came from JSON
 	}
@@ -66,15 +67,17 @@ func encode(v any) string {
 // maxNumber bounds how long a number may be that is worked out: 1e999999999 is short and huge.
 const maxNumber = 40
 
-func sameNumbers(v any) any {
+func oneSpelling(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			v[k] = sameNumbers(e)
+			if v[k] = oneSpelling(e); empty(v[k]) {
+				delete(v, k)
+			}
 		}
 	case []any:
 		for i, e := range v {
-			v[i] = sameNumbers(e)
+			v[i] = oneSpelling(e)
 		}
 	case json.Number:
 		text := v.String()
@@ -86,6 +89,17 @@ func sameNumbers(v any) any {
 		}
 	}
 	return v
+}
+
+// empty says that a value says no more than none at all.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
 }
 
 // maxDepth bounds how deep a schema is followed.
