@@ -300,6 +300,9 @@ func (t *tale) reply(h *history, b body) (string, error) {
 		}
 	}
 	if t.leave || !slices.Contains(q.Choices, "run") {
+		if slices.Contains(q.Choices, "stop-asking") {
+			return "stop-asking", nil
+		}
 		return "leave", nil
 	}
 	return "run", nil

@@ -73,6 +73,34 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 	}
 }
 
+// Every fault point is met by a call that is asked for again in another spelling, and every spelling at each point at which the outcome
+// of the call may become unknown; a key names one story.
+func TestTwinsCoverTheSpellings(t *testing.T) {
+	keys, points, met := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, i := range twins() {
+		if keys[i.key()] {
+			t.Errorf("%s names two stories", i.key())
+		}
+		keys[i.key()], points[i.tries[0].point] = true, true
+		met[strings.TrimSuffix(i.way, inAnotherRun)+" at "+i.tries[0].point] = true
+	}
+	for _, p := range fault.All() {
+		s, _ := tell("shell", "first", "chat", 0, "")
+		if !points[string(p)] && s.passes(string(p)) == "" {
+			t.Errorf("no story at %s", p)
+		}
+	}
+	for _, r := range respellings() {
+		for name := range r.spellings {
+			for _, p := range r.points {
+				if way := r.name + ":" + name + " at " + string(p); !met[way] {
+					t.Errorf("no story %s", way)
+				}
+			}
+		}
+	}
+}
+
 // A sample holds as many kinds as it can, and the same ones for the same seed.
 func TestSample(t *testing.T) {
 	all := []string{"a1", "a2", "a3", "b1", "b2", "c1"}

@@ -251,6 +251,7 @@ type body struct {
 	Verdict, Reason      string
 	Word                 string
 	ID                   string
+	Answer               json.RawMessage
 	PID                  int
 	Prompt               string
 	Text                 string

@@ -106,10 +106,11 @@ func (l *lab) begin(j job, lay layer) (*tale, error) {
 	if why != "" {
 		return nil, errors.New(why)
 	}
+	root := filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
+	s.dir = filepath.Join(root, "work")
 	if j.change != nil {
 		j.change(&s)
 	}
-	root := filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
 	var unlay func(keep bool) error
 	if lay != nil {
 		if err := os.MkdirAll(root, 0o700); err != nil {
@@ -136,6 +137,9 @@ func (l *lab) begin(j job, lay layer) (*tale, error) {
 			return nil, errors.Join(err, w.close(false))
 		}
 		w.server.tell(fmt.Sprintf("story-%d.", number), turns)
+		if len(s.spellings) > 0 {
+			w.server.insist(s.mark, s.spellings, s.anyway)
+		}
 	}
 	return t, nil
 }

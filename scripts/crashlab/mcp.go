@@ -122,7 +122,9 @@ func mcpTools() []any {
 	tool := func(name, about string, reads bool) any {
 		return map[string]any{
 			"name": name, "description": about, "annotations": map[string]any{"readOnlyHint": reads, "openWorldHint": false},
-			"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"mark": map[string]any{"type": "string"}}},
+			"inputSchema": map[string]any{"type": "object", "properties": map[string]any{
+				"mark": map[string]any{"type": "string"}, "times": map[string]any{"type": "integer", "default": 1},
+			}},
 		}
 	}
 	return []any{tool("look", "Looks for a needle.", true), tool("count", "Counts a mark.", false), tool("ask", "Counts a mark once a colour is chosen.", false)}

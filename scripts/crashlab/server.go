@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,10 @@ type told struct {
 	again  []bool // the turn asks once more for something
 	looked map[int]bool
 	spoken int // turns that were said, or are about to be
+
+	mark      string            // of the call that is asked for again in the spellings, one after the other; "" for none
+	spellings []json.RawMessage // of its arguments that are left
+	anyway    bool              // also where it was done
 }
 
 func startServer(protocols []modeltest.Protocol) (*server, error) {
@@ -77,6 +82,15 @@ func (s *server) tell(prompt string, turns []modeltest.Turn) {
 	defer s.mu.Unlock()
 	s.stories = append(s.stories, &told{prompt: prompt, turns: turns, again: make([]bool, len(turns)), looked: map[int]bool{}})
 	s.publish()
+}
+
+// insist has the model ask for a call of the newest story again in these spellings, as long as it was not done or, with anyway,
+// until they are used up.
+func (s *server) insist(mark string, spellings []json.RawMessage, anyway bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stories[len(s.stories)-1]
+	st.mark, st.spellings, st.anyway = mark, spellings, anyway
 }
 
 // retell forgets what was said and asked so far, and begins with one story: a run that goes on in another world asks at the
@@ -166,9 +180,16 @@ func (st *told) repeat(k int, last []*said) {
 	}
 	var calls []modeltest.Call
 	for i, l := range last {
-		worth := times == 0 && undone(l.result) || times < patience && (strings.HasPrefix(l.result, "outcome unknown") || waited(l.result))
-		if i < len(st.turns[k].Calls) && worth {
-			calls = append(calls, st.turns[k].Calls[i])
+		if i >= len(st.turns[k].Calls) {
+			break
+		}
+		c := st.turns[k].Calls[i]
+		if st.mark != "" && bytes.Contains(c.Args, []byte(st.mark)) {
+			calls = append(calls, st.respelled(c, l.result)...)
+			continue
+		}
+		if times == 0 && undone(l.result) || times < patience && (strings.HasPrefix(l.result, "outcome unknown") || waited(l.result)) {
+			calls = append(calls, c)
 		}
 	}
 	if len(calls) == 0 {
@@ -177,6 +198,15 @@ func (st *told) repeat(k int, last []*said) {
 	turn := modeltest.Turn{Text: "I ask for that once more.", Calls: calls}
 	st.turns = append(st.turns[:k+1], append([]modeltest.Turn{turn}, st.turns[k+1:]...)...)
 	st.again = append(st.again[:k+1], append([]bool{true}, st.again[k+1:]...)...)
+}
+
+// respelled is the call in the next spelling, if it is to be asked for again.
+func (st *told) respelled(c modeltest.Call, result string) []modeltest.Call {
+	if len(st.spellings) == 0 || !undone(result) && !st.anyway {
+		return nil
+	}
+	c.Args, st.spellings = st.spellings[0], st.spellings[1:]
+	return []modeltest.Call{c}
 }
 
 // waited says whether the call was left out because the outcome of one before it is unknown.

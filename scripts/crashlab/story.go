@@ -19,9 +19,13 @@ type story struct {
 	maxTurns               int
 	window                 int // of the model, tokens; 0 for more than is ever used
 	fails                  bool
-	after                  float64  // seconds that a provider which fails wants no request
-	flags                  []string // of the run, beside the usual
-	read                   subject  // the tool's line of the table
+	after                  float64           // seconds that a provider which fails wants no request
+	flags                  []string          // of the run, beside the usual
+	mark                   string            // of the call that the story is about
+	dir, counter           string            // the workspace, and the address of the counter
+	spellings              []json.RawMessage // in which the model asks for the call again, where it was not done
+	anyway                 bool              // and where it was
+	read                   subject           // the tool's line of the table
 }
 
 // situations say where the call stands. The order is the one of the report.
@@ -36,7 +40,7 @@ func tell(tool, situation, shape string, world int, counter string) (s story, wh
 		return s, "the lab has no story for the tool " + tool
 	}
 	mark := func(letter string) string { return markIn(world, letter) }
-	s = story{tool: tool, situation: situation, shape: shape, mode: "yolo", read: sub, files: map[string]string{"notes.txt": "hay\nneedle\n"}}
+	s = story{tool: tool, situation: situation, shape: shape, mode: "yolo", read: sub, mark: mark("a"), counter: counter, files: map[string]string{"notes.txt": "hay\nneedle\n"}}
 	call := sub.call(mark("a"), counter)
 	switch situation {
 	case "first", "recovery":
