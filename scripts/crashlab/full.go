@@ -61,11 +61,12 @@ func runFull(ctx context.Context, l *lab, c troubleChoice) error {
 func sample[T any](all []T, n int, seed uint64, kind func(T) string) []T {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
 	var out []T
-	used := map[string]int{}
+	used, taken := map[string]int{}, map[int]bool{}
 	for round := 0; len(out) < min(n, len(all)); round++ {
 		for _, i := range order {
-			if k := kind(all[i]); len(out) < n && used[k] == round {
+			if k := kind(all[i]); len(out) < n && used[k] == round && !taken[i] {
 				used[k]++
+				taken[i] = true
 				out = append(out, all[i])
 			}
 		}
