@@ -49,6 +49,12 @@ func (j *patching) close() {
 // carryOut writes every new content beside its file first, and then has them take their places: what makes a file, durably, and
 // then what deletes one, so that no content is ever without a name. An error on the way takes back what was done.
 func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applied, error) {
+	placed := false
+	defer func() { // also after a panic
+		if !placed {
+			j.unstage()
+		}
+	}()
 	err := j.ready(p)
 	if err == nil {
 		err = j.stageAll()
@@ -63,7 +69,6 @@ func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applie
 		}
 	}
 	if err != nil {
-		j.unstage()
 		return recovery.AppliedNo, err
 	}
 	for _, gone := range []bool{false, true} {
@@ -71,6 +76,7 @@ func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applie
 			return applied, err
 		}
 	}
+	placed = true
 	return recovery.AppliedYes, nil
 }
 

@@ -103,9 +103,13 @@ func (s *spot) replace(ctx context.Context, c Call, content []byte) (recovery.Ap
 		// An earlier attempt's leftover is this call's own. One that cannot be removed is in nobody's way.
 		_ = s.dir.Remove(tempName(c, attempt))
 	}
-	temp := tempName(c, c.Attempt)
+	temp, placed := tempName(c, c.Attempt), false
+	defer func() { // also after a panic
+		if !placed {
+			_ = s.dir.Remove(temp) // what went wrong before says more
+		}
+	}()
 	if err := s.writeTemp(temp, content); err != nil {
-		_ = s.dir.Remove(temp) // the error before says more
 		return recovery.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
 	}
 	fault.Hit(fault.WriteTemp)
@@ -114,12 +118,12 @@ func (s *spot) replace(ctx context.Context, c Call, content []byte) (recovery.Ap
 		err = s.unchanged()
 	}
 	if err != nil {
-		_ = s.dir.Remove(temp) // the error before says more
 		return recovery.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
 	}
 	if err := s.dir.Rename(temp, s.name); err != nil {
 		return recovery.AppliedUnknown, fmt.Errorf("write %s: %w", s.asked, linkReason(err))
 	}
+	placed = true
 	fault.Hit(fault.WriteRenamed)
 	if err := syncFolder(s.dir); err != nil {
 		return recovery.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.asked, reason(err))

@@ -138,6 +138,9 @@ func (w *world) settled(s panickedRun, goesOn bool, fail func(string, ...any)) {
 	if err != nil || len(left) > 0 && !goesOn {
 		fail("left behind: %v %v", left, err)
 	}
+	if temps, err := filepath.Glob(filepath.Join(w.dir, ".agent-tmp-*")); err != nil || len(temps) > 0 {
+		fail("left behind in the workspace: %v %v", temps, err)
+	}
 }
 
 // shown is the newest run; the zero value where there is none.
