@@ -53,6 +53,7 @@ type call struct {
 	proposed, last, settled int64 // sequence numbers
 	word                    string
 	judged                  []body
+	by                      int  // the process that started it last
 	back                    bool // a verdict has put it back before its start, and nobody has claimed the run since
 }
 
@@ -211,7 +212,7 @@ func (f *findings) onCall(h *history, x fact, b body) {
 	switch x.kind {
 	case started:
 		c.starts++
-		c.last, c.back = x.seq, false
+		c.last, c.by, c.back = x.seq, h.pid, false
 		if len(c.results) > 0 {
 			f.add(twice, "run %s: call %d.%d (%s) is started again by fact %d although it has a result", h.run.id, c.turn, c.index, c.tool, x.seq)
 		}
@@ -221,7 +222,8 @@ func (f *findings) onCall(h *history, x fact, b body) {
 		if len(c.results) > 1 {
 			f.add(broken, "run %s: call %d.%d (%s) has %d results", h.run.id, c.turn, c.index, c.tool, len(c.results))
 		}
-		if how := b.Result.How; (how == "adopted" || how == "attached" || how == "verified") && len(c.judged) == 0 {
+		how, own := b.Result.How, c.by == h.pid // whoever has begun a call may lose it from sight by a panic, and wait for it again
+		if (how == "adopted" || how == "attached" && !own || how == "verified") && len(c.judged) == 0 {
 			f.add(silent, "run %s: call %d.%d (%s) was %s without a verdict", h.run.id, c.turn, c.index, c.tool, how)
 		} else if how == "told" && b.Result.Outcome == "unknown" && len(c.judged) == 0 {
 			f.add(silent, "run %s: the outcome of call %d.%d (%s) was given up without a verdict", h.run.id, c.turn, c.index, c.tool)

@@ -261,7 +261,7 @@ func (t *tale) next() ([]string, error) {
 	case "failed":
 		if t.story.shape == "runbook" && t.again < 2 {
 			t.again++
-			return []string{"run", "--model", "runbook", "--mode", t.story.mode, "-c", "continue"}, nil
+			return t.story.continueArgs(t.world.url()), nil
 		}
 		return nil, nil
 	case "completed", "cancelled":

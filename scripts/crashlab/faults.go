@@ -43,6 +43,7 @@ func troubles() []trouble {
 		signalTrouble(),
 		cancelTrouble(),
 		takeoverTrouble(),
+		panicTrouble(),
 		twinTrouble(),
 		attackTrouble(),
 	}

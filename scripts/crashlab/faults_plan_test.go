@@ -46,6 +46,7 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 	}{
 		"signal":   {signals(), []string{"TERM", "HUP"}, nil},
 		"cancel":   {cancels(), []string{"live", "dead"}, []string{"live", "dead", "waiting"}},
+		"panic":    {panics(), []string{"panic"}, nil},
 		"takeover": {takeovers(), []string{"alive", "stopped", "killed"}, []string{"alive", "stopped"}},
 	} {
 		keys := map[string]bool{}
@@ -108,6 +109,9 @@ func TestSample(t *testing.T) {
 	for seed := range uint64(20) {
 		three, five := sample(all, 3, seed, kind), sample(all, 5, seed, kind)
 		slices.SortFunc(three, strings.Compare)
+		if distinct := slices.Compact(slices.Sorted(slices.Values(five))); len(distinct) != len(five) {
+			t.Errorf("seed %d: one of %v twice", seed, five)
+		}
 		if len(three) != 3 || kind(three[0]) != "a" || kind(three[1]) != "b" || kind(three[2]) != "c" || len(five) != 5 {
 			t.Errorf("seed %d: %v, %v", seed, three, five)
 		}

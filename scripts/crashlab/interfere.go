@@ -36,6 +36,7 @@ type interferer struct {
 	all        func() []*interference
 	short      int // how many of them the short pass holds, of as many ways as it can
 	act        func(b *interfered, s *standing) error
+	step       func(b *interfered, args []string) error  // carries a command out in place of a stand still and act; nil for those
 	judge      func(b *interfered, was, is end) findings // of a story that was interfered with, at its end
 	control    func(ctx context.Context, l *lab, k interferer) error
 }
@@ -96,11 +97,17 @@ func (l *lab) interfere(ctx context.Context, k interferer, i *interference) (*in
 	}
 	b := &interfered{tale: t, interference: i, was: was}
 	told := t.proceed(ctx, func(args []string) error {
+		if k.step != nil {
+			return k.step(b, args)
+		}
 		return t.stepOver(args, i.tries, &b.met, func(s *standing) error { return b.suffer(s, k.act) })
 	})
 	is, err := l.conclude(ctx, t, told)
 	if err != nil {
 		return nil, end{}, err
+	}
+	if !b.met {
+		l.report.figure(k.name+": points not met", 1)
 	}
 	if b.run == "" {
 		l.report.figure(k.name+": nothing to interfere with", 1)

@@ -48,6 +48,15 @@ func (s *story) runArgs(prompt, url string) []string {
 	return append(args, prompt)
 }
 
+// continueArgs begin a run in the thread of the one before it.
+func (s *story) continueArgs(url string) []string {
+	args := []string{"run", "--model", modelOf(s.shape), "--mode", s.mode}
+	if s.shape == "chat" {
+		args = append(args, "--base-url", url+"/v1")
+	}
+	return append(args, "-c", "continue")
+}
+
 // config is the person's configuration.
 func (s *story) config(counter string) string {
 	text := fmt.Sprintf("[providers.openai]\nkind = \"responses\"\n[fetch]\nprivate = [%q]\n", counter)
