@@ -225,8 +225,9 @@ func word(s string) uint64 { return binary.BigEndian.Uint64([]byte(s[:8])) }
 
 // Lost is a secret that cannot be given back: its placeholder stays.
 type Lost struct {
-	ID  string
-	Why string
+	ID   string
+	Why  string
+	Gone bool // its sealed value has no row; it does not open otherwise
 }
 
 // restore gives a stored text its secrets back, to the byte. What cannot be given back is added to lost.
@@ -253,11 +254,11 @@ func (s *Store) restore(ctx context.Context, data []byte, lost *[]Lost) ([]byte,
 	}
 	s.vault.learn(opened)
 	for _, id := range missing {
-		why := "it is not in the database any more"
+		one := Lost{ID: id, Why: "it is not in the database any more", Gone: !shut[id]}
 		if shut[id] {
-			why = "it does not open: it was changed, or sealed with another key"
+			one.Why = "it does not open: it was changed, or sealed with another key"
 		}
-		*lost = append(*lost, Lost{ID: id, Why: why})
+		*lost = append(*lost, one)
 	}
 	return out, nil
 }

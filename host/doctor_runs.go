@@ -115,12 +115,22 @@ func (e *examiner) journals(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("read journals: %v", context.Cause(ctx))
 		}
-		_, err := e.h.fold(r.ID, e.h.shown(ctx), nil)
+		gone := map[string]bool{} // what does not open is found where every sealed value is opened
+		_, err := e.h.fold(r.ID, e.h.restored(ctx, func(l db.Lost) {
+			if l.Gone {
+				gone[l.ID] = true
+			}
+		}), nil)
 		if corrupt := new(db.CorruptError); errors.As(err, &corrupt) {
 			wrong++
 			e.Bad(areaJournal, "restore a backup, or save what is left: agent doctor --salvage FILE", "run %s: %v", r.ID, err)
 		} else if err != nil {
 			return err
+		}
+		for _, id := range slices.Sorted(maps.Keys(gone)) {
+			wrong++
+			e.Bad(areaJournal, "restore a backup; until then the model sees the placeholder, and no call that needs the value is executed",
+				"run %s: the sealed value of secret %s is missing from the database", r.ID, id)
 		}
 		facts += r.LastSeq
 	}

@@ -131,7 +131,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
-			"waitservers": cmdWaitServers,
+			"waitservers": cmdWaitServers, "sql": cmdSQL,
 		},
 	})
 }
