@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/lastlog"
 	marks "agent/db/mark"
 	"agent/recovery"
 )
@@ -59,7 +62,7 @@ func (s *Store) compareMark(ctx context.Context) error {
 	var what string
 	switch {
 	case errors.Is(err, marks.ErrNone), errors.Is(err, marks.ErrDamaged):
-		what, err = s.unknownFolders(ctx)
+		what, err = s.withoutMark(ctx)
 	case err == nil:
 		what, err = s.behindMark(ctx, m)
 	}
@@ -117,27 +120,53 @@ func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err 
 	return what, err
 }
 
-// unknownFolders is for a folder without a mark: the files of a command's call are made after its run was recorded, so there
-// must be a run for each.
-func (s *Store) unknownFolders(ctx context.Context) (what string, err error) {
-	var unknown []string
-	for _, run := range runsNamed(s.dir, "calls") {
-		err := s.read(ctx, "look for run "+run, func(q *dbsqlc.Queries) error {
+// withoutMark is for a folder whose mark is missing or damaged. The files of a command's call are made after its run was
+// recorded, so there must be a run for each; and the log names what was recorded.
+func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
+	logged, err := s.LogAhead(ctx, time.Time{})
+	if err != nil {
+		return "", err
+	}
+	if len(logged) > 0 {
+		run := slices.Sorted(maps.Keys(logged))[0]
+		return "run " + run + ": " + logged[run], nil
+	}
+	err = s.read(ctx, "look for the runs of calls", func(q *dbsqlc.Queries) error {
+		for _, run := range runsNamed(s.dir, "calls") {
 			_, err := q.GetRun(ctx, run)
 			if errors.Is(err, sql.ErrNoRows) {
-				unknown = append(unknown, run)
+				what = "calls of run " + run + " were carried out, and it is not in it"
 				return nil
 			}
-			return err
-		})
-		if err != nil {
-			return "", err
+			if err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	return what, err
+}
+
+// LogAhead says by run what the log beside the database knows of it and the database does not. Lines up to since are left out.
+func (s *Store) LogAhead(ctx context.Context, since time.Time) (map[string]string, error) {
+	last, err := lastlog.Read(s.dir, since)
+	if err != nil {
+		return nil, err
 	}
-	if len(unknown) == 0 {
-		return "", nil
-	}
-	return "calls of runs that are not in it were carried out: " + strings.Join(unknown, ", "), nil
+	out := map[string]string{}
+	err = s.read(ctx, "look for the runs of the log", func(q *dbsqlc.Queries) error {
+		for run, l := range last {
+			r, err := q.GetRun(ctx, run)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			if ahead := l.Ahead(r.LastSeq, int(r.Turns)); ahead != "" {
+				out[run] = ahead
+			}
+		}
+		return nil
+	})
+	return out, err
 }
 
 // runsNamed lists the runs after which files in a folder of the state folder are named.
@@ -170,6 +199,9 @@ func (s *Store) missing() error {
 		if runs := runsNamed(s.dir, sub); what == "" && len(runs) > 0 {
 			what = fmt.Sprintf("%s names run %s", filepath.Join(s.dir, sub), runs[0])
 		}
+	}
+	if last, err := lastlog.Read(s.dir, time.Time{}); what == "" && err == nil && len(last) > 0 { // a log that cannot be read tells nothing
+		what = "the log names run " + slices.Sorted(maps.Keys(last))[0]
 	}
 	if what == "" {
 		return none

@@ -132,6 +132,43 @@ func TestBehindWithoutLogOrMark(t *testing.T) {
 	}
 }
 
+// Without a mark the log is the witness: a database that does not have what the log names drives nothing, and one that has it
+// does. Where the database is gone as well, the log alone tells that there was one.
+func TestBehindTheLog(t *testing.T) {
+	ctx, dir := context.Background(), stateDir(t)
+	s := openStore(t, dir)
+	startRun(t, s, "r-1")
+	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for line, behind := range map[string]string{
+		`{"time":"2026-11-22T09:00:00Z","msg":"run.claimed","run":"r-1","seq":2,"turn":0}`: "",
+		`{"time":"2026-11-22T09:00:00Z","msg":"run.claimed","run":"r-1","seq":9,"turn":0}`: "names its fact 9",
+		`{"time":"2026-11-22T09:00:00Z","msg":"turn","run":"r-1","turn":4}`:                "names its turn 4",
+		`{"time":"2026-11-22T09:00:00Z","msg":"run.claimed","run":"r-2","seq":2,"turn":0}`: "r-2",
+		`{"time":"2026-11-22T09:00:00Z","msg":"turn","run":"r-1","tu`:                      "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "log", "agent.log"), []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := s.MayDrive(ctx)
+		if behind == "" && err != nil || behind != "" && (err == nil || !strings.Contains(err.Error(), behind)) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	log := `{"time":"2026-11-22T09:00:00Z","msg":"turn","run":"r-3","turn":1}` + "\n"
+	if err := errors.Join(s.Close(), os.Remove(s.path), os.WriteFile(filepath.Join(dir, "log", "agent.log"), []byte(log), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var gone *BehindError
+	if err := NoState(dir); !errors.As(err, &gone) || !gone.Missing {
+		t.Errorf("no database, no mark: %v", err)
+	}
+}
+
 // A folder from which the database is gone is no new one.
 func TestMissingDatabase(t *testing.T) {
 	ctx, dir := context.Background(), stateDir(t)

@@ -1,13 +1,9 @@
 package host
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +12,8 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/tools"
+	"agent/tools/runner"
 )
 
 // Ahead is something that the state folder knows and its database does not.
@@ -41,8 +39,11 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	if err != nil {
 		return nil, err
 	}
-	logged, err := h.logAhead(known, since)
-	return append(calls, logged...), err
+	logged, err := h.Store.LogAhead(ctx, since)
+	for _, run := range slices.Sorted(maps.Keys(logged)) {
+		calls = append(calls, Ahead{run, logged[run]})
+	}
+	return calls, err
 }
 
 // decided is when a person last said that the database counts; zero without such a word.
@@ -104,68 +105,16 @@ func (h *Host) recorded(ctx context.Context, run string, p recovery.Place) (int,
 	return 0, err
 }
 
-// logged is a line of the log about a fact, or about a turn that was settled.
-type logged struct {
-	Time time.Time `json:"time"`
-	Msg  string    `json:"msg"`
-	Run  string    `json:"run"`
-	Seq  int64     `json:"seq"`  // 0 where the line is about a whole turn
-	Turn int       `json:"turn"` // settled, where it is
-}
-
-// logAhead reads the log, which names a fact after its commit.
-func (h *Host) logAhead(known map[string]db.RunRow, since time.Time) ([]Ahead, error) {
-	last := map[string]logged{}
-	for _, name := range []string{"agent.log.1", "agent.log"} {
-		if err := readLog(filepath.Join(h.Home, "log", name), since, last); err != nil {
-			return nil, err
-		}
+// clearGivenUp is for a call that is about to start and whose folder says that it began: its start was recorded, and is not any
+// more. Where a person decided since that the database counts all the same, the folder goes. Else nothing is driven.
+func (h *Host) clearGivenUp(c tools.Call) error {
+	folder := runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt}.Folder(h.CallsDir())
+	began := filepath.Join(folder, "began")
+	if info, err := os.Stat(began); err == nil && !info.ModTime().After(h.decided()) {
+		return runner.Discard(folder)
 	}
-	var out []Ahead
-	for _, l := range slices.SortedFunc(maps.Values(last), func(a, b logged) int { return cmp.Compare(a.Run, b.Run) }) {
-		row, there := known[l.Run]
-		at := l.Time.Local().Format(time.DateTime)
-		switch {
-		case !there:
-			out = append(out, Ahead{l.Run, fmt.Sprintf("the log names it on %s, and it is not in the database", at)})
-		case row.LastSeq < l.Seq:
-			out = append(out, Ahead{l.Run, fmt.Sprintf("the log names its fact %d on %s, and the database has %d facts of it", l.Seq, at, row.LastSeq)})
-		case row.Turns < l.Turn:
-			out = append(out, Ahead{l.Run, fmt.Sprintf("the log names its turn %d on %s, and the database has %d turns of it", l.Turn, at, row.Turns)})
-		}
-	}
-	return out, nil
-}
-
-// readLog notes the last fact of each run in one file of the log.
-func readLog(path string, since time.Time, last map[string]logged) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the log: %v", err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var l logged
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Run == "" || !l.Time.After(since) {
-			continue // a torn line, or one about something else
-		}
-		if l.Seq > 0 {
-			l.Turn = 0 // a request may belong to a turn that has no answer yet
-		} else if l.Msg != "turn" {
-			continue
-		}
-		before := last[l.Run]
-		last[l.Run] = logged{Time: l.Time, Run: l.Run, Seq: max(before.Seq, l.Seq), Turn: max(before.Turn, l.Turn)}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the log: %v", err)
-	}
-	return nil
+	what := fmt.Sprintf("run %s: call %s began on %s, and its start is not in the database", c.Run, c.Place, timeOfFile(began))
+	return &db.BehindError{Dir: h.Home, What: what}
 }
 
 // RestoreHere records a person's decision that the database counts although it is behind what the folder knows. The runs that

@@ -10,6 +10,7 @@ import (
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
+	"agent/tools/runner"
 )
 
 // start makes calls ready, records their start, and has them begin once that is durable.
@@ -57,6 +58,12 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 		tc := d.toolCall(c)
 		tc.Place = place
 		before, handle, err := p.Prepare(ctx, tc)
+		if errors.Is(err, runner.ErrBegan) {
+			if err := d.h.clearGivenUp(tc); err != nil {
+				return false, err
+			}
+			before, handle, err = p.Prepare(ctx, tc)
+		}
 		if _, ours := t.(tools.Attacher); ours && unwritable(err) {
 			d.full = err
 			return false, nil

@@ -20,8 +20,12 @@ type Job struct {
 	lock   *ofd.File
 }
 
+// ErrBegan is the error of Prepare for a folder in which this very attempt began: it was started before.
+var ErrBegan = errors.New("it holds the record of a call that began")
+
 // Prepare makes the call's folder with its lock file, makes both durable and takes the lock. Nothing runs. A folder that an
-// earlier host prepared for the same attempt and never started is made anew; any other folder in its place is an error.
+// earlier host prepared for the same attempt and never started is made anew; any other folder in its place is an error
+// (ErrBegan).
 // The caller owns the job: Start or Abandon ends it.
 func Prepare(folder string, s Spec) (*Job, error) {
 	s, err := s.withDefaults()
@@ -88,7 +92,7 @@ func clearStale(folder string) error {
 			return err
 		}
 		if has {
-			return fmt.Errorf("the folder %s holds the record of a call that began", folder)
+			return fmt.Errorf("the folder %s: %w", folder, ErrBegan)
 		}
 	}
 	return os.RemoveAll(folder)
