@@ -55,7 +55,7 @@ func (applyPatch) Effect(args json.RawMessage) recovery.Effect {
 // EffectIn is what the patch can be in that workspace.
 func (t applyPatch) EffectIn(folder string, args json.RawMessage) recovery.Effect {
 	e := t.Effect(args)
-	if e == recovery.EffectWriteLocal && slices.ContainsFunc(t.Paths(args), func(path string) bool { return obeyedIn(folder, path) }) {
+	if e == recovery.EffectWriteLocal && obeyedIn(folder, t.Paths(args)...) {
 		return recovery.EffectWriteExternal
 	}
 	return e

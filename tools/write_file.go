@@ -59,16 +59,20 @@ func writeEffectIn(folder string, args json.RawMessage) recovery.Effect {
 	return recovery.EffectWriteExternal
 }
 
-// obeyedIn says whether git, an editor or a shell obeys a file of the workspace.
-func obeyedIn(folder, path string) bool {
-	if filepath.IsAbs(path) {
-		rel, err := filepath.Rel(folder, path)
-		if err != nil {
-			return true // nothing can be said about it
+// obeyedIn says whether git, an editor or a shell obeys one of these files of the workspace, once all of them are there.
+func obeyedIn(folder string, paths ...string) bool {
+	var list []string
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			rel, err := filepath.Rel(folder, path)
+			if err != nil {
+				return true // nothing can be said about it
+			}
+			path = rel
 		}
-		path = rel
+		list = append(list, path)
 	}
-	return obeyed(path) || gitrepo.Obeys(folder, path)
+	return slices.ContainsFunc(list, obeyed) || gitrepo.Obeys(folder, list...)
 }
 
 // writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own

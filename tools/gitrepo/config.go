@@ -23,6 +23,7 @@ const (
 	code     class = "code"     // it names a file, folder or server whose content is obeyed, or loosens what git trusts
 	address  class = "address"  // it names another repository; harmful if it names a program with ::
 	toggle   class = "switch"   // a command unless it is a boolean
+	tool     class = "tool"     // it names a tool that git knows; with a slash it is a file that git runs
 	folder   class = "folder"   // it names a folder that git writes in; harmless inside the workspace
 	unknown  class = "unknown"  // nobody classified it
 )

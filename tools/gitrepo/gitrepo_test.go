@@ -34,8 +34,10 @@ func newPlace(t *testing.T, setup string) *place {
 	}
 	t.Setenv("HOME", p.home)
 	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("TMPDIR", filepath.Join(p.home, "temp"))
 	p.sh(`git init -q . && git config user.email a@b && git config user.name a && mkdir plain && echo hi > f.txt && cp f.txt plain && git add . && git commit -qm x`)
 	p.sh(setup)
+	t.Cleanup(func() { p.sh("chmod -R u+rwX .") })
 	return p
 }
 
@@ -69,10 +71,13 @@ func (p *place) ran() bool { return os.Remove(p.mark) == nil }
 
 const evil = `printf '[core]\n\tfsmonitor = "%s; false"\n' "$X"`
 
-// plants are ways to have a person's next command run something: what is there before, what the agent does, what the person does.
-func plants() []struct{ name, before, plant, person string } {
+// plant is a way to have a person's next command run something: what is there before, what the agent does, what the person does.
+type plant struct{ name, before, plant, person string }
+
+// plants are those that are seen by looking alone.
+func plants() []plant {
 	const sub = "git init -q sub && (cd sub && git config user.email a@b && git config user.name a && echo x > g && git add g && git commit -qm y)"
-	return []struct{ name, before, plant, person string }{
+	return []plant{
 		{"commondir", "", `cp -r .git other && ` + evil + ` >> other/config && echo ../other > .git/commondir`, "git status"},
 		{"config of a nested repository", sub, "cd sub && git config core.fsmonitor \"$X; false\"", "cd sub && git status"},
 		{"hook of a nested repository", sub, `printf '#!/bin/sh\n%s\n' "$X" > sub/.git/hooks/pre-commit && chmod +x sub/.git/hooks/pre-commit`, "cd sub && git commit -q --allow-empty -m z"},
@@ -97,9 +102,32 @@ func plants() []struct{ name, before, plant, person string } {
 		{"the template of new repositories", "mkdir -p tpl/hooks && git config --global init.templateDir ~/work/tpl",
 			`printf '#!/bin/sh\n%s\n' "$X" > tpl/hooks/post-checkout && chmod +x tpl/hooks/post-checkout`, "git clone -q . ../copy"},
 		{"steps of a rebase", "", `git commit -q --allow-empty -m z && GIT_SEQUENCE_EDITOR="sed -i s/^pick/edit/" git rebase -q -i HEAD~1 2>/dev/null; echo "exec $X" > .git/rebase-merge/git-rebase-todo`, "git rebase --continue"},
+		{"hooks in a linked worktree", "git config core.hooksPath .githooks && git worktree add -q wt",
+			`mkdir wt/.githooks && printf '#!/bin/sh\n%s\n' "$X" > wt/.githooks/pre-commit && chmod +x wt/.githooks/pre-commit`, "cd wt && git commit -q --allow-empty -m z"},
+		{"a hook among many files", "mkdir hk && git config core.hooksPath hk",
+			`for i in {1..700}; do : > hk/a$i; done; printf '#!/bin/sh\n%s\n' "$X" > hk/pre-commit && chmod +x hk/pre-commit`, "git commit -q --allow-empty -m z"},
+		{"many files of its own", "", `mkdir -p z/y && seq 25000 | sed s/^/.f/ | xargs touch && git init -q z/y/new && ` + evil + ` >> z/y/new/.git/config`, "cd z/y/new && git status"},
+		{"commondir beside many files", "seq 25000 | sed s/^/.f/ | xargs touch", `cp -r .git other && ` + evil + ` >> other/config && echo ../other > .git/commondir`, "git status"},
+		{"a repository that cannot be listed", "", "git init -q new && " + evil + " >> new/.git/config && chmod 311 new/.git && chmod 511 new", "cd new && git status"},
+		{"a repository that cannot be written", "", "git init -q new && " + evil + " >> new/.git/config && chmod 555 new/.git new", "cd new && git status"},
+		{"a tool that is a path", sub, `echo "$X" > t && cd sub && git config diff.tool "../../../../../../../../../../../../../..$HOME/work/t" && echo y > g`, "cd sub && git -c difftool.none.cmd=true -c merge.tool=none difftool -y"},
+		{"steps in the titles of a rebase", sub, `cd sub && git checkout -q -b side && git commit -q --allow-empty -m s && git checkout -q - && echo z > h && git add h && git commit -qm h && git config rebase.instructionFormat "%s%nexec $X"`, "cd sub && git rebase -q side"},
+		{"a link to temporary files that is no absolute path", "git config core.hooksPath hk && mkdir -p $HOME/temp/agent-0-r-x",
+			`ln -s ../temp/agent-0-r-x hk && printf '#!/bin/sh\n%s\n' "$X" > ../temp/agent-0-r-x/pre-commit && chmod +x ../temp/agent-0-r-x/pre-commit`, "git commit -q --allow-empty -m z"},
 		{"an alias", sub, "cd sub && git config alias.st '!'\"$X\"", "cd sub && git st"},
 		{"a setting on the line of its section", sub, `printf '[core] fsmonitor = "%s; false"\n' "$X" >> sub/.git/config`, "cd sub && git status"},
 		{"a setting that goes on in the next line", sub, `printf '[core]\nfsmon\\\nitor = x\n[CORE]\n fsMonitor = "%s; \\\nfalse"\n' "$X" | sed 1,3d | cat - > x && cat x >> sub/.git/config`, "cd sub && git status"},
+	}
+}
+
+// around are plants that go around what the system keeps from changing.
+func around() []plant {
+	return []plant{
+		{"a missing folder of hooks", "git config core.hooksPath tools/hooks", `mkdir -p tools/hooks && printf '#!/bin/sh\n%s\n' "$X" > tools/hooks/pre-commit && chmod +x tools/hooks/pre-commit`, "git commit -q --allow-empty -m z"},
+		{"the missing file that a hook is a link to", "ln -s ../../tools/check .git/hooks/pre-commit",
+			`mkdir tools && printf '#!/bin/sh\n%s\n' "$X" > tools/check && chmod +x tools/check`, "git commit -q --allow-empty -m z"},
+		{"another name of a hook", "echo '#!/bin/sh' > check && chmod +x check && ln check .git/hooks/pre-commit", `printf '#!/bin/sh\n%s\n' "$X" > check`, "git commit -q --allow-empty -m z"},
+		{"another name of the config", "ln .git/config copy", evil + " >> copy", "git status"},
 	}
 }
 
@@ -107,43 +135,111 @@ func plants() []struct{ name, before, plant, person string } {
 // Issue 11, B10.
 func TestPlants(t *testing.T) {
 	for _, c := range plants() {
-		t.Run(c.name, func(t *testing.T) {
-			p := newPlace(t, c.before)
-			before := p.look()
-			p.ran()
-			out := p.sh(c.plant)
-			p.ran()
-			after, err := before.Again()
-			if err != nil {
-				t.Fatal(err)
-			}
-			changes := gitrepo.Changed(before, after)
-			if len(changes) == 0 {
-				t.Fatalf("nothing was found: %s", out)
-			}
-			// The control: it does run.
-			said := p.sh(c.person)
-			if !p.ran() {
-				t.Fatalf("the plant does not work at all: %s\n%s", out, said)
-			}
-			again, err := before.Again() // what ran may have changed something
-			if err != nil {
-				t.Fatal(err)
-			}
-			notes := gitrepo.PutBack(p.work, gitrepo.Changed(before, again))
-			said = p.sh(c.person)
-			if p.ran() {
-				t.Errorf("it ran after %q: %s", notes, said)
-			}
-			for _, n := range notes {
-				if strings.Contains(n, "could not") {
-					t.Error(n)
-				}
-			}
-			if last, err := before.Again(); err != nil || len(gitrepo.Changed(before, last)) > 0 {
-				t.Errorf("there is still %v, %v", gitrepo.Changed(before, last), err)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.check(t, false) })
+	}
+	for _, c := range around() {
+		t.Run(c.name+", beside what is kept", func(t *testing.T) { c.check(t, true) })
+	}
+}
+
+func (c plant) check(t *testing.T, kept bool) {
+	p := newPlace(t, c.before)
+	before := p.look()
+	if kept {
+		before.Kept = before.Fixed(false)
+	}
+	p.ran()
+	out := p.sh(c.plant)
+	p.ran()
+	after, err := before.Again()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := gitrepo.Changed(before, after)
+	if len(changes) == 0 {
+		t.Fatalf("nothing was found: %s", out)
+	}
+	// The control: it does run.
+	said := p.sh(c.person)
+	if !p.ran() {
+		t.Fatalf("the plant does not work at all: %s\n%s", out, said)
+	}
+	again, err := before.Again() // what ran may have changed something
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := gitrepo.PutBack(p.work, gitrepo.Changed(before, again))
+	said = p.sh(c.person)
+	if p.ran() {
+		t.Errorf("it ran after %q: %s", notes, said)
+	}
+	for _, n := range notes {
+		if strings.Contains(n, "could not") {
+			t.Error(n)
+		}
+	}
+	if last, err := before.Again(); err != nil || len(gitrepo.Changed(before, last)) > 0 {
+		t.Errorf("there is still %v, %v", gitrepo.Changed(before, last), err)
+	}
+}
+
+// The file that a hook is a link to is kept from changing like the hook, and so is a file of another folder of hooks.
+func TestLinkedHook(t *testing.T) {
+	p := newPlace(t, "mkdir tools && echo '#!/bin/sh' > tools/check && ln -s ../../tools/check .git/hooks/pre-commit && mkdir part && ln -s ../../part/own .git/hooks/pre-push")
+	if fixed := p.look().Fixed(false); !slices.Contains(fixed, "tools/check") {
+		t.Errorf("%q", fixed)
+	}
+	// A workspace may be a part of a repository.
+	p.work = filepath.Join(p.work, "part")
+	before := p.look()
+	p.sh("echo true > own")
+	after, err := before.Again()
+	if changes := gitrepo.Changed(before, after); err != nil || len(changes) != 1 || changes[0].Path != "own" {
+		t.Errorf("%v %v", changes, err)
+	}
+}
+
+// A file tool is asked about where what it writes is obeyed in a repository below, or where several files at once make one.
+func TestObeys(t *testing.T) {
+	p := newPlace(t, "git init -q n && git -C n config core.hooksPath hk && mkdir tools && ln -s ../../tools/check .git/hooks/pre-commit && touch tools/check && "+
+		"git config core.hooksPath .git/hooks && git worktree add -q wt && git config core.hooksPath hk")
+	for _, c := range []struct {
+		paths []string
+		want  bool
+	}{
+		{[]string{"n/hk/pre-commit"}, true},
+		{[]string{"wt/hk/pre-commit"}, true},
+		{[]string{"tools/check"}, true},
+		{[]string{"foo/HEAD", "foo/objects/x", "foo/refs/x", "foo/config"}, true},
+		{[]string{"foo/HEAD", "foo/commondir"}, true},
+		{[]string{"foo/HEAD", "bar/objects/x", "foo/refs/x"}, false},
+		{[]string{"n/main.go", "wt/main.go", "hooks/pre-commit"}, false},
+	} {
+		if got := gitrepo.Obeys(p.work, c.paths...); got != c.want {
+			t.Errorf("%q: %v", c.paths, got)
+		}
+	}
+}
+
+// What is obeyed by the name of its folder is found where that folder is a link.
+func TestLinkedFolder(t *testing.T) {
+	for _, c := range []struct{ before, plant string }{
+		{"mkdir -p conf/vs && ln -s conf/vs .vscode", "echo '{}' > conf/vs/tasks.json"},
+		{"mkdir conf && ln -s conf/vs .vscode", "mkdir conf/vs; echo '{}' > conf/vs/tasks.json"},
+		{"mkdir conf && ln -s conf .devcontainer", "echo '{}' > conf/devcontainer.json"},
+		{"mkdir -p conf && ln -s conf .config", "mkdir conf/mise && echo > conf/mise/config.toml"},
+		{"ln -s tools/env .envrc", "mkdir tools && echo > tools/env"},
+		{"", "mkdir conf && ln -s conf .config && mkdir conf/mise && echo > conf/mise/config.toml"},
+		{"", "echo '{}' > x.set-aside.code-workspace"},
+	} {
+		p := newPlace(t, c.before)
+		before := p.look()
+		before.Kept = before.Fixed(false)
+		out := p.sh(c.plant)
+		after, err := before.Again()
+		if changes := gitrepo.Changed(before, after); err != nil || len(changes) == 0 {
+			t.Errorf("%s: %s: nothing was found: %v %s", c.before, c.plant, err, out)
+		}
 	}
 }
 

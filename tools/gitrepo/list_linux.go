@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io/fs"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,10 +15,17 @@ type entry struct {
 	kind byte // DT_… of getdents64(2)
 }
 
-// list reads the names of a folder with as few system calls as it takes: a look may take a millisecond. At most maxEntries and
-// some are read.
+// list reads the names of a folder with as few system calls as it takes: a look may take a millisecond.
 func (w *walk) list(dir string) ([]entry, error) {
-	fd, err := unix.Open(w.path(dir), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NONBLOCK
+	fd, err := unix.Open(w.path(dir), flags, 0)
+	if info, serr := os.Lstat(w.path(dir)); err == unix.EACCES && serr == nil && info.IsDir() {
+		// Who may enter a folder can use what is in it, whether or not it can be listed. What can be allowed again is its owner's.
+		if os.Chmod(w.path(dir), info.Mode().Perm()|0o500) == nil {
+			fd, err = unix.Open(w.path(dir), flags, 0)
+			defer os.Chmod(w.path(dir), info.Mode().Perm()) // it was as it was before: what fails leaves it open to its owner
+		}
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
@@ -26,7 +34,7 @@ func (w *walk) list(dir string) ([]entry, error) {
 		w.buffer = make([]byte, 32<<10)
 	}
 	var list []entry
-	for len(list) <= maxEntries {
+	for {
 		n, err := unix.Getdents(fd, w.buffer)
 		if err == unix.EINTR {
 			continue
@@ -47,8 +55,6 @@ func (w *walk) list(dir string) ([]entry, error) {
 			rest = rest[size:]
 		}
 	}
-	w.s.Unseen = append(w.s.Unseen, dir)
-	return w.typed(dir, list), nil
 }
 
 // typed asks for the types that the file system did not tell.

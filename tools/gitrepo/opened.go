@@ -16,11 +16,15 @@ func opened() []string {
 		// This program: rules and servers of a workspace.
 		".agent/", ".mcp.json",
 		// direnv(1): .envrc is run by cd, once allowed. mise (Hooks, Environments): the same for its files.
-		".envrc", ".mise.toml", "mise.toml", ".config/mise/config.toml",
+		".envrc", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml", ".mise/config.toml", "mise/config.toml",
+		".config/mise.toml", ".config/mise/config.toml",
 		// VS Code (Tasks, "runOn": "folderOpen"; settings such as git.path and terminal profiles; MCP servers; workspace files).
 		".vscode/tasks.json", ".vscode/settings.json", ".vscode/mcp.json", "*.code-workspace",
 		// IntelliJ platform (.idea/runConfigurations and .run: run configurations, which may be started with the project).
-		"runConfigurations/", ".run/",
+		// .idea/workspace.xml and startup.xml: those that the project's opening starts.
+		"runConfigurations/", ".run/", ".idea/workspace.xml", ".idea/startup.xml",
+		// Zed (Tasks; settings of language servers: binary).
+		".zed/settings.json", ".zed/tasks.json",
 		// Development containers (devcontainer.json reference, initializeCommand: it runs on the host).
 		".devcontainer/", ".devcontainer.json",
 		// Vim ('exrc') and Emacs (Directory Variables).
@@ -68,11 +72,11 @@ func (c catalogue) file(dir, base string) bool {
 // parent says whether listed files have a folder of that name.
 func (c catalogue) parent(base string) bool {
 	for _, dirs := range c.files {
-		if slices.ContainsFunc(dirs, func(dir string) bool { return path.Base(dir) == base && dir != "" }) {
+		if slices.ContainsFunc(dirs, func(dir string) bool { return slices.Contains(strings.Split(dir, "/"), base) }) {
 			return true
 		}
 	}
-	return base == ".idea"
+	return false
 }
 
 func (c catalogue) folder(base string) bool { return slices.Contains(c.folders, base) }

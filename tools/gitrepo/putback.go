@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // asideMark is in the name of what was set aside.
@@ -26,7 +28,11 @@ func PutBack(folder string, changes []Change) []string {
 	var notes []string
 	for _, c := range changes {
 		name := filepath.FromSlash(c.Path)
-		did, err := undo(root, name, c)
+		var did string
+		err := writable(root, filepath.Dir(name), func() (err error) {
+			did, err = undo(root, name, c)
+			return err
+		})
 		if err != nil {
 			did = fmt.Sprintf("could not be put back (%v): look at it before you use git or an editor here", err)
 		}
@@ -71,6 +77,12 @@ func rewrite(root *os.Root, name string, was *Item) error {
 	return errors.Join(err, f.Close())
 }
 
+// isAside says whether a path is what was set aside: its name ends as setAside makes it.
+func isAside(p string) bool {
+	_, rest, ok := strings.Cut(path.Base(p), asideMark)
+	return ok && strings.Trim(rest, "-0123456789") == ""
+}
+
 // setAside gives a path a name that nobody obeys, beside it, and returns that.
 func setAside(root *os.Root, name string) (string, error) {
 	for i := range 100 {
@@ -87,4 +99,31 @@ func setAside(root *os.Root, name string) (string, error) {
 		}
 	}
 	return "", errors.New("too many names are taken")
+}
+
+// writable does something in a folder, also where the permission for that was taken from its owner, as a command may have.
+func writable(root *os.Root, dir string, do func() error) error {
+	err := do()
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	var undo []func() error
+	for i, c := range dir + "/" {
+		if c != '/' {
+			continue
+		}
+		info, err := root.Lstat(dir[:i])
+		if mode := fs.FileMode(0o700); err == nil && info.IsDir() && info.Mode()&mode != mode {
+			err = root.Chmod(dir[:i], info.Mode().Perm()|mode)
+			undo = append(undo, func() error { return root.Chmod(dir[:i], info.Mode().Perm()) })
+		}
+		if err != nil {
+			break // doing it says what is wrong
+		}
+	}
+	err = do()
+	for _, f := range slices.Backward(undo) {
+		err = errors.Join(err, f())
+	}
+	return err
 }

@@ -5,110 +5,47 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// maxHooks bounds the files of one folder of hooks.
+// maxHooks bounds the files of one folder of hooks at the first look. In a larger one only those that git runs are looked at, and
+// not what they may call.
 const maxHooks = 500
 
-// person is what a person's own configuration of git says, as far as it can name something in a workspace.
-type person struct {
-	Home     string    `json:"home,omitempty"`
-	Settings []Setting `json:"settings,omitempty"`
-	Files    []string  `json:"files,omitempty"` // those of its files that lie in the workspace
-	Outer    []Setting `json:"outer,omitempty"` // of a repository outside that the workspace is a worktree or a part of
+// hookNames are the names that git runs: githooks.
+func hookNames() []string {
+	return []string{
+		"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+		"post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
+		"post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate",
+		"fsmonitor-watchman", "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
+	}
 }
 
-// personOf reads the person's and the system's configuration: git-config, FILES.
-func personOf(folder string) person {
-	var who person
-	who.Home, _ = os.UserHomeDir() // without one there are no files of it
-	files := []string{"/etc/gitconfig"}
-	if who.Home != "" {
-		config := os.Getenv("XDG_CONFIG_HOME")
-		if config == "" {
-			config = filepath.Join(who.Home, ".config")
-		}
-		files = append(files, filepath.Join(config, "git", "config"), filepath.Join(who.Home, ".gitconfig"))
+// leadsTo lists the own folders of the repositories, in the workspace, to which a .git there leads: one, and for a linked worktree the
+// one that it shares settings with. It notes where their hooks and filters run.
+func (w *walk) leadsTo(p string) []string {
+	to := p
+	if info, err := os.Stat(w.path(p)); err != nil {
+		return nil
+	} else if !info.IsDir() {
+		content, _ := contentOf(w.path(p)) // what cannot be read leads nowhere
+		value, _ := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
+		to = w.s.Person.resolve(filepath.Dir(p), strings.TrimSpace(value))
 	}
-	who.Settings = who.read(folder, files)
-	if repo, top := outer(folder); repo != "" {
-		who.Outer = who.read(folder, []string{filepath.Join(repo, "config"), filepath.Join(repo, "config.worktree")})
-		for i := range who.Outer {
-			who.Outer[i].Top = top
+	var list []string
+	repo, ok := w.inside(w.path(to))
+	for ; ok && !slices.Contains(list, repo); repo, ok = w.inside(w.path(to)) {
+		list = append(list, repo)
+		if top := path.Dir(p); !slices.Contains(w.tops[repo], top) {
+			w.tops[repo] = append(w.tops[repo], top)
 		}
-	}
-	return who
-}
-
-// read collects what in configurations outside may name something in the workspace, and notes those of the files that lie in it.
-func (who *person) read(folder string, files []string) []Setting {
-	w := &walk{s: Snapshot{Folder: folder}}
-	var found []Setting
-	for depth := 0; len(files) > 0 && depth < maxInclude; depth++ {
-		var more []string
-		for _, file := range files {
-			content, _ := contentOf(file)                 // what is not there says nothing
-			list, _ := parse(content, filepath.Dir(file)) // git refuses what cannot be read
-			if p, ok := w.inside(file); ok {
-				who.Files = append(who.Files, p)
-			}
-			for _, s := range list {
-				switch c := s.class(); {
-				case isInclude(s):
-					more = append(more, who.resolve(s.Base, s.Value))
-				case c == command || c == code || c == toggle || c == unknown:
-					found = append(found, s)
-				}
-			}
-		}
-		files = more
-	}
-	return found
-}
-
-// outer finds the repository that a folder belongs to without holding it: one above it, or one that its .git file leads to. top is
-// where its hooks and filters run. gitrepository-layout, gitfile and commondir.
-func outer(folder string) (repo, top string) {
-	for top = folder; ; top = filepath.Dir(top) {
-		repo = filepath.Join(top, ".git")
-		info, err := os.Stat(repo)
-		switch {
-		case err == nil && info.IsDir():
-			if top == folder {
-				return "", "" // its own
-			}
-			return repo, top
-		case err == nil:
-			content, _ := contentOf(repo) // what cannot be read leads nowhere
-			to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
-			if !ok {
-				return "", ""
-			}
-			repo = person{}.resolve(top, strings.TrimSpace(to))
-			if common, whole := contentOf(filepath.Join(repo, "commondir")); whole {
-				repo = person{}.resolve(repo, strings.TrimSpace(string(common)))
-			}
-			return repo, top
-		case top == filepath.Dir(top):
-			return "", ""
+		if common, whole := contentOf(w.path(path.Join(repo, "commondir"))); whole {
+			to = w.s.Person.resolve(repo, strings.TrimSpace(string(common)))
 		}
 	}
-}
-
-func isInclude(s Setting) bool {
-	return s.Name == "path" && (s.Section == "include" || s.Section == "includeif")
-}
-
-// resolve is the path that a value names, seen from a folder.
-func (who person) resolve(base, value string) string {
-	if rest, ok := strings.CutPrefix(value, "~/"); ok {
-		return filepath.Join(who.Home, rest)
-	}
-	if filepath.IsAbs(value) {
-		return filepath.Clean(value)
-	}
-	return filepath.Join(base, value)
+	return list
 }
 
 // repository looks at what one repository obeys.
@@ -136,6 +73,9 @@ func (w *walk) repository(repo string) {
 	}
 	for _, s := range settings {
 		w.named(s, top, repo)
+		for _, other := range w.tops[repo] {
+			w.named(s, other, repo)
+		}
 	}
 }
 
@@ -182,6 +122,8 @@ func (w *walk) harms(s Setting, p string) bool {
 		return strings.Contains(s.Value, "::")
 	case toggle:
 		return !isBoolean(s.Value)
+	case tool:
+		return strings.Contains(s.Value, "/")
 	case folder:
 		_, ok := w.inside(w.s.Person.resolve(filepath.Dir(w.path(p)), s.Value))
 		return !ok
@@ -205,7 +147,7 @@ func (w *walk) named(s Setting, top, repo string) {
 			w.hooks(p, repo)
 		}
 		return
-	case isInclude(s), c == harmless, c == address, c == folder:
+	case isInclude(s), c == harmless, c == address, c == folder, c == tool:
 		return
 	case s.Section == "init" && s.Name == "templatedir":
 		if p, ok := w.inside(w.s.Person.resolve(s.Base, s.Value)); ok {
@@ -253,20 +195,25 @@ func (w *walk) hooks(dir, repo string) {
 	if err != nil {
 		return // it is not there: what is made there later is seen then
 	}
-	for i, e := range entries {
+	many := w.skip[dir] || w.skip == nil && len(entries) > maxHooks
+	if many {
+		w.s.Unseen = append(w.s.Unseen, dir)
+	}
+	for _, e := range entries {
 		name := e.name
 		p := path.Join(dir, name)
 		switch {
-		case i >= maxHooks:
-			w.s.Unseen = append(w.s.Unseen, dir)
-			return
-		case strings.HasSuffix(name, ".sample"), strings.Contains(name, asideMark):
+		case strings.HasSuffix(name, ".sample"), isAside(name):
+		case many && !slices.Contains(hookNames(), name):
 		case e.folder():
 			w.hooks(p, repo)
 		default:
 			if item, ok := w.add(p, Hook, repo); ok {
 				item.Harm = []string{harmful("the hook "+name, []byte(item.Link), []byte(item.Digest))}
 				w.s.Items[p] = item
+				if item.Link != "" {
+					w.target(p, "the hook "+name)
+				}
 			}
 		}
 	}

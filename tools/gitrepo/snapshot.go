@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -30,6 +32,7 @@ type Item struct {
 	Repo    string   `json:"repo,omitempty"`    // the repository's own folder, in the workspace
 	Link    string   `json:"link,omitempty"`    // of a symbolic link: where it leads
 	Mode    uint32   `json:"mode,omitempty"`    // permission bits
+	Shared  bool     `json:"shared,omitempty"`  // it has other names, by which it can be changed
 	Digest  string   `json:"digest,omitempty"`  // SHA-256 of the content, in hex
 	Content []byte   `json:"content,omitempty"` // of a file that is small enough to be put back
 	Harm    []string `json:"harm,omitempty"`    // what of it is run or obeyed; empty: nothing
@@ -85,6 +88,10 @@ func (s Snapshot) Fixed(own bool) []string {
 		}
 	}
 	slices.Sort(list)
+	list = slices.DeleteFunc(list, func(p string) bool {
+		_, err := os.Lstat(filepath.Join(s.Folder, filepath.FromSlash(p)))
+		return err != nil // a folder of hooks may be made later
+	})
 	return slices.DeleteFunc(list, func(p string) bool {
 		return slices.ContainsFunc(list, func(above string) bool { return above != p && within(p, above) })
 	})
@@ -120,7 +127,11 @@ func Changed(before, after Snapshot) []Change {
 	return list
 }
 
+// keeps says whether the system kept a path from changing. What has another name can be changed by that.
 func (s Snapshot) keeps(p string) bool {
+	if s.Items[p].Shared {
+		return false
+	}
 	return slices.ContainsFunc(s.Kept, func(kept string) bool { return within(p, kept) })
 }
 
@@ -177,5 +188,5 @@ func (s Snapshot) Missed() string {
 	if n := len(s.Unseen) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more folders", n)
 	}
-	return fmt.Sprintf("the workspace has more than %d files and folders: not looked at for what git or an editor would run: %s", maxEntries, text)
+	return fmt.Sprintf("the workspace has more than %d files and folders, or some that cannot be read: not looked at for what git or an editor would run: %s", maxEntries, text)
 }

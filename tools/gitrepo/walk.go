@@ -14,13 +14,13 @@ import (
 
 // Bounds of a look. What lies beyond them is named in Snapshot.Unseen, or counts as harmful.
 const (
-	maxEntries = 20_000   // files and folders in all
+	maxEntries = 20_000   // files and folders in all, at the first look
 	maxKept    = 64 << 10 // bytes of one file that are kept to put it back
 	maxRead    = 1 << 20  // bytes of a configuration that are read
 	maxInclude = 10       // as git has it
 )
 
-// Obeyed looks at a workspace: one walk, breadth first, that follows no link. It takes about 1 ms for 1,000 files.
+// Obeyed looks at a workspace: one walk, breadth first. It takes about 1 ms for 1,000 files.
 func Obeyed(folder string) (Snapshot, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err == nil && !filepath.IsAbs(real) {
@@ -29,15 +29,23 @@ func Obeyed(folder string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("look for what git obeys in %s: %w", folder, err)
 	}
-	return look(real, personOf(real))
+	return look(newWalk(real, personOf(real)))
 }
 
-// Again looks at the same workspace once more, with what the person's own configuration said the first time.
-func (s Snapshot) Again() (Snapshot, error) { return look(s.Folder, s.Person) }
+// Again looks at the same workspace once more, with what the person's own configuration said the first time. Folders that the first
+// look left out are left out again; of all others none is, however many files there are now: who made them took longer.
+func (s Snapshot) Again() (Snapshot, error) {
+	w := newWalk(s.Folder, s.Person)
+	w.skip = map[string]bool{}
+	for _, dir := range s.Unseen {
+		w.skip[dir] = true
+	}
+	return look(w)
+}
 
 func newWalk(real string, who person) *walk {
 	return &walk{
-		names: newCatalogue(), at: map[string][]Setting{},
+		names: newCatalogue(), at: map[string][]Setting{}, tops: map[string][]string{}, temp: realTemp(),
 		s: Snapshot{Folder: real, Items: map[string]Item{}, Repos: []string{}, Hooks: []string{}, Unseen: []string{}, Person: who},
 	}
 }
@@ -47,26 +55,33 @@ func (w *walk) settings() {
 	for _, file := range w.s.Person.Files {
 		w.config(file, "", 0)
 	}
+	for _, file := range w.s.Person.Links {
+		w.target(file, "a hook of the repository above")
+	}
 	for _, s := range w.s.Person.Outer {
 		w.named(s, s.Top, s.Top)
 	}
 }
 
-func look(real string, who person) (Snapshot, error) {
-	w := newWalk(real, who)
+func look(w *walk) (Snapshot, error) {
 	if _, err := w.list("."); err != nil {
-		return w.s, fmt.Errorf("look for what git obeys in %s: %w", real, err)
+		return w.s, fmt.Errorf("look for what git obeys in %s: %w", w.s.Folder, err)
 	}
 	w.settings()
 	w.todo = []spot{{dir: "."}}
 	for len(w.todo) > 0 {
 		at := w.todo[0]
 		w.todo = w.todo[1:]
-		if w.count > maxEntries {
+		if !at.always && w.full(at.dir) {
 			w.s.Unseen = append(w.s.Unseen, at.dir)
 			continue
 		}
 		w.folder(at)
+	}
+	for p, item := range w.s.Items {
+		if item.Kind == Pointer && strings.EqualFold(path.Base(p), ".git") {
+			w.leadsTo(p)
+		}
 	}
 	for _, repo := range w.s.Repos {
 		w.repository(repo)
@@ -83,12 +98,25 @@ type walk struct {
 	buffer []byte
 	count  int
 	at     map[string][]Setting // configurations that were read
+	tops   map[string][]string  // of repositories: where else than beside them their hooks and filters run
+	skip   map[string]bool      // of a second look: what the first one left out
+	temp   string               // where commands may write outside of the workspace
 }
 
 // spot is a folder to be looked into.
 type spot struct {
 	dir    string
-	opened bool // all in it is obeyed
+	as     string // the name of a link that leads to it; "" where it is looked into as itself
+	opened bool   // all in it is obeyed
+	always bool   // however many files there are: a repository's own folder, and what is obeyed by its name
+}
+
+// full says whether a folder is left out.
+func (w *walk) full(dir string) bool {
+	if w.skip != nil {
+		return w.skip[dir]
+	}
+	return w.count > maxEntries
 }
 
 // path is a path in the workspace as the system takes it; one of outside stays.
@@ -109,6 +137,9 @@ func (w *walk) folder(at spot) {
 	w.count += len(entries)
 	var has [4]bool
 	for _, e := range entries {
+		if at.as != "" {
+			break // it is looked into as itself too
+		}
 		switch e.name {
 		case "HEAD":
 			has[0] = true
@@ -134,51 +165,106 @@ func (w *walk) entry(at spot, e entry, repo bool) {
 	name := e.name
 	p := path.Join(at.dir, name)
 	git := strings.EqualFold(name, ".git")
+	as, dir := at.as, at.dir
+	if as != "" {
+		dir, as = as, path.Join(as, name)
+	}
 	switch {
+	case git && as != "":
 	case at.opened && !e.folder():
-		w.open(p)
+		w.open(p, path.Join(dir, name))
 	case git && !e.folder():
 		w.add(p, Pointer, "")
-	case !e.folder() && (w.names.folder(name) || w.names.file(at.dir, name)):
-		w.open(p)
+	case !e.folder() && (w.names.folder(name) || w.names.file(dir, name)):
+		w.open(p, path.Join(dir, name))
+		if e.link() && as == "" {
+			w.follow(p, w.names.folder(name))
+		}
 	case e.link():
-		w.link(p)
+		w.link(p, as == "")
 	case !e.folder():
 	case repo && (name == "objects" || name == "refs" || name == "logs" || name == "hooks"):
 	case w.names.folder(name):
-		w.s.Items[p] = Item{Kind: Opened}
-		w.todo = append(w.todo, spot{p, true})
+		if as == "" {
+			w.s.Items[p] = Item{Kind: Opened}
+		}
+		w.todo = append(w.todo, spot{p, as, true, true})
 	default:
-		w.todo = append(w.todo, spot{p, at.opened})
+		w.todo = append(w.todo, spot{p, as, at.opened, git || w.names.parent(name) || at.always && !(repo && (name == "lfs" || name == "annex"))})
 	}
 }
 
 // link adds a link that leads to where commands may write outside of the workspace, which is their temporary folder (tools/sandbox,
-// MakeTemp): what lies there would be taken for a part of the workspace. So would a folder of listed files that is a link.
-func (w *walk) link(p string) {
+// MakeTemp): what lies there would be taken for a part of the workspace. So would a folder of listed files that is a link, and what
+// it leads to is looked at under its name.
+func (w *walk) link(p string, follow bool) {
 	to, err := os.Readlink(w.path(p))
-	if err != nil {
-		return // it is gone
+	if err != nil || isAside(p) {
+		return // it is gone, or nobody obeys it
 	}
-	rel, err := filepath.Rel(os.TempDir(), to)
-	if filepath.IsAbs(to) && err == nil && strings.HasPrefix(rel, "agent-") {
+	if w.temporary(p, to) {
 		if item, ok := w.add(p, Pointer, ""); ok {
 			item.Harm = []string{harmful("a link to temporary files", []byte(to))}
 			w.s.Items[p] = item
 		}
 	} else if w.names.parent(path.Base(p)) {
-		w.open(p)
+		w.open(p, p)
+		if follow {
+			w.follow(p, false)
+		}
 	}
 }
 
-// open adds what is obeyed by its name. What was set aside is not.
-func (w *walk) open(p string) {
-	if strings.Contains(path.Base(p), asideMark) {
+// temporary says whether a link leads to temporary files of commands, however it is written.
+func (w *walk) temporary(p, to string) bool {
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(w.s.Folder, filepath.FromSlash(path.Dir(p)), to)
+	}
+	if within(to, w.s.Folder) && !strings.HasPrefix(w.s.Folder, w.temp+"/agent-") {
+		return false
+	}
+	rel, err := filepath.Rel(w.temp, deepest(to))
+	return err == nil && strings.HasPrefix(rel, "agent-")
+}
+
+// realTemp is the folder of temporary files, without links.
+func realTemp() string { return deepest(os.TempDir()) }
+
+// follow looks into the folder of the workspace that a link leads to, as what the link is called.
+func (w *walk) follow(p string, opened bool) {
+	if to, ok := w.inside(w.path(p)); ok && to != p {
+		if info, err := os.Stat(w.path(to)); err == nil && info.IsDir() {
+			w.todo = append(w.todo, spot{to, p, opened, true})
+		}
+	}
+}
+
+// open adds what is obeyed by its name, which is another than its path where a link leads to it. What was set aside is not.
+func (w *walk) open(p, name string) {
+	if isAside(p) {
 		return
 	}
 	if item, ok := w.add(p, Opened, ""); ok {
-		item.Harm = []string{harmful(w.names.named(p), []byte(item.Link), []byte(item.Digest))}
+		item.Harm = []string{harmful(w.names.named(name), []byte(item.Link), []byte(item.Digest))}
 		w.s.Items[p] = item
+		if item.Link != "" {
+			w.target(p, w.names.named(name))
+		}
+	}
+}
+
+// target adds the file of the workspace that a link leads to, or that lies where one of outside leads: who obeys the link runs that.
+func (w *walk) target(p, why string) {
+	to, ok := w.inside(w.path(p))
+	if _, known := w.s.Items[to]; !ok || known {
+		return
+	}
+	if info, err := os.Stat(w.path(to)); err != nil || info.IsDir() {
+		return // it is not there: what is made there later is seen then
+	}
+	if item, ok := w.add(to, Named, ""); ok {
+		item.Harm = []string{harmful("what "+why+" leads to", []byte(item.Link), []byte(item.Digest))}
+		w.s.Items[to] = item
 	}
 }
 
@@ -199,6 +285,9 @@ func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
 		return item, nil, false
 	}
 	item.Mode = uint32(info.Mode().Perm())
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
+		item.Shared = st.Nlink > 1
+	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		item.Link, _ = os.Readlink(w.path(p)) // what cannot be read is told by its content
 	}
@@ -206,7 +295,7 @@ func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
 	if item.Digest = digest(content); !whole {
 		item.Digest = "unread"
 	}
-	if item.Link == "" && whole && len(content) <= maxKept {
+	if item.Link == "" && whole && len(content) <= maxKept && (w.skip == nil || kind == Pointer) {
 		item.Content = content
 	}
 	return item, content, true
