@@ -45,6 +45,7 @@ type tale struct {
 	found    findings
 	last     []*history
 	record   *record
+	most     int // times that an effect may happen; 0 for once
 	again    int // times that what failed was continued
 	answered int
 	holds    bool // a runner stands still until the next command has seen it
@@ -235,7 +236,7 @@ func (t *tale) look() error {
 	if err != nil {
 		return err
 	}
-	f = append(f, compareEffects(all, saw)...)
+	f = append(f, compareRepeated(all, saw, max(t.most, 1))...)
 	f = append(f, compareKept(t.last, all)...)
 	if len(all) == 1 { // now, and not only at the end: by then what was lost may have been done again
 		f = append(f, compareShown(all[0], r, t.world.outputs)...)

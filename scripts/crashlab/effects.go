@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// compareEffects holds what the witness saw against what the calls' results claim.
-func compareEffects(all []*history, saw map[string]int) findings {
+// compareEffects holds what the witness saw against what the calls' results claim. No effect may happen twice.
+func compareEffects(all []*history, saw map[string]int) findings { return compareRepeated(all, saw, 1) }
+
+// compareRepeated is compareEffects where a person has an effect repeated.
+func compareRepeated(all []*history, saw map[string]int, most int) findings {
 	var f findings
 	type claims struct{ done, maybe int }
 	by := map[string]*claims{}
@@ -35,7 +38,7 @@ func compareEffects(all []*history, saw map[string]int) findings {
 	for m, n := range saw {
 		c := by[m]
 		switch {
-		case n > 1:
+		case n > most:
 			f.add(twice, "the effect %s happened %d times", m, n)
 		case c == nil:
 			f.add(twice, "the effect %s happened, and no call of the journal asked for it", m)

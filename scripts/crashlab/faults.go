@@ -45,6 +45,7 @@ func troubles() []trouble {
 		takeoverTrouble(),
 		panicTrouble(),
 		twinTrouble(),
+		decisionTrouble(),
 		attackTrouble(),
 	}
 }

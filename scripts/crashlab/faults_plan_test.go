@@ -102,6 +102,24 @@ func TestTwinsCoverTheSpellings(t *testing.T) {
 	}
 }
 
+// Who takes a person's decision is killed at every point that it comes by, in each way of deciding; a key names one story.
+func TestDecisionsCoverThePoints(t *testing.T) {
+	keys, met := map[string]bool{}, map[string]bool{}
+	for _, i := range decisions() {
+		if keys[i.key()] {
+			t.Errorf("%s names two stories", i.key())
+		}
+		keys[i.key()], met[i.way+" "+i.own] = true, true
+	}
+	for _, way := range decisionWays() {
+		for _, own := range append([]fault.Point{""}, fault.All()...) {
+			if (own == "" || answersPass("shell", "chat", own)) && !met[way+" "+string(own)] {
+				t.Errorf("no story %s in which the other process is killed at %q", way, own)
+			}
+		}
+	}
+}
+
 // A sample holds as many kinds as it can, and the same ones for the same seed.
 func TestSample(t *testing.T) {
 	all := []string{"a1", "a2", "a3", "b1", "b2", "c1"}

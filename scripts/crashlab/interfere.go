@@ -82,7 +82,8 @@ type interfered struct {
 	run   string // that was interfered with; "" where there was none yet
 	ended string // how that run stood when nobody interfered any more
 	saw   map[string]int
-	kills int // of processes that are no commands of the story
+	kills int  // that are no arms of the story
+	fell  bool // the process that interferes was killed at its own point
 }
 
 // interfere carries a story out. The caller judges it and closes its world.
@@ -112,7 +113,7 @@ func (l *lab) interfere(ctx context.Context, k interferer, i *interference) (*in
 	if b.run == "" {
 		l.report.figure(k.name+": nothing to interfere with", 1)
 	}
-	if i.own != "" && b.run != "" && b.kills == 0 {
+	if i.own != "" && b.run != "" && !b.fell {
 		l.report.figure(k.name+": own points not met", 1)
 	}
 	return b, is, nil
@@ -183,6 +184,7 @@ func (b *interfered) insists(c *command, wait func(*command) (output, error)) (o
 	if err != nil || !o.killed {
 		return o, err
 	}
+	b.fell = true
 	b.kills++
 	b.cmd++
 	if c, err = b.world.start("", c.args...); err != nil {
