@@ -42,7 +42,7 @@ func TestKilledAtEveryPointOfAModel(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s", p, speaker.protocol), func(t *testing.T) {
 			t.Parallel()
 			reached := false
-			for n := 1; n <= 3; n++ {
+			for n := 1; n <= passes(); n++ {
 				arm := fmt.Sprintf("%s:%d", p, n)
 				reached = killedTalk(t, speaker, arm) || reached
 				reached = killedTalk(t, speaker, arm, arm, arm) || reached

@@ -62,13 +62,13 @@ func TestPanicAtEveryPoint(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			reached := 0
-			for n := 1; n <= 4 && panicked(t, p, n, []string{"run", "--runbook", "-f", "book.md"}); n++ {
+			for n := 1; n <= 2*passes() && panicked(t, p, n, []string{"run", "--runbook", "-f", "book.md"}); n++ {
 				reached++
 			}
-			for n := 1; n <= 2 && panicked(t, p, n, []string{"answer", "last", "yes"}, ""); n++ {
+			for n := 1; n <= passes() && panicked(t, p, n, []string{"answer", "last", "yes"}, ""); n++ {
 				reached++
 			}
-			for n := 1; n <= 2 && panicked(t, p, n, []string{"resume", "last"}, string(fault.AfterStarted)+":4"); n++ {
+			for n := 1; n <= passes() && panicked(t, p, n, []string{"resume", "last"}, string(fault.AfterStarted)+":4"); n++ {
 				reached++
 			}
 			if reached == 0 {

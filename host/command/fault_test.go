@@ -167,6 +167,15 @@ func (w *world) check(unknown bool) {
 	}
 }
 
+// passes is how many passes of a fault point are tried here. The crash lab tries them all; and the race detector makes a process
+// ten times slower, to look at the same code at each pass.
+func passes() int {
+	if raceEnabled {
+		return 1
+	}
+	return 2
+}
+
 // Every fault point is reached, and a run that was killed there ends in the same world: no effect twice, none without
 // its record, none lost. // RUN-15 TOOL-01 TOOL-02
 func TestKilledAtEveryPoint(t *testing.T) {
@@ -178,7 +187,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 			t.Parallel()
 			reached := false
 			runner := strings.HasPrefix(string(p), "runner.") && p != fault.RunnerStarted
-			for n := 1; n <= 4; n++ {
+			for n := 1; n <= passes(); n++ {
 				arm := fmt.Sprintf("%s:%d", p, n)
 				w := newWorld(t)
 				w.finish(w.agent(arm, "run", "--runbook", "-f", "book.md"))
