@@ -94,8 +94,9 @@ func shellRun(t *testing.T, shell, script string) (commands [][]string) {
 		commands, words = append(commands, words[1:n+1]), words[n+1:]
 	}
 	for line := range strings.Lines(said.String()) {
-		// The parts of a pipe write their lines at the same time.
-		if name := strings.Fields(strings.TrimLeft(line, "+ ")); strings.HasPrefix(line, "+ ") && shell == "sh" && len(name) > 0 {
+		// The parts of a pipe write their lines at the same time, and the mark of one may stand before the complaint of another.
+		name := strings.Fields(strings.TrimLeft(line, "+ "))
+		if shell == "sh" && strings.HasPrefix(line, "+ ") && len(name) > 0 && name[0] != "dash:" {
 			commands = append(commands, name[:1])
 		}
 	}
