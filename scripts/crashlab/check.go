@@ -124,7 +124,7 @@ func (f *findings) sequence(run runRow, facts []fact) {
 			f.add(broken, "run %s: fact %d stands where fact %d should", run.id, x.seq, i+1)
 			return
 		}
-		if x.kind < 1 || x.kind > lastKind {
+		if (x.kind < 1 || x.kind > lastKind) && x.kind != restored {
 			f.add(unlisted, "run %s: fact %d is of kind %d, which the checker does not know", run.id, x.seq, x.kind)
 		}
 		if want := digestOf(prev, x); !bytes.Equal(want, x.digest) {

@@ -49,6 +49,7 @@ type tale struct {
 	again    int // times that what failed was continued
 	answered int
 	holds    bool // a runner stands still until the next command has seen it
+	wary     bool // a person allows only what the witness has not seen
 }
 
 // errStuck says that the story does not come to its end.
@@ -236,7 +237,11 @@ func (t *tale) look() error {
 	if err != nil {
 		return err
 	}
-	f = append(f, compareRepeated(all, saw, max(t.most, 1))...)
+	if t.wary { // what was done before is not in this record
+		f = append(f, overdone(saw, max(t.most, 1))...)
+	} else {
+		f = append(f, compareRepeated(all, saw, max(t.most, 1))...)
+	}
 	f = append(f, compareKept(t.last, all)...)
 	if len(all) == 1 { // now, and not only at the end: by then what was lost may have been done again
 		f = append(f, compareShown(all[0], r, t.world.outputs)...)
@@ -260,7 +265,7 @@ func (t *tale) next() ([]string, error) {
 	h := t.last[len(t.last)-1]
 	switch h.run.status {
 	case "failed":
-		if t.story.shape == "runbook" && t.again < 2 {
+		if t.story.shape == "runbook" && t.again < 2 && !t.wary { // who said no does not want the step
 			t.again++
 			return t.story.continueArgs(t.world.url()), nil
 		}
@@ -284,21 +289,24 @@ func (t *tale) reply(h *history, b body) (string, error) {
 	if q.Kind == "ask_user" || q.Kind == "elicitation" {
 		return "blue", nil
 	}
-	if q.Kind != "twin" {
+	if q.Kind != "twin" && (!t.wary || q.Call == nil) {
 		return "yes", nil
 	}
 	saw, err := t.world.witness.counts()
 	if err != nil || q.Call == nil {
-		return "", errors.Join(err, errors.New("a question about a twin names no call"))
+		return "", errors.Join(err, errors.New("a question about a call names none"))
 	}
 	c := h.call(q.Call.Turn, q.Call.Index)
 	if c == nil {
 		return "", fmt.Errorf("request %s is about call %d.%d, which nobody asked for", q.ID, q.Call.Turn, q.Call.Index)
 	}
-	for _, m := range c.marks {
-		if saw[m] > 0 {
-			return "happened", nil
-		}
+	switch happened := slices.ContainsFunc(c.marks, func(m string) bool { return saw[m] > 0 }); {
+	case q.Kind != "twin" && happened:
+		return "no", nil
+	case q.Kind != "twin":
+		return "yes", nil
+	case happened:
+		return "happened", nil
 	}
 	if t.leave || !slices.Contains(q.Choices, "run") {
 		if slices.Contains(q.Choices, "stop-asking") {

@@ -14,7 +14,6 @@ func compareEffects(all []*history, saw map[string]int) findings { return compar
 
 // compareRepeated is compareEffects where a person has an effect repeated.
 func compareRepeated(all []*history, saw map[string]int, most int) findings {
-	var f findings
 	type claims struct{ done, maybe int }
 	by := map[string]*claims{}
 	for _, h := range all {
@@ -35,11 +34,11 @@ func compareRepeated(all []*history, saw map[string]int, most int) findings {
 			}
 		}
 	}
+	f := overdone(saw, most)
 	for m, n := range saw {
 		c := by[m]
 		switch {
 		case n > most:
-			f.add(twice, "the effect %s happened %d times", m, n)
 		case c == nil:
 			f.add(twice, "the effect %s happened, and no call of the journal asked for it", m)
 		case n > c.done+c.maybe:
@@ -159,6 +158,17 @@ func compareKept(before, after []*history) findings {
 			if len(c.results) > 0 && (now == nil || len(now.results) == 0 || now.results[0].Result != c.results[0].Result) {
 				f.add(lost, "run %s: the result of call %d.%d (%s) is not what it was", old.run.id, c.turn, c.index, c.tool)
 			}
+		}
+	}
+	return f
+}
+
+// overdone finds effects that happened more often than they may.
+func overdone(saw map[string]int, most int) findings {
+	var f findings
+	for m, n := range saw {
+		if n > most {
+			f.add(twice, "the effect %s happened %d times", m, n)
 		}
 	}
 	return f

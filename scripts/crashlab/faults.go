@@ -46,6 +46,8 @@ func troubles() []trouble {
 		panicTrouble(),
 		twinTrouble(),
 		decisionTrouble(),
+		olderTrouble(),
+		goneTrouble(),
 		attackTrouble(),
 	}
 }

@@ -48,6 +48,8 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 		"cancel":   {cancels(), []string{"live", "dead"}, []string{"live", "dead", "waiting"}},
 		"panic":    {panics(), []string{"panic"}, nil},
 		"takeover": {takeovers(), []string{"alive", "stopped", "killed"}, []string{"alive", "stopped"}},
+		"older":    {olders(), []string{"newer", "decided"}, nil},
+		"gone":     {removals(), []string{"folder", "database", "copied"}, nil},
 	} {
 		keys := map[string]bool{}
 		met := map[string]bool{}

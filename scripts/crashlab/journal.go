@@ -35,7 +35,8 @@ const (
 	opened      = 16
 	replied     = 17
 	closed      = 18
-	lastKind    = 21
+	lastKind    = 22 // of those that are numbered without a gap
+	restored    = 32
 )
 
 // fact is one row of the journal.

@@ -5,6 +5,7 @@ package runner_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -267,6 +268,39 @@ func TestCancelBeforeStart(t *testing.T) {
 				t.Error("the command ran")
 			}
 		})
+	}
+}
+
+// A runner whose folder was replaced by a copy before it began starts nothing: its record would lie in the copy, and the folder that is
+// put back later would say that the command never started. Issue A4.
+func TestReplacedBeforeStart(t *testing.T) {
+	c := newCall(t, "echo x >> effect")
+	j := c.prepare()
+	reached, gate := c.fifo("reached"), c.fifo("go")
+	c.env = []string{"PAUSE_AT=runner.before_began", "REACHED=" + reached, "GO=" + gate}
+	if err := j.Start(os.Args[0], c.env); err != nil {
+		t.Fatal(err)
+	}
+	c.read(reached)
+	away := c.folder + ".away"
+	if err := os.Rename(c.folder, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(c.folder, os.DirFS(away)); err != nil {
+		t.Fatal(err)
+	}
+	c.let(gate)
+	if _, err := runner.Wait(deadline(t), away, c.spec.Identity); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(c.folder), os.Rename(away, c.folder)); err != nil {
+		t.Fatal(err)
+	}
+	if s := c.look(); s.State != runner.NeverStarted {
+		t.Errorf("state %s (%s), want never started", s.State, s.Why)
+	}
+	if _, err := os.Stat(filepath.Join(c.work, "effect")); err == nil {
+		t.Error("the command ran")
 	}
 }
 

@@ -203,6 +203,9 @@ func (k *keeper) writeBegan() error {
 	if err == nil {
 		err = syncDir(k.folder)
 	}
+	if err == nil {
+		err = k.inPlace()
+	}
 	if err != nil {
 		err = fmt.Errorf("make the start durable: %w", err)
 		if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
@@ -211,6 +214,16 @@ func (k *keeper) writeBegan() error {
 		return err
 	}
 	return nil
+}
+
+// inPlace makes sure that what was written lies where the host will look for it: a folder that was put in the place of the call's own,
+// such as a copy, may be gone tomorrow.
+func (k *keeper) inPlace() error {
+	same, err := k.lock.Same()
+	if err == nil && !same {
+		err = fmt.Errorf("another folder was put in the place of %s", k.folder)
+	}
+	return err
 }
 
 // record makes exit durable. A file system that takes no bytes even where they were reserved gets the spool's.
