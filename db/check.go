@@ -125,31 +125,15 @@ func (s *Store) checkSecrets(ctx context.Context, r *Report) error {
 }
 
 // lines reads a result's columns as one line a row.
-func lines(ctx context.Context, conn *sql.Conn, query string) (out []string, err error) {
-	rows, err := conn.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(any)
-		}
-		if err := rows.Scan(values...); err != nil {
-			return out, err
-		}
+func lines(ctx context.Context, q querier, query string) (out []string, err error) {
+	err = eachRow(ctx, q, func(_ []string, values []any) {
 		words := make([]string, len(values))
 		for i, v := range values {
-			words[i] = fmt.Sprint(*v.(*any))
+			words[i] = fmt.Sprint(v)
 		}
 		out = append(out, strings.Join(words, " "))
-	}
-	return out, rows.Err()
+	}, query)
+	return out, err
 }
 
 // checkBlobs compares the files of bodies with the rows that name them.

@@ -139,31 +139,15 @@ type tableRow struct {
 }
 
 func (f *searcher) rows(table string, after int64) (out []tableRow, err error) {
-	rows, err := f.conn.QueryContext(f.ctx, fmt.Sprintf("SELECT rowid, * FROM %s WHERE rowid > ?1 ORDER BY rowid LIMIT %d", table, stretch), after)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(any)
-		}
-		if err := rows.Scan(values...); err != nil {
-			return nil, err
-		}
+	err = eachRow(f.ctx, f.conn, func(columns []string, values []any) {
 		r := tableRow{values: map[string]any{}}
 		for i, c := range columns {
-			r.values[c] = *values[i].(*any)
+			r.values[c] = values[i]
 		}
-		r.row, _ = (*values[0].(*any)).(int64)
+		r.row, _ = values[0].(int64)
 		out = append(out, r)
-	}
-	return out, rows.Err()
+	}, fmt.Sprintf("SELECT rowid, * FROM %s WHERE rowid > ?1 ORDER BY rowid LIMIT %d", table, stretch), after)
+	return out, err
 }
 
 // row looks at every text of a row.

@@ -163,39 +163,6 @@ func (r *replay) begin(ctx context.Context, thread string) (folder string, creat
 	return c.Folder, rows[0].Time, ok && c.Thread == thread, err
 }
 
-// record is one row of a table: its columns and their values.
-type record map[string]any
-
-// records reads rows with all their columns.
-func records(ctx context.Context, db interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, text string, args ...any) (out []record, err error) {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(any)
-		}
-		if err := rows.Scan(values...); err != nil {
-			return nil, err
-		}
-		one := record{}
-		for i, c := range columns {
-			one[c] = *values[i].(*any)
-		}
-		out = append(out, one)
-	}
-	return out, rows.Err()
-}
-
 // columns lists the columns of a row in a fixed order.
 func (r record) columns() []string {
 	var names []string

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,3 +72,9 @@ func (w *walk) typed(dir string, list []entry) []entry {
 func (e entry) folder() bool { return e.kind == unix.DT_DIR }
 
 func (e entry) link() bool { return e.kind == unix.DT_LNK }
+
+// hardLinked says whether a file has another name.
+func hardLinked(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 1
+}

@@ -26,3 +26,6 @@ func (w *walk) list(dir string) ([]entry, error) {
 func (e entry) folder() bool { return e.kind.IsDir() }
 
 func (e entry) link() bool { return e.kind&fs.ModeSymlink != 0 }
+
+// hardLinked says whether a file has another name, which is not looked at here: no command runs.
+func hardLinked(fs.FileInfo) bool { return false }

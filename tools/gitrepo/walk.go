@@ -285,9 +285,7 @@ func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
 		return item, nil, false
 	}
 	item.Mode = uint32(info.Mode().Perm())
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
-		item.Shared = st.Nlink > 1
-	}
+	item.Shared = info.Mode().IsRegular() && hardLinked(info)
 	if info.Mode()&fs.ModeSymlink != 0 {
 		item.Link, _ = os.Readlink(w.path(p)) // what cannot be read is told by its content
 	}
