@@ -41,7 +41,7 @@ func TestBehindItsMark(t *testing.T) {
 		t.Fatalf("a store that only went forward: %v", err)
 	}
 	first, _ := turnFacts(1, "c-1", "done")
-	h = appendAll(t, s, h, first, AppendOptions{})
+	appendAll(t, s, h, first, AppendOptions{})
 	copyDatabase(t, s, filepath.Join(t.TempDir(), "newer.db"))
 	if err := os.Rename(old, s.path); err != nil {
 		t.Fatal(err)

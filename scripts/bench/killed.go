@@ -88,9 +88,9 @@ func (k *killed) restore() error {
 	return k.copyDatabase(k.image, k.home)
 }
 
-// copyDatabase copies database and log, durably: what is still on its way to the disk would slow down whoever is measured.
+// copyDatabase copies database, log and mark, durably: what is still on its way to the disk would slow down whoever is measured.
 func (k *killed) copyDatabase(from, to string) error {
-	for _, name := range []string{"agent.db", "agent.db-wal"} {
+	for _, name := range []string{"agent.db", "agent.db-wal", "mark"} { // the mark says how far the database came
 		data, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
 			return err
