@@ -36,6 +36,8 @@ func TestSameCommand(t *testing.T) {
 		"stdbuf -oL sh B.sh", "sh -c 'sh B.sh'", "bash -lc 'cd /w && ./B.sh'", "eval 'sh B.sh'", ". ./B.sh", "sh <<E\nsh B.sh\nE\n",
 		"echo 'sh B.sh' | sh", "timeout 9 env A=1 sh -c \"nohup sh B.sh\"", "/bin/sh B.sh", "/usr/bin/env sh B.sh", "out=$(sh B.sh); echo $out",
 		"sh B.sh || sh C.sh", "flock lock sh B.sh", "flock lock -c 'sh B.sh'",
+		"unshare -n sh B.sh", "strace -f -o log sh B.sh", "xargs sh B.sh < /dev/null", "find . -maxdepth 0 -exec sh ./B.sh ';'", "trap 'sh B.sh' EXIT",
+		"trap -- 'sh B.sh' EXIT", "script -qc 'sh ./B.sh' /dev/null", "su -c 'sh B.sh'", "watch -n 1 sh B.sh", "sh < B.sh", "bash -s < ./B.sh", "cat ./B.sh | sh",
 	} {
 		if !asks(t, "sh ./B.sh", again) {
 			t.Errorf("%q would run without a question", again)
@@ -58,6 +60,8 @@ func TestSameCommand(t *testing.T) {
 func TestOtherCommand(t *testing.T) {
 	for _, c := range [][2]string{
 		{"sh ./B.sh", "sh ./C.sh"}, {"sh ./B.sh", "cat B.sh"}, {"sh ./B.sh", "sh sub/B.sh"}, {"sh B.sh staging", "sh B.sh prod"}, {"sh B.sh", "echo sh B.sh"},
+		{"sh ./B.sh", "trap - EXIT"}, {"sh ./B.sh", "trap"}, {"sh ./B.sh", "watch -n"}, {"sh ./B.sh", "find . -exec"}, {"sh ./B.sh", "su -c"}, {"sh ./B.sh", "find . -name B.sh"}, {"sh ./B.sh", "sort < B.sh"}, {"sh ./B.sh", "cat B.sh | wc -l"},
+		{"sh ./B.sh", "cat C.sh | sh"},
 		{"make; sh B.sh", "make"}, {"sh B.sh", "cd /other && ls"}, {"echo one >> log", "echo two >> log"}, {"echo one >> log", "cat log"},
 		{"echo one >> log", "echo one"}, {"git push", "git pull"}, {"sh B.sh", "ls -l ./B.sh"}, {"sh B.sh", "'"}, {"'", "sh B.sh"}, {"x=1", "sh B.sh"},
 		{"cat > f <<E\none\nE\n", "cat > f <<E\ntwo\nE\n"},

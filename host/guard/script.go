@@ -85,7 +85,26 @@ func (r *reading) piped(n *syntax.BinaryCmd) {
 	for _, w := range from.Args[1:] {
 		words = append(words, r.word(w))
 	}
+	if r.word(from.Args[0]) == "cat" {
+		for _, file := range words {
+			r.run([]string{file})
+		}
+		return
+	}
 	r.text(strings.Join(words, " "), "")
+}
+
+// fed takes a script that a shell reads as its input: sh < FILE, cat FILE | sh.
+func (r *reading) fed(n *syntax.Stmt) {
+	call, ok := n.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || !isShell(path.Base(r.word(call.Args[0]))) {
+		return
+	}
+	for _, d := range n.Redirs {
+		if d.Op == syntax.RdrIn && d.Word != nil {
+			r.run([]string{r.word(d.Word)})
+		}
+	}
 }
 
 func (r *reading) statement(n *syntax.Stmt) {
@@ -106,6 +125,7 @@ func (r *reading) statement(n *syntax.Stmt) {
 			words = append(words, r.word(a))
 		}
 	}
+	r.fed(n)
 	writes, input := r.redirections(n.Redirs)
 	r.command(words, writes, input)
 }
@@ -140,12 +160,12 @@ func (r *reading) command(words []string, writes, input string) {
 		return
 	}
 	name := path.Base(words[0])
+	r.handed(name, words)
 	switch {
+	case name == "eval":
+		return
 	case name == "cd" || name == "pushd":
 		r.move(words)
-	case name == "eval":
-		r.text(strings.Join(words[1:], " "), "")
-		return
 	case name == "." || name == "source":
 		r.run(words[1:])
 		return

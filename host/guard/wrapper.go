@@ -35,7 +35,13 @@ func wrapperOf(name string) (wrapper, bool) {
 		return wrapper{valued: "-w --wait --timeout -E --conflict-exit-code", operands: 1}, true
 	case "taskset", "chrt":
 		return wrapper{operands: 1}, true
-	case "nohup", "setsid", "command", "builtin", "busybox", "chronic", "unbuffer", "caffeinate", "setarch", "fakeroot", "dbus-run-session", "xvfb-run":
+	case "unshare":
+		return wrapper{valued: "-R --root -w --wd -S --setuid -G --setgid --map-user --map-group --map-users --map-groups --propagation --setgroups"}, true
+	case "strace", "ltrace":
+		return wrapper{valued: "-a -b -e -E -I -o -O -p -P -s -S -u -U -X"}, true
+	case "xargs":
+		return wrapper{valued: "-a --arg-file -d --delimiter -E -I -L -n --max-args -P --max-procs -s --max-chars"}, true
+	case "nohup", "eatmydata", "linux32", "linux64", "setsid", "command", "builtin", "busybox", "chronic", "unbuffer", "caffeinate", "setarch", "fakeroot", "dbus-run-session", "xvfb-run":
 		return wrapper{}, true
 	}
 	return wrapper{}, false
@@ -70,6 +76,36 @@ func (r *reading) unwrapped(words []string) []string {
 		words = words[i:]
 	}
 	return words
+}
+
+// handed follows what a command runs later or more than once: a text that it gives to a shell, or the commands that find runs.
+func (r *reading) handed(name string, words []string) {
+	switch name {
+	case "eval":
+		r.text(strings.Join(words[1:], " "), "")
+	case "trap":
+		if len(words) > 2 {
+			r.text(words[operand(words[:len(words)-1], 1, "")], "")
+		}
+	case "watch":
+		r.text(strings.Join(words[min(operand(words, 1, "-n --interval"), len(words)):], " "), "")
+	case "script", "su", "runuser":
+		for i, w := range words[:len(words)-1] {
+			if w == "--command" || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.HasSuffix(w, "c") {
+				r.text(words[i+1], "")
+			}
+		}
+	case "find":
+		for i, w := range words {
+			if w == "-exec" || w == "-execdir" || w == "-ok" || w == "-okdir" {
+				rest := words[i+1:]
+				if end := slices.IndexFunc(rest, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
+					rest = rest[:end]
+				}
+				r.command(rest, "", "")
+			}
+		}
+	}
 }
 
 // operand is the place of the first word that is no option, from a place on.
