@@ -90,7 +90,7 @@ func pathsOf(t tools.Tool, folder string, args json.RawMessage) []string {
 
 // acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of the tool is in doubt.
 func (h *Host) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
-	c := guard.Call{Tool: tool, Args: args, Folder: folder}
+	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return followed(folder, p) }}
 	if t, err := h.Tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
 		spec, _ := h.Tools.Spec(tool)
 		_, foreign := t.(tools.Foreign)

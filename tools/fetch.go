@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"agent/recovery"
@@ -67,7 +70,8 @@ func (fetchTool) Effect(args json.RawMessage) recovery.Effect {
 // Bounds are how long a request may take, and what of its answer is shown.
 func (fetchTool) Bounds() []string { return []string{"timeout", "max_bytes", "raw"} }
 
-// OneSpelling writes the URL as the request names it.
+// OneSpelling writes the URL as servers read it, and the names of headers alike. Headers that only say who asks, and for which form of
+// the answer, are left out.
 func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
 	var a map[string]json.RawMessage
 	var text string
@@ -78,8 +82,12 @@ func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
 	if err != nil {
 		return args
 	}
-	if u.Path == "" {
-		u.Path = "/" // as it is sent
+	plainURL(u)
+	var headers map[string]string
+	if json.Unmarshal(a["headers"], &headers) == nil && headers != nil {
+		if a["headers"], err = json.Marshal(actingHeaders(headers)); err != nil {
+			return args
+		}
 	}
 	if a["url"], err = json.Marshal(u.String()); err != nil {
 		return args
@@ -88,6 +96,44 @@ func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
 		return same
 	}
 	return args
+}
+
+// plainURL takes from a URL what makes no difference to most servers: dots and doubled slashes in its path, what need
+// not be escaped, an empty query.
+func plainURL(u *url.URL) {
+	folder := strings.HasSuffix(u.Path, "/") || strings.HasSuffix(u.Path, "/.") || strings.HasSuffix(u.Path, "/..")
+	u.Path, u.RawPath = path.Clean("/"+u.Path), ""
+	if folder && u.Path != "/" {
+		u.Path += "/"
+	}
+	u.ForceQuery = false
+	pairs := strings.Split(u.RawQuery, "&")
+	for i, p := range pairs {
+		name, value, has := strings.Cut(p, "=")
+		if n, err := url.QueryUnescape(name); err == nil {
+			name = url.QueryEscape(n)
+		}
+		if v, err := url.QueryUnescape(value); err == nil {
+			value = url.QueryEscape(v)
+		}
+		if pairs[i] = name; has {
+			pairs[i] += "=" + value
+		}
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+}
+
+// actingHeaders are the headers without those that change no more than the form of the answer, with their names in one spelling.
+func actingHeaders(given map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range given {
+		switch name = http.CanonicalHeaderKey(name); {
+		case name == "Accept", strings.HasPrefix(name, "Accept-"), name == "User-Agent":
+		default:
+			out[name] = strings.TrimSpace(value)
+		}
+	}
+	return out
 }
 
 // RetrySafe says that only a read may be sent again. A server need not keep what PUT and DELETE promise, nor heed a key.

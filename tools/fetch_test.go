@@ -324,13 +324,18 @@ func TestFetchForgery(t *testing.T) {
 // Never twice (issue 11, A1): a request of unknown outcome is known again however its URL is written.
 func TestFetchOneSpelling(t *testing.T) {
 	for args, want := range map[string]string{
-		`{"url":"HTTP://Host:80/x#part","method":"POST"}`: `{"method":"POST","url":"http://host/x"}`,
-		`{"url":"https://host.:443"}`:                     `{"url":"https://host/"}`,
-		`{"url":"http://host:8080/X?a=B"}`:                `{"url":"http://host:8080/X?a=B"}`,
-		`{"url":"ftp://Host/x"}`:                          `{"url":"ftp://Host/x"}`,
-		`{"url":7}`:                                       `{"url":7}`,
-		`{"method":"POST"}`:                               `{"method":"POST"}`,
-		`no JSON`:                                         `no JSON`,
+		`{"url":"HTTP://Host:80/x#part","method":"POST"}`:                     `{"method":"POST","url":"http://host/x"}`,
+		`{"url":"https://host.:443"}`:                                         `{"url":"https://host/"}`,
+		`{"url":"http://host:8080/X?a=B"}`:                                    `{"url":"http://host:8080/X?a=B"}`,
+		`{"url":"http://host/./a/../%78?"}`:                                   `{"url":"http://host/x"}`,
+		`{"url":"http://host//x/.?%61=b&c"}`:                                  `{"url":"http://host/x/?a=b\u0026c"}`,
+		`{"url":"http://host/x?a=%26b"}`:                                      `{"url":"http://host/x?a=%26b"}`,
+		`{"url":"http://host/","headers":{"accept":"text/plain","x-a":" 1"}}`: `{"headers":{"X-A":"1"},"url":"http://host/"}`,
+		`{"url":"http://host/","headers":{"User-Agent":"me"}}`:                `{"headers":{},"url":"http://host/"}`,
+		`{"url":"ftp://Host/x"}`:                                              `{"url":"ftp://Host/x"}`,
+		`{"url":7}`:                                                           `{"url":7}`,
+		`{"method":"POST"}`:                                                   `{"method":"POST"}`,
+		`no JSON`:                                                             `no JSON`,
 	} {
 		if got := string(fetchTool{}.OneSpelling(json.RawMessage(args))); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)

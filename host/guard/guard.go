@@ -14,10 +14,24 @@ import (
 type Call struct {
 	Tool   string
 	Args   json.RawMessage
-	Folder string          // the run's workspace, absolute
-	Schema json.RawMessage // JSON Schema of the arguments
-	Bounds []string        // arguments that only bound the call
-	Files  bool            // the argument path names a file of the workspace
+	Folder string                   // the run's workspace, absolute
+	Schema json.RawMessage          // JSON Schema of the arguments
+	Bounds []string                 // arguments that only bound the call
+	Files  bool                     // the argument path names a file of the workspace
+	Follow func(path string) string // where an absolute path leads through symbolic links; nil follows none
+}
+
+// place is a path as it is written from the workspace, with the links on its way followed.
+func place(folder, p string, follow func(string) string) string {
+	p = fromFolder(folder, p)
+	if follow == nil || folder == "" {
+		return p
+	}
+	to := p
+	if !path.IsAbs(to) {
+		to = path.Join(folder, to)
+	}
+	return fromFolder(follow(folder), follow(to))
 }
 
 // Acts is what of the call acts.
@@ -32,7 +46,7 @@ func Acts(c Call) recovery.Acts {
 	}
 	if command, ok := object["command"].(string); ok && c.Tool == "shell" {
 		shell, _ := object["shell"].(string) // sh when it is anything else
-		return script(command, shell, c.Folder)
+		return script(command, shell, c.Folder, c.Follow)
 	}
 	var schema map[string]any
 	if decode(c.Schema, &schema) == nil { // without a schema there are no defaults
@@ -42,7 +56,7 @@ func Acts(c Call) recovery.Acts {
 		delete(object, name)
 	}
 	if p, ok := object["path"].(string); ok && c.Files {
-		object["path"] = fromFolder(c.Folder, p)
+		object["path"] = place(c.Folder, p, c.Follow)
 	}
 	return recovery.Acts{Text: encode(object)}
 }

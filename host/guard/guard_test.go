@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"agent/host/guard"
@@ -150,4 +151,38 @@ func mustJSON(t *testing.T, v any) json.RawMessage {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// A link on the way to a script or file hides nothing.
+func TestLinkOnTheWay(t *testing.T) {
+	follow := func(p string) string {
+		for from, to := range map[string]string{"/w/link": "/w", "/w/run": "/w/B.sh"} {
+			if p == from {
+				return to
+			}
+			if rest, ok := strings.CutPrefix(p, from+"/"); ok {
+				return to + "/" + rest
+			}
+		}
+		return p
+	}
+	acts := func(tool string, args map[string]any) recovery.Acts {
+		text, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return guard.Acts(guard.Call{Tool: tool, Args: text, Folder: "/w", Files: true, Follow: follow})
+	}
+	first := acts("shell", map[string]any{"command": "sh ./B.sh"})
+	for _, again := range []string{"sh link/B.sh", "cd link && ./B.sh", "sh /w/link/B.sh", "./run", "sh run"} {
+		if !acts("shell", map[string]any{"command": again}).Repeats(first) {
+			t.Errorf("%q would run without a question", again)
+		}
+	}
+	if !acts("write_file", map[string]any{"path": "link/f"}).Repeats(acts("write_file", map[string]any{"path": "f"})) {
+		t.Error("link/f would be written without a question")
+	}
+	if acts("write_file", map[string]any{"path": "other/f"}).Repeats(acts("write_file", map[string]any{"path": "f"})) {
+		t.Error("other/f is held up")
+	}
 }

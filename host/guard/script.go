@@ -22,6 +22,7 @@ const (
 // reading gathers the simple commands of a script.
 type reading struct {
 	folder   string
+	follow   func(string) string
 	dirs     []string          // folders, seen from the workspace, in which a command may run
 	names    map[string]string // variables that are set to a plain word
 	commands []recovery.Command
@@ -30,8 +31,8 @@ type reading struct {
 }
 
 // script is what acts of a shell call.
-func script(text, shell, folder string) recovery.Acts {
-	r := &reading{folder: folder, dirs: []string{"."}, names: map[string]string{"PWD": folder}}
+func script(text, shell, folder string, follow func(string) string) recovery.Acts {
+	r := &reading{folder: folder, follow: follow, dirs: []string{"."}, names: map[string]string{"PWD": folder}}
 	acts := recovery.Acts{Text: strings.Join(strings.Fields(text), " ")}
 	if f := r.text(text, shell); f != nil {
 		var b strings.Builder
@@ -232,7 +233,7 @@ func (r *reading) from(dir, p string) string {
 	if !path.IsAbs(p) {
 		p = path.Join(dir, p)
 	}
-	return fromFolder(r.folder, p)
+	return place(r.folder, p, r.follow)
 }
 
 // move notes that the commands that follow may run in another folder.
