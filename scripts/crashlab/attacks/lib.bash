@@ -105,3 +105,22 @@ runbook() {
 	printf -- '---\nagent: runbook\n---\n# Steps\n' >"$file"
 	for block in "$@"; do printf '\n```sh\n%s\n```\n' "$block" >>"$file"; done
 }
+
+# pick WORD...: sets ONE to one of the words.
+pick() { ONE=${*:RANDOM % $# + 1:1}; }
+
+# listed: prints what ls and pending know as JSON, with each run, question and unknown call on a line of its own.
+listed() { { "$AGENT" ls --all --json; "$AGENT" pending --json; } </dev/null 2>/dev/null | sed 's/{"id":"/\n&/g'; }
+
+# agrees NAME: waits for a command with --json that start started. The promise is broken where it panicked, or where its exit code does
+# not agree with what it says.
+agrees() {
+	local out
+	finish "$1"
+	out=$(grep -E '^\{"version"' "$WORK/$1.out" | tail -1 || true)
+	if grep -qE '^panic:|^goroutine ' "$WORK/$1.out"; then broken "a panic: $(cat "$WORK/$1.out")"; fi
+	if [ "$CODE" -gt 6 ] || [[ $out != *'"exit_code":'* ]]; then return 0; fi
+	if [[ $out != *"\"exit_code\":$CODE,"* ]]; then broken "exit code $CODE, but: $out"; fi
+	if [[ $out == *'"status":"completed"'*'"unknown":[{'* && $CODE != 5 ]]; then broken "exit code $CODE with an unknown call: $out"; fi
+	if [[ $out == *'"status":"completed"'*'"unknown":[]'* && $CODE != 0 ]]; then broken "exit code $CODE, but completed: $out"; fi
+}
