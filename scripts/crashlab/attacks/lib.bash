@@ -124,3 +124,31 @@ agrees() {
 	if [[ $out == *'"status":"completed"'*'"unknown":[{'* && $CODE != 5 ]]; then broken "exit code $CODE with an unknown call: $out"; fi
 	if [[ $out == *'"status":"completed"'*'"unknown":[]'* && $CODE != 0 ]]; then broken "exit code $CODE, but completed: $out"; fi
 }
+
+# quoted TEXT: prints the text as a JSON string.
+quoted() {
+	local t=$1
+	t=${t//\\/\\\\} t=${t//\"/\\\"} t=${t//$'\n'/\\n} t=${t//$'\t'/\\t}
+	printf '"%s"' "$t"
+}
+
+# tape FILE STEP...: writes a recording that stands for a model (agent run --model replay:FILE). A step is one answer of the model: one
+# call of a tool, as in 'write_file {"path": "a", "content": "b"}', or a text that begins with "= ".
+tape() {
+	local file=$1 step turn=0 delta reason
+	shift
+	printf '{"agent_recording":1,"model":"m","provider":"chat","base_url":"http://127.0.0.1:1/v1","created":"2026-01-01T00:00:00Z"}\n' >"$file"
+	for step in "$@"; do
+		turn=$((turn + 1))
+		case $step in
+		'= '*) delta='{"content":'$(quoted "${step#= }")'}' reason=stop ;;
+		*)
+			delta='{"tool_calls":[{"index":0,"id":"t'$turn'","type":"function","function":{"name":"'${step%% *}'","arguments":'
+			delta+=$(quoted "${step#* }")'}}]}' reason=tool_calls
+			;;
+		esac
+		delta='data: {"choices":[{"index":0,"delta":'$delta'}]}'$'\n\n''data: {"choices":[{"index":0,"delta":{},"finish_reason":"'$reason'"}]}'
+		printf '{"turn":%d,"attempt":1,"method":"POST","path":"/v1/chat/completions","status":200,"header":{"Content-Type":"text/event-stream"},"pieces":[{"ms":1,"text":%s}],"end":"eof","ms":1}\n' \
+			"$turn" "$(quoted "$delta"$'\n\ndata: [DONE]\n\n')" >>"$file"
+	done
+}
