@@ -97,7 +97,11 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if row.Status.Terminal() {
-		return h.finished(ctx, run)
+		out, err := h.finished(ctx, run)
+		if bad := new(db.CorruptError); errors.As(err, &bad) {
+			return Outcome{Run: run, Thread: row.Thread, Status: row.Status, Turns: row.Turns, Detail: "cancelled"}, nil // as its row says
+		}
+		return out, err
 	}
 	if _, err := h.Store.PutInbox(ctx, run, inboxCancel, json.RawMessage("{}"), h.Who); err != nil {
 		return Outcome{}, err
@@ -111,9 +115,12 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		out, err := h.cancelHere(ctx, run)
 		var held *HeldError
 		var done *FinishedError
+		var bad *db.CorruptError
 		switch {
 		case errors.As(err, &done):
 			return h.outcome(done.State), nil
+		case errors.As(err, &bad):
+			return h.cancelUnread(ctx, run, bad)
 		case !errors.As(err, &held):
 			return out, err
 		}

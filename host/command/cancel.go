@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		}
 		return err
 	}
-	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: out.Text, Next: []string{}}
+	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: cmp.Or(out.Text, out.Detail), Next: []string{}}
 	v.Unknown = unknownViews(out.Undecided)
 	v.Next = append(v.Next, commandsOn(v.Unknown)...)
 	code := exitFailed

@@ -15,9 +15,9 @@ printf '%s' "ghp_$token" >token
 cut=$((RANDOM % 39 + 1))
 wait='; while ! test -e go; do sleep 0.01; done; '
 prints=("cat token; echo" "head -c $cut token; touch half; while ! test -e rest; do sleep 0.01; done; tail -c +$((cut + 1)) token; echo"
-	"printf %5000s x; cat token; printf %5000s y; echo" "printf 'key='; cat token; printf '\\\\r\\\\n'" "cat token >&2; echo >&2" "printf '\\\\033[1m'; cat token; printf '\\\\033[0m\\\\n'")
+	"printf %5000s x; cat token; printf %5000s y; echo" "printf 'key='; cat token; printf '\\r\\n'" "cat token >&2; echo >&2" "printf '\\033[1m'; cat token; printf '\\033[0m\\n'")
 print=${prints[RANDOM % ${#prints[@]}]}
-tape "$WORK/tape" "shell {\"access\":\"full\",\"command\":$(quoted "echo first; $(printf %b "${print//\\\\/\\\\\\\\}"); touch printed$wait echo last")}" '= Done.'
+tape "$WORK/tape" "shell {\"access\":\"full\",\"command\":$(quoted "echo first; $print; touch printed$wait echo last")}" '= Done.'
 
 # clean WHEN FILE...: none of the files holds the token.
 clean() {
