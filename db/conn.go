@@ -267,6 +267,8 @@ func (s *Store) explain(err error) error {
 		return err
 	case c&0xff == codeCorrupt || c&0xff == codeNotADB:
 		return &CorruptError{Path: s.path, What: "the database file is damaged", Err: err}
+	case c&0xff == codeError && strings.Contains(err.Error(), "no such "):
+		return fmt.Errorf("the tables of %s are not as they should be: %w; make them again with `agent doctor --fix`", s.path, err)
 	case c&0xff == codeCantOpen && writable(s.dir):
 		return fmt.Errorf("%w (%s): %w: no room or no inode is left on its disk (see df and df -i), the disk fails, this process has too many files open, or the files there belong to somebody else; free some, or choose another folder with AGENT_HOME",
 			ErrNoFiles, s.dir, err)

@@ -169,8 +169,8 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 		fix = false
 	}
 	a.examineSchema(ctx, s, fix, f)
+	found, err := s.Examine(ctx, fix) // a row that it repairs may be all that is wrong with the database
 	a.examineDatabase(ctx, s, f)
-	found, err := s.Examine(ctx, fix)
 	*f = append(*f, found...)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)

@@ -61,7 +61,7 @@ func (a *app) examineSchema(ctx context.Context, s *session, fix bool, f *host.F
 			f.Done(areaDatabase, "%s: it was made again", d)
 		}
 		if err == nil && len(r.Problems) > 0 {
-			f.Done(areaDatabase, "every index was built anew from its table: %s", r.Problems[0])
+			f.Done(areaDatabase, "every index was built anew from its table, because of: %s", r.Problems[0])
 		}
 		if list, err = s.Store.SchemaDifferences(ctx); err != nil {
 			f.Bad(areaDatabase, remedySave, "%v", err)
