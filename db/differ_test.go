@@ -128,6 +128,10 @@ func TestEveryProjectedRowAndColumn(t *testing.T) {
 		t.Fatalf("an untouched store: %v, %v", list, err)
 	}
 	want, tried := dump(t, s), 0
+	values, least := []any{nil, "other", int64(2)}, 150
+	if testing.Short() {
+		values, least = values[1:2], 50
+	}
 	check := func(what string, err error) {
 		t.Helper()
 		if err != nil {
@@ -157,14 +161,14 @@ func TestEveryProjectedRowAndColumn(t *testing.T) {
 				if c == "no" || p.table == "pending_requests" && c == "closed_at" {
 					continue // a number of its own, which no journal gives; when a person answered
 				}
-				for _, v := range []any{nil, "other", int64(2)} {
+				for _, v := range values {
 					check(fmt.Sprintf("%s.%s = %v", id, c, v), spoil(t, s, fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s", p.table, c, where), v, key))
 				}
 			}
 		}
 		check("delete all of "+p.table, spoil(t, s, "DELETE FROM "+p.table))
 	}
-	if tried < 150 {
+	if tried < least {
 		t.Errorf("only %d changes were tried", tried)
 	}
 }

@@ -17,7 +17,7 @@
 // makes in a mount namespace of its own, so that nothing is left when it is killed. What this machine or this user cannot have (an
 // ordinary user has no mounts) is named at the start as not tried, which is no failure.
 //
-// On two cores -short takes two and a half minutes; the whole pass about an hour and twenty minutes, 35 minutes of it for the faults,
+// On two cores -short takes four minutes; the whole pass about an hour and a half, 45 minutes of it for the faults,
 // panics, signals, cancels and takeovers; -every-shape about two hours. Every minute a line says how far it is and how long the rest
 // of the part takes.
 //
