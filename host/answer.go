@@ -98,8 +98,8 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 	}
 	if row.Status.Terminal() {
 		out, err := h.finished(ctx, run)
-		if bad := new(db.CorruptError); errors.As(err, &bad) {
-			return Outcome{Run: run, Thread: row.Thread, Status: row.Status, Turns: row.Turns, Detail: "cancelled"}, nil // as its row says
+		if errors.As(err, new(*db.CorruptError)) {
+			return unreadOutcome(row), nil
 		}
 		return out, err
 	}
@@ -115,12 +115,12 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		out, err := h.cancelHere(ctx, run)
 		var held *HeldError
 		var done *FinishedError
-		var bad *db.CorruptError
+		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {
+			out, err = h.cancelUnread(ctx, run, bad)
+		}
 		switch {
 		case errors.As(err, &done):
 			return h.outcome(done.State), nil
-		case errors.As(err, &bad):
-			return h.cancelUnread(ctx, run, bad)
 		case !errors.As(err, &held):
 			return out, err
 		}
@@ -134,7 +134,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 
 // cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
 func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
-	return h.claim(ctx, run, func(ctx context.Context, d *driver) error {
+	return h.claim(ctx, run, h.ownState, func(ctx context.Context, d *driver) error {
 		d.record(h.claimFact(d.state, nil))
 		if err := d.flush(ctx); err != nil {
 			return err

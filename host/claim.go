@@ -92,15 +92,18 @@ func orHeld(err error, run string, holder Identity) error {
 	return &HeldError{Run: run, Holder: holder}
 }
 
+// folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given back.
+type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error)
+
 // claimTries bounds how often a claim starts over because the run was marked between its reading and its claim.
 const claimTries = 10
 
 // claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
-// the lock is the mark of a look; a claim that meets it reads the journal again.
-func (h *Host) claim(ctx context.Context, run string, record func(context.Context, *driver) error) (out Outcome, err error) {
+// the lock is the mark of a look; a claim that meets it reads the journal again. read folds it.
+func (h *Host) claim(ctx context.Context, run string, read folding, record func(context.Context, *driver) error) (out Outcome, err error) {
 	err = h.holding(run, func(lock *ofd.File) error {
 		for try := 1; ; try++ {
-			d, err := h.open(ctx, run, lock)
+			d, err := h.open(ctx, run, read, lock)
 			if err == nil {
 				out, err = d.drive(ctx, func(ctx context.Context) error { return record(ctx, d) })
 			}
@@ -113,12 +116,12 @@ func (h *Host) claim(ctx context.Context, run string, record func(context.Contex
 }
 
 // open folds the run's journal under its lock.
-func (h *Host) open(ctx context.Context, run string, lock *ofd.File) (*driver, error) {
+func (h *Host) open(ctx context.Context, run string, read folding, lock *ofd.File) (*driver, error) {
 	head, err := h.Store.Head(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	s, lost, err := h.trueState(ctx, run)
+	s, lost, err := read(ctx, run)
 	if err != nil {
 		return nil, h.corrupt(ctx, head, err)
 	}
@@ -239,6 +242,12 @@ func (h *Host) State(ctx context.Context, run string) (*recovery.State, error) {
 // trueState is State for who drives the run: with its secrets. lost are those that cannot be given back.
 func (h *Host) trueState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
 	s, err = h.whole(ctx, run, h.restored(ctx, func(l db.Lost) { lost = append(lost, l) }))
+	return s, lost, err
+}
+
+// ownState is trueState without what the thread said before, for who asks the model nothing: damage there is no obstacle.
+func (h *Host) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
+	s, err = h.fold(run, h.restored(ctx, func(l db.Lost) { lost = append(lost, l) }), nil)
 	return s, lost, err
 }
 

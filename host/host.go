@@ -66,6 +66,7 @@ type Outcome struct {
 	Text      string // the answer, or the reason of the end
 	Request   *recovery.Request
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
+	Unread    bool        // its journal is damaged: nobody can decide on those calls
 	Denied    []NamedCall // calls that a rule, the mode or a person refused
 	Turns     int
 	Calls     int

@@ -24,7 +24,7 @@ func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Pla
 	if err := h.afterReboot(ctx, run); err != nil {
 		return Outcome{}, err
 	}
-	return h.claim(ctx, run, func(ctx context.Context, d *driver) error {
+	return h.claim(ctx, run, h.trueState, func(ctx context.Context, d *driver) error {
 		if err := d.claimed(ctx, t); err != nil {
 			return err
 		}

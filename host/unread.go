@@ -10,30 +10,49 @@ import (
 	"path/filepath"
 
 	"agent/db"
+	"agent/recovery"
 	"agent/tools/ofd"
 	"agent/tools/runner"
 )
 
-// cancelUnread ends a run whose journal is damaged: nothing of it can be folded, and nothing of it is started any more. Its commands
+// cancelUnread ends a run whose own journal is damaged: nothing of it can be folded, and nothing of it is started any more. Its commands
 // are found by their folders.
 func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (Outcome, error) {
-	out := Outcome{Run: run}
+	reason := fmt.Sprintf("fact %d: %s", bad.Seq, bad.What)
 	err := h.holding(run, func(*ofd.File) error {
 		if err := h.endCommands(ctx, run); err != nil {
 			return err
 		}
 		head, err := h.Store.Head(ctx, run)
 		if err == nil && !head.Status.Terminal() {
-			head, err = h.Store.EndUnread(ctx, head, h.Who, bad.What, h.Now())
+			_, err = h.Store.EndUnread(ctx, head, h.Who, reason, h.Now())
 		}
-		out.Thread, out.Status, out.Turns = head.Thread, head.Status, head.Turns
 		return err
 	})
 	if err != nil {
-		return Outcome{}, errors.Join(bad, err)
+		return Outcome{}, err
 	}
-	out.Detail = h.Store.Clean(fmt.Sprintf("cancelled by %s: %s", h.Who, bad.What))
+	row, err := h.Store.Run(ctx, run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := unreadOutcome(row)
+	if row.Status == recovery.StatusCancelled {
+		out.Detail = "cancelled by " + h.Who + ", " + reason
+	}
 	return out, nil
+}
+
+// unreadOutcome is what the row of a run says whose journal cannot be folded.
+func unreadOutcome(row db.RunRow) Outcome {
+	out := Outcome{Run: row.ID, Thread: row.Thread, Status: row.Status, Turns: row.Turns, Unread: true}
+	if row.Status == recovery.StatusCancelled {
+		out.Detail = "cancelled"
+	}
+	for _, c := range row.Undecided {
+		out.Undecided = append(out.Undecided, NamedCall{ID: c.ID, Tool: c.Tool, Started: c.Started})
+	}
+	return out
 }
 
 // endCommands stops what still runs of a run, and waits for its end.
@@ -43,11 +62,22 @@ func (h *Host) endCommands(ctx context.Context, run string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	var running []string
 	for _, c := range calls {
 		folder := filepath.Join(dir, c.Name())
+		held, look := runner.Held(folder)
+		if look != nil || !held {
+			continue // no folder of a call, or of one that is over
+		}
+		running = append(running, folder)
 		err = errors.Join(err, runner.Cancel(folder, "cancelled by "+h.Who))
+	}
+	for _, folder := range running {
+		h.warn(run, "command of %s: waiting for its end", filepath.Base(folder))
 		_, gone := runner.Follow(ctx, folder, math.MaxInt64, func([]byte) {})
-		err = errors.Join(err, gone)
+		if err = errors.Join(err, gone); ctx.Err() != nil {
+			return fmt.Errorf("cancel run %s: it is asked for and kept; its command has not ended yet: %w", run, context.Cause(ctx))
+		}
 	}
 	return err
 }

@@ -86,6 +86,11 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 	}
 	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: cmp.Or(out.Text, out.Detail), Next: []string{}}
 	v.Unknown = unknownViews(out.Undecided)
+	for i := range v.Unknown {
+		if out.Unread {
+			v.Unknown[i].Next = []string{}
+		}
+	}
 	v.Next = append(v.Next, commandsOn(v.Unknown)...)
 	code := exitFailed
 	switch {

@@ -78,5 +78,8 @@ func (u unknownJSON) line() string {
 	if u.Summary != "" {
 		name += ": " + u.Summary
 	}
+	if len(u.Next) == 0 {
+		return "call " + u.ID + " (" + name + ") may or may not have happened, and its run is damaged: look for its effect yourself"
+	}
 	return "call " + u.ID + " (" + name + ") may or may not have happened; decide: " + strings.Join(u.Next, ", or: ")
 }

@@ -38,7 +38,7 @@ func TestSameCommand(t *testing.T) {
 		"echo 'sh B.sh' | sh", "timeout 9 env A=1 sh -c \"nohup sh B.sh\"", "/bin/sh B.sh", "/usr/bin/env sh B.sh", "out=$(sh B.sh); echo $out",
 		"sh B.sh || sh C.sh", "flock lock sh B.sh", "flock lock -c 'sh B.sh'",
 		"unshare -n sh B.sh", "strace -f -o log sh B.sh", "xargs sh B.sh < /dev/null", "find . -maxdepth 0 -exec sh ./B.sh ';'", "trap 'sh B.sh' EXIT",
-		"trap -- 'sh B.sh' EXIT", "script -qc 'sh ./B.sh' /dev/null", "su -c 'sh B.sh'", "watch -n 1 sh B.sh", "sh < B.sh", "bash -s < ./B.sh", "cat ./B.sh | sh",
+		"trap -- 'sh B.sh' EXIT", "script -qc 'sh ./B.sh' /dev/null", "su -c 'sh B.sh'", "watch -n 1 sh B.sh", "sh < B.sh", "timeout 9 sh < B.sh", "bash -s < ./B.sh", "cat ./B.sh | sh",
 	} {
 		if !asks(t, "sh ./B.sh", again) {
 			t.Errorf("%q would run without a question", again)

@@ -98,7 +98,14 @@ func (r *reading) piped(n *syntax.BinaryCmd) {
 // fed takes a script that a shell reads as its input: sh < FILE, cat FILE | sh.
 func (r *reading) fed(n *syntax.Stmt) {
 	call, ok := n.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || !isShell(path.Base(r.word(call.Args[0]))) {
+	if !ok {
+		return
+	}
+	var words []string
+	for _, a := range call.Args {
+		words = append(words, r.word(a))
+	}
+	if words = r.unwrapped(words); len(words) == 0 || !isShell(path.Base(words[0])) {
 		return
 	}
 	for _, d := range n.Redirs {

@@ -65,7 +65,7 @@ func (s Server) named() []named {
 	if path, err := exec.LookPath(s.Command); err == nil && !strings.Contains(s.Command, "/") {
 		program.path = path
 	}
-	out := append([]named{program}, arguments(append([]string{s.Command}, s.Args...), false)[1:]...)
+	out := append([]named{program}, arguments(append([]string{s.Command}, s.Args...), false, 0)[1:]...)
 	for _, e := range s.Env {
 		code := slices.Contains([]string{"BASH_ENV", "ENV", "LD_PRELOAD", "PYTHONSTARTUP"}, e.Name)
 		out = append(append(out, named{path: e.Value, env: true, code: code}), behind(e.Value, true)...)
@@ -76,16 +76,19 @@ func (s Server) named() []named {
 	return out
 }
 
+// maxInside bounds how often a command line may hold another one.
+const maxInside = 8
+
 // arguments lists what the words of a command line may name. What follows an interpreter is code, wherever the interpreter stands,
 // as in env A=b timeout 9 sh -e FILE. A word that is a command line itself, such as that of sh -c, is looked at in the same way;
 // shell says that it is one.
-func arguments(args []string, shell bool) []named {
+func arguments(args []string, shell bool, depth int) []named {
 	var out []named
 	script, packages := false, false
 	for i, arg := range args {
 		out = append(append(out, named{path: arg, code: script && !strings.HasPrefix(arg, "-")}), behind(arg, false)...)
-		if inner := words(arg); len(inner) > 1 || len(inner) == 1 && inner[0] != arg {
-			out = append(out, arguments(inner, true)...)
+		if inner := words(arg); depth < maxInside && (len(inner) > 1 || len(inner) == 1 && inner[0] != arg) {
+			out = append(out, arguments(inner, true, depth+1)...)
 		}
 		if i > 0 && args[i-1] == "-m" { // a module of Python
 			module := strings.ReplaceAll(arg, ".", "/")

@@ -9,6 +9,9 @@ import (
 	"agent/tools/ofd"
 )
 
+// Held says whether the call of a folder is under way: its lock is held.
+func Held(folder string) (bool, error) { return ofd.Held(filepath.Join(folder, lockName)) }
+
 // Wait waits until the call's lock is free and then looks. A folder that is no evidence for id returns at once. If ctx ends
 // first, the error wraps the context's and the command goes on.
 func Wait(ctx context.Context, folder string, id Identity) (Sighting, error) {
