@@ -17,13 +17,15 @@ func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now ti
 		return h, fmt.Errorf("cancel run %s: read its started calls: %w", h.Run, err)
 	}
 	var events []recovery.Event
-	add := func(turn int, b recovery.Body) { events = append(events, recovery.Event{Turn: turn, Time: now, Body: b}) }
+	add := func(turn int, b recovery.Body) {
+		events = append(events, recovery.Event{Turn: turn, Time: now, Body: b})
+	}
 	for _, c := range started {
 		turn, _ := c["turn"].(int64)
 		index, _ := c["idx"].(int64)
 		attempt, _ := c["attempt"].(int64)
 		add(int(turn), recovery.CallSettled{
-			Place: recovery.Place{Turn: int(turn), Index: int(index), Attempt: int(attempt)},
+			Place:  recovery.Place{Turn: int(turn), Index: int(index), Attempt: int(attempt)},
 			Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold, Content: "what came of it cannot be told: " + reason},
 		})
 	}

@@ -91,11 +91,20 @@ runners() {
 
 no_runners() { [ -z "$(runners)" ]; }
 
-# kill_runners: kills what carries out this state folder's commands, and waits until it is gone.
+# no_commands: no command of a run is left that works in this script's folder. One whose runner was killed dies a moment after it.
+no_commands() {
+	local p
+	for p in /proc/[0-9]*; do
+		if [[ $(readlink "$p/cwd" 2>/dev/null) == "$WORK"/* ]] && grep -qsz '^AGENT_CALL=' "$p/environ"; then return 1; fi
+	done
+}
+
+# kill_runners: kills what carries out this state folder's commands, and waits until it and they are gone.
 kill_runners() {
 	local p
 	for p in $(runners); do kill -KILL "$p" 2>/dev/null || true; done
 	eventually 10 no_runners || fail "runners are left: $(runners)"
+	eventually 10 no_commands || fail "commands are left that no runner carries out"
 }
 
 # runbook FILE BLOCK...: writes a runbook, one sh block for each of the texts.
