@@ -44,6 +44,9 @@ func TestPages(t *testing.T) {
 // No page takes more room or time than its size allows: links that are long, depth, floods of attributes.
 func TestHostilePages(t *testing.T) {
 	size := 1 << 20
+	if testing.Short() {
+		size = 1 << 17
+	}
 	for name, piece := range map[string]string{
 		"links": "<a href=a>x</a>", "depth": "<div>", "bold": "<b>", "lists": "<ul><li>", "tables": "<table><tr><td>", "ends": "</div>",
 		"attributes": "<p a b c d e f g h>", "entities": "&amp;&#x41;&notin;", "open": "<", "cells": "<td>x", "pre": "<pre>\n", "comments": "<!-- x -->",
