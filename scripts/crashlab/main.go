@@ -40,6 +40,11 @@ func main() {
 		}
 		return
 	}
+	if signal.Ignored(syscall.SIGHUP) {
+		// Who was started by nohup passes that on to every agent, which would not see the signals that it is sent here. One that is
+		// caught is not ignored in a child.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stderr)
 	stop()
