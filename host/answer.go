@@ -42,7 +42,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 		return Taken{}, err
 	}
 	fault.Hit(fault.AnswerRecorded)
-	h.stood(row.Run, row.Request, answer)
+	h.stood(h.Env, row.Run, row.Request, answer)
 	if !resume {
 		_, err := h.Look(ctx, true)
 		return Taken{Request: row}, err
@@ -120,7 +120,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		}
 		switch {
 		case errors.As(err, &done):
-			return h.outcome(done.State), nil
+			return h.judge().outcome(done.State), nil
 		case !errors.As(err, &held):
 			return out, err
 		}
@@ -135,7 +135,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 // cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
 func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
 	return h.claim(ctx, run, h.ownState, func(ctx context.Context, d *driver) error {
-		d.record(h.claimFact(d.state, nil))
+		d.record(d.judge().claimFact(d.state, nil))
 		if err := d.flush(ctx); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (h *Host) finished(ctx context.Context, run string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return h.outcome(s), nil
+	return h.judge().outcome(s), nil
 }
 
 // Withdraw cancels a pending request: its call is told that nobody will answer.

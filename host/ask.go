@@ -27,7 +27,7 @@ func (d *driver) ask(ctx context.Context, r *recovery.Request) error {
 	if r.Kind == recovery.RequestElicit {
 		return d.askDuring(ctx, r)
 	}
-	if d.h.Ask == nil {
+	if d.env.Ask == nil {
 		return errLeave
 	}
 	return d.askHere(ctx, r)
@@ -72,7 +72,7 @@ func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 
 // typing puts the question to the terminal, if there is one. stop ends that, and returns when the terminal is restored.
 func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply, func()) {
-	if d.h.Ask == nil {
+	if d.env.Ask == nil {
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -82,7 +82,7 @@ func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply,
 		defer close(over)
 		var a json.RawMessage
 		err := caught(run, func() (err error) {
-			a, err = d.h.Ask(ctx, run, question)
+			a, err = d.env.Ask(ctx, run, question)
 			return err
 		})
 		typed <- reply{a, err}
@@ -128,7 +128,7 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 	} else if err != nil {
 		return err
 	} else {
-		d.h.stood(d.state.Created.Run, *r, got.answer)
+		d.h.stood(d.env, d.state.Created.Run, *r, got.answer)
 	}
 	_, err = d.takeAnswer(ctx)
 	return err

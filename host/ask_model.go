@@ -78,7 +78,7 @@ func (d *driver) mayAsk(ctx context.Context, notBefore time.Time) error {
 		return err
 	}
 	if d.model == nil {
-		m, err := d.h.Models(d.state.Created)
+		m, err := d.env.Model(d.state.Created, d.env.Tools)
 		if err != nil {
 			return d.interrupt(ctx, recovery.CauseModel, err.Error())
 		}
@@ -264,7 +264,7 @@ func (d *driver) request(messages []recovery.Message, turn int) model.Request {
 		System: setup.System, Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
 		Thread: d.state.Created.Thread, Turn: turn,
 	}
-	for _, s := range d.h.Tools.Specs() {
+	for _, s := range d.env.Tools.Specs() {
 		req.Tools = append(req.Tools, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema})
 	}
 	return req

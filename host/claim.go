@@ -160,11 +160,7 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := checkFolder(created); err != nil {
 		return err
 	}
-	if err := d.setRules(created.Folder); err != nil {
-		return err
-	}
-	equipped, err := d.h.equip(ctx, created)
-	if err != nil {
+	if err := d.enter(ctx, created); err != nil {
 		return err
 	}
 	if err := d.h.takeThreadRulings(ctx, s.Created.Thread, s.Created.Run); err != nil {
@@ -174,8 +170,8 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err != nil {
 		return err
 	}
-	body := t.claim(s, d.h.claimFact(s, unknown))
-	notes := slices.Concat(equipped.Notes, d.h.changes(s), lostNotes(d.lost), t.notes(s))
+	body := t.claim(s, d.judge().claimFact(s, unknown))
+	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.lost), t.notes(s))
 	d.record(body)
 	for _, n := range notes {
 		d.record(recovery.RunNoted{Text: n})
@@ -184,11 +180,11 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	return d.flush(ctx)
 }
 
-func (h *Host) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
-	disk := h.disk()
+func (j judge) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
+	disk := j.disk()
 	return recovery.RunClaimed{
-		Epoch: s.Epoch + 1, Disk: &disk, PID: h.Self.PID, Boot: h.Self.Boot, Host: h.Self.Host,
-		Version: h.Version, ToolsHash: h.Tools.Digest(), Unknown: unknown,
+		Epoch: s.Epoch + 1, Disk: &disk, PID: j.Self.PID, Boot: j.Self.Boot, Host: j.Self.Host,
+		Version: j.Version, ToolsHash: j.tools.Digest(), Unknown: unknown,
 	}
 }
 
@@ -206,14 +202,24 @@ func checkFolder(c recovery.RunCreated) error {
 		c.Run, ErrFolder, c.Folder, why, c.Run, c.Run)
 }
 
+// enter gives the driver the environment that its run has from now on.
+func (d *driver) enter(ctx context.Context, c recovery.RunCreated) error {
+	env, err := d.h.envOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	d.use(env)
+	return d.setRules(c.Folder)
+}
+
 // changes says what is different from when the run was created.
-func (h *Host) changes(s *recovery.State) []string {
+func (j judge) changes(s *recovery.State) []string {
 	var notes []string
 	c := s.Created
-	if c.Version != h.Version {
-		notes = append(notes, fmt.Sprintf("the run was started by agent %s, this is %s", c.Version, h.Version))
+	if c.Version != j.Version {
+		notes = append(notes, fmt.Sprintf("the run was started by agent %s, this is %s", c.Version, j.Version))
 	}
-	if c.ToolsHash != h.Tools.Digest() {
+	if c.ToolsHash != j.tools.Digest() {
 		notes = append(notes, "the tools differ from those that the run was started with")
 	}
 	files := c.Setup.Instructions
@@ -272,7 +278,7 @@ func (h *Host) whole(ctx context.Context, run string, read reading) (*recovery.S
 
 // fold reads and folds facts. What the thread said before is known once the run's first fact is, and before its second.
 func (h *Host) fold(run string, read reading, earlier func(recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
-	s := &recovery.State{Acting: h.acting}
+	s := &recovery.State{Acting: h.judge().acting}
 	for e, err := range read(run) {
 		if err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ import (
 // come back over a channel.
 type driver struct {
 	h      *Host
+	env    Env
 	state  *recovery.State
 	head   db.Head
 	before int64 // the epoch before the claim of this process
@@ -61,6 +62,7 @@ type ended struct {
 	took   time.Duration
 }
 
+// newDriver drives with the environment that every run has, until use gives it another.
 func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
 	h.guard()
 	w, err := h.wakeFor()
@@ -68,9 +70,16 @@ func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driv
 		return nil, err
 	}
 	return &driver{
-		h: h, state: s, head: head, before: head.Epoch, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
+		h: h, env: h.Env, state: s, head: head, before: head.Epoch, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
 		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]prepared{},
 	}, nil
+}
+
+// use gives the driver its run's environment, which it closes at its end.
+func (d *driver) use(e Env) {
+	d.env.close()
+	d.env = e
+	d.state.Acting = d.judge().acting
 }
 
 // record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of this program.
@@ -245,20 +254,17 @@ func (d *driver) tool(c tools.Call) tools.Tool {
 	if err != nil {
 		return nil
 	}
-	t, _ := d.h.Tools.Get(call.Tool) // an unknown tool is nil, which every caller looks at
+	t, _ := d.env.Tools.Get(call.Tool) // an unknown tool is nil, which every caller looks at
 	return t
 }
 
 // toolCall is the call as its tool sees it.
 func (d *driver) toolCall(c *recovery.Call) tools.Call {
 	run, place := d.state.Created.Run, c.Place
-	return tools.Call{
-		Place: c.Place, Run: run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
-		Folder: d.state.Created.Folder, Before: c.Before, Handle: d.handles[c.Index].handle,
-		Yes:  c.Approved != "" || d.state.Created.Authored || d.state.Mode == recovery.ModeYolo,
-		Ask:  d.asker(c.Place),
-		Show: func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) },
-	}
+	tc := callFor(d.state, c)
+	tc.Handle, tc.Ask = d.handles[c.Index].handle, d.asker(c.Place)
+	tc.Show = func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) }
+	return tc
 }
 
 // drive claims the run and carries it on until it ends, waits for a person, or the context ends. Whatever happens, what can be
@@ -314,7 +320,7 @@ func (d *driver) outcome() Outcome {
 	case !d.owns():
 		return Outcome{}
 	case d.dead == nil:
-		return d.h.outcome(d.state)
+		return d.judge().outcome(d.state)
 	}
 	if errors.As(d.dead, new(*RecordLostError)) {
 		return Outcome{} // no journal that anybody can read says anything
@@ -333,4 +339,5 @@ func (d *driver) close() {
 	d.live.close()
 	d.dropLive()
 	d.tidy()
+	d.env.close()
 }

@@ -166,7 +166,7 @@ func leftAsking(t *testing.T, h *host.Host) string {
 	bodies := []recovery.Body{
 		recovery.RunCreated{
 			Run: run, Thread: thread, Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo,
-			Version: "test", ToolsHash: h.Tools.Digest(),
+			Version: "test", ToolsHash: h.Env.Tools.Digest(),
 		},
 		recovery.RunClaimed{Epoch: 1, PID: 1},
 		recovery.ModelRequested{},

@@ -58,8 +58,8 @@ func (d *driver) tidy() {
 		return
 	}
 	run := d.state.Created.Run
-	for _, name := range d.h.Tools.Names() {
-		t, err := d.h.Tools.Get(name)
+	for _, name := range d.env.Tools.Names() {
+		t, err := d.env.Tools.Get(name)
 		if err != nil {
 			continue // there is every tool that is named
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,11 +12,8 @@ import (
 	"time"
 
 	"agent/db"
-	"agent/host/model"
-	"agent/host/permit"
 	"agent/host/stream"
 	"agent/recovery"
-	"agent/tools"
 )
 
 // ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
@@ -26,24 +22,15 @@ var ErrShutdown = errors.New("told to stop")
 // Host is what drives runs in this process.
 type Host struct {
 	Store   *db.Store
-	Tools   *tools.Registry
-	Models  func(recovery.RunCreated) (model.Model, error)
 	Home    string // the state folder
 	Hub     *stream.Hub
 	Now     func() time.Time
 	Version string
 	Self    Identity
-	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
-	// ErrLeftOpen when the person left the question open.
-	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
-	// Equip returns the tools of a run, with what is to be said of them, before it is created or claimed here; nil where all
-	// runs have the same. Of a run that is not created yet it knows the folder and the model.
-	Equip func(context.Context, recovery.RunCreated) (Equipment, error)
-	// Rules reads the rules of permission that hold in a workspace; nil for none.
-	Rules func(folder string) ([]permit.Rule, error)
-	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
-	// that stand cannot be kept.
-	Stand func(run string, r recovery.Request, rules string) (string, error)
+	Env     Env // what runs are looked at with, and driven with where EnvOf is nil
+	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is not created yet it knows the
+	// folder and the model.
+	EnvOf func(context.Context, recovery.RunCreated) (Env, error)
 	// Disk reads what the file system of the state folder says of itself; nil reads it from the system.
 	Disk func() recovery.Disk
 	// Who names the person of this process in answers.
@@ -93,48 +80,6 @@ func (h *Host) named(c *recovery.Call) NamedCall {
 	return NamedCall{ID: c.ID, Tool: c.Tool, Words: h.words(c), Started: c.StartedAt}
 }
 
-// outcome is what others may see of how far the run came.
-func (h *Host) outcome(s *recovery.State) Outcome {
-	o := Outcome{
-		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: h.Store.Clean(s.Detail),
-		Text: h.Store.Clean(s.Final), Request: db.Cleaned(h.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
-	}
-	o.Cost, o.Priced = s.Cost()
-	for _, t := range s.Turns {
-		o.Calls += len(t.Calls)
-		for _, c := range t.Calls {
-			if c.Result != nil && c.Result.Outcome == recovery.OutcomeDenied {
-				n := h.named(c)
-				n.Why = h.Store.Clean(strings.TrimPrefix(c.Result.Content, "not executed: "))
-				o.Denied = append(o.Denied, n)
-			}
-		}
-	}
-	for _, c := range s.Undecided() {
-		o.Undecided = append(o.Undecided, h.named(c))
-	}
-	for _, c := range s.Unsettled() {
-		if c.Phase == recovery.PhaseStarted && h.goesOn(s, c) {
-			o.Running = append(o.Running, c.ID)
-		}
-	}
-	return o
-}
-
-// goesOn says whether a call that was started runs outside this process.
-func (h *Host) goesOn(s *recovery.State, c *recovery.Call) bool {
-	t, err := h.Tools.Get(c.Tool)
-	if err != nil {
-		return false
-	}
-	a, ok := t.(tools.Attacher)
-	if !ok {
-		return false
-	}
-	d := driver{h: h, state: s}
-	return a.Find(context.Background(), d.toolCall(c)).State == recovery.ProcessRunning
-}
-
 // IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
 const IDLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -172,4 +117,4 @@ func brief(s string, n int) string {
 }
 
 // Finished is the outcome of a run that has ended.
-func (h *Host) Finished(s *recovery.State) Outcome { return h.outcome(s) }
+func (h *Host) Finished(s *recovery.State) Outcome { return h.judge().outcome(s) }

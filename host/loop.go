@@ -40,6 +40,7 @@ func (d *driver) readAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.Acting = d.judge().acting
 	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 
 // recordNext records what follows from the journal, or first what was seen just now and lets something else follow.
 func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
-	if gone := d.h.gone(ctx, d.state, facts); gone != nil {
+	if gone := d.judge().gone(ctx, d.state, facts); gone != nil {
 		facts = []recovery.Body{gone}
 	}
 	d.recordAll(facts)

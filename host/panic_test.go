@@ -68,8 +68,9 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 		t.Fatal(err)
 	}
 	return &host.Host{
-		Store: store, Tools: reg, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
-		Models: func(recovery.RunCreated) (model.Model, error) { return m, nil }, Who: "tester",
+		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
+		Who: "tester",
+		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}
 }
 

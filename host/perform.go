@@ -40,7 +40,7 @@ type prepared struct {
 // prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
 // A state folder that takes no files is no fault of the call: the run stops here, and the call is still to come.
 func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
-	t, err := d.h.Tools.Get(c.Tool)
+	t, err := d.env.Tools.Get(c.Tool)
 	if err != nil {
 		d.tellNotRun(c, err)
 		return false, nil
@@ -179,7 +179,7 @@ func (d *driver) settleOne(e ended) {
 	if err != nil || c.Phase != recovery.PhaseStarted {
 		return // it was settled by another word meanwhile
 	}
-	t, _ := d.h.Tools.Get(c.Tool) // a tool that began is there
+	t, _ := d.env.Tools.Get(c.Tool) // a tool that began is there
 	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
 	if stopped && (outlives(t) || d.state.Stopping == nil && (c.Effect == recovery.EffectRead || untouched(t, e.result))) {
 		return
@@ -251,7 +251,7 @@ func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 		return err
 	}
 	for _, c := range a.Calls {
-		t, err := d.h.Tools.Get(c.Tool)
+		t, err := d.env.Tools.Get(c.Tool)
 		if err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
 			}
 			d.done = append(d.done, d.toolCall(c))
 		}
-		e := d.h.evidence(ctx, d.state, c, true)
+		e := d.judge().evidence(ctx, d.state, c, true)
 		if e.Process.State == recovery.ProcessRunning {
 			e.Process.State, e.Process.Alive = recovery.ProcessLost, left
 			e.Process.Why = "it was told to stop and did not react"

@@ -29,10 +29,10 @@ func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision 
 
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
 func (d *driver) setRules(folder string) error {
-	if d.h.Rules == nil {
+	if d.env.Rules == nil {
 		return nil
 	}
-	rules, err := d.h.Rules(folder)
+	rules, err := d.env.Rules(folder)
 	if err == nil {
 		d.policy = permit.New(rules...)
 	}
@@ -89,10 +89,10 @@ func pathsOf(t tools.Tool, folder string, args json.RawMessage) []string {
 }
 
 // acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of the tool is in doubt.
-func (h *Host) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
+func (j judge) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
 	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return followed(folder, p) }}
-	if t, err := h.Tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
-		spec, _ := h.Tools.Spec(tool)
+	if t, err := j.tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
+		spec, _ := j.tools.Spec(tool)
 		_, foreign := t.(tools.Foreign)
 		c.Schema, c.Files = spec.Schema, !foreign
 		if b, ok := t.(tools.Bounded); ok {
@@ -157,7 +157,7 @@ func confinement(t tools.Tool, args json.RawMessage) string {
 func (d *driver) permission(p *recovery.Proposal, t tools.Tool) {
 	q := d.query(t, p.Tool, p.Args)
 	p.Sandbox = confinement(t, p.Args)
-	if p.Decision, p.Why = d.policy.Decide(q); p.Decision == recovery.DecisionAsk && d.h.Stand != nil {
+	if p.Decision, p.Why = d.policy.Decide(q); p.Decision == recovery.DecisionAsk && d.env.Stand != nil {
 		q.Paths = pathsOf(t, q.Folder, p.Args)
 		p.Always, p.Never = permit.TOML(d.policy.Always(q)), permit.TOML(d.policy.Never(q))
 	}
@@ -167,7 +167,7 @@ func (d *driver) permission(p *recovery.Proposal, t tools.Tool) {
 // than those of when it was recorded. Nil when it may start.
 func (d *driver) void(c *recovery.Call) recovery.Body {
 	fact := recovery.ApprovalVoided{Place: c.Place}
-	t, err := d.h.Tools.Get(c.Tool)
+	t, err := d.env.Tools.Get(c.Tool)
 	if err != nil || c.Question != nil {
 		return nil // it is told so, or answered
 	}
@@ -197,12 +197,12 @@ func strictness(d recovery.Decision) int {
 func (d *driver) binding(c *recovery.Call) string {
 	s := d.state
 	level := ""
-	if t, err := d.h.Tools.Get(c.Tool); err == nil {
+	if t, err := d.env.Tools.Get(c.Tool); err == nil {
 		level = confinement(t, c.Args)
 	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, d.policy.Digest(), d.h.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, d.policy.Digest(), d.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -239,12 +239,12 @@ func bindingChanges(then, now string) string {
 
 // stood hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
 // becomes of its rules.
-func (h *Host) stood(run string, r recovery.Request, answer json.RawMessage) {
+func (h *Host) stood(e Env, run string, r recovery.Request, answer json.RawMessage) {
 	rules := r.Rules[recovery.Text(answer)]
-	if rules == "" || h.Stand == nil {
+	if rules == "" || e.Stand == nil {
 		return
 	}
-	note, err := h.Stand(run, r, rules)
+	note, err := e.Stand(run, r, rules)
 	if err != nil {
 		h.warn(run, "%v\nadd it yourself:\n%s", err, strings.TrimRight(rules, "\n"))
 		return

@@ -68,7 +68,7 @@ func TestPathsAreLookedUpForRules(t *testing.T) {
 		t.Errorf("%q without a rule", q.Paths)
 	}
 	p := recovery.Proposal{Tool: "write_file", Args: args}
-	d.h.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
+	d.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
 	d.permission(&p, writes{})
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)

@@ -53,14 +53,18 @@ func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) 
 	if owner, held, err := h.Owner(run); err != nil || held {
 		return Plan{}, orHeld(err, run, owner)
 	}
-	if err := h.equipLook(ctx, s); err != nil {
+	env, err := h.envToLook(ctx, s)
+	if err != nil {
 		return Plan{}, err
 	}
-	notes := slices.Concat(h.changes(s), lostNotes(lost), t.notes(s))
-	if err := h.imagineClaim(ctx, s, t); err != nil {
+	defer env.close()
+	j := judge{h, env.Tools}
+	s.Acting = j.acting
+	notes := slices.Concat(j.changes(s), lostNotes(lost), t.notes(s))
+	if err := j.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err
 	}
-	p := h.planFor(ctx, s, s.Lost(), false)
+	p := j.planFor(ctx, s, s.Lost(), false)
 	for _, n := range notes {
 		p.Notes = append(p.Notes, h.Store.Clean(n))
 	}
@@ -71,7 +75,7 @@ func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) 
 			}
 		}
 	}
-	p.Then = h.then(ctx, s)
+	p.Then = j.then(ctx, s)
 	return p, nil
 }
 
@@ -86,20 +90,20 @@ func imagine(s *recovery.State, bodies ...recovery.Body) error {
 }
 
 // imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
-func (h *Host) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
-	unknown, err := h.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
+func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
+	unknown, err := j.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
 		return err
 	}
-	claim := t.claim(s, h.claimFact(s, unknown))
-	messages := t.messages(s, claim, h.Who)
+	claim := t.claim(s, j.claimFact(s, unknown))
+	messages := t.messages(s, claim, j.Who)
 	if err := imagine(s, append([]recovery.Body{claim}, messages...)...); err != nil {
 		return err
 	}
-	if err := h.imagineAnswer(ctx, s); err != nil {
+	if err := j.imagineAnswer(ctx, s); err != nil {
 		return err
 	}
-	rows, err := h.Store.Inbox(ctx, s.Created.Run)
+	rows, err := j.Store.Inbox(ctx, s.Created.Run)
 	if err != nil {
 		return err
 	}
@@ -136,21 +140,21 @@ func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 
 // planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
 // is left of a call whose outcome is unknown is ended first.
-func (h *Host) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
-	p := Plan{Run: s.Created.Run, Prompt: opening(h.Store.Clean(s.Created.Prompt)), Checkpoint: s.Checkpoint}
+func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
+	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Clean(s.Created.Prompt)), Checkpoint: s.Checkpoint}
 	for i, t := range s.Turns {
 		last := i == len(s.Turns)-1
 		for _, c := range t.Calls {
 			if !last || t.Settled {
 				p.Replayed++
 			} else if c.Phase == recovery.PhaseSettled {
-				p.Steps = append(p.Steps, h.step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
+				p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
 			}
 		}
 	}
 	for _, c := range lost {
-		e := h.evidence(ctx, s, c, bury)
-		p.Steps = append(p.Steps, h.step(c, recovery.Judge(c, s.Open, e)))
+		e := j.evidence(ctx, s, c, bury)
+		p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, e)))
 	}
 	return p
 }
@@ -166,10 +170,10 @@ func opening(prompt string) string {
 	return prompt
 }
 
-func (h *Host) step(c *recovery.Call, j recovery.Judgement) PlanStep {
+func (j judge) step(c *recovery.Call, found recovery.Judgement) PlanStep {
 	return PlanStep{
-		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: h.words(c),
-		Verdict: j.Verdict, Reason: h.Store.Clean(j.Reason), call: c, found: j,
+		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: j.words(c),
+		Verdict: found.Verdict, Reason: j.Store.Clean(found.Reason), call: c, found: found,
 	}
 }
 
@@ -177,11 +181,11 @@ func (h *Host) step(c *recovery.Call, j recovery.Judgement) PlanStep {
 func (h *Host) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(h.Store, c.Args)) }
 
 // evidence looks at the world for one call that has no result.
-func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
+func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
 	e := recovery.Evidence{}
-	fp, err := h.Store.Fingerprint(c.Tool, c.Args)
+	fp, err := j.Store.Fingerprint(c.Tool, c.Args)
 	e.Restored = err == nil && fp == c.Fingerprint
-	t, err := h.Tools.Get(c.Tool)
+	t, err := j.tools.Get(c.Tool)
 	if err != nil {
 		return e
 	}
@@ -189,25 +193,24 @@ func (h *Host) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if r, ok := t.(tools.RetrySafe); ok {
 		e.RetryNow = r.RetrySafe(c.Args)
 	}
-	d := driver{h: h, state: s}
-	tc := d.toolCall(c)
+	tc := callFor(s, c)
 	if a, ok := t.(tools.Attacher); ok {
 		e.Process = a.Find(ctx, tc)
 		if e.Process.State == recovery.ProcessLost && bury {
-			e.Process = h.buried(ctx, a, tc, e.Process)
+			e.Process = j.buried(ctx, a, tc, e.Process)
 		}
 	}
 	if i, ok := t.(tools.Inspector); ok {
 		e.Looked = i.Inspect(ctx, tc)
 	}
 	if e.Process.State == recovery.ProcessNever && !e.Process.Refused {
-		e.Doubt = c.Doubt(h.disk(), h.Self.Boot)
+		e.Doubt = c.Doubt(j.disk(), j.Self.Boot)
 	}
 	return e
 }
 
 // buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot be ended is named.
-func (h *Host) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s recovery.Sighting) recovery.Sighting {
+func (j judge) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s recovery.Sighting) recovery.Sighting {
 	left, err := a.Bury(ctx, tc)
 	if err != nil {
 		left = append(left, err.Error())
@@ -216,14 +219,14 @@ func (h *Host) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s re
 	now := a.Find(ctx, tc) // all of it, now that nothing prints any more
 	s.Output, s.PutBack = now.Output, now.PutBack
 	for _, note := range s.PutBack {
-		h.note(tc.Run, "put back: %s", note)
+		j.note(tc.Run, "put back: %s", note)
 	}
 	return s
 }
 
 // recover decides about the calls that an earlier owner left, records the decisions, and shows them.
 func (d *driver) recover(ctx context.Context, lost []*recovery.Call) error {
-	p := d.h.planFor(ctx, d.state, lost, true)
+	p := d.judge().planFor(ctx, d.state, lost, true)
 	fault.Hit(fault.InRecovery)
 	for _, step := range p.Steps {
 		c := step.call
@@ -237,7 +240,7 @@ func (d *driver) recover(ctx context.Context, lost []*recovery.Call) error {
 }
 
 func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
-	t, err := d.h.Tools.Get(step.call.Tool)
+	t, err := d.env.Tools.Get(step.call.Tool)
 	if err != nil {
 		return
 	}
@@ -254,19 +257,19 @@ func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
 }
 
 // then says in words what follows.
-func (h *Host) then(ctx context.Context, s *recovery.State) string {
+func (j judge) then(ctx context.Context, s *recovery.State) string {
 	for range 8 {
 		switch a := recovery.Next(s).(type) {
 		case recovery.Record:
 			if s.Stopping != nil {
-				return "end the run: " + h.Store.Clean(s.Stopping.Reason)
+				return "end the run: " + j.Store.Clean(s.Stopping.Reason)
 			}
-			if gone := h.gone(ctx, s, a.Facts); gone != nil {
+			if gone := j.gone(ctx, s, a.Facts); gone != nil {
 				a.Facts = []recovery.Body{gone}
 			}
 			for _, f := range a.Facts {
 				if o, ok := f.(recovery.RequestOpened); ok {
-					return "ask: " + brief(h.Store.Clean(o.Request.Message), 200)
+					return "ask: " + brief(j.Store.Clean(o.Request.Message), 200)
 				}
 			}
 			if err := imagine(s, a.Facts...); err != nil {
@@ -274,12 +277,12 @@ func (h *Host) then(ctx context.Context, s *recovery.State) string {
 			}
 		case recovery.Start:
 			c := a.Calls[0]
-			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, h.words(c))
+			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, j.words(c))
 		case recovery.Await:
 			c := a.Calls[0]
-			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, h.words(c))
+			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
 		case recovery.AskPerson:
-			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(h.Store.Clean(a.Request.Message), 200))
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(j.Store.Clean(a.Request.Message), 200))
 		case recovery.CallModel:
 			return fmt.Sprintf("ask the model for turn %d", a.Turn)
 		case recovery.Compact:

@@ -52,12 +52,12 @@ func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
 		p.Invalid, fp = err.Error(), "none:"+digest(p.Args)
 	}
 	p.Fingerprint = fp
-	t, err := d.h.Tools.Get(p.Tool)
+	t, err := d.env.Tools.Get(p.Tool)
 	if err != nil {
 		p.Invalid = err.Error()
 	}
 	if p.Invalid == "" {
-		if err := d.h.Tools.Read(p.Tool, p.Args); err != nil {
+		if err := d.env.Tools.Read(p.Tool, p.Args); err != nil {
 			p.Invalid = err.Error()
 		}
 	}

@@ -34,7 +34,7 @@ func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Pla
 			return err
 		}
 		if shown != nil {
-			shown(h.planFor(ctx, d.state, nil, false))
+			shown(d.judge().planFor(ctx, d.state, nil, false))
 		}
 		return nil
 	})

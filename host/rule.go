@@ -215,7 +215,7 @@ func (h *Host) takeThreadRulings(ctx context.Context, thread, except string) err
 
 // gone looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
 // fact that nothing of it runs any more; nil when that is not so, or cannot be told.
-func (h *Host) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
+func (j judge) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
 	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
 	if !ok {
 		return nil
@@ -224,12 +224,12 @@ func (h *Host) gone(ctx context.Context, s *recovery.State, facts []recovery.Bod
 	if !ok {
 		return nil
 	}
-	t, err := h.Tools.Get(u.Tool)
+	t, err := j.tools.Get(u.Tool)
 	a, ok := t.(tools.Attacher)
 	if err != nil || !ok {
 		return nil
 	}
-	trace, err := h.trace(ctx, s, u)
+	trace, err := j.trace(ctx, s, u)
 	if err != nil || len(trace) == 0 {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/tools"
 	"agent/tools/ofd"
 )
 
@@ -40,16 +41,25 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Start records a new run and drives it to its end, its first question that nobody answers, or a shutdown. The new run's lock is
 // taken before its row exists.
 func (h *Host) Start(ctx context.Context, req StartRequest) (out Outcome, err error) {
-	n, err := h.newRun(ctx, req)
+	if err := h.Store.MayDrive(ctx); err != nil {
+		return out, fmt.Errorf("start a run: %w", err)
+	}
+	env, err := h.envOf(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
 	if err != nil {
-		return Outcome{}, err
+		return out, err
+	}
+	defer env.close()
+	n, err := h.newRun(ctx, req, env)
+	if err != nil {
+		return out, err
 	}
 	// The lock file stays whatever happens: lock files are never removed while the store exists.
 	err = h.holding(n.created.Run, func(lock *ofd.File) error {
-		d, err := h.newDriver(&recovery.State{Earlier: n.earlier, Acting: h.acting}, db.Head{Run: n.created.Run, Thread: n.created.Thread}, lock)
+		d, err := h.newDriver(&recovery.State{Earlier: n.earlier}, db.Head{Run: n.created.Run, Thread: n.created.Thread}, lock)
 		if err != nil {
 			return err
 		}
+		d.use(env)
 		d.fresh, d.model = req.Thread == "", n.model
 		out, err = d.drive(ctx, func(ctx context.Context) error { return d.create(ctx, n) })
 		return err
@@ -60,28 +70,20 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out Outcome, err er
 
 // newRun is everything that is known of a run before it is recorded.
 type newRun struct {
-	created  recovery.RunCreated
-	model    model.Model
-	earlier  []recovery.Message // what its thread said
-	unknown  []recovery.Unknown // what other runs of the thread left unknown
-	equipped []string           // what is to be said of its tools
-	before   string             // the folder of the run before it in the thread
-	edited   string             // the file of the prompt that it goes on with, where that was edited
+	created recovery.RunCreated
+	model   model.Model
+	earlier []recovery.Message // what its thread said
+	unknown []recovery.Unknown // what other runs of the thread left unknown
+	before  string             // the folder of the run before it in the thread
+	edited  string             // the file of the prompt that it goes on with, where that was edited
 }
 
-func (h *Host) newRun(ctx context.Context, req StartRequest) (n newRun, err error) {
-	if err := h.Store.MayDrive(ctx); err != nil {
-		return n, fmt.Errorf("start a run: %w", err)
-	}
-	equipped, err := h.equip(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
-	if err != nil {
+func (h *Host) newRun(ctx context.Context, req StartRequest, env Env) (n newRun, err error) {
+	req.Setup.Servers = env.Servers
+	if n.created, n.before, n.earlier, err = h.created(ctx, req, env.Tools); err != nil {
 		return n, err
 	}
-	n.equipped, req.Setup.Servers = equipped.Notes, equipped.Servers
-	if n.created, n.before, n.earlier, err = h.created(ctx, req); err != nil {
-		return n, err
-	}
-	if n.model, err = h.Models(n.created); err != nil {
+	if n.model, err = env.Model(n.created, env.Tools); err != nil {
 		return n, err
 	}
 	if err := h.plan(n.model, n.created, n.earlier); err != nil {
@@ -106,8 +108,8 @@ func (d *driver) create(ctx context.Context, n newRun) error {
 	if err := d.setRules(n.created.Folder); err != nil {
 		return err
 	}
-	d.record(d.h.claimFact(d.state, n.unknown))
-	for _, text := range n.equipped {
+	d.record(d.judge().claimFact(d.state, n.unknown))
+	for _, text := range d.env.Notes {
 		d.record(recovery.RunNoted{Text: text})
 	}
 	d.noteMove(n.before)
@@ -129,12 +131,12 @@ func (d *driver) settleDown(a recovery.Action) {
 
 // created is the first fact of a run, with the folder of the run before it in its thread, and with what that thread said.
 func (h *Host) created(
-	ctx context.Context, req StartRequest,
+	ctx context.Context, req StartRequest, reg *tools.Registry,
 ) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
 	c = recovery.RunCreated{
 		Run: NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
-		Version: h.Version, ToolsHash: h.Tools.Digest(), Setup: req.Setup,
+		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
 	}
 	if c.Source != "" {
 		c.Digest = digest([]byte(req.Prompt))

@@ -249,11 +249,11 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 
 // askFor puts a question to the terminal, or says how to answer it where there is none.
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
-	if s.Ask == nil {
+	if s.Env.Ask == nil {
 		s.app.say(s.app.Err, "%s", question(&r))
 		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
 	}
-	raw, err := s.Ask(ctx, run, r)
+	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
 		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		row, err := s.Store.Run(context.WithoutCancel(ctx), run)

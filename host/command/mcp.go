@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"agent/db/redact"
@@ -23,61 +24,62 @@ import (
 )
 
 // Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any other run's model is shown a
-// list of tools, so the servers are started before its run is created or claimed, all at once, and end with this process.
-// What does not start, or may not, is said, and the run goes on without its tools.
+// list of tools, so the servers are started before its run is created or claimed, all at once, and end with it. What does not
+// start, or may not, is said, and the run goes on without its tools.
 
-// servers are the MCP servers of this process.
-type servers struct {
-	base *tools.Registry // what is built in
-	set  *mcp.Set
-	of   string // the folder and the definitions that set was started for
-	reg  *tools.Registry
-	said []string
-}
-
-// equip is host.Host.Equip.
-func (s *session) equip(ctx context.Context, c recovery.RunCreated) (host.Equipment, error) {
-	m := &s.servers
-	if m.base == nil {
-		m.base = s.Host.Tools
-	}
+// envOf is host.Host.EnvOf.
+func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, error) {
+	env := s.Env
 	if c.Model == runbook.Name {
-		return host.Equipment{Tools: m.base}, nil
+		return env, nil
 	}
 	found, err := s.app.findServers(c.Folder)
 	if err != nil {
-		return host.Equipment{}, err
+		return env, err
 	}
-	list, said, err := s.app.allowed(ctx, found, s.trust())
-	if err != nil {
-		return host.Equipment{}, err
+	var list []mcp.Server
+	if list, env.Notes, err = s.app.allowed(ctx, found, s.trust()); err != nil || len(list) == 0 {
+		return env, err
 	}
 	for _, def := range list {
 		s.Store.Know(secretsOf(def)...)
 	}
-	of := fmt.Sprint(c.Folder, "\x00", list, found.scripts, c.Setup.Servers)
-	if m.set == nil || m.of != of {
-		m.close()
-		if len(list) == 0 {
-			return host.Equipment{Tools: m.base, Notes: said}, nil
-		}
-		o := s.app.mcpOptions(s.Home, c.Folder)
-		o.Admit, o.Pinned = found.admit, c.Setup.Servers
-		m.set, m.said = s.app.startServers(ctx, list, o, nil)
-		if ctx.Err() != nil {
-			return host.Equipment{}, context.Cause(ctx)
-		}
-		m.of = of
-		if m.reg, err = join(m.base, m.set); err != nil {
-			return host.Equipment{}, err
-		}
+	o := s.app.mcpOptions(s.Home, c.Folder)
+	o.Admit, o.Pinned, o.Tell = found.admit, c.Setup.Servers, found.startsFrom
+	set, said := s.app.startServers(ctx, s.pool, list, o, nil)
+	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, said), sync.OnceFunc(func() { s.kept.keep(set.Close) })
+	if err = context.Cause(ctx); err == nil {
+		env.Tools, err = join(env.Tools, set)
 	}
-	return host.Equipment{Tools: m.reg, Servers: m.set.Pins(), Notes: slices.Concat(said, m.said)}, nil
+	if err != nil {
+		set.Close()
+	}
+	return env, err
 }
+
+// lastServers keeps the servers of the run before until the next one has its own, so that a command that resumes run after run
+// does not start the same servers for each of them.
+type lastServers struct {
+	mu  sync.Mutex // guards end
+	end func()
+}
+
+// keep ends what was kept and keeps this; nil keeps nothing.
+func (l *lastServers) keep(end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end != nil {
+		l.end()
+	}
+	l.end = end
+}
+
+// startsFrom names the files of the workspace that a server starts from, with their digests: changed ones make it another server.
+func (f *found) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[s.Name]) }
 
 // trust is how this command asks whether a workspace's file may start something; nil where nobody can be asked.
 func (s *session) trust() asksTrust {
-	if s.Host.Ask == nil {
+	if s.Env.Ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, f *found) (bool, error) {
@@ -87,13 +89,6 @@ func (s *session) trust() asksTrust {
 		}
 		defer release()
 		return s.app.askTrust(ctx, f)
-	}
-}
-
-func (m *servers) close() {
-	if m.set != nil {
-		m.set.Close()
-		m.set = nil
 	}
 }
 
@@ -159,13 +154,13 @@ func (a *app) lookup(name string) (string, bool) {
 
 // startServers starts servers and tells on stderr how each came up. What the journal should say of them is returned. each hears
 // of every server; nil for nobody.
-func (a *app) startServers(ctx context.Context, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
+func (a *app) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var said []string
 	slow := time.AfterFunc(time.Second, func() {
 		a.say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
 	})
 	defer slow.Stop()
-	set := mcp.Start(ctx, list, o, func(st mcp.Started) {
+	set := pool.Start(ctx, list, o, func(st mcp.Started) {
 		name := st.Server.Name
 		switch {
 		case st.Err != nil:

@@ -16,6 +16,7 @@ import (
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/tools"
 )
 
 // provider is a model that streams what a test says.
@@ -44,7 +45,7 @@ func openDesk(t *testing.T, home string, m model.Model) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Models = func(recovery.RunCreated) (model.Model, error) { return m, nil }
+	s.Env.Model = func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }
 	d.session = s
 	return d
 }

@@ -16,11 +16,11 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
+	"agent/tools/mcp"
 	"agent/tools/ofd"
 )
 
@@ -52,7 +52,8 @@ type session struct {
 	several bool      // answers of several runs are printed: each names its run
 	lost    []string  // runs that the look found without their owner and did not mark
 
-	servers servers
+	pool *mcp.Pool // the MCP servers of this process
+	kept lastServers
 }
 
 // use says how a command uses the state folder.
@@ -71,7 +72,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a}
+	s := &session{app: a, pool: mcp.NewPool()}
 	write := true
 	if how == useDrive {
 		a.enforces.ahead()
@@ -91,7 +92,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
-	s.Equip = s.equip
+	s.EnvOf = s.envOf
 	s.permitted()
 	s.notices()
 	if how == useDrive {
@@ -203,16 +204,14 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: host.Self(),
 		Who: who(),
 	}
-	h.Tools, err = tools.BuiltinRegistry(tools.Options{
+	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.Models = func(c recovery.RunCreated) (model.Model, error) {
-		return a.newModel(c, h.Tools)
-	}
+	h.Env.Model = a.newModel
 	return h, nil
 }
 
@@ -297,7 +296,7 @@ func (s *session) unlock() error {
 }
 
 func (s *session) close() error {
-	s.servers.close()
+	s.kept.keep(nil)
 	if r := s.app.ask.recorder; r != nil {
 		if err := r.Close(); err != nil {
 			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // the run does not depend on it

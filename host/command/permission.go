@@ -34,9 +34,9 @@ func knownNames() config.Known {
 
 // permitted gives the host the rules of permission, and a way to add to those of the person at this process.
 func (s *session) permitted() {
-	s.Host.Rules = s.rulesIn
+	s.Env.Rules = s.rulesIn
 	if config.UserPath(s.app.Getenv) != "" {
-		s.Host.Stand = s.stand
+		s.Env.Stand = s.stand
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *session) askHere(c *cli.Command) {
 		return // nobody to ask: questions wait, and agent answer answers them
 	}
 	t.close()
-	s.Host.Ask = s.ask
+	s.Env.Ask = s.ask
 }
 
 // ask puts a question once everything that happened before it is shown.

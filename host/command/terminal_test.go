@@ -147,7 +147,7 @@ func TestNoTerminalNoQuestion(t *testing.T) {
 	s := &session{Host: &host.Host{}, app: &app{IO: IO{Err: &bytes.Buffer{}}}}
 	c := (&app{}).runCommand()
 	s.askHere(c)
-	if s.Ask != nil {
+	if s.Env.Ask != nil {
 		t.Error("a question would be asked into a file")
 	}
 }

@@ -108,7 +108,7 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	a.wipe = nil // that store knows no secrets
-	reg, servers, end, err := a.servedTools(ctx, c, home, h.Tools)
+	reg, servers, end, err := a.servedTools(ctx, c, home, h.Env.Tools)
 	defer end()
 	if err != nil {
 		return err

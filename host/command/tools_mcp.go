@@ -85,7 +85,7 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 	}
 	o := a.mcpOptions(home, folder)
 	o.Admit = f.admit
-	set, said := a.startServers(ctx, list, o, func(st mcp.Started) {
+	set, said := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
 		at := slices.IndexFunc(servers, func(v serverJSON) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
 		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
 		if st.Err != nil {

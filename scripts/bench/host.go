@@ -123,8 +123,9 @@ func (p *inProcess) host(m model.Model) (*host.Host, error) {
 		return nil, err
 	}
 	return &host.Host{
-		Store: p.store, Tools: reg, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: host.Self(),
-		Models: func(recovery.RunCreated) (model.Model, error) { return m, nil }, Who: "bench",
+		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: host.Self(),
+		Who: "bench",
+		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}, nil
 }
 

@@ -118,7 +118,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // Pins is what the servers said of their tools when this set was started, for the journal of the run that begins with it.
 func (s *Set) Pins() []recovery.ServerPin {
 	var out []recovery.ServerPin
-	for _, one := range s.servers {
+	for _, one := range s.leases {
 		if one.err != nil {
 			continue
 		}
@@ -129,30 +129,4 @@ func (s *Set) Pins() []recovery.ServerPin {
 		out = append(out, p)
 	}
 	return out
-}
-
-// hold compares the tools of a server that was just started with what the run was begun with. One that differs keeps its name, so
-// that a call of it is refused with the reason; what it says of itself now is not passed on.
-func (s *server) hold() {
-	for _, pins := range s.o.Pinned {
-		if pins.Name != s.Name {
-			continue
-		}
-		for i, t := range s.tools {
-			at := slices.IndexFunc(pins.Tools, func(p recovery.ToolPin) bool { return p.Name == t.remote })
-			if at < 0 {
-				continue // it is new: the run was never shown another of its name
-			}
-			d := difference(pins.Tools[at], t.pin)
-			if d == "" {
-				continue
-			}
-			s.changed[t.remote] = d
-			s.tools[i].description = "Not available in this run: its server changed it."
-			s.tools[i].schema = json.RawMessage(`{"type":"object"}`)
-			s.tools[i].unchecked = true
-			s.tools[i].effect, s.tools[i].retrySafe, s.tools[i].outward = recovery.EffectWriteExternal, false, true
-			s.notes = append(s.notes, fmt.Sprintf("tool %q is not called in this run: it was changed since the run began: %s", brief(t.remote, 64), d))
-		}
-	}
 }

@@ -70,7 +70,7 @@ func start(t *testing.T, folder string, servers ...mcp.Server) *bench {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere"}, Version: "test", Level: "none"}
-	b.set = mcp.Start(ctx, servers, o, func(s mcp.Started) { b.started = append(b.started, s) })
+	b.set = mcp.NewPool().Start(ctx, servers, o, func(s mcp.Started) { b.started = append(b.started, s) })
 	t.Cleanup(b.set.Close)
 	var err error
 	if b.tools, err = tools.NewRegistry(b.set.Tools()...); err != nil {

@@ -29,24 +29,21 @@ type Options struct {
 	Level   string                // words what Wrap holds; a yes is bound to it
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
 	Pinned  []recovery.ServerPin  // what servers said of their tools when the run began
+	Tell    func(Server) string   // tells apart what is the same by definition and options, such as by the files that it starts from; nil for nothing
 }
 
-// server is one server, over all its lives.
+// server is one server, over all its lives, for all runs that use it.
 type server struct {
 	Server
-	o     Options
-	tools []pinned // fixed once it was started
-	notes []string
-	err   error // why it was not started
+	o Options
 
-	turn    chan struct{} // held by who starts it or looks at it
-	live    *live
-	fails   int               // in a row
-	last    error             // why it failed last
-	changed map[string]string // how tools differ from what they are pinned as, by the server's names
-	missing map[string]bool   // tools that the last list lacked
+	turn  chan struct{} // held by who starts it or looks at it; guards the next four
+	live  *live
+	lived bool  // it was started before
+	fails int   // in a row
+	last  error // why it failed last
 
-	mu     sync.Mutex // guards flying
+	mu     sync.Mutex // guards flying and count
 	flying map[string]*flight
 	count  int
 }
@@ -60,30 +57,16 @@ type live struct {
 }
 
 func newServer(s Server, o Options) *server {
-	return &server{
-		Server: s, o: o, turn: make(chan struct{}, 1), flying: map[string]*flight{}, changed: map[string]string{},
-	}
-}
-
-// first starts the server and fixes its tools.
-func (s *server) first(ctx context.Context) {
-	l, list, err := s.connect(ctx)
-	if err != nil {
-		s.err = err
-		return
-	}
-	s.live = l
-	s.tools, s.notes = pinAll(s.Server, list)
-	s.hold()
+	return &server{Server: s, o: o, turn: make(chan struct{}, 1), flying: map[string]*flight{}}
 }
 
 // connect starts the server, agrees on a protocol, and asks for its tools.
-func (s *server) connect(ctx context.Context) (*live, []*sdk.Tool, error) {
+func (s *server) connect(ctx context.Context, admit func(Server) error) (*live, []*sdk.Tool, error) {
 	startCtx, cancel := context.WithTimeoutCause(ctx, s.Start,
 		fmt.Errorf("it did not answer within %s; start_timeout in its definition gives it longer", s.Start))
 	defer cancel()
 	l := &live{gone: make(chan struct{})}
-	transport, err := s.transport(l)
+	transport, err := s.transport(l, admit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,13 +88,13 @@ func (s *server) connect(ctx context.Context) (*live, []*sdk.Tool, error) {
 }
 
 // transport is the way to the server; one on stdio is started.
-func (s *server) transport(l *live) (sdk.Transport, error) {
+func (s *server) transport(l *live, admit func(Server) error) (sdk.Transport, error) {
 	if s.URL != "" {
 		t, _ := newHTTP(s.Server)
 		return t, nil
 	}
-	if s.o.Admit != nil {
-		if err := s.o.Admit(s.Server); err != nil {
+	if admit != nil {
+		if err := admit(s.Server); err != nil {
 			return nil, err
 		}
 	}
@@ -217,30 +200,33 @@ func (l *live) over() bool {
 // errGivenUp says that a server is not started once more.
 var errGivenUp = errors.New("given up for this run")
 
-// ready returns the server alive, with its tools compared with their pins. It starts a server that ended, and one that does not
-// answer.
-func (s *server) ready(ctx context.Context) (*live, error) {
+// ready returns the server alive, with the tools that it has now. It starts a server that was not started or ended, and one that
+// does not answer. admit says why that may not be; anew forgets how often it failed.
+func (s *server) ready(ctx context.Context, admit func(Server) error, anew bool) (*live, []*sdk.Tool, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
+	if anew {
+		s.fails = 0
+	}
 	var why error
 	if l := s.live; l != nil {
 		if !l.over() {
-			err := s.compare(ctx, l)
+			list, err := s.listed(ctx, l)
 			if err == nil {
-				return l, nil
+				return l, list, nil
 			}
 			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+				return nil, nil, context.Cause(ctx)
 			}
 		}
 		why = l.explain(ctx, errors.New("it does not answer any more"))
 		s.drop(l)
 	}
-	return s.restart(ctx, why)
+	return s.start(ctx, why, admit)
 }
 
 // drop ends a life that is over or of no use, and counts it. The caller holds turn.
@@ -253,69 +239,34 @@ func (s *server) drop(l *live) {
 	s.live = nil
 }
 
-// restart starts the server once more; why is what became of it.
-func (s *server) restart(ctx context.Context, why error) (*live, error) {
+// start starts the server, or starts it once more; why is what became of it.
+func (s *server) start(ctx context.Context, why error, admit func(Server) error) (*live, []*sdk.Tool, error) {
 	if why != nil {
 		s.last = why
 	}
 	if s.fails >= maxFails {
-		return nil, fmt.Errorf("%w: it ended or failed %d times in a row, last: %v", errGivenUp, s.fails, s.last)
+		return nil, nil, fmt.Errorf("%w: it ended or failed %d times in a row, last: %v", errGivenUp, s.fails, s.last)
 	}
-	l, list, err := s.connect(ctx)
+	l, list, err := s.connect(ctx, admit)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.fails++
 			s.last = err
 		}
-		return nil, fmt.Errorf("start it again: %v", err)
+		if s.lived {
+			err = fmt.Errorf("start it again: %v", err)
+		}
+		return nil, nil, err
 	}
-	s.live = l
-	s.differ(list)
-	return l, nil
+	s.live, s.lived = l, true
+	return l, list, nil
 }
 
-// compare asks a living server for its tools once more.
-func (s *server) compare(ctx context.Context, l *live) error {
+// listed asks a living server for its tools once more.
+func (s *server) listed(ctx context.Context, l *live) ([]*sdk.Tool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkPatience, fmt.Errorf("it did not answer within %s", checkPatience))
 	defer cancel()
-	list, err := listTools(ctx, l.session)
-	if err == nil {
-		s.differ(list)
-	}
-	return err
-}
-
-// differ notes which of the pinned tools are not what they were. One that was changed once stays refused, whatever it is now.
-func (s *server) differ(list []*sdk.Tool) {
-	now := map[string]recovery.ToolPin{}
-	for _, t := range list {
-		if pin, err := pinOf(t); err == nil {
-			now[t.Name] = pin
-		}
-	}
-	s.missing = map[string]bool{}
-	for _, t := range s.tools {
-		pin, there := now[t.remote]
-		if !there {
-			s.missing[t.remote] = true
-		} else if d := difference(t.pin, pin); d != "" && s.changed[t.remote] == "" {
-			s.changed[t.remote] = d
-		}
-	}
-}
-
-// refuse says why a tool may not be called now; nil when it may. The caller got the server ready.
-func (s *server) refuse(p pinned) error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	switch {
-	case s.changed[p.remote] != "":
-		return fmt.Errorf("MCP server %s changed what it says of tool %s since this run's list of tools was made, so it is not called (%s); "+
-			"a new run shows it as it is now", s.Name, p.remote, s.changed[p.remote])
-	case s.missing[p.remote]:
-		return fmt.Errorf("MCP server %s no longer has tool %s", s.Name, p.remote)
-	}
-	return nil
+	return listTools(ctx, l.session)
 }
 
 // died counts an end of the server that nobody wished.

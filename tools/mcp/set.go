@@ -12,9 +12,10 @@ import (
 
 // Set is the servers of a run.
 type Set struct {
-	servers []*server
-	tools   []tools.Tool
-	notes   []string
+	leases []*lease
+	give   []func()
+	tools  []tools.Tool
+	notes  []string
 }
 
 // Started is how the start of one server went.
@@ -26,9 +27,10 @@ type Started struct {
 	Took   time.Duration
 }
 
-// Start starts all servers at once and returns when each has said its tools, or failed. Those that are disabled are left out.
-// told hears of each as it comes; it is never called twice at a time. Close ends them.
-func Start(ctx context.Context, list []Server, o Options, told func(Started)) *Set {
+// Start starts those of the servers that no other run of the pool uses, all at once, and returns when each has said its tools, or
+// failed. Those that are disabled are left out. told hears of each as it comes; it is never called twice at a time. Close ends the
+// run's use of them.
+func (p *Pool) Start(ctx context.Context, list []Server, o Options, told func(Started)) *Set {
 	set := &Set{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -36,27 +38,28 @@ func Start(ctx context.Context, list []Server, o Options, told func(Started)) *S
 		if def.Disabled {
 			continue
 		}
-		s := newServer(def, o)
-		set.servers = append(set.servers, s)
+		s, give := p.take(def, o)
+		l := &lease{server: s, admit: o.Admit, pinned: o.Pinned, changed: map[string]string{}}
+		set.leases, set.give = append(set.leases, l), append(set.give, give)
 		wg.Go(func() {
 			began := time.Now()
-			s.first(ctx)
+			l.begin(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			told(Started{Server: def, Err: s.err, Tools: len(s.tools), Notes: s.notes, Took: time.Since(began)})
+			told(Started{Server: def, Err: l.err, Tools: len(l.tools), Notes: l.notes, Took: time.Since(began)})
 		})
 	}
 	wg.Wait()
 	taken := map[string]string{}
-	for _, s := range set.servers {
-		for _, p := range s.tools {
+	for _, l := range set.leases {
+		for _, p := range l.tools {
 			if other, is := taken[p.name]; is {
 				set.notes = append(set.notes, fmt.Sprintf("MCP server %s: tool %q is left out: server %s has a tool of the name %s",
-					s.Name, brief(p.remote, 64), other, p.name))
+					l.Name, brief(p.remote, 64), other, p.name))
 				continue
 			}
-			taken[p.name] = s.Name
-			set.tools = append(set.tools, &tool{pinned: p, s: s})
+			taken[p.name] = l.Name
+			set.tools = append(set.tools, &tool{pinned: p, of: l})
 		}
 	}
 	return set
@@ -68,11 +71,11 @@ func (s *Set) Tools() []tools.Tool { return slices.Clone(s.tools) }
 // Notes says which tools are left out because their names collide.
 func (s *Set) Notes() []string { return slices.Clone(s.notes) }
 
-// Close ends all servers.
+// Close ends the run's use of its servers. Those that no other run uses are ended. Closing again does nothing.
 func (s *Set) Close() {
 	var wg sync.WaitGroup
-	for _, one := range s.servers {
-		wg.Go(one.close)
+	for _, give := range s.give {
+		wg.Go(give)
 	}
 	wg.Wait()
 }
@@ -91,5 +94,5 @@ func OriginOf(t tools.Tool) (Origin, bool) {
 	if !ok {
 		return Origin{}, false
 	}
-	return Origin{Server: own.s.Server, Remote: own.remote, Pin: own.pin.Pin, Outward: own.outward}, true
+	return Origin{Server: own.of.Server, Remote: own.remote, Pin: own.pin.Pin, Outward: own.outward}, true
 }

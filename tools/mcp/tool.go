@@ -24,7 +24,7 @@ const IdempotencyKey = "agent/idempotency-key"
 // tool is a server's tool as a run sees it.
 type tool struct {
 	pinned
-	s *server
+	of *lease
 }
 
 // Spec describes the tool in the server's words.
@@ -46,16 +46,16 @@ func (t *tool) Outward(json.RawMessage) string {
 	if !t.outward {
 		return ""
 	}
-	if u, err := url.Parse(t.s.URL); err == nil && u.Host != "" {
+	if u, err := url.Parse(t.of.URL); err == nil && u.Host != "" {
 		return u.Host
 	}
-	return "MCP server " + t.s.Name
+	return "MCP server " + t.of.Name
 }
 
 // Confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
 // sandbox that it runs in.
 func (t *tool) Confinement(json.RawMessage) string {
-	return fmt.Sprintf("mcp %s %s %s %s", t.s.Name, t.s.digest()[:16], t.pin.Pin[:16], t.s.o.Level)
+	return fmt.Sprintf("mcp %s %s %s %s", t.of.Name, t.of.digest()[:16], t.pin.Pin[:16], t.of.o.Level)
 }
 
 // digest identifies a definition.
@@ -79,7 +79,7 @@ type flight struct {
 
 // Call has the server carry the call out.
 func (t *tool) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
-	s := t.s
+	s := t.of
 	l, err := s.ready(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -126,11 +126,11 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errLimit):
 		return unknown, fmt.Errorf("call MCP server %s: it did not answer within %s and was told to stop; "+
-			"timeout in its definition gives it longer", t.s.Name, t.s.Server.Call)
+			"timeout in its definition gives it longer", t.of.Name, t.of.Server.Call)
 	case ctx.Err() != nil:
-		return unknown, fmt.Errorf("call MCP server %s: it was told to stop before it answered: %w", t.s.Name, context.Cause(ctx))
+		return unknown, fmt.Errorf("call MCP server %s: it was told to stop before it answered: %w", t.of.Name, context.Cause(ctx))
 	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed) && !ours(answer):
-		t.s.worked()
+		t.of.worked()
 		refused := unknown
 		refused.Applied = recovery.AppliedYes
 		switch answer.Code {
@@ -140,13 +140,13 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 		if t.effect == recovery.EffectRead {
 			refused.Applied = recovery.AppliedNo
 		}
-		return refused, fmt.Errorf("MCP server %s answered with an error: %s", t.s.Name, cut(clean(answer.Message), 2000))
+		return refused, fmt.Errorf("MCP server %s answered with an error: %s", t.of.Name, cut(clean(answer.Message), 2000))
 	case errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &dial) && dial.Op == "dial":
-		t.s.died(l)
-		return notDone(fmt.Errorf("call MCP server %s: it did not take the call: %v", t.s.Name, l.explain(ctx, err)))
+		t.of.died(l)
+		return notDone(fmt.Errorf("call MCP server %s: it did not take the call: %v", t.of.Name, l.explain(ctx, err)))
 	}
-	t.s.died(l)
-	return unknown, fmt.Errorf("call MCP server %s: the connection was lost in the call: %v", t.s.Name, l.explain(ctx, err))
+	t.of.died(l)
+	return unknown, fmt.Errorf("call MCP server %s: the connection was lost in the call: %v", t.of.Name, l.explain(ctx, err))
 }
 
 // ours says whether an error that looks like a server's answer was made on our side: the SDK words so what it could not send or

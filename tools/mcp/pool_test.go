@@ -1,0 +1,90 @@
+package mcp_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"agent/recovery"
+	"agent/tools/mcp"
+)
+
+// Runs that need the same server in the same folder share one process, which ends with the last of them; another folder or another
+// definition is another server. What one run was told of a tool is no other run's matter.
+func TestPool(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	folder, other := t.TempDir(), t.TempDir()
+	pool := mcp.NewPool()
+	begin := func(folder string, pinned []recovery.ServerPin) *mcp.Set {
+		t.Helper()
+		o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin"}, Version: "test", Level: "none", Pinned: pinned}
+		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "pids"))}, o, func(s mcp.Started) {
+			if s.Err != nil {
+				t.Fatal(s.Err)
+			}
+		})
+		t.Cleanup(set.Close)
+		return set
+	}
+	first := begin(folder, nil)
+	pins := first.Pins()
+	for i, p := range pins[0].Tools {
+		if p.Name == "echo" {
+			pins[0].Tools[i].Pin, pins[0].Tools[i].Schema = strings.Repeat("0", 64), nil
+		}
+	}
+	second, elsewhere := begin(folder, pins), begin(other, nil)
+	if n := len(pids(t, folder)); n != 1 {
+		t.Errorf("the shared server was started %d times", n)
+	}
+	if n := len(pids(t, other)); n != 1 {
+		t.Errorf("the server of the other folder was started %d times", n)
+	}
+	described := func(s *mcp.Set, name string) string {
+		for _, one := range s.Tools() {
+			if spec := one.Spec(); spec.Name == "mcp__srv__"+name {
+				return spec.Description
+			}
+		}
+		return ""
+	}
+	if a, b := described(first, "echo"), described(second, "echo"); a == b || !strings.HasPrefix(b, "Not available") {
+		t.Errorf("the tool that only the second run knows otherwise: %q, %q", a, b)
+	}
+	first.Close()
+	first.Close()
+	if !alive(pids(t, folder)[0]) {
+		t.Error("the shared server ended with the first of its two runs")
+	}
+	second.Close()
+	elsewhere.Close()
+	until(t, "the ends of both servers", func() bool { return !alive(pids(t, folder)[0]) && !alive(pids(t, other)[0]) })
+	begin(folder, nil)
+	if n := len(pids(t, folder)); n != 2 {
+		t.Errorf("behind its last run the server was started %d times", n-1)
+	}
+}
+
+// pids are the processes that were started as the server of a folder.
+func pids(t *testing.T, folder string) (list []int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "pids"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, pid)
+	}
+	return list
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
