@@ -151,7 +151,7 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 	ctx := context.Background()
 	if ref.New {
-		return t.q.CreateThread(ctx, ref.ID, ref.Folder, now)
+		return t.q.CreateThread(ctx, ref.ID, ref.ID, ref.Folder, now)
 	}
 	r, err := t.q.UnfinishedOfThread(ctx, ref.ID)
 	if errors.Is(err, sql.ErrNoRows) {

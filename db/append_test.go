@@ -189,8 +189,8 @@ func TestTerminalIsFinal(t *testing.T) {
 	if rest, err := s.Doubts(ctx, h.Thread, h.Run); err != nil || len(rest) != 0 {
 		t.Errorf("the run itself is not left out: %v %v", rest, err)
 	}
-	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordLeave}), AppendOptions{})
-	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordLeave}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordHappened}), AppendOptions{})
 	if h.Status != recovery.StatusFailed {
 		t.Errorf("a word changed the status to %s", h.Status)
 	}
@@ -200,11 +200,11 @@ func TestTerminalIsFinal(t *testing.T) {
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
 		t.Errorf("%d calls are still unknown (%v)", row.Unknown, err)
 	}
-	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a second word: %v", err)
 	}
 	// Run once more with success, nothing is in doubt any more; that counts nothing a second time, and nothing follows on it.
-	h = appendAll(t, s, h, inTurn(1, recovery.CallRuled{Place: at, Word: recovery.WordRun}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordRun}), AppendOptions{})
 	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
 		t.Errorf("%v %v", unknown, err)
 	}
@@ -212,7 +212,7 @@ func TestTerminalIsFinal(t *testing.T) {
 		t.Errorf("%d calls are unknown (%v)", row.Unknown, err)
 	}
 	for _, w := range []recovery.Word{recovery.WordLeave, recovery.WordHappened, recovery.WordRun} {
-		if _, err := s.Append(ctx, h, inTurn(1, recovery.CallRuled{Place: at, Word: w}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+		if _, err := s.Append(ctx, h, inTurn(1, recovery.CallResolved{Place: at, Word: w}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("%s after it was run once more: %v", w, err)
 		}
 	}
@@ -344,7 +344,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 	for _, turn := range state.Turns {
 		for _, c := range turn.Calls {
 			want.Calls++
-			want.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Ruled)
+			want.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Resolved)
 		}
 	}
 	if state.Open != nil {
@@ -352,7 +352,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 	}
 	got := view{row.Status, row.LastSeq, row.Epoch, row.Turns, row.Calls, row.Unknown, row.Fruitless, 0, row.Cause, "", row.Model, row.Folder}
 	for _, c := range calls {
-		got.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Ruled)
+		got.Phases += fmt.Sprintf("%s %s %d %s;", c.Place, c.Phase, c.Attempt, c.Resolved)
 	}
 	if row.Pending != nil {
 		got.Open = 1
@@ -410,7 +410,7 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 		add(turn, recovery.CallStarted{Place: next, Binding: c.Approved},
 			recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted}},
 			recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold}},
-			recovery.CallRuled{Place: at, Word: recovery.WordHappened}, recovery.CallRuled{Place: at, Word: recovery.WordLeave},
+			recovery.CallResolved{Place: at, Word: recovery.WordHappened}, recovery.CallResolved{Place: at, Word: recovery.WordLeave},
 			recovery.RequestOpened{Request: recovery.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: recovery.Question{Kind: recovery.RequestPermission}, Call: &at, Binding: "bound"}})
 		for _, v := range []recovery.Verdict{recovery.VerdictAgain, recovery.VerdictAttach, recovery.VerdictSkip, recovery.VerdictRun} {
 			add(turn, recovery.CallJudged{Place: at, Verdict: v})

@@ -26,7 +26,7 @@ type CallRow struct {
 	Outcome     recovery.Outcome // empty until it is settled, as are Applied and How
 	Applied     recovery.Applied
 	How         recovery.How
-	Ruled       recovery.Word
+	Resolved    recovery.Word
 	ProposedSeq int64
 	StartedSeq  int64 // 0: never started
 	SettledSeq  int64 // 0: not yet
@@ -83,7 +83,7 @@ func (s *Store) cutCall(ctx context.Context, id string) (CallRow, error) {
 	return s.Call(ctx, id)
 }
 
-func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows []dbsqlc.Call) (CallRow, error) {
+func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows []dbsqlc.CallRow) (CallRow, error) {
 	switch len(rows) {
 	case 0:
 		return CallRow{}, &UnknownIDError{Kind: 'c', Text: id}
@@ -99,7 +99,9 @@ func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows
 }
 
 // Unknown says whether the call's outcome is unknown and nothing settled it since.
-func (c *CallRow) Unknown() bool { return c.Outcome == recovery.OutcomeUnknown && !c.Ruled.Settles() }
+func (c *CallRow) Unknown() bool {
+	return c.Outcome == recovery.OutcomeUnknown && !c.Resolved.Settles()
+}
 
 // Doubts lists the calls of a thread that the twin guard compares with, except those of one run: the outcome is unknown, or was until a
 // person said that they happened. Their arguments have their true values; of a secret that cannot be restored the placeholder stays.
@@ -126,7 +128,7 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]recover
 		for _, c := range calls {
 			u := recovery.Unknown{
 				Run: c.Run, ID: c.ID, Place: c.Place, Tool: c.Tool, Args: c.Proposal.Args, Fingerprint: c.Fingerprint, StartedAt: c.Started,
-				Resolved: c.Ruled,
+				Resolved: c.Resolved,
 			}
 			if c.Result != nil {
 				u.Alive = len(c.Result.Alive) > 0
@@ -210,7 +212,7 @@ func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, erro
 }
 
 // callRows reads arguments and results from the journal, an answer with several calls once.
-func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Call) ([]CallRow, error) {
+func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.CallRow) ([]CallRow, error) {
 	out := make([]CallRow, 0, len(rows))
 	var answer recovery.ModelAnswered
 	var answerID int64
@@ -248,12 +250,12 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 	return out, nil
 }
 
-func callRow(r dbsqlc.Call) CallRow {
+func callRow(r dbsqlc.CallRow) CallRow {
 	c := CallRow{
 		Run: r.Run, Thread: r.Thread, Place: recovery.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
 		ID: r.ID, Tool: r.Tool, Effect: recovery.Effect(r.Effect),
 		Phase: recovery.Phase(r.Phase), Outcome: recovery.Outcome(r.Outcome), Applied: recovery.Applied(r.Applied),
-		Ruled:       recovery.Word(r.Ruled),
+		Resolved:    recovery.Word(r.Resolved),
 		ProposedSeq: r.ProposedSeq, StartedSeq: r.StartedSeq, SettledSeq: r.SettledSeq,
 	}
 	if r.StartedAt > 0 {
@@ -289,11 +291,10 @@ func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, e
 		}
 		out = make([]CheckpointRow, 0, len(rows))
 		for _, r := range rows {
-			body, err := unpack(r.Body)
-			if err != nil {
-				return s.corrupt(run, r.Seq, "its body is damaged", err)
+			if r.Body == nil {
+				return s.corrupt(run, r.Seq, "it is too large for what it is", nil)
 			}
-			b, err := recovery.Decode(recovery.KindTurnSettled, int(r.V), body)
+			b, err := recovery.Decode(recovery.KindTurnSettled, int(r.V), []byte(*r.Body))
 			if err != nil {
 				return s.corrupt(run, r.Seq, err.Error(), nil)
 			}

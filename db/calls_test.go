@@ -95,7 +95,7 @@ func TestRulingOnAnEarlierTurn(t *testing.T) {
 	b = appendAll(t, s, b, append(answer(1, "c-b1"), settle(1, 0, lost)...), AppendOptions{})
 	a = appendAll(t, s, a, append(answer(2, "c-a2"), settle(2, 0, lost)...), AppendOptions{})
 	place := recovery.Place{Turn: 1, Attempt: 1}
-	a = appendAll(t, s, a, inTurn(2, recovery.CallRuled{Place: place, Word: recovery.WordHappened}), AppendOptions{})
+	a = appendAll(t, s, a, inTurn(2, recovery.CallResolved{Place: place, Word: recovery.WordHappened}), AppendOptions{})
 
 	for _, c := range []struct {
 		head Head
@@ -153,7 +153,7 @@ func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
 	lost := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowExecuted}
 	for name, damage := range map[string]string{
 		"another outcome":     "UPDATE tool_executions SET outcome = 'ok'",
-		"a word":              "UPDATE tool_executions SET ruled = 'happened'",
+		"a word":              "UPDATE tool_executions SET resolved = 'happened'",
 		"no row":              "DELETE FROM tool_executions",
 		"another run":         "UPDATE tool_executions SET run_no = 9",
 		"another tool":        "UPDATE tool_executions SET tool = 'shelm'",

@@ -270,7 +270,7 @@ func valueText(v any) string {
 // runParams are the columns of a run's row that its first fact gives.
 func runParams(c recovery.RunCreated, now int64) dbsqlc.CreateRunParams {
 	return dbsqlc.CreateRunParams{
-		ID: c.Run, Thread: c.Thread, Parent: c.Parent, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
+		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
 		CreatedAt: now,
 	}

@@ -197,7 +197,7 @@ func TestRepairKeepsAnswers(t *testing.T) {
 func TestRepairOfALaterRun(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
 	later := createdFact("r-4", "t-3")
-	later.Parent = "r-3"
+	later.Previous = "r-3"
 	h, err := s.Create(ctx, ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, recovery.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
 	if err != nil {
 		t.Fatal(err)

@@ -99,8 +99,8 @@ func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
 		f.external = newBlob(data)
 		f.row.BodyHash = f.external.hash
 	} else {
-		f.row.Body = pack(data)
-		f.hash = sha256.Sum256(data)
+		body := string(data)
+		f.row.Body, f.hash = &body, sha256.Sum256(data)
 	}
 	return f, nil
 }

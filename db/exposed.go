@@ -171,13 +171,9 @@ func (f *searcher) row(table string, r tableRow) error {
 		switch {
 		case table == "secrets" && column == "sealed":
 			continue // ciphertext
-		case table == "journal" && column == "body" && data != nil:
-			if body, err := unpack(data); err == nil { // else doctor says that it is damaged
-				data = body
-			}
 		case table == "blobs" && column == "data" && r.values["encoding"] == encodingDeflate:
 			size, _ := r.values["size"].(int64)
-			if body, err := inflate(data, size); err == nil { // as above
+			if body, err := inflate(data, size); err == nil { // else doctor says that it is damaged
 				data = body
 			}
 		}

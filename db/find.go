@@ -256,9 +256,9 @@ func describeRequest(r dbsqlc.Request) hit {
 
 func describeThread(t dbsqlc.Thread) hit { return hit{t.ID, "in " + t.Folder} }
 
-func callHit(c dbsqlc.Call) hit { return hit{c.ID, describeCall(c)} }
+func callHit(c dbsqlc.CallRow) hit { return hit{c.ID, describeCall(c)} }
 
-func describeCall(c dbsqlc.Call) string {
+func describeCall(c dbsqlc.CallRow) string {
 	word := c.Outcome
 	if word == "" {
 		word = c.Phase

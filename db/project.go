@@ -52,7 +52,7 @@ func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
 func readBatch(h Head, facts []fact) (projection, error) {
 	p := projection{epoch: h.Epoch, keepClaims: 1, status: h.Status}
 	for _, f := range facts {
-		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallRuled {
+		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallResolved {
 			return p, rowsError{fmt.Errorf("write %s: the run is %s", f.body.Kind(), h.Status)}
 		}
 		switch b := f.body.(type) {
@@ -147,8 +147,8 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), Cut: cut,
 			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
-	case recovery.CallRuled:
-		return ruled(t, h, b)
+	case recovery.CallResolved:
+		return resolvedCall(t, h, b)
 	case recovery.RequestOpened:
 		return opened(t, h, f, b.Request)
 	case recovery.RequestAnswered:
@@ -179,7 +179,7 @@ func claimed(t *tx, h Head, b recovery.RunClaimed) error {
 func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) error {
 	for i, c := range b.Calls {
 		p := dbsqlc.AddCallParams{
-			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Effect: string(c.Effect),
+			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Fingerprint: c.Fingerprint, Effect: string(c.Effect),
 			ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
 		}
 		for k := range next {
@@ -243,17 +243,17 @@ func looked(t *tx, h Head, s *recovery.State) error {
 	return nil
 }
 
-// ruled keeps a person's word beside the call. A word about another run's call counts for this run only: that run keeps it
-// in its own journal.
-func ruled(t *tx, h Head, b recovery.CallRuled) error {
+// resolvedCall keeps a person's decision beside the call. One about another run's call counts for this run only: that run keeps it in
+// its own journal.
+func resolvedCall(t *tx, h Head, b recovery.CallResolved) error {
 	if b.Run != "" && b.Run != h.Run {
 		return nil
 	}
-	p := dbsqlc.RuleCallParams{Ruled: string(b.Word), RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index)}
-	n, err := t.q.RuleCall(context.Background(), p)
+	p := dbsqlc.ResolveCallParams{Resolved: string(b.Word), RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index)}
+	n, err := t.q.ResolveCall(context.Background(), p)
 	if err == nil && n == 0 && b.Word == recovery.WordRun { // of a call that a person settled before, it counts nothing
 		p.Happened = 1
-		if n, err = t.q.RuleCall(context.Background(), p); n > 0 {
+		if n, err = t.q.ResolveCall(context.Background(), p); n > 0 {
 			return err
 		}
 	}

@@ -126,14 +126,14 @@ func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) e
 	_, err := r.q.GetThread(ctx, c.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		folder, created := c.Folder, now
-		if c.Parent != "" {
+		if c.Previous != "" {
 			var known bool
 			if folder, created, known, err = r.begin(ctx, c.Thread); err != nil {
 				return err
 			}
 			r.unproved[c.Thread] = !known
 		}
-		err = r.q.CreateThread(ctx, c.Thread, folder, created)
+		err = r.q.CreateThread(ctx, c.Thread, c.Thread, folder, created)
 	}
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) e
 
 // begin reads the first fact of a thread's first run. It is not known where that run's row is lost or its journal is damaged.
 func (r *replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
-	first, err := records(ctx, r.s.readers, "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND parent = '' HAVING no IS NOT NULL", thread)
+	first, err := records(ctx, r.s.readers, "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
 	if err != nil || len(first) == 0 {
 		return "", 0, false, err
 	}

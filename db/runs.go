@@ -21,7 +21,7 @@ type RunRow struct {
 	No         int64
 	ID         string
 	Thread     string
-	Parent     string
+	Previous   string
 	Folder     string
 	Prompt     string // its first 200 characters
 	Model      string
@@ -289,7 +289,7 @@ func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow)
 
 func runRow(r dbsqlc.Run) RunRow {
 	return RunRow{
-		No: r.No, ID: r.ID, Thread: r.Thread, Parent: r.Parent, Folder: r.Folder, Prompt: r.Words, Model: r.Model,
+		No: r.No, ID: r.ID, Thread: r.Thread, Previous: r.Previous, Folder: r.Folder, Prompt: r.Words, Model: r.Model,
 		Mode: recovery.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: recovery.Cause(r.Cause), Detail: r.Detail,
 		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
 		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),

@@ -71,19 +71,43 @@ type salvager struct {
 	lost int // places of all tables that could not be read
 }
 
-// maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in growing steps.
+// maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in growing steps. The keys of a run's
+// facts begin far behind those of the run before it, so steps begin anew there, for as many runs as maxRuns in which nothing is found.
 const (
 	singleSteps = 512
 	maxStep     = int64(1) << 40
+	maxRuns     = 64
 )
+
+// probe is the key behind which the next row is looked for.
+type probe struct {
+	key, step int64
+	lost      int // tries without a row since the step was 1
+	runs      int // whose first key was passed since a row was found
+}
+
+func (p *probe) found(key int64) { *p = probe{key: key, step: 1} }
+
+func (p *probe) miss(journal bool) {
+	p.lost++
+	next := p.key + p.step
+	if first := (p.key>>seqBits + 1) << seqBits; journal && next >= first && p.runs < maxRuns {
+		*p = probe{key: first, step: 1, runs: p.runs + 1}
+		return
+	}
+	p.key = next
+	if p.lost%singleSteps == 0 {
+		p.step *= 2
+	}
+}
 
 // table writes a table's rows in the order of their keys and steps over what cannot be read.
 func (v *salvager) table(ctx context.Context, name string) error {
-	key, step := int64(0), int64(1)
+	at := probe{step: 1}
 	read, lost := 0, 0
 	var first error
-	for step < maxStep {
-		row, next, err := v.row(ctx, name, key)
+	for at.step < maxStep {
+		row, next, err := v.row(ctx, name, at.key)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -97,14 +121,11 @@ func (v *salvager) table(ctx context.Context, name string) error {
 		if err != nil {
 			first = errors.Join(first, errIf(first == nil, err))
 			lost++
-			key += step
-			if lost%singleSteps == 0 {
-				step *= 2
-			}
+			at.miss(name == "journal")
 			continue
 		}
 		read++
-		key, step = next, 1
+		at.found(next)
 		if err := v.out.Encode(row); err != nil {
 			return err
 		}
@@ -163,7 +184,7 @@ func (v *salvager) row(ctx context.Context, table string, after int64) (row map[
 	return row, key, nil
 }
 
-// explain adds what the packed columns mean.
+// explain adds what the columns mean that are no text.
 func (v *salvager) explain(table string, row map[string]any) {
 	if table == "blobs" {
 		v.blob(row)
@@ -182,9 +203,8 @@ func (v *salvager) explain(table string, row map[string]any) {
 	if k, err := kindOf(number); err == nil {
 		row["kind"] = k
 	}
-	packed, _ := row["body"].([]byte)
-	if b, err := unpack(packed); err == nil && json.Valid(b) {
-		row["body"] = json.RawMessage(b)
+	if body, _ := row["body"].(string); json.Valid([]byte(body)) {
+		row["body"] = json.RawMessage(body)
 	}
 }
 

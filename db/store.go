@@ -59,6 +59,8 @@ type Store struct {
 	o    Options
 	key  []byte // nil when opened for reading
 
+	threadKeys sync.Map // []byte by thread: worked out from key
+
 	vault   *vault
 	readers *sql.DB
 	w       *writer // nil when opened for reading

@@ -15,8 +15,8 @@ import (
 
 // The kinds of inbox rows.
 const (
-	inboxCancel = "cancel"
-	inboxRuling = "ruling"
+	inboxCancel     = "cancel"
+	inboxResolution = "resolution"
 )
 
 // Taken says what became of an answer.
@@ -164,8 +164,8 @@ func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	return row, err
 }
 
-func decodeRuling(r db.InboxRow) (recovery.CallRuled, error) {
-	var b recovery.CallRuled
+func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
+	var b recovery.CallResolved
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
 	}

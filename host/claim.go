@@ -163,7 +163,7 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := d.enter(ctx, created); err != nil {
 		return err
 	}
-	if err := d.h.takeThreadRulings(ctx, s.Created.Thread, s.Created.Run); err != nil {
+	if err := d.h.takeThreadResolutions(ctx, s.Created.Thread, s.Created.Run); err != nil {
 		return err
 	}
 	unknown, err := d.h.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
@@ -269,7 +269,7 @@ func ignoreLost(db.Lost) {}
 
 func (h *Host) whole(ctx context.Context, run string, read reading) (*recovery.State, error) {
 	return h.fold(run, read, func(c recovery.RunCreated) ([]recovery.Message, error) {
-		if c.Parent == "" {
+		if c.Previous == "" {
 			return nil, nil
 		}
 		return h.transcript(ctx, c.Thread, c.Run, read)

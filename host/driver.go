@@ -29,12 +29,12 @@ type driver struct {
 	live   *liveText
 	fresh  bool // the thread is new with this run
 
-	facts   []recovery.Event     // folded, not yet durable
-	consume []int64              // inbox rows that the facts take
-	refused []int64              // those among them that no fact follows from: they go without one where there is none
-	passed  []recovery.CallRuled // decisions about calls of other runs that were left for this one
-	launch  []takeOff            // effects that may begin once the facts are durable
-	done    []tools.Call         // calls of a runner whose files go once the facts are durable
+	facts   []recovery.Event        // folded, not yet durable
+	consume []int64                 // inbox rows that the facts take
+	refused []int64                 // those among them that no fact follows from: they go without one where there is none
+	passed  []recovery.CallResolved // decisions about calls of other runs that were left for this one
+	launch  []takeOff               // effects that may begin once the facts are durable
+	done    []tools.Call            // calls of a runner whose files go once the facts are durable
 
 	asks    chan *asking // from calls that are under way
 	asked   *asking      // the one that was heard
@@ -214,7 +214,7 @@ func (d *driver) write(ctx context.Context) error {
 func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 	for _, f := range facts {
 		switch b := f.Body.(type) {
-		case recovery.CallRuled:
+		case recovery.CallResolved:
 			if b.Run != "" && !d.cameFromThere(b) {
 				d.settledElsewhere(ctx, b)
 			}

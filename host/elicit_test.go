@@ -158,7 +158,7 @@ func TestTheAskerIsGone(t *testing.T) {
 func leftAsking(t *testing.T, h *host.Host) string {
 	t.Helper()
 	run, thread := host.NewID("r"), host.NewID("t")
-	fp, err := h.Store.Fingerprint("asks", json.RawMessage(`{}`))
+	fp, err := h.Store.Fingerprint(thread, "asks", json.RawMessage(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}

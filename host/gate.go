@@ -163,7 +163,7 @@ func (d *driver) entire(c *recovery.Call) error {
 	if len(d.lost) == 0 {
 		return nil
 	}
-	if fp, err := d.h.Store.Fingerprint(c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+	if fp, err := d.h.Store.Fingerprint(d.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
 		return errors.New("not executed: its arguments hold a secret that cannot be given back")
 	}
 	return nil

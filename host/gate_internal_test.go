@@ -97,13 +97,13 @@ func TestTheGateForgetsWhatIsVoid(t *testing.T) {
 func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	h, _ := guarded(t)
 	args := json.RawMessage(`{"command":"echo x"}`)
-	fp, err := h.Store.Fingerprint("shell", args)
+	fp, err := h.Store.Fingerprint("t-1", "shell", args)
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
 	broken := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
-	d := &driver{h: h, lost: []db.Lost{{ID: "b", Why: "gone"}}}
+	d := &driver{h: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}, lost: []db.Lost{{ID: "b", Why: "gone"}}}
 	if err := d.entire(whole); err != nil {
 		t.Error(err)
 	}

@@ -263,8 +263,8 @@ func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 	switch r.Kind {
 	case inboxCancel:
 		return d.cancelled(ctx, r.By)
-	case inboxRuling:
-		body, err := decodeRuling(r)
+	case inboxResolution:
+		body, err := decodeResolution(r)
 		if err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func (h *Host) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(
 // evidence looks at the world for one call that has no result.
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
 	e := recovery.Evidence{}
-	fp, err := j.Store.Fingerprint(c.Tool, c.Args)
+	fp, err := j.Store.Fingerprint(s.Created.Thread, c.Tool, c.Args)
 	e.Restored = err == nil && fp == c.Fingerprint
 	t, err := j.tools.Get(c.Tool)
 	if err != nil {

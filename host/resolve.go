@@ -29,11 +29,11 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	}
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
-		word := recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
+		word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
 		if _, err := h.putResolution(ctx, row.Run, word); err != nil {
 			return Taken{}, err
 		}
-		if err := notHeld(h.takeRulings(ctx, row.Run, 0)); err != nil {
+		if err := notHeld(h.takeResolutions(ctx, row.Run, 0)); err != nil {
 			return Taken{}, err
 		}
 	}
@@ -62,4 +62,4 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 }
 
 // cameFromThere says whether a decision about another run's call came from that run, which has it already.
-func (d *driver) cameFromThere(b recovery.CallRuled) bool { return slices.Contains(d.passed, b) }
+func (d *driver) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(d.passed, b) }

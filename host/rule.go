@@ -15,14 +15,14 @@ import (
 	"agent/tools/ofd"
 )
 
-// RuledError says that a person said already that a call of unknown outcome happened, which is the last word on it.
-type RuledError struct {
+// ResolvedError says that a person said already that a call of unknown outcome happened, which is the last word on it.
+type ResolvedError struct {
 	Call string
 	By   string
 	At   time.Time
 }
 
-func (e *RuledError) Error() string {
+func (e *ResolvedError) Error() string {
 	by := e.By
 	if by == "" {
 		by = "someone"
@@ -32,14 +32,14 @@ func (e *RuledError) Error() string {
 
 // Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model. It
 // returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
-// first that the call happened, it is a *RuledError, and the word is let go.
+// first that the call happened, it is a *ResolvedError, and the word is let go.
 func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
 	if err != nil {
 		return err
 	}
-	word := recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
-	id, err := h.putRuling(ctx, c.Run, word)
+	word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
+	id, err := h.putOwnResolution(ctx, c.Run, word)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	for lost := 1; ; {
-		err := h.takeRulings(ctx, c.Run, id)
+		err := h.takeResolutions(ctx, c.Run, id)
 		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
 		var held *HeldError
 		switch {
@@ -83,13 +83,13 @@ func notHeld(err error) error {
 
 // holds looks whether a word that waits no longer is in the journal after the fact numbered from. It is not where a person
 // said first that the call happened.
-func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallRuled, from int64) error {
-	var first *RuledError
+func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallResolved, from int64) error {
+	var first *ResolvedError
 	for e, err := range h.Store.Load(ctx, c.Run, 0) {
 		if err != nil {
 			return err
 		}
-		b, ok := e.Body.(recovery.CallRuled)
+		b, ok := e.Body.(recovery.CallResolved)
 		if !ok || b.Run != "" || b.Turn != word.Turn || b.Index != word.Index {
 			continue
 		}
@@ -97,7 +97,7 @@ func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallRuled,
 			return nil
 		}
 		if b.Word == recovery.WordHappened {
-			first = &RuledError{Call: c.ID, By: b.By, At: e.Time}
+			first = &ResolvedError{Call: c.ID, By: b.By, At: e.Time}
 		}
 	}
 	if first == nil {
@@ -106,26 +106,26 @@ func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallRuled,
 	return first
 }
 
-// Ruled is the conflict in which another word on a call of unknown outcome ends; nil where there is room for one.
-func (h *Host) Ruled(ctx context.Context, c db.CallRow) error {
-	if c.Ruled != recovery.WordHappened {
+// Resolved is the conflict in which another word on a call of unknown outcome ends; nil where there is room for one.
+func (h *Host) Resolved(ctx context.Context, c db.CallRow) error {
+	if c.Resolved != recovery.WordHappened {
 		return nil
 	}
-	return h.holds(ctx, c, recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}}, 0)
+	return h.holds(ctx, c, recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}}, 0)
 }
 
-func (h *Host) putRuling(ctx context.Context, run string, r recovery.CallRuled) (int64, error) {
+func (h *Host) putOwnResolution(ctx context.Context, run string, r recovery.CallResolved) (int64, error) {
 	r.Run = ""
 	return h.putResolution(ctx, run, r)
 }
 
 // putResolution leaves a decision for the owner of a run; it may be about a call of another run of the thread.
-func (h *Host) putResolution(ctx context.Context, run string, r recovery.CallRuled) (int64, error) {
+func (h *Host) putResolution(ctx context.Context, run string, r recovery.CallResolved) (int64, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return 0, fmt.Errorf("encode word on call %s of run %s: %v", r.Place, run, err)
 	}
-	return h.Store.PutInbox(ctx, run, inboxRuling, body, r.By)
+	return h.Store.PutInbox(ctx, run, inboxResolution, body, r.By)
 }
 
 func (h *Host) inInbox(ctx context.Context, run string, id int64) (bool, error) {
@@ -138,13 +138,13 @@ func (h *Host) inInbox(ctx context.Context, run string, id int64) (bool, error) 
 	return false, err
 }
 
-// takeRulings journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
+// takeResolutions journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
 // go with a warning, unless it is the one numbered own, whose caller looks what became of it.
-func (h *Host) takeRulings(ctx context.Context, run string, own int64) error {
-	return h.holding(run, func(lock *ofd.File) error { return h.takeRulingsUnder(ctx, lock, run, own) })
+func (h *Host) takeResolutions(ctx context.Context, run string, own int64) error {
+	return h.holding(run, func(lock *ofd.File) error { return h.takeResolutionsUnder(ctx, lock, run, own) })
 }
 
-func (h *Host) takeRulingsUnder(ctx context.Context, lock *ofd.File, run string, own int64) error {
+func (h *Host) takeResolutionsUnder(ctx context.Context, lock *ofd.File, run string, own int64) error {
 	head, err := h.Store.Head(ctx, run)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (h *Host) takeRulingsUnder(ctx context.Context, lock *ofd.File, run string,
 	defer d.close()
 	rows, err := h.Store.Inbox(ctx, run)
 	for _, r := range rows {
-		if r.Kind == inboxRuling && err == nil {
+		if r.Kind == inboxResolution && err == nil {
 			d.consume = append(d.consume, r.ID)
 			if refused := d.take(ctx, r); refused != nil {
 				d.refused = append(d.refused, r.ID)
@@ -189,8 +189,8 @@ func (d *driver) dropRefused(ctx context.Context) error {
 	return nil
 }
 
-// takeThreadRulings brings home words on calls of a thread's earlier runs that a process which ended had no time to.
-func (h *Host) takeThreadRulings(ctx context.Context, thread, except string) error {
+// takeThreadResolutions brings home words on calls of a thread's earlier runs that a process which ended had no time to.
+func (h *Host) takeThreadResolutions(ctx context.Context, thread, except string) error {
 	rows, err := h.Store.ThreadRuns(ctx, thread)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (h *Host) takeThreadRulings(ctx context.Context, thread, except string) err
 		}
 		var held *HeldError
 		if len(inbox) > 0 {
-			if err := h.takeRulings(ctx, row.ID, 0); err != nil && !errors.As(err, &held) {
+			if err := h.takeResolutions(ctx, row.ID, 0); err != nil && !errors.As(err, &held) {
 				return err
 			}
 		}
@@ -255,8 +255,8 @@ func (h *Host) trace(ctx context.Context, s *recovery.State, u recovery.Unknown)
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
 func (d *driver) settleElsewhere(ctx context.Context) error {
 	for _, f := range d.facts {
-		if b, ok := f.Body.(recovery.CallRuled); ok && b.Run != "" && !d.cameFromThere(b) {
-			if _, err := d.h.putRuling(context.WithoutCancel(ctx), b.Run, b); err != nil {
+		if b, ok := f.Body.(recovery.CallResolved); ok && b.Run != "" && !d.cameFromThere(b) {
+			if _, err := d.h.putOwnResolution(context.WithoutCancel(ctx), b.Run, b); err != nil {
 				return err
 			}
 		}
@@ -265,8 +265,8 @@ func (d *driver) settleElsewhere(ctx context.Context) error {
 }
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
-func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallRuled) {
-	err := d.h.takeRulings(context.WithoutCancel(ctx), b.Run, 0)
+func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallResolved) {
+	err := d.h.takeResolutions(context.WithoutCancel(ctx), b.Run, 0)
 	var p *PanicError
 	if errors.As(err, &p) {
 		panic(p)

@@ -26,7 +26,7 @@ func unknownCall(t *testing.T, h *host.Host) db.CallRow {
 // leaveWord puts a word on the call into its run's inbox, as a process does that says it at the same moment.
 func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w recovery.Word, by string) {
 	t.Helper()
-	body, err := json.Marshal(recovery.CallRuled{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
+	body, err := json.Marshal(recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
 	if err == nil {
 		_, err = h.Store.PutInbox(t.Context(), c.Run, db.MessageRuling, body, by)
 	}
@@ -69,8 +69,8 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 			}
 			h.Who = "tester"
 			err := h.Rule(t.Context(), call, c.word)
-			var ruled *host.RuledError
-			if errors.As(err, &ruled) != c.conflict || !c.conflict && err != nil {
+			var resolved *host.ResolvedError
+			if errors.As(err, &resolved) != c.conflict || !c.conflict && err != nil {
 				t.Fatalf("%v", err)
 			}
 			if c.conflict && !strings.Contains(err.Error(), "anna said already that it happened, on ") {
@@ -84,7 +84,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, ok := e.Body.(recovery.CallRuled)
+				b, ok := e.Body.(recovery.CallResolved)
 				mine = mine || ok && b.By == "tester" && b.Word == c.word
 			}
 			if mine == c.conflict {

@@ -92,7 +92,7 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env Env) (n newRun,
 	if a, ok := n.model.(model.Authored); ok {
 		n.created.Authored = a.Authored()
 	}
-	if err := h.takeThreadRulings(ctx, n.created.Thread, n.created.Run); err != nil {
+	if err := h.takeThreadResolutions(ctx, n.created.Thread, n.created.Run); err != nil {
 		return n, err
 	}
 	if n.unknown, err = h.Store.Doubts(ctx, n.created.Thread, n.created.Run); err != nil {
@@ -154,7 +154,7 @@ func (h *Host) created(
 		if !last.Status.Terminal() {
 			return c, "", nil, &db.ThreadBusyError{Thread: c.Thread, Run: last.ID, Status: last.Status, Pending: pendingOf(last)}
 		}
-		c.Parent = last.ID
+		c.Previous = last.ID
 		if before, err = h.Store.RestoreText(ctx, last.Folder); err != nil {
 			return c, "", nil, err
 		}

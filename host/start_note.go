@@ -28,7 +28,7 @@ func (d *driver) noteEdited(source string) {
 // for no word: the recorded steps are all there is.
 func (h *Host) edited(ctx context.Context, m model.Model, c recovery.RunCreated) (string, error) {
 	goesOn, ok := m.(model.Continuer)
-	if !ok || c.Parent == "" || !goesOn.Continues(c.Prompt) {
+	if !ok || c.Previous == "" || !goesOn.Continues(c.Prompt) {
 		return "", nil
 	}
 	rows, err := h.Store.ThreadRuns(ctx, c.Thread)

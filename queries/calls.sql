@@ -1,6 +1,6 @@
 -- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (@run_no, @turn, @idx, @id, @tool, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (@run_no, @turn, @idx, @id, @tool, @fingerprint, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
 
 -- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
 -- name: StartCall :execrows
@@ -18,15 +18,15 @@ WHERE tool_executions.no = (
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
 ) AND tool_executions.phase <> 'settled';
 
--- What a person says of a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
+-- What a person decides about a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
 -- follows on happened.
--- name: RuleCall :execrows
-UPDATE tool_executions SET ruled = @ruled
+-- name: ResolveCall :execrows
+UPDATE tool_executions SET resolved = @resolved
 WHERE tool_executions.no = (
     SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'run'
-    AND (tool_executions.ruled = 'happened') = CAST(@happened AS INTEGER);
+) AND tool_executions.outcome = 'unknown' AND tool_executions.resolved <> 'run'
+    AND (tool_executions.resolved = 'happened') = CAST(@happened AS INTEGER);
 
 -- name: SetCallPhase :execrows
 UPDATE tool_executions SET phase = @phase
@@ -36,27 +36,27 @@ WHERE tool_executions.no = (
 ) AND tool_executions.phase <> 'settled';
 
 -- name: CallsOfRun :many
-SELECT c.* FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+SELECT c.* FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
 WHERE r.id = @run AND c.run_no = r.no ORDER BY c.no;
 
 -- name: CallsBetween :many
-SELECT * FROM calls WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+SELECT * FROM call_rows WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
 
 -- name: CutCalls :many
-SELECT * FROM calls WHERE id = @id AND cut = 1 ORDER BY no;
+SELECT * FROM call_rows WHERE id = @id AND cut = 1 ORDER BY no;
 
 -- name: NewestCalls :many
-SELECT * FROM calls ORDER BY no DESC LIMIT @max_rows;
+SELECT * FROM call_rows ORDER BY no DESC LIMIT @max_rows;
 
 -- The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
 -- looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
 -- name: DoubtsOfThread :many
 SELECT * FROM (
-    SELECT c.* FROM calls c
-    WHERE c.thread = @thread AND c.run <> @except_run AND c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run'
+    SELECT c.* FROM call_rows c
+    WHERE c.thread = @thread AND c.run <> @except_run AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
     UNION ALL
-    SELECT c.* FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.thread = @thread AND r.id <> @except_run AND c.run_no = r.no AND c.outcome = 'unknown' AND c.ruled = 'happened'
+    SELECT c.* FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.thread = @thread AND r.id <> @except_run AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
 ) ORDER BY run_no, turn, idx;
 
 -- How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
@@ -64,7 +64,7 @@ SELECT * FROM (
 -- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run' AND r.thread = @thread AND r.id <> @except_run) AS found
+    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run' AND r.thread = @thread AND r.id <> @except_run) AS found
 FROM runs t WHERE t.thread = @thread AND t.id <> @except_run;
 
 -- The first call without a result in the last turn of each of the runs.
@@ -77,5 +77,5 @@ ORDER BY c.run_no, c.idx;
 
 -- Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
 -- name: UndecidedCallsOfRuns :many
-SELECT * FROM calls WHERE run_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
-    AND outcome = 'unknown' AND ruled <> 'happened' AND ruled = '' ORDER BY no;
+SELECT * FROM call_rows WHERE run_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
+    AND outcome = 'unknown' AND resolved <> 'happened' AND resolved = '' ORDER BY no;

@@ -1,8 +1,8 @@
 -- name: AllBlobs :many
 SELECT hash, size, encoding FROM blobs ORDER BY rowid;
 
--- name: SetKeyCheck :exec
-INSERT INTO key_check (no, mac) VALUES (1, @mac);
+-- name: SetStore :exec
+INSERT INTO store (no, id, key_mac) VALUES (1, @id, @key_mac);
 
--- name: GetKeyCheck :one
-SELECT mac FROM key_check WHERE no = 1;
+-- name: GetStore :one
+SELECT * FROM store WHERE no = 1;

@@ -1,12 +1,12 @@
 -- name: CreateThread :exec
-INSERT INTO threads (id, folder, created_at) VALUES (@id, @folder, @created_at);
+INSERT INTO threads (id, key_of, folder, created_at) VALUES (@id, @key_of, @folder, @created_at);
 
 -- name: GetThread :one
 SELECT * FROM threads WHERE id = @id;
 
 -- name: CreateRun :one
-INSERT INTO runs (id, thread, parent, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
-VALUES (@id, @thread, @parent, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
+VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
 RETURNING no;
 
 -- The fence of every write: it names what the caller last saw, and no row means that the race was lost. The calls of an

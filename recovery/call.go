@@ -183,10 +183,10 @@ type Call struct {
 	Twin      Word            // the answer to the twin guard
 	Reply     *string         // the answer to the call's own question
 	Result    *Result
-	Ruled     Word // a person's word on an unknown outcome
+	Resolved  Word // a person's word on an unknown outcome
 
-	ruledBy  string // who said it
-	happened bool   // a person said so; running it once more since changes nothing of that
+	resolvedBy string // who said it
+	happened   bool   // a person said so; running it once more since changes nothing of that
 
 	mode   Mode    // mode under which the decision was made
 	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none

@@ -164,7 +164,7 @@ func (r *Result) doubtful(e Effect) bool {
 	return e != EffectRead && r.Applied != AppliedNo && r.Applied != AppliedYes
 }
 
-func (s *State) ruled(b CallRuled) error {
+func (s *State) resolved(b CallResolved) error {
 	if b.Run != "" && b.Run != s.Created.Run {
 		s.elsewhere = append(s.elsewhere, b)
 		s.inherit(s.Inherited)
@@ -177,7 +177,7 @@ func (s *State) ruled(b CallRuled) error {
 	if !c.Resolvable(b.Word) {
 		return fmt.Errorf("call %s: its outcome is not unknown", c.Place)
 	}
-	c.Ruled, c.ruledBy, c.happened = b.Word, b.By, c.happened || b.Word == WordHappened
+	c.Resolved, c.resolvedBy, c.happened = b.Word, b.By, c.happened || b.Word == WordHappened
 	if !b.Word.Settles() {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (s *State) ruled(b CallRuled) error {
 
 // Resolvable says whether the word may still be said of the call. After happened nothing but that it was run once more may be.
 func (c *Call) Resolvable(w Word) bool {
-	return c.Unknown() || w == WordRun && c.Ruled == WordHappened
+	return c.Unknown() || w == WordRun && c.Resolved == WordHappened
 }
 
 // inherit takes over what other runs of the thread left, with what a person said about it here: those runs may not have it yet.

@@ -43,7 +43,7 @@ func (k *checker) call(p Place) *watched { return k.calls[Place{Turn: p.Turn, In
 
 // see reads one fact and says what is wrong with it; "" when nothing is.
 func (k *checker) see(e Event) string {
-	if _, ruled := e.Body.(CallRuled); k.over && !ruled {
+	if _, resolved := e.Body.(CallResolved); k.over && !resolved {
 		return fmt.Sprintf("%s after the end", e.Body.Kind())
 	}
 	switch b := e.Body.(type) {
@@ -108,7 +108,7 @@ func (k *checker) seeCall(e Event) string {
 		}
 		c.settled, c.doubt, c.ok = true, b.Result.Outcome == OutcomeUnknown, b.Result.Outcome == OutcomeOK
 		c.unknown = c.doubt
-	case CallRuled:
+	case CallResolved:
 		return k.rules(b)
 	case ApprovalVoided:
 		c := k.call(b.Place)
@@ -119,7 +119,7 @@ func (k *checker) seeCall(e Event) string {
 
 // rules takes a word on a call. That a call was run once more is true only where a person said so for a call that does the same, and
 // that one succeeded.
-func (k *checker) rules(b CallRuled) string {
+func (k *checker) rules(b CallResolved) string {
 	if b.Run == "" && b.Word != WordLeave {
 		k.call(b.Place).unknown = false
 	}

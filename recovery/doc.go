@@ -55,7 +55,7 @@
 //	queued      -> interrupted on run.interrupted, run.restored
 //	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping, model.requested,
 //	                              model.answered, model.failed, context.compacted, call.judged, call.started,
-//	                              call.settled, call.ruled, approval.voided, request.answered, request.closed,
+//	                              call.settled, call.resolved, approval.voided, request.answered, request.closed,
 //	                              turn.settled, message.added
 //	running     -> waiting     on run.claimed (a request stands), request.opened
 //	running     -> interrupted on run.interrupted, run.restored
@@ -63,12 +63,12 @@
 //	running     -> failed      on run.failed
 //	running     -> cancelled   on run.cancelled
 //	waiting     -> running     on run.stopping, request.answered, request.closed
-//	waiting     -> waiting     on run.claimed, run.noted, call.ruled, message.added
+//	waiting     -> waiting     on run.claimed, run.noted, call.resolved, message.added
 //	waiting     -> interrupted on run.interrupted, run.restored
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)
-//	interrupted -> interrupted on call.ruled, run.restored
-//	completed   -> completed   on call.ruled
-//	failed      -> failed      on call.ruled
-//	cancelled   -> cancelled   on call.ruled
+//	interrupted -> interrupted on call.resolved, run.restored
+//	completed   -> completed   on call.resolved
+//	failed      -> failed      on call.resolved
+//	cancelled   -> cancelled   on call.resolved
 package recovery

@@ -35,7 +35,7 @@ const (
 	KindCallJudged      Kind = "call.judged"
 	KindCallStarted     Kind = "call.started"
 	KindCallSettled     Kind = "call.settled"
-	KindCallRuled       Kind = "call.ruled"
+	KindCallResolved    Kind = "call.resolved"
 	KindApprovalVoided  Kind = "approval.voided"
 	KindRequestOpened   Kind = "request.opened"
 	KindRequestAnswered Kind = "request.answered"
@@ -63,8 +63,8 @@ type Limits struct {
 type RunCreated struct {
 	Run       string        `json:"run"`
 	Thread    string        `json:"thread"`
-	Parent    string        `json:"parent,omitempty"` // the run before it in the thread
-	By        string        `json:"by,omitempty"`     // who started it
+	Previous  string        `json:"previous,omitempty"` // the run before it in the thread
+	By        string        `json:"by,omitempty"`       // who started it
 	Prompt    string        `json:"prompt"`
 	Input     string        `json:"input,omitempty"`  // what was piped in beside the prompt
 	Source    string        `json:"source,omitempty"` // file that the prompt was read from
@@ -229,9 +229,9 @@ type CallSettled struct {
 	Result      Result `json:"result"`
 }
 
-// CallRuled is a person's word on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
+// CallResolved is a person's word on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
 // said to run it once more, and that succeeded; it may follow happened.
-type CallRuled struct {
+type CallResolved struct {
 	Place
 	Run  string `json:"run,omitempty"` // the run that the call belongs to, when it is another one of the thread
 	Word Word   `json:"word"`
@@ -303,7 +303,7 @@ func (ModelAnswered) Kind() Kind   { return KindModelAnswered }
 func (CallJudged) Kind() Kind      { return KindCallJudged }
 func (CallStarted) Kind() Kind     { return KindCallStarted }
 func (CallSettled) Kind() Kind     { return KindCallSettled }
-func (CallRuled) Kind() Kind       { return KindCallRuled }
+func (CallResolved) Kind() Kind    { return KindCallResolved }
 func (ApprovalVoided) Kind() Kind  { return KindApprovalVoided }
 func (RequestOpened) Kind() Kind   { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind { return KindRequestAnswered }
@@ -318,7 +318,7 @@ func Kinds() []Kind {
 		KindRunCreated, KindRunClaimed, KindRunInterrupted, KindRunNoted, KindRunStopping,
 		KindRunCompleted, KindRunFailed, KindRunCancelled, KindModelRequested, KindModelAnswered,
 		KindModelFailed, KindCompacted,
-		KindCallJudged, KindCallStarted, KindCallSettled, KindCallRuled, KindApprovalVoided,
+		KindCallJudged, KindCallStarted, KindCallSettled, KindCallResolved, KindApprovalVoided,
 		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded, KindRunRestored,
 	}
 }
@@ -356,7 +356,7 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindRunNoted: as[RunNoted], KindRunStopping: as[RunStopping], KindRunCompleted: as[RunCompleted],
 	KindRunFailed: as[RunFailed], KindRunCancelled: as[RunCancelled], KindModelRequested: as[ModelRequested],
 	KindModelAnswered: as[ModelAnswered], KindModelFailed: as[ModelFailed], KindCompacted: as[ContextCompacted], KindCallJudged: as[CallJudged], KindCallStarted: as[CallStarted],
-	KindCallSettled: as[CallSettled], KindCallRuled: as[CallRuled], KindApprovalVoided: as[ApprovalVoided],
+	KindCallSettled: as[CallSettled], KindCallResolved: as[CallResolved], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
 	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded], KindRunRestored: as[RunRestored],
 }

@@ -62,7 +62,7 @@ type State struct {
 	boot      string          // likewise
 	unknown   []*Call         // calls of this run whose outcome is unknown, in their order
 	happened  []*Call         // calls of this run of which a person said that they happened
-	elsewhere []CallRuled     // what a person said from here about calls of other runs
+	elsewhere []CallResolved  // what a person said from here about calls of other runs
 	answers   map[string]said // what was last answered in this run about an earlier call, by the call's id
 	aboutWas  Word            // what had been said, when it was opened, of the call that the open question is about
 	progress  bool            // something came forward since the last claim
@@ -207,8 +207,8 @@ func (s *State) applyCall(e Event) error {
 		return s.started(e, b)
 	case CallSettled:
 		return s.settled(b)
-	case CallRuled:
-		return s.ruled(b)
+	case CallResolved:
+		return s.resolved(b)
 	case ApprovalVoided:
 		return s.voided(b)
 	case RequestOpened:

@@ -304,7 +304,7 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 		at := place(rest[0])
 		st.add(RequestOpened{Request{Question: Question{Kind: RequestKind(rest[1]), Message: text(2)}, Call: &at}})
 	case "word":
-		st.add(CallRuled{Place: place(rest[0]), Run: o["run"], Word: Word(rest[1]), By: o["by"]})
+		st.add(CallResolved{Place: place(rest[0]), Run: o["run"], Word: Word(rest[1]), By: o["by"]})
 	default:
 		st.callFact(name, o, rest)
 	}
@@ -508,15 +508,15 @@ func (st *story) summary() {
 		if c.Result != nil {
 			st.printf(": %s", sayResult(*c.Result))
 		}
-		if c.Ruled != "" {
-			st.printf(" [%s]", c.Ruled)
+		if c.Resolved != "" {
+			st.printf(" [%s]", c.Resolved)
 		}
 		st.printf("\n")
 	}
 	for _, c := range s.UnknownCalls() {
 		decided := ""
-		if c.Ruled != "" {
-			decided = ", decided: " + string(c.Ruled)
+		if c.Resolved != "" {
+			decided = ", decided: " + string(c.Resolved)
 		}
 		st.printf("  unknown: %s %s%s\n", c.Place, c.ID, decided)
 	}
@@ -551,7 +551,7 @@ func say(b Body) string {
 	switch b := b.(type) {
 	case CallSettled:
 		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, sayResult(b.Result))
-	case CallRuled:
+	case CallResolved:
 		if b.Run != "" {
 			return fmt.Sprintf("%s %s of %s: %s", b.Kind(), b.Place, b.Run, b.Word)
 		}

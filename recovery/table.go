@@ -64,7 +64,7 @@ var table = map[Status]map[Kind]Status{
 		KindCallJudged:      StatusRunning,
 		KindCallStarted:     StatusRunning,
 		KindCallSettled:     StatusRunning,
-		KindCallRuled:       StatusRunning,
+		KindCallResolved:    StatusRunning,
 		KindApprovalVoided:  StatusRunning,
 		KindRequestOpened:   StatusWaiting,
 		KindRequestAnswered: StatusRunning, // after a stop, which is no longer waiting
@@ -78,19 +78,19 @@ var table = map[Status]map[Kind]Status{
 		KindRunRestored:     StatusInterrupted,
 		KindRunNoted:        StatusWaiting,
 		KindRunStopping:     StatusRunning,
-		KindCallRuled:       StatusWaiting,
+		KindCallResolved:    StatusWaiting,
 		KindRequestAnswered: StatusRunning,
 		KindRequestClosed:   StatusRunning,
 		KindMessageAdded:    StatusWaiting,
 	},
 	StatusInterrupted: {
-		KindRunClaimed:  StatusRunning,
-		KindRunRestored: StatusInterrupted,
-		KindCallRuled:   StatusInterrupted, // a person's word on an unknown call needs no owner
+		KindRunClaimed:   StatusRunning,
+		KindRunRestored:  StatusInterrupted,
+		KindCallResolved: StatusInterrupted, // a person's word on an unknown call needs no owner
 	},
-	StatusCompleted: {KindCallRuled: StatusCompleted},
-	StatusFailed:    {KindCallRuled: StatusFailed},
-	StatusCancelled: {KindCallRuled: StatusCancelled},
+	StatusCompleted: {KindCallResolved: StatusCompleted},
+	StatusFailed:    {KindCallResolved: StatusFailed},
+	StatusCancelled: {KindCallResolved: StatusCancelled},
 }
 
 // transition answers a pair of status and fact, given whether a request stands.

@@ -57,7 +57,7 @@ func TestEveryPairIsAnswered(t *testing.T) {
 				if to != refused && !known[to] {
 					t.Errorf("%q on %s leads to %q, which is no status", from, k, to)
 				}
-				if from.Terminal() && to != refused && (k != KindCallRuled || to != from) {
+				if from.Terminal() && to != refused && (k != KindCallResolved || to != from) {
 					t.Errorf("%q is final, and %s leads to %q", from, k, to)
 				}
 			}

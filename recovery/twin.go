@@ -62,7 +62,7 @@ func (s *State) doubts() []Unknown {
 func (s *State) seen(d *Call) Unknown {
 	return Unknown{
 		Run: s.Created.Run, ID: d.ID, Place: d.Place, Tool: d.Tool, Args: d.Args, Fingerprint: d.Fingerprint,
-		StartedAt: d.StartedAt, Alive: len(d.Result.Alive) > 0, Resolved: d.Ruled, By: d.ruledBy,
+		StartedAt: d.StartedAt, Alive: len(d.Result.Alive) > 0, Resolved: d.Resolved, By: d.resolvedBy,
 	}
 }
 
@@ -158,8 +158,8 @@ func (s *State) answeredNo(c *Call) Action {
 }
 
 // resolution is the fact that a person said what became of a call.
-func (s *State) resolution(u Unknown, w Word, who string) CallRuled {
-	r := CallRuled{Place: u.Place, Word: w, By: who}
+func (s *State) resolution(u Unknown, w Word, who string) CallResolved {
+	r := CallResolved{Place: u.Place, Word: w, By: who}
 	if u.Run != s.Created.Run {
 		r.Run = u.Run
 	}

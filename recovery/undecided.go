@@ -7,7 +7,7 @@ import "fmt"
 func (s *State) Undecided() []*Call {
 	var out []*Call
 	for _, c := range s.unknown {
-		if c.Ruled == "" {
+		if c.Resolved == "" {
 			out = append(out, c)
 		}
 	}

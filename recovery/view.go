@@ -108,7 +108,7 @@ func (s *State) UnknownCalls() []*Call { return slices.Clone(s.unknown) }
 // Unknown says whether the call's outcome is unknown and nothing settled it since: no person said that it happened, and it was not
 // run once more with success.
 func (c *Call) Unknown() bool {
-	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && !c.Ruled.Settles()
+	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && !c.Resolved.Settles()
 }
 
 // Text reads an answer as a person would say it: yes, no, or the text.

@@ -146,11 +146,11 @@ func (m *sim) disturb() {
 	case 4:
 		if unknown := m.s.UnknownCalls(); len(unknown) > 0 && m.s.Status != StatusQueued {
 			c := unknown[m.pick(len(unknown), "which")]
-			m.add(CallRuled{Place: c.Place, Word: []Word{WordHappened, WordLeave}[m.pick(2, "word")], By: "ana"})
+			m.add(CallResolved{Place: c.Place, Word: []Word{WordHappened, WordLeave}[m.pick(2, "word")], By: "ana"})
 		}
 	case 9:
 		if m.s.Status == StatusWaiting && len(m.others) > 0 && m.others[0].Resolved != WordHappened {
-			b := CallRuled{Place: m.others[0].Place, Run: m.others[0].Run, Word: WordHappened, By: "ana"}
+			b := CallResolved{Place: m.others[0].Place, Run: m.others[0].Run, Word: WordHappened, By: "ana"}
 			m.add(b)
 			m.passOn(b)
 		}
@@ -158,7 +158,7 @@ func (m *sim) disturb() {
 }
 
 // passOn lets a person's word reach the other run that it is about, or not yet.
-func (m *sim) passOn(b CallRuled) {
+func (m *sim) passOn(b CallResolved) {
 	if b.Run == "" || len(m.others) == 0 || m.pick(2, "passed on") > 0 {
 		return
 	}
@@ -236,7 +236,7 @@ func (m *sim) step() Action {
 			if o, ok := b.(RequestOpened); ok {
 				b = m.request(o)
 			}
-			if r, ok := b.(CallRuled); ok {
+			if r, ok := b.(CallResolved); ok {
 				m.passOn(r)
 			}
 			if !m.add(b) || m.rough > 0 && m.pick(10, "between facts") == 1 {

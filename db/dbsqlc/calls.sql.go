@@ -10,8 +10,8 @@ import (
 )
 
 const addCall = `-- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 `
 
 type AddCallParams struct {
@@ -20,6 +20,7 @@ type AddCallParams struct {
 	Idx         int64
 	ID          string
 	Tool        string
+	Fingerprint string
 	Effect      string
 	ProposedSeq int64
 	Phase       string
@@ -35,6 +36,7 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 		arg.Idx,
 		arg.ID,
 		arg.Tool,
+		arg.Fingerprint,
 		arg.Effect,
 		arg.ProposedSeq,
 		arg.Phase,
@@ -46,18 +48,18 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 }
 
 const callsBetween = `-- name: CallsBetween :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
-func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Call, error) {
+func (q *Queries) CallsBetween(ctx context.Context, low string, high string, maxRows int64) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, callsBetween, low, high, maxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -66,11 +68,12 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,
@@ -94,19 +97,19 @@ func (q *Queries) CallsBetween(ctx context.Context, low string, high string, max
 }
 
 const callsOfRun = `-- name: CallsOfRun :many
-SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
+SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
 WHERE r.id = ?1 AND c.run_no = r.no ORDER BY c.no
 `
 
-func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
+func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, callsOfRun, run)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -115,11 +118,12 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,
@@ -145,7 +149,7 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]Call, error) {
 const countUnknownOfThread = `-- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run' AND r.thread = ?1 AND r.id <> ?2) AS found
+    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run' AND r.thread = ?1 AND r.id <> ?2) AS found
 FROM runs t WHERE t.thread = ?1 AND t.id <> ?2
 `
 
@@ -164,18 +168,18 @@ func (q *Queries) CountUnknownOfThread(ctx context.Context, thread string, excep
 }
 
 const cutCalls = `-- name: CutCalls :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE id = ?1 AND cut = 1 ORDER BY no
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE id = ?1 AND cut = 1 ORDER BY no
 `
 
-func (q *Queries) CutCalls(ctx context.Context, id string) ([]Call, error) {
+func (q *Queries) CutCalls(ctx context.Context, id string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, cutCalls, id)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -184,11 +188,12 @@ func (q *Queries) CutCalls(ctx context.Context, id string) ([]Call, error) {
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,
@@ -212,26 +217,26 @@ func (q *Queries) CutCalls(ctx context.Context, id string) ([]Call, error) {
 }
 
 const doubtsOfThread = `-- name: DoubtsOfThread :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM (
-    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM calls c
-    WHERE c.thread = ?1 AND c.run <> ?2 AND c.outcome = 'unknown' AND c.ruled <> 'happened' AND c.ruled <> 'run'
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM (
+    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM call_rows c
+    WHERE c.thread = ?1 AND c.run <> ?2 AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
     UNION ALL
-    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.effect, c.phase, c.outcome, c.applied, c.ruled, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN calls c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.thread = ?1 AND r.id <> ?2 AND c.run_no = r.no AND c.outcome = 'unknown' AND c.ruled = 'happened'
+    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
+    WHERE r.thread = ?1 AND r.id <> ?2 AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
 ) ORDER BY run_no, turn, idx
 `
 
 // The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
 // looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
-func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun string) ([]Call, error) {
+func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, doubtsOfThread, thread, exceptRun)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -240,11 +245,12 @@ func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun s
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,
@@ -268,18 +274,18 @@ func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun s
 }
 
 const newestCalls = `-- name: NewestCalls :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls ORDER BY no DESC LIMIT ?1
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows ORDER BY no DESC LIMIT ?1
 `
 
-func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error) {
+func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, newestCalls, maxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -288,11 +294,12 @@ func (q *Queries) NewestCalls(ctx context.Context, maxRows int64) ([]Call, error
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,
@@ -365,28 +372,28 @@ func (q *Queries) OpenCallsOfRuns(ctx context.Context, numbers string) ([]OpenCa
 	return items, nil
 }
 
-const ruleCall = `-- name: RuleCall :execrows
-UPDATE tool_executions SET ruled = ?1
+const resolveCall = `-- name: ResolveCall :execrows
+UPDATE tool_executions SET resolved = ?1
 WHERE tool_executions.no = (
     SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
     WHERE r.no = ?2 AND c.run_no = r.no AND c.turn = ?3 AND c.idx = ?4 ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.outcome = 'unknown' AND tool_executions.ruled <> 'run'
-    AND (tool_executions.ruled = 'happened') = CAST(?5 AS INTEGER)
+) AND tool_executions.outcome = 'unknown' AND tool_executions.resolved <> 'run'
+    AND (tool_executions.resolved = 'happened') = CAST(?5 AS INTEGER)
 `
 
-type RuleCallParams struct {
-	Ruled    string
+type ResolveCallParams struct {
+	Resolved string
 	RunNo    int64
 	Turn     int64
 	Idx      int64
 	Happened int64
 }
 
-// What a person says of a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
+// What a person decides about a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
 // follows on happened.
-func (q *Queries) RuleCall(ctx context.Context, arg RuleCallParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, ruleCall,
-		arg.Ruled,
+func (q *Queries) ResolveCall(ctx context.Context, arg ResolveCallParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, resolveCall,
+		arg.Resolved,
 		arg.RunNo,
 		arg.Turn,
 		arg.Idx,
@@ -490,20 +497,20 @@ func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, er
 }
 
 const undecidedCallsOfRuns = `-- name: UndecidedCallsOfRuns :many
-SELECT "no", run_no, turn, idx, attempt, id, tool, effect, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM calls WHERE run_no IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
-    AND outcome = 'unknown' AND ruled <> 'happened' AND ruled = '' ORDER BY no
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE run_no IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+    AND outcome = 'unknown' AND resolved <> 'happened' AND resolved = '' ORDER BY no
 `
 
 // Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
-func (q *Queries) UndecidedCallsOfRuns(ctx context.Context, numbers string) ([]Call, error) {
+func (q *Queries) UndecidedCallsOfRuns(ctx context.Context, numbers string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, undecidedCallsOfRuns, numbers)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Call{}
+	items := []CallRow{}
 	for rows.Next() {
-		var i Call
+		var i CallRow
 		if err := rows.Scan(
 			&i.No,
 			&i.RunNo,
@@ -512,11 +519,12 @@ func (q *Queries) UndecidedCallsOfRuns(ctx context.Context, numbers string) ([]C
 			&i.Attempt,
 			&i.ID,
 			&i.Tool,
+			&i.Fingerprint,
 			&i.Effect,
 			&i.Phase,
 			&i.Outcome,
 			&i.Applied,
-			&i.Ruled,
+			&i.Resolved,
 			&i.ProposedSeq,
 			&i.StartedSeq,
 			&i.SettledSeq,

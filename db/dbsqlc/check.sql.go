@@ -42,22 +42,27 @@ func (q *Queries) AllBlobs(ctx context.Context) ([]AllBlobsRow, error) {
 	return items, nil
 }
 
-const getKeyCheck = `-- name: GetKeyCheck :one
-SELECT mac FROM key_check WHERE no = 1
+const getStore = `-- name: GetStore :one
+SELECT "no", id, incarnation, key_mac FROM store WHERE no = 1
 `
 
-func (q *Queries) GetKeyCheck(ctx context.Context) ([]byte, error) {
-	row := q.db.QueryRowContext(ctx, getKeyCheck)
-	var mac []byte
-	err := row.Scan(&mac)
-	return mac, err
+func (q *Queries) GetStore(ctx context.Context) (Store, error) {
+	row := q.db.QueryRowContext(ctx, getStore)
+	var i Store
+	err := row.Scan(
+		&i.No,
+		&i.ID,
+		&i.Incarnation,
+		&i.KeyMac,
+	)
+	return i, err
 }
 
-const setKeyCheck = `-- name: SetKeyCheck :exec
-INSERT INTO key_check (no, mac) VALUES (1, ?1)
+const setStore = `-- name: SetStore :exec
+INSERT INTO store (no, id, key_mac) VALUES (1, ?1, ?2)
 `
 
-func (q *Queries) SetKeyCheck(ctx context.Context, mac []byte) error {
-	_, err := q.db.ExecContext(ctx, setKeyCheck, mac)
+func (q *Queries) SetStore(ctx context.Context, iD string, keyMac []byte) error {
+	_, err := q.db.ExecContext(ctx, setStore, iD, keyMac)
 	return err
 }

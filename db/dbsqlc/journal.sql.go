@@ -35,7 +35,7 @@ type AddFactParams struct {
 	Kind     int64
 	V        int64
 	Time     int64
-	Body     []byte
+	Body     *string
 	BodyHash []byte
 	Digest   []byte
 }
@@ -67,7 +67,7 @@ type AddThreeFactsParams struct {
 	Kind1     int64
 	V1        int64
 	Time1     int64
-	Body1     []byte
+	Body1     *string
 	BodyHash1 []byte
 	Digest1   []byte
 	ID2       int64
@@ -75,7 +75,7 @@ type AddThreeFactsParams struct {
 	Kind2     int64
 	V2        int64
 	Time2     int64
-	Body2     []byte
+	Body2     *string
 	BodyHash2 []byte
 	Digest2   []byte
 	ID3       int64
@@ -83,7 +83,7 @@ type AddThreeFactsParams struct {
 	Kind3     int64
 	V3        int64
 	Time3     int64
-	Body3     []byte
+	Body3     *string
 	BodyHash3 []byte
 	Digest3   []byte
 }
@@ -130,7 +130,7 @@ type AddTwoFactsParams struct {
 	Kind1     int64
 	V1        int64
 	Time1     int64
-	Body1     []byte
+	Body1     *string
 	BodyHash1 []byte
 	Digest1   []byte
 	ID2       int64
@@ -138,7 +138,7 @@ type AddTwoFactsParams struct {
 	Kind2     int64
 	V2        int64
 	Time2     int64
-	Body2     []byte
+	Body2     *string
 	BodyHash2 []byte
 	Digest2   []byte
 }
@@ -176,7 +176,7 @@ type CheckpointsRow struct {
 	Turn   int64
 	V      int64
 	Time   int64
-	Body   []byte
+	Body   *string
 	Digest []byte
 }
 

@@ -11,7 +11,7 @@ type Blob struct {
 	Data     []byte
 }
 
-type Call struct {
+type CallRow struct {
 	No          int64
 	RunNo       int64
 	Turn        int64
@@ -19,11 +19,12 @@ type Call struct {
 	Attempt     int64
 	ID          string
 	Tool        string
+	Fingerprint string
 	Effect      string
 	Phase       string
 	Outcome     string
 	Applied     string
-	Ruled       string
+	Resolved    string
 	ProposedSeq int64
 	StartedSeq  int64
 	SettledSeq  int64
@@ -50,7 +51,7 @@ type Journal struct {
 	Kind     int64
 	V        int64
 	Time     int64
-	Body     []byte
+	Body     *string
 	BodyHash []byte
 	Digest   []byte
 }
@@ -76,7 +77,7 @@ type Run struct {
 	No         int64
 	ID         string
 	Thread     string
-	Parent     string
+	Previous   string
 	Folder     string
 	Words      string
 	Model      string
@@ -104,8 +105,16 @@ type Run struct {
 	EndedAt    *int64
 }
 
+type Store struct {
+	No          int64
+	ID          string
+	Incarnation int64
+	KeyMac      []byte
+}
+
 type Thread struct {
 	ID        string
+	KeyOf     string
 	Folder    string
 	CreatedAt int64
 }

@@ -65,7 +65,7 @@ func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, 
 }
 
 const createRun = `-- name: CreateRun :one
-INSERT INTO runs (id, thread, parent, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?11)
 RETURNING no
 `
@@ -73,7 +73,7 @@ RETURNING no
 type CreateRunParams struct {
 	ID        string
 	Thread    string
-	Parent    string
+	Previous  string
 	Folder    string
 	Words     string
 	Model     string
@@ -88,7 +88,7 @@ func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, er
 	row := q.db.QueryRowContext(ctx, createRun,
 		arg.ID,
 		arg.Thread,
-		arg.Parent,
+		arg.Previous,
 		arg.Folder,
 		arg.Words,
 		arg.Model,
@@ -104,11 +104,16 @@ func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, er
 }
 
 const createThread = `-- name: CreateThread :exec
-INSERT INTO threads (id, folder, created_at) VALUES (?1, ?2, ?3)
+INSERT INTO threads (id, key_of, folder, created_at) VALUES (?1, ?2, ?3, ?4)
 `
 
-func (q *Queries) CreateThread(ctx context.Context, iD string, folder string, createdAt int64) error {
-	_, err := q.db.ExecContext(ctx, createThread, iD, folder, createdAt)
+func (q *Queries) CreateThread(ctx context.Context, iD string, keyOf string, folder string, createdAt int64) error {
+	_, err := q.db.ExecContext(ctx, createThread,
+		iD,
+		keyOf,
+		folder,
+		createdAt,
+	)
 	return err
 }
 
@@ -146,7 +151,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id = ?1
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -156,7 +161,7 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 		&i.No,
 		&i.ID,
 		&i.Thread,
-		&i.Parent,
+		&i.Previous,
 		&i.Folder,
 		&i.Words,
 		&i.Model,
@@ -187,7 +192,7 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 }
 
 const getRunByNo = `-- name: GetRunByNo :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no = ?1
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
@@ -197,7 +202,7 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 		&i.No,
 		&i.ID,
 		&i.Thread,
-		&i.Parent,
+		&i.Previous,
 		&i.Folder,
 		&i.Words,
 		&i.Model,
@@ -228,18 +233,23 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 }
 
 const getThread = `-- name: GetThread :one
-SELECT id, folder, created_at FROM threads WHERE id = ?1
+SELECT id, key_of, folder, created_at FROM threads WHERE id = ?1
 `
 
 func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 	row := q.db.QueryRowContext(ctx, getThread, id)
 	var i Thread
-	err := row.Scan(&i.ID, &i.Folder, &i.CreatedAt)
+	err := row.Scan(
+		&i.ID,
+		&i.KeyOf,
+		&i.Folder,
+		&i.CreatedAt,
+	)
 	return i, err
 }
 
 const newestRuns = `-- name: NewestRuns :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs ORDER BY no DESC LIMIT ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs ORDER BY no DESC LIMIT ?1
 `
 
 func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) {
@@ -255,7 +265,7 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -296,7 +306,7 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 }
 
 const newestThreads = `-- name: NewestThreads :many
-SELECT id, folder, created_at FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT ?1
+SELECT id, key_of, folder, created_at FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT ?1
 `
 
 // By their first runs: a clock may have been set since.
@@ -309,7 +319,12 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 	items := []Thread{}
 	for rows.Next() {
 		var i Thread
-		if err := rows.Scan(&i.ID, &i.Folder, &i.CreatedAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.KeyOf,
+			&i.Folder,
+			&i.CreatedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -324,7 +339,7 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 }
 
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -340,7 +355,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -381,7 +396,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 }
 
 const runsOfFolder = `-- name: RunsOfFolder :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
@@ -397,7 +412,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -438,7 +453,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 }
 
 const runsOfThread = `-- name: RunsOfThread :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 ORDER BY no
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
@@ -454,7 +469,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -495,7 +510,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 }
 
 const runsToLookAt = `-- name: RunsToLookAt :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
@@ -515,7 +530,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -556,7 +571,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 }
 
 const runsWithStatus = `-- name: RunsWithStatus :many
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
 WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
 `
 
@@ -573,7 +588,7 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 			&i.No,
 			&i.ID,
 			&i.Thread,
-			&i.Parent,
+			&i.Previous,
 			&i.Folder,
 			&i.Words,
 			&i.Model,
@@ -687,7 +702,7 @@ func (q *Queries) SetRunStopReason(ctx context.Context, stopReason string, no in
 }
 
 const threadsBetween = `-- name: ThreadsBetween :many
-SELECT id, folder, created_at FROM threads WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT id, key_of, folder, created_at FROM threads WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Thread, error) {
@@ -699,7 +714,12 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 	items := []Thread{}
 	for rows.Next() {
 		var i Thread
-		if err := rows.Scan(&i.ID, &i.Folder, &i.CreatedAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.KeyOf,
+			&i.Folder,
+			&i.CreatedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -714,7 +734,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, parent, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
@@ -724,7 +744,7 @@ func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, e
 		&i.No,
 		&i.ID,
 		&i.Thread,
-		&i.Parent,
+		&i.Previous,
 		&i.Folder,
 		&i.Words,
 		&i.Model,

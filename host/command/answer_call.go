@@ -36,7 +36,7 @@ func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (rec
 	if err := ruleable(call); err != nil {
 		return "", err
 	}
-	if err := s.Ruled(ctx, call); err != nil {
+	if err := s.Resolved(ctx, call); err != nil {
 		return "", err
 	}
 	return s.word(ctx, call, r)
@@ -75,7 +75,7 @@ func ruleable(call db.CallRow) error {
 	switch {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
-	case call.Ruled == recovery.WordRun:
+	case call.Resolved == recovery.WordRun:
 		return fmt.Errorf("answer %s: the call was run once more since, as a person said, and that settled it", call.ID)
 	case call.Outcome != recovery.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)

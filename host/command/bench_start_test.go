@@ -45,7 +45,7 @@ func grown(tb testing.TB, store *db.Store, run, folder string, turns int, conten
 func settledTurn(tb testing.TB, store *db.Store, run string, n int, content string) []recovery.Event {
 	tb.Helper()
 	args := json.RawMessage(fmt.Sprintf(`{"command":": %d\n"}`, n))
-	fp, err := store.Fingerprint("shell", args)
+	fp, err := store.Fingerprint("t-"+run[2:], "shell", args)
 	must(tb, err)
 	at := recovery.Place{Turn: n, Attempt: 1}
 	return []recovery.Event{

@@ -35,7 +35,7 @@ func asking(t *testing.T, s *screen, thinking, whole bool, play func(p *player))
 	tell := newTeller(s)
 	tell.thinking, tell.whole = thinking, whole
 	r := newRenderer(tell, hub, facts{testRun: {{Seq: 1, Body: recovery.RunCreated{
-		Run: testRun, Model: "anthropic/x", Parent: "r-0", Setup: recovery.Setup{Price: &recovery.Price{Input: 3e6, Output: 15e6}},
+		Run: testRun, Model: "anthropic/x", Previous: "r-0", Setup: recovery.Setup{Price: &recovery.Price{Input: 3e6, Output: 15e6}},
 	}}}})
 	play(&player{hub: hub, seq: 1})
 	hub.Close()

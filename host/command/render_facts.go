@@ -55,7 +55,7 @@ func (t *teller) of(run string) toldRun {
 }
 
 func told(b recovery.RunCreated) toldRun {
-	return toldRun{model: b.Model, thread: b.Parent != "", price: b.Setup.Price}
+	return toldRun{model: b.Model, thread: b.Previous != "", price: b.Setup.Price}
 }
 
 func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
@@ -116,8 +116,8 @@ func (t *teller) fact(run string, e recovery.Event) {
 			c.since = e.Time
 		}
 		t.line(yellow, "~", verdictLine(b.Place, c.name(), b.Verdict, b.Reason))
-	case recovery.CallRuled:
-		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.ruled(run, b), orPerson(b.By), b.Word))
+	case recovery.CallResolved:
+		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), orPerson(b.By), b.Word))
 	case recovery.ApprovalVoided:
 		t.line(yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
 	case recovery.TurnSettled:
@@ -168,7 +168,7 @@ func orPerson(by string) string {
 	return by
 }
 
-func (t *teller) ruled(run string, b recovery.CallRuled) string {
+func (t *teller) resolved(run string, b recovery.CallResolved) string {
 	if b.Run != "" && b.Run != run {
 		return "of run " + b.Run
 	}

@@ -170,7 +170,7 @@ func TestUnknownOutcome(t *testing.T) {
 		p.fact(1, answer("", "c-1", "make"))
 		p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: recovery.VerdictSkip, Reason: "outcome unknown: its runner is gone"})
 		p.fact(1, recovery.CallSettled{Place: place(1, 0), Result: unknown})
-		p.fact(1, recovery.CallRuled{Place: place(1, 0), Word: recovery.WordHappened, By: "ann"})
+		p.fact(1, recovery.CallResolved{Place: place(1, 0), Word: recovery.WordHappened, By: "ann"})
 	})
 	equal(t, got, `~ 1.0 shell: make: outcome unknown, not executed again (its runner is gone)
 ! shell: make may still be running: process 7 make

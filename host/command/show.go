@@ -162,8 +162,8 @@ func (s *session) head(ctx context.Context, t *teller, run string) (runJSON, err
 // rules prints how the run was started.
 func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.RunCreated) {
 	thread := b.Thread
-	if b.Parent != "" {
-		thread += ", after run " + b.Parent
+	if b.Previous != "" {
+		thread += ", after run " + b.Previous
 	}
 	mode := string(b.Mode)
 	if v.Mode != b.Mode {

@@ -18,7 +18,7 @@ type decided struct {
 	verdicts []verdictJSON
 	before   string // what was noted before the last attempt, for a later look
 	asked    []string
-	ruled    []string
+	resolved []string
 	voided   []string
 }
 
@@ -43,9 +43,9 @@ func (s *session) decisions(ctx context.Context, run string) (map[string]*decide
 		case recovery.CallJudged:
 			d := of(b.Place)
 			d.verdicts = append(d.verdicts, verdictJSON{b.Verdict, b.Reason, e.Time})
-		case recovery.CallRuled:
+		case recovery.CallResolved:
 			if b.Run == "" || b.Run == run {
-				of(b.Place).ruled = append(of(b.Place).ruled, fmt.Sprintf("%s by %s", b.Word, orPerson(b.By)))
+				of(b.Place).resolved = append(of(b.Place).resolved, fmt.Sprintf("%s by %s", b.Word, orPerson(b.By)))
 			}
 		case recovery.ApprovalVoided:
 			text := b.Reason
@@ -119,8 +119,8 @@ func (t *teller) callHead(row db.CallRow, d *decided) {
 	for _, v := range d.verdicts {
 		t.pair("decided", stamp(v.Time)+" "+verdictWords(v.Verdict, v.Reason))
 	}
-	for _, r := range d.ruled {
-		t.pair("ruled", r)
+	for _, r := range d.resolved {
+		t.pair("decision", r)
 	}
 	if d.before != "" {
 		t.pair("before", d.before)
@@ -181,8 +181,8 @@ func effectWords(row db.CallRow) string {
 		text += ", took place: " + string(row.Applied)
 	}
 	text += ", result " + string(row.How)
-	if row.Ruled != "" {
-		text += ", a person says: " + string(row.Ruled)
+	if row.Resolved != "" {
+		text += ", a person says: " + string(row.Resolved)
 	}
 	return text
 }

@@ -53,7 +53,7 @@ type callJSON struct {
 	Outcome     recovery.Outcome  `json:"outcome,omitempty"`
 	Applied     recovery.Applied  `json:"applied,omitempty"`
 	How         recovery.How      `json:"how,omitempty"`
-	Ruled       recovery.Word     `json:"ruled,omitempty"`
+	Resolved    recovery.Word     `json:"resolved,omitempty"`
 	Started     *time.Time        `json:"started_at,omitempty"`
 	Settled     *time.Time        `json:"settled_at,omitempty"`
 	DurationMS  int64             `json:"duration_ms,omitempty"`
@@ -77,7 +77,7 @@ func callView(row db.CallRow, d *decided) callJSON {
 	v := callJSON{
 		ID: row.ID, Run: row.Run, Turn: row.Turn, Index: row.Index, Attempt: row.Attempt, Tool: row.Tool, Effect: row.Effect,
 		Fingerprint: row.Fingerprint, Arguments: row.Proposal.Args, Decision: row.Proposal.Decision, Why: row.Proposal.Why, Sandbox: row.Proposal.Sandbox, Phase: row.Phase,
-		Outcome: row.Outcome, Applied: row.Applied, How: row.How, Ruled: row.Ruled, Verdicts: []verdictJSON{},
+		Outcome: row.Outcome, Applied: row.Applied, How: row.How, Resolved: row.Resolved, Verdicts: []verdictJSON{},
 	}
 	if !row.Started.IsZero() {
 		v.Started = &row.Started

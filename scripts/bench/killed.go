@@ -148,7 +148,7 @@ func grow(ctx context.Context, store *db.Store, created recovery.RunCreated, tur
 // addTurn adds what the host records of one call with an output of 1 KiB.
 func addTurn(facts []recovery.Event, store *db.Store, run string, n int) ([]recovery.Event, error) {
 	args := json.RawMessage(fmt.Sprintf(`{"command":": %d\n"}`, n))
-	fp, err := store.Fingerprint("shell", args)
+	fp, err := store.Fingerprint("t-"+run[2:], "shell", args)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func (f *findings) follow(run runRow, facts []fact) *history {
 			f.add(broken, "run %s: %v", run.id, err)
 			continue
 		}
-		if h.ended > 0 && x.kind != ruled && x.kind != 4 {
+		if h.ended > 0 && x.kind != resolved && x.kind != 4 {
 			f.add(broken, "run %s: fact %d of kind %d comes after its end", run.id, x.seq, x.kind)
 		}
 		if h.status(x, b) {
@@ -165,7 +165,7 @@ func (f *findings) follow(run runRow, facts []fact) *history {
 			}
 			continue
 		}
-		if x.kind >= judged && x.kind <= ruled {
+		if x.kind >= judged && x.kind <= resolved {
 			f.onCall(h, x, b)
 		}
 	}
@@ -204,7 +204,7 @@ func (h *history) status(x fact, b body) bool {
 func (f *findings) onCall(h *history, x fact, b body) {
 	c := h.call(b.Turn, b.Index)
 	if c == nil {
-		if x.kind != ruled { // a ruling may be about another run's call
+		if x.kind != resolved { // a decision may be about another run's call
 			f.add(broken, "run %s: fact %d is about call %d.%d, which nobody asked for", h.run.id, x.seq, b.Turn, b.Index)
 		}
 		return
@@ -232,7 +232,7 @@ func (f *findings) onCall(h *history, x fact, b body) {
 		c.judged = append(c.judged, b)
 		c.back = c.starts > 0 && (b.Verdict == "run" || b.Verdict == "again")
 		h.said = append(h.said, verdict{b, h.pid})
-	case ruled:
+	case resolved:
 		c.word = b.Word
 	}
 }

@@ -329,25 +329,6 @@ func TestOptionsThatNameNothing(t *testing.T) {
 	}
 }
 
-// Bodies are read as the file format says.
-func TestUnpack(t *testing.T) {
-	for _, c := range []struct{ packed, want string }{
-		{"\x01" + `2` + "\x02}", `{"turn":2,"index":0,"attempt":1}`},
-		{"\x00{\"a\":1}", `{"a":1}`},
-		{"{\x1da\x1d}", `{\"a\"}`},
-		{"x\x05" + strings.Repeat("\xab", 32) + "y", `x,"fp":"hmac-sha256:v1:` + strings.Repeat("ab", 32) + "y"},
-	} {
-		if got, err := unpack([]byte(c.packed)); err != nil || string(got) != c.want {
-			t.Errorf("unpack(%q) = %q, %v; want %q", c.packed, got, err, c.want)
-		}
-	}
-	for _, bad := range []string{"", "x\x05short"} {
-		if got, err := unpack([]byte(bad)); err == nil {
-			t.Errorf("unpack(%q) = %q", bad, got)
-		}
-	}
-}
-
 // A mark is found once, wherever it stands.
 func TestMarksIn(t *testing.T) {
 	got := fmt.Sprint(marksIn(`{"patch":"a/patch-mark-3-a.txt b/patch-mark-3-ab.txt a/patch-mark-3-a.txt"}`))

@@ -31,7 +31,7 @@ const (
 	judged      = 11
 	started     = 12
 	settled     = 13
-	ruled       = 14
+	resolved    = 14
 	opened      = 16
 	replied     = 17
 	closed      = 18
@@ -54,9 +54,9 @@ type runRow struct {
 }
 
 type callRow struct {
-	run, turn, index, attempt                int64
-	id, tool, phase, outcome, applied, ruled string
-	proposed, started, settled               int64
+	run, turn, index, attempt                   int64
+	id, tool, phase, outcome, applied, resolved string
+	proposed, started, settled                  int64
 }
 
 type requestRow struct {
@@ -146,10 +146,10 @@ func loadRuns(c *sql.DB, r *record, _ string) error {
 }
 
 func loadCalls(c *sql.DB, r *record, _ string) error {
-	return each(c, `SELECT run_no, turn, idx, attempt, id, tool, phase, outcome, applied, ruled, proposed_seq, started_seq, settled_seq
+	return each(c, `SELECT run_no, turn, idx, attempt, id, tool, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq
 		FROM tool_executions ORDER BY run_no, turn, idx`, func(rows *sql.Rows) error {
 		var x callRow
-		err := rows.Scan(&x.run, &x.turn, &x.index, &x.attempt, &x.id, &x.tool, &x.phase, &x.outcome, &x.applied, &x.ruled,
+		err := rows.Scan(&x.run, &x.turn, &x.index, &x.attempt, &x.id, &x.tool, &x.phase, &x.outcome, &x.applied, &x.resolved,
 			&x.proposed, &x.started, &x.settled)
 		r.calls = append(r.calls, x)
 		return err
@@ -168,12 +168,13 @@ func loadRequests(c *sql.DB, r *record, _ string) error {
 func loadFacts(c *sql.DB, r *record, state string) error {
 	type row struct {
 		fact
-		packed, external []byte
+		text     sql.NullString
+		external []byte
 	}
 	var all []row
 	err := each(c, `SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal ORDER BY id`, func(rows *sql.Rows) error {
 		var x row
-		err := rows.Scan(&x.id, &x.turn, &x.kind, &x.v, &x.time, &x.packed, &x.external, &x.digest)
+		err := rows.Scan(&x.id, &x.turn, &x.kind, &x.v, &x.time, &x.text, &x.external, &x.digest)
 		all = append(all, x)
 		return err
 	})
@@ -184,7 +185,8 @@ func loadFacts(c *sql.DB, r *record, state string) error {
 		x.seq = x.id & (1<<24 - 1)
 		if x.hash = x.external; x.external != nil {
 			x.body, err = blob(c, state, x.external)
-		} else if x.body, err = unpack(x.packed); err == nil {
+		} else {
+			x.body = []byte(x.text.String)
 			sum := sha256.Sum256(x.body)
 			x.hash = sum[:]
 		}

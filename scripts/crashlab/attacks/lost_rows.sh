@@ -44,7 +44,7 @@ damage=(
 	'delete from tool_executions'
 	"delete from tool_executions where outcome='unknown'"
 	"update tool_executions set outcome='ok', applied='yes' where outcome='unknown'"
-	"update tool_executions set ruled='happened' where outcome='unknown'"
+	"update tool_executions set resolved='happened' where outcome='unknown'"
 	"update tool_executions set phase='proposed', started_seq=0 where phase='started'"
 	'update runs set unknown=0 where unknown>0'
 	"update runs set status='queued' where status='waiting'"
