@@ -40,8 +40,9 @@ func TestLostRace(t *testing.T) {
 	other.Epoch = 0
 	stale("epoch of before", other)
 	other = next
-	other.Status = recovery.StatusInterrupted
+	other.Status, b = recovery.StatusWaiting, events(recovery.RunNoted{Text: "noted"})
 	stale("another status", other)
+	_, b = turnFacts(1, "c-11111111", "out")
 	if got := loadAll(t, s, h.Run); len(got) != int(next.Seq) {
 		t.Errorf("a lost race left something: %d facts, %d were written", len(got), next.Seq)
 	}

@@ -70,7 +70,7 @@ func (s *Store) threadKey(thread string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := hkdf.Key(sha256.New, s.key, nil, "agent fingerprint "+of, sha256.Size)
+	key, err := hkdf.Key(sha256.New, s.key, nil, "fingerprints of "+of, sha256.Size)
 	if err == nil && known {
 		s.threadKeys.Store(thread, key)
 	}

@@ -39,7 +39,7 @@ func (s *Store) mismatch(run string, err error) error {
 
 // newProjection reads a batch before it is written. Where the caller gave its fold, that says how the run stands.
 func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
-	p, err := readBatch(h, facts)
+	p, err := readBatch(h, facts, o)
 	if o.State != nil {
 		p.keepClaims, p.claims, p.status = 0, int64(o.State.Fruitless)+1, o.State.Status
 	}
@@ -49,11 +49,15 @@ func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
 	return p, err
 }
 
-func readBatch(h Head, facts []fact) (projection, error) {
+func readBatch(h Head, facts []fact, o AppendOptions) (projection, error) {
 	p := projection{epoch: h.Epoch, keepClaims: 1, status: h.Status}
+	if facts[0].seq == 1 {
+		p.status = recovery.StatusNone // its row is there already
+	}
 	for _, f := range facts {
-		if h.Status.Terminal() && f.body.Kind() != recovery.KindCallResolved {
-			return p, rowsError{fmt.Errorf("write %s: the run is %s", f.body.Kind(), h.Status)}
+		to, may := recovery.StatusAfter(p.status, f.body.Kind())
+		if !may && (o.Status == "" || h.Status.Terminal()) {
+			return p, rowsError{fmt.Errorf("write %s: the run is %s", f.body.Kind(), p.status)}
 		}
 		switch b := f.body.(type) {
 		case recovery.RunClaimed:
@@ -80,36 +84,12 @@ func readBatch(h Head, facts []fact) (projection, error) {
 				p.progress()
 			}
 		}
-		p.status = statusAfter(p.status, f.body.Kind())
+		p.status = to
 	}
 	return p, nil
 }
 
 func (p *projection) progress() { p.keepClaims, p.claims = 0, 0 }
-
-// statusAfter is where a run stands after a fact that may follow; which facts may, recovery.Apply decides.
-func statusAfter(from recovery.Status, k recovery.Kind) recovery.Status {
-	switch k {
-	case recovery.KindRunClaimed:
-		if from == recovery.StatusWaiting {
-			return from
-		}
-		return recovery.StatusRunning
-	case recovery.KindRunStopping, recovery.KindRequestAnswered, recovery.KindRequestClosed:
-		return recovery.StatusRunning
-	case recovery.KindRequestOpened:
-		return recovery.StatusWaiting
-	case recovery.KindRunInterrupted, recovery.KindRunRestored:
-		return recovery.StatusInterrupted
-	case recovery.KindRunCompleted:
-		return recovery.StatusCompleted
-	case recovery.KindRunFailed:
-		return recovery.StatusFailed
-	case recovery.KindRunCancelled:
-		return recovery.StatusCancelled
-	}
-	return from
-}
 
 // project writes what a fact says into the tables that are read without a journal.
 func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {

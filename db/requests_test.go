@@ -141,7 +141,7 @@ func TestOneOpenRequest(t *testing.T) {
 	if err != nil || row.Pending == nil || row.Pending.ID != "p-oneopeno" || row.Status != recovery.StatusWaiting {
 		t.Errorf("%+v %v", row, err)
 	}
-	h = appendAll(t, s, h, events(recovery.RunCancelled{Reason: "enough"}), AppendOptions{})
+	h = appendAll(t, s, h, events(recovery.RunStopping{Why: recovery.StopCancelled}, recovery.RunCancelled{Reason: "enough"}), AppendOptions{})
 	if p, err := s.PendingByID(ctx, "p-oneopeno"); err != nil || p.Status != RequestCancelled || p.ConsumedSeq != h.Seq {
 		t.Errorf("%+v %v", p, err)
 	}

@@ -30,7 +30,7 @@ func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now ti
 		})
 	}
 	add(h.Turns, recovery.RunCancelled{By: by, Reason: "cancelled by " + by + ": " + reason})
-	if h, err = s.Append(ctx, h, events, AppendOptions{}); err != nil {
+	if h, err = s.Append(ctx, h, events, AppendOptions{Status: recovery.StatusCancelled}); err != nil {
 		return h, fmt.Errorf("cancel run %s: %w", h.Run, err)
 	}
 	return h, nil

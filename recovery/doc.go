@@ -62,8 +62,8 @@
 //	running     -> completed   on run.completed
 //	running     -> failed      on run.failed
 //	running     -> cancelled   on run.cancelled
-//	waiting     -> running     on run.stopping, request.answered, request.closed
-//	waiting     -> waiting     on run.claimed, run.noted, call.resolved, message.added
+//	waiting     -> running     on run.claimed (nothing asked), run.stopping, request.answered, request.closed
+//	waiting     -> waiting     on run.claimed (a request stands), run.noted, call.resolved, message.added
 //	waiting     -> interrupted on run.interrupted, run.restored
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)

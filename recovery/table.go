@@ -73,7 +73,7 @@ var table = map[Status]map[Kind]Status{
 		KindMessageAdded:    StatusRunning,
 	},
 	StatusWaiting: {
-		KindRunClaimed:      StatusWaiting,
+		KindRunClaimed:      StatusRunning, // what it waited for is over
 		KindRunInterrupted:  StatusInterrupted,
 		KindRunRestored:     StatusInterrupted,
 		KindRunNoted:        StatusWaiting,
@@ -91,6 +91,13 @@ var table = map[Status]map[Kind]Status{
 	StatusCompleted: {KindCallResolved: StatusCompleted},
 	StatusFailed:    {KindCallResolved: StatusFailed},
 	StatusCancelled: {KindCallResolved: StatusCancelled},
+}
+
+// StatusAfter is where a run stands after a fact, for who has no fold of its journal: whether a request stands is told from the status
+// before. It says false where the fact cannot follow.
+func StatusAfter(from Status, k Kind) (Status, bool) {
+	to := transition(from, k, from == StatusWaiting)
+	return to, to != refused
 }
 
 // transition answers a pair of status and fact, given whether a request stands.
