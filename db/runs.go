@@ -17,6 +17,8 @@ import (
 const NewestShown = 20
 
 // RunRow is a run and where it stands.
+//
+// Over budget: at most 30 fields: one row of the table runs, column by column
 type RunRow struct {
 	No         int64
 	ID         string

@@ -53,6 +53,8 @@ type Options struct {
 }
 
 // Store is an open state folder. Its methods may be called from any goroutine.
+//
+// Over budget: at most 147 methods: it is the file, its maintenance and the records at once; see the package
 type Store struct {
 	dir  string // absolute
 	path string // of the database

@@ -71,4 +71,7 @@
 //	completed   -> completed   on call.resolved
 //	failed      -> failed      on call.resolved
 //	cancelled   -> cancelled   on call.resolved
+//
+// Over budget: at most 26 files: facts and what the model is shown still lie beside the decisions; each is to be a package
+// Over budget: at most 4110 lines: likewise
 package recovery

@@ -9,6 +9,10 @@ import (
 )
 
 // State is what a journal says when it is read from its first fact to its last.
+// State is what a run's facts say of it, folded one after the other.
+//
+// Over budget: at most 104 methods: what the model is shown, limits and the twin guard are to be types of their own
+// Over budget: at most 54 fields: likewise
 type State struct {
 	Created    RunCreated
 	Status     Status

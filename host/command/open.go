@@ -40,6 +40,8 @@ func (a *app) home() (string, error) {
 }
 
 // session is an open state folder with a host over it.
+//
+// Over budget: at most 87 methods: likewise with the commands that need a state folder
 type session struct {
 	*host.Host
 	app     *app

@@ -36,6 +36,7 @@ type factJSON struct {
 	Body recovery.Body `json:"body"`
 }
 
+// Over budget: at most 27 fields: one object of --json, which only ever grows
 type callJSON struct {
 	ID          string            `json:"id"`
 	Run         string            `json:"run_id"`

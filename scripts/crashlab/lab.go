@@ -15,6 +15,8 @@ import (
 )
 
 // lab carries out jobs.
+//
+// Over budget: at most 42 methods: see the package
 type lab struct {
 	exe     string
 	dir     string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -74,6 +75,55 @@ func TestWhatTheBudgetsAllow(t *testing.T) {
 		t.Errorf("exit code %d for a tree within the budgets:\n%s", code, said)
 	}
 }
+
+// bulky is a type of so many methods and fields.
+func bulky(doc string, methods, fields int) string {
+	text := "package host\n\n" + doc + "type big struct {\n" + strings.Repeat("\ta int\n", fields) + "}\n"
+	for i := range methods {
+		text += fmt.Sprintf("func (b *big) m%d() {}\n", i)
+	}
+	return text
+}
+
+// many are so many files of one package, each of so many lines.
+func many(files, lines int) map[string]string {
+	out := map[string]string{}
+	for i := range files {
+		out[fmt.Sprintf("host/f%d.go", i)] = file("", lines)
+	}
+	return out
+}
+
+// What gathers in one type or one package is counted over all of its files; an exception holds up to the number that it names.
+func TestEveryTotalFires(t *testing.T) {
+	two := map[string]string{"host/a.go": bulky("", 40, 25), "host/b.go": "package host\n\nfunc (b big) more() {}\n"}
+	argued := "// big is big.\n//\n// Over budget: at most 50 methods: it is a table\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"methods in two files": {two, "host/a.go:3: type big has 41 methods, the budget is 40"},
+		"fields":               {map[string]string{"host/a.go": bulky("", 0, 26)}, "host/a.go:3: type big has 26 fields, the budget is 25"},
+		"files":                {many(26, 2), "package host has 26 files, the budget is 25"},
+		"lines":                {many(11, 400), "package host has 4400 lines, the budget is 4000"},
+		"more than argued for": {map[string]string{"host/a.go": bulky(argued, 51, 0)}, "has 51 methods, the budget is 40, its exception allows 50"},
+		"no reason":            {map[string]string{"host/a.go": bulky(strings.TrimSuffix(argued, " it is a table\n")+"\n", 41, 0)}, "has 41 methods"},
+		"another budget":       {map[string]string{"host/a.go": bulky(argued, 0, 26)}, "has 26 fields"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, said := check(t, c.files); code != 1 || !strings.Contains(said, c.want) {
+				t.Errorf("exit code %d, said:\n%swant %q", code, said, c.want)
+			}
+		})
+	}
+	two["host/b.go"] = "package host\n\nfunc (b big) m0() {}\n" // of another system
+	two["host/c.go"], two["host/d_test.go"] = bulkyNamed("more", argued), "package host\n\nfunc (b *big) only() {}\n"
+	if code, said := check(t, two); code != 0 || !strings.Contains(said, "note: type more has 45 methods, the budget is 40: it is a table") {
+		t.Errorf("exit code %d, said:\n%s", code, said)
+	}
+}
+
+func bulkyNamed(name, doc string) string { return strings.ReplaceAll(bulky(doc, 45, 0), "big", name) }
 
 func TestAnArguedExceptionIsShownAndAllowed(t *testing.T) {
 	code, said := check(t, map[string]string{

@@ -3,7 +3,7 @@
 //	go run ./scripts/imports [-root DIR] [imports|budgets]...
 //
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets" is
-// the size of functions and files and the few words and forms that are refused. Without an argument both
+// the size of functions, files, types and packages and the few words and forms that are refused. Without an argument both
 // run. Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
 // could not look.
 package main
@@ -24,7 +24,10 @@ func main() {
 
 // run checks the tree and returns the exit code.
 func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
-	checks := map[string]func(*source) []finding{"imports": checkImports, "budgets": checkBudgets}
+	checks := map[string]func([]*source) []finding{
+		"imports": func(list []*source) []finding { return each(list, checkImports) },
+		"budgets": func(list []*source) []finding { return append(each(list, checkBudgets), checkTotals(list)...) },
+	}
 	if len(names) == 0 {
 		names = []string{"imports", "budgets"}
 	}
@@ -42,12 +45,10 @@ func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
 	code := 0
 	for _, name := range names {
 		violations := 0
-		for _, src := range sources {
-			for _, f := range checks[name](src) {
-				fmt.Fprintln(stdout, f)
-				if !f.note {
-					violations++
-				}
+		for _, f := range checks[name](sources) {
+			fmt.Fprintln(stdout, f)
+			if !f.note {
+				violations++
 			}
 		}
 		if violations > 0 {
@@ -56,4 +57,12 @@ func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "%s: %d files, %d violations\n", name, len(sources), violations)
 	}
 	return code
+}
+
+// each asks about one file after the other.
+func each(sources []*source, check func(*source) []finding) (found []finding) {
+	for _, s := range sources {
+		found = append(found, check(s)...)
+	}
+	return found
 }
