@@ -130,7 +130,7 @@ func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error)
 		if r.Status.Terminal() {
 			continue
 		}
-		lock, err := h.lock(r.ID)
+		lock, err := h.locks().Take(r.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -62,7 +63,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	defer w.Close()
 	for {
 		out, err := h.Resume(ctx, row.Run, Changes{}, nil)
-		var held *HeldError
+		var held *owner.HeldError
 		var done *FinishedError
 		switch {
 		case errors.As(err, &done):
@@ -113,7 +114,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 	defer w.Close()
 	for {
 		out, err := h.cancelHere(ctx, run)
-		var held *HeldError
+		var held *owner.HeldError
 		var done *FinishedError
 		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {
 			out, err = h.cancelUnread(ctx, run, bad)

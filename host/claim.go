@@ -6,24 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"agent/db"
 	"agent/recovery"
 	"agent/tools/ofd"
 )
-
-// HeldError says that another process drives the run.
-type HeldError struct {
-	Run    string
-	Holder Identity
-}
-
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("claim run %s: %s drives it now", e.Run, e.Holder)
-}
 
 // FinishedError says that a run has ended and cannot be driven.
 type FinishedError struct{ State *recovery.State }
@@ -34,63 +22,6 @@ func (e *FinishedError) Error() string {
 
 // ErrFolder says that a run's workspace cannot be used. Nothing was run.
 var ErrFolder = errors.New("the run's folder cannot be used")
-
-// lock takes a run's lock, or says who holds it.
-func (h *Host) lock(run string) (*ofd.File, error) {
-	path := h.LockPath(run)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make lock folder for run %s: %v", run, err)
-	}
-	f, err := ofd.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open lock of run %s: %w", run, err)
-	}
-	ok, err := tryLock(f, path)
-	if err == nil && ok {
-		ok, err = f.Same()
-	}
-	if err != nil || !ok {
-		holder, _ := readHolder(path) // without a readable holder the message says "another process"
-		return nil, errors.Join(orHeld(err, run, holder), f.Close())
-	}
-	if err := describeLock(f, h.Self, ""); err != nil {
-		return nil, errors.Join(fmt.Errorf("write holder into lock of run %s: %v", run, err), f.Close())
-	}
-	return f, nil
-}
-
-// lastBreath is how long a process that was killed may take to let go of its lock.
-const lastBreath = 500 * time.Millisecond
-
-// tryLock takes the lock if it is free. The lock of a process that is ending, or of a child of it that was on its way to
-// another program, is free in a moment: it is waited for.
-func tryLock(f *ofd.File, path string) (bool, error) {
-	late := time.NewTimer(lastBreath)
-	defer late.Stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		ok, err := f.TryLock()
-		if ok || err != nil {
-			return ok, err
-		}
-		if holder, err := readHolder(path); err != nil || !holder.ending() {
-			return false, nil // it lives, or has not written its name yet
-		}
-		select {
-		case <-again.C:
-		case <-late.C:
-			return false, nil
-		}
-	}
-}
-
-func orHeld(err error, run string, holder Identity) error {
-	if err != nil {
-		return fmt.Errorf("take lock of run %s: %v", run, err)
-	}
-	return &HeldError{Run: run, Holder: holder}
-}
 
 // folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given back.
 type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error)

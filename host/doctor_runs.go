@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strings"
 
 	"agent/db"
 	"agent/recovery"
@@ -67,7 +65,7 @@ func (e *examiner) owners(context.Context) error {
 		switch {
 		case r.Status.Terminal():
 			e.OK(areaOwners, "run %s: %s holds its lock and is about to let go", r.ID, who)
-		case stopped(who):
+		case who.Stopped():
 			e.Warn(areaOwners, fmt.Sprintf("let it go on with kill -CONT %d, or: agent resume --takeover %s", who.PID, r.ID),
 				"run %s: %s drives it and is stopped (SIGSTOP)", r.ID, who)
 		default:
@@ -78,16 +76,6 @@ func (e *examiner) owners(context.Context) error {
 		e.OK(areaOwners, "no run is being driven")
 	}
 	return nil
-}
-
-// stopped says whether the process was told to stand still (state T in proc_pid_stat(5)).
-func stopped(who Identity) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", who.PID))
-	if err != nil || !who.Alive() {
-		return false
-	}
-	_, rest, ok := strings.Cut(string(b), ") ")
-	return ok && strings.HasPrefix(rest, "T")
 }
 
 // fruitless finds runs that nothing but a resume by name tries again.

@@ -312,7 +312,7 @@ func (d *driver) failing(ctx context.Context, err error) error {
 	}
 	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
 		_ = d.h.noteDiskError(d.dead) // a disk that takes no note either; its error is the one that is returned
-		return describeLock(d.lock, d.h.Self, d.h.Store.Clean(d.dead.Error()))
+		return d.h.locks().Describe(d.lock, d.h.Store.Clean(d.dead.Error()))
 	}
 	return nil
 }

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/tools/process"
 )
 
 // ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
@@ -28,7 +30,7 @@ type Host struct {
 	Hub     *stream.Hub
 	Now     func() time.Time
 	Version string
-	Self    Identity
+	Self    process.Identity
 	Env     Env // what runs are looked at with, and driven with where EnvOf is nil
 	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is not created yet it knows the
 	// folder and the model.
@@ -92,8 +94,16 @@ func NewID(kind string) string {
 	return kind + "-" + base32.NewEncoding(IDLetters).WithPadding(base32.NoPadding).EncodeToString(b[:])
 }
 
-// LockPath is the lock file of a run.
-func (h *Host) LockPath(run string) string { return filepath.Join(h.Home, "locks", run) }
+// locks say who drives the runs of this state folder.
+func (h *Host) locks() owner.Locks {
+	return owner.Locks{Dir: filepath.Join(h.Home, "locks"), Self: h.Self}
+}
+
+// Held says whether some process drives the run. It looks and takes nothing.
+func (h *Host) Held(run string) (bool, error) { return h.locks().Held(run) }
+
+// Owner is the process that drives a run now; false when there is none. It looks and takes nothing.
+func (h *Host) Owner(run string) (process.Identity, bool, error) { return h.locks().Owner(run) }
 
 // CallsDir is the folder of the runner's files.
 func (h *Host) CallsDir() string { return filepath.Join(h.Home, "calls") }

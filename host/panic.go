@@ -46,7 +46,7 @@ func caught(run string, do func() error) (err error) {
 
 // holding takes the run's lock, has do work under it, and lets it go, also after a panic.
 func (h *Host) holding(run string, do func(*ofd.File) error) error {
-	lock, err := h.lock(run)
+	lock, err := h.locks().Take(run)
 	if err != nil {
 		return err
 	}

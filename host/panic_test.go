@@ -16,6 +16,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/process"
 )
 
 // fake is a tool whose call does what the test says.
@@ -68,7 +69,7 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 		t.Fatal(err)
 	}
 	return &host.Host{
-		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: host.Self(),
+		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(),
 		Who: "tester",
 		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}

@@ -3,10 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"agent/db"
+	"agent/host/owner"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -50,8 +50,10 @@ func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) 
 	if err := checkFolder(s.Created.With(t.claim(s, recovery.RunClaimed{}))); err != nil {
 		return Plan{}, err
 	}
-	if owner, held, err := h.Owner(run); err != nil || held {
-		return Plan{}, orHeld(err, run, owner)
+	if holder, held, err := h.Owner(run); err != nil {
+		return Plan{}, fmt.Errorf("look at the lock of run %s: %v", run, err)
+	} else if held {
+		return Plan{}, &owner.HeldError{Run: run, Holder: holder}
 	}
 	env, err := h.envToLook(ctx, s)
 	if err != nil {
@@ -296,12 +298,4 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 		}
 	}
 	return "go on"
-}
-
-// Held says whether some process drives the run. It looks and takes nothing.
-func (h *Host) Held(run string) (bool, error) {
-	if _, err := os.Stat(h.LockPath(run)); err != nil {
-		return false, nil // no lock file, no owner
-	}
-	return held(h.LockPath(run))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/host/owner"
 )
 
 // repair makes the rows of runs what their journals prove, but for runs that a process drives.
@@ -15,8 +16,8 @@ func (h *Host) repair(ctx context.Context, list []db.Difference) ([]db.Differenc
 		if slices.Contains(nos, d.No) {
 			continue
 		}
-		lock, err := h.lock(d.Run)
-		if errors.As(err, new(*HeldError)) {
+		lock, err := h.locks().Take(d.Run)
+		if errors.As(err, new(*owner.HeldError)) {
 			continue
 		}
 		if err != nil {

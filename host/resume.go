@@ -9,7 +9,6 @@ import (
 	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
-	"agent/tools/ofd"
 )
 
 // MaxFruitless is how many claims in a row may bring nothing forward before only a resume by name tries again.
@@ -130,10 +129,10 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 
 func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
-	last, _ := readLock(h.LockPath(row.ID)) // without it the cause is what the process left: nothing
+	last, failed := h.locks().Last(row.ID)
 	switch {
-	case last.Failed != "" && last.PID == row.PID && last.Boot == row.Boot:
-		m.Cause, m.Detail = recovery.CauseFailing, last.Failed
+	case failed != "" && last.PID == row.PID && last.Boot == row.Boot:
+		m.Cause, m.Detail = recovery.CauseFailing, failed
 	case row.Status == recovery.StatusWaiting:
 		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
 		p, err := h.Store.Answered(ctx, row.ID)
@@ -154,59 +153,11 @@ func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 
 // Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock.
 func (h *Host) Takeover(ctx context.Context, run string, patience time.Duration) error {
-	held, err := h.Held(run)
-	if err != nil || !held {
-		return err
-	}
-	holder, err := readHolder(h.LockPath(run))
-	if err != nil {
-		return fmt.Errorf("take over run %s: %v", run, err)
-	}
-	if holder.PID == h.Self.PID {
-		return fmt.Errorf("take over run %s: this process holds it", run)
-	}
-	h.note(run, "asking %s to let go", holder)
-	if err := signalHolder(holder, false); err != nil {
-		return fmt.Errorf("take over run %s: %v", run, err)
-	}
-	if h.freed(ctx, run, patience) {
-		return nil
-	}
-	h.warn(run, "%s did not let go within %s: ending it", holder, patience)
-	if err := signalHolder(holder, true); err != nil {
-		return fmt.Errorf("take over run %s: %v", run, err)
-	}
-	if !h.freed(ctx, run, patience) {
-		return fmt.Errorf("take over run %s: its lock is still held", run)
-	}
-	return nil
-}
-
-// freed waits until the run's lock can be had, and lets it go again.
-func (h *Host) freed(ctx context.Context, run string, patience time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	f, err := ofd.Acquire(ctx, h.LockPath(run))
-	if err != nil {
-		return false
-	}
-	return f.Close() == nil
-}
-
-func held(path string) (bool, error) {
-	busy, err := ofd.Held(path)
-	if errors.Is(err, ofd.ErrLookUnsupported) {
-		return heldByTrying(path)
-	}
-	return busy, err
-}
-
-// heldByTrying is for systems that cannot look: the lock is taken and let go at once; claimers retry.
-func heldByTrying(path string) (bool, error) {
-	f, err := ofd.Open(path)
-	if err != nil {
-		return false, err
-	}
-	ok, err := f.TryLock()
-	return !ok, errors.Join(err, f.Close())
+	return h.locks().Takeover(ctx, run, patience, func(warning bool, text string) {
+		if warning {
+			h.warn(run, "%s", text)
+		} else {
+			h.note(run, "%s", text)
+		}
+	})
 }

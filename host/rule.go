@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools"
@@ -53,7 +54,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	for lost := 1; ; {
 		err := h.takeResolutions(ctx, c.Run, id)
 		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
-		var held *HeldError
+		var held *owner.HeldError
 		switch {
 		case inboxErr != nil:
 			return errors.Join(err, inboxErr)
@@ -75,7 +76,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 
 // notHeld leaves out that somebody else drives the run: the word is no longer waiting for anybody.
 func notHeld(err error) error {
-	if errors.As(err, new(*HeldError)) {
+	if errors.As(err, new(*owner.HeldError)) {
 		return nil
 	}
 	return err
@@ -203,7 +204,7 @@ func (h *Host) takeThreadResolutions(ctx context.Context, thread, except string)
 		if err != nil {
 			return err
 		}
-		var held *HeldError
+		var held *owner.HeldError
 		if len(inbox) > 0 {
 			if err := h.takeResolutions(ctx, row.ID, 0); err != nil && !errors.As(err, &held) {
 				return err

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"agent/db"
-	"agent/host"
 	"agent/recovery"
+	"agent/tools/process"
 )
 
 // grown writes the journal of a run that was killed behind its last settled turn, as the host would have, but many turns to
@@ -28,7 +28,7 @@ func grown(tb testing.TB, store *db.Store, run, folder string, turns int, conten
 		{Body: recovery.RunCreated{
 			Run: run, Thread: thread, Prompt: prompt.String(), Folder: folder, Model: "runbook", Mode: recovery.ModeAsk, Authored: true,
 		}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: host.Self().Boot, Host: "here"}},
+		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
 		{Turn: 1, Body: recovery.ModelRequested{}},
 	})
 	must(tb, err)

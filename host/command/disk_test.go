@@ -219,17 +219,17 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// process is one command of a world that can be stopped on its way.
-type process struct {
+// child is one command of a world that can be stopped on its way.
+type child struct {
 	w   *world
 	cmd *exec.Cmd
 	out bytes.Buffer
 }
 
 // launch starts a command and does not wait for it.
-func (w *world) launch(arm string, args ...string) *process {
+func (w *world) launch(arm string, args ...string) *child {
 	w.t.Helper()
-	p := &process{w: w, cmd: exec.Command(filepath.Join(binDir, "agent"), args...)}
+	p := &child{w: w, cmd: exec.Command(filepath.Join(binDir, "agent"), args...)}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = w.dir, &p.out, &p.out
 	p.cmd.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "AGENT_FAULT="+arm, "AGENT_FAULT_UNSAFE=1")
 	fmt.Fprintf(&w.log, "$ %s agent %s\n", arm, strings.Join(args, " "))
@@ -240,7 +240,7 @@ func (w *world) launch(arm string, args ...string) *process {
 }
 
 // stopped waits until the process stands at its fault point; false says that it ended without coming by.
-func (p *process) stopped() bool {
+func (p *child) stopped() bool {
 	p.w.t.Helper()
 	var info unix.Siginfo
 	for {
@@ -255,7 +255,7 @@ func (p *process) stopped() bool {
 }
 
 // goOn lets a stopped process continue.
-func (p *process) goOn() {
+func (p *child) goOn() {
 	p.w.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		p.w.t.Fatal(err)
@@ -263,7 +263,7 @@ func (p *process) goOn() {
 }
 
 // end waits for the process and returns its exit code and all that it said.
-func (p *process) end() (int, string) {
+func (p *child) end() (int, string) {
 	p.w.t.Helper()
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
@@ -276,7 +276,7 @@ func (p *process) end() (int, string) {
 }
 
 // said is what the process has shown, but for what its commands printed.
-func (p *process) said() string {
+func (p *child) said() string {
 	var b strings.Builder
 	for line := range strings.Lines(p.out.String()) {
 		if !strings.Contains(line, "│") {

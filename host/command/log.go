@@ -12,6 +12,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/logfile"
+	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -185,7 +186,7 @@ func (l *logger) close() error {
 
 // logged is an error that the log keeps, with the run that it is about: its text has ids and reasons and no content.
 func logged(err error) (what, run string) {
-	var held *host.HeldError
+	var held *owner.HeldError
 	var corrupt *db.CorruptError
 	var commit *db.CommitError
 	switch {

@@ -15,6 +15,7 @@ import (
 	"agent/host/markdown"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/tools/process"
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and everything interrupted or waiting. Each line
@@ -333,7 +334,7 @@ func (r runJSON) statusText() string {
 	case r.Cause != "":
 		text += " (" + string(r.Cause) + ")"
 	case r.Owner != nil:
-		text += " (" + host.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
+		text += " (" + process.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
 	case r.expired(fault.Now()):
 		text += " (" + string(r.Request.Kind) + ", expired)"
 	case r.Request != nil:

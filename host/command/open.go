@@ -22,6 +22,7 @@ import (
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/ofd"
+	"agent/tools/process"
 )
 
 // home is the state folder: $AGENT_HOME, else $XDG_STATE_HOME/agent, else ~/.local/state/agent.
@@ -203,7 +204,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
 	h := &host.Host{
-		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: host.Self(),
+		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: process.Self(),
 		Who: who(),
 	}
 	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{

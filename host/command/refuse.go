@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/owner"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -52,7 +53,7 @@ func refusal(err error, run string, code int) refusedJSON {
 		v.Next = append(v.Next, m.command)
 	}
 	var shown *codeError
-	var held *host.HeldError
+	var held *owner.HeldError
 	var busy *db.ThreadBusyError
 	switch {
 	case errors.As(err, &busy):
@@ -108,7 +109,7 @@ func driven(run string) []mend {
 }
 
 func mends(err error) []mend {
-	var held *host.HeldError
+	var held *owner.HeldError
 	var busy *busyError
 	var finished *host.FinishedError
 	var none *noModelError

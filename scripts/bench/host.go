@@ -23,6 +23,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/process"
 )
 
 // kib is a result of 1 KiB.
@@ -123,7 +124,7 @@ func (p *inProcess) host(m model.Model) (*host.Host, error) {
 		return nil, err
 	}
 	return &host.Host{
-		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: host.Self(),
+		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: process.Self(),
 		Who: "bench",
 		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}, nil

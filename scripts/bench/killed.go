@@ -14,9 +14,9 @@ import (
 	"syscall"
 
 	"agent/db"
-	"agent/host"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/tools/process"
 )
 
 // killed is the state folder of a run whose process was killed, and the workspace of that run.
@@ -130,7 +130,7 @@ func grow(ctx context.Context, store *db.Store, created recovery.RunCreated, tur
 	created.Thread = "t-" + created.Run[2:]
 	h, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: created.Folder, New: true}, []recovery.Event{
 		{Body: created},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: host.Self().Boot, Host: "here"}},
+		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
 		{Turn: 1, Body: recovery.ModelRequested{}},
 	})
 	for n := 1; err == nil && n <= turns; {

@@ -21,7 +21,7 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard"}
+	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
 	return []rule{
 		{dir: ".", allow: []string{"host/command"},
@@ -29,6 +29,8 @@ func layers() []rule {
 		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
 			why: "commands wire everything together, and reach the database through db only"},
 		{dir: "host", allow: below, why: performs},
+		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
+			why: "who drives a run is told from locks and processes alone; what the run is does not matter"},
 		{dir: "host/serve", allow: feature, why: "serve stands on host and what is below it"},
 		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
@@ -56,6 +58,7 @@ func layers() []rule {
 			why: "redaction works on values and is used by the store only"},
 		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
+		{dir: "tools/process", why: "processes are told apart from what the kernel says alone"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},

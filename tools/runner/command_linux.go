@@ -11,9 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"agent/recovery/fault"
 	"agent/tools/sandbox"
-	"golang.org/x/sys/unix"
 )
 
 // largestArgument is the longest script that is passed as an argument; the kernel takes 128 KiB.

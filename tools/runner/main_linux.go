@@ -12,9 +12,11 @@ import (
 	"strconv"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"agent/recovery/fault"
 	"agent/tools/ofd"
-	"golang.org/x/sys/unix"
+	"agent/tools/process"
 )
 
 // Exit codes of the runner process. They are for people who look: nothing is decided from them.
@@ -190,7 +192,7 @@ func (k *keeper) refuse(why error) {
 
 // writeBegan makes the start durable. If that fails the record is taken back, since nothing was started.
 func (k *keeper) writeBegan() error {
-	boot, err := bootID()
+	boot, err := process.BootID()
 	if err != nil {
 		return fmt.Errorf("read the boot id: %w", err)
 	}

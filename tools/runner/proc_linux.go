@@ -8,7 +8,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
+
+	"agent/tools/process"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,34 +22,13 @@ type proc struct {
 	dead    bool // a zombie: it runs no more and waits to be buried
 }
 
-// readProc reads /proc/<pid>/stat; pid may be "self".
+// readProc reads a process by its number, or this one by "self".
 func readProc(pid string) (proc, error) {
-	b, err := os.ReadFile("/proc/" + pid + "/stat")
+	s, err := process.ReadStat(pid)
 	if err != nil {
 		return proc{}, err
 	}
-	// The name may hold anything, brackets too; what follows its last bracket is plain.
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 0 || end < open {
-		return proc{}, fmt.Errorf("read /proc/%s/stat: no name in it", pid)
-	}
-	rest := strings.Fields(string(b[end+1:]))
-	if len(rest) < 20 {
-		return proc{}, fmt.Errorf("read /proc/%s/stat: %d fields after the name", pid, len(rest))
-	}
-	number := func(s string) int { // fields of the kernel's own making
-		n, _ := strconv.Atoi(s)
-		return n
-	}
-	start, err := strconv.ParseUint(rest[19], 10, 64)
-	if err != nil {
-		return proc{}, fmt.Errorf("read /proc/%s/stat: start time: %w", pid, err)
-	}
-	p := proc{parent: number(rest[1]), session: number(rest[3])}
-	p.Process = Process{Pid: number(strings.TrimSpace(string(b[:open]))), Start: start, Name: string(b[open+1 : end])}
-	// A first thread that ended before the others shows as a zombie too, while the process runs on.
-	p.dead = rest[0] == "X" || rest[0] == "Z" && number(rest[17]) <= 1
-	return p, nil
+	return proc{Process{Pid: s.PID, Start: s.Start, Name: s.Name}, s.Parent, s.Session, s.Dead()}, nil
 }
 
 // allProcs reads every process that can be seen. One that ends meanwhile is left out.
@@ -191,11 +171,6 @@ func send(p Process, sig unix.Signal) error {
 		return fmt.Errorf("signal process %d: %w", p.Pid, err)
 	}
 	return nil
-}
-
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(b)), err
 }
 
 func pidSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }

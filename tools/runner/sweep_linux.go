@@ -9,8 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"agent/tools/ofd"
 	"golang.org/x/sys/unix"
+
+	"agent/tools/ofd"
+	"agent/tools/process"
 )
 
 // deathTime bounds how long a killed process is waited for. One that hangs in the kernel is reported, not waited out.
@@ -26,7 +28,7 @@ func (b Began) of() (tree, bool, error) {
 	if b.Boot == "" {
 		return t, true, nil // the record could not be read: only the mark is known
 	}
-	boot, err := bootID()
+	boot, err := process.BootID()
 	if err != nil {
 		return t, false, fmt.Errorf("read the boot id: %w", err)
 	}
@@ -62,7 +64,7 @@ func survivors(b Began) ([]Process, error) {
 // Trace is what is needed to look again for the processes that were seen, when the call's folder is gone.
 func (s Sighting) Trace() Trace {
 	t := Trace{Began: s.Began, Left: s.Survivors}
-	if boot, err := bootID(); err == nil { // without it only the processes themselves can show that they are gone
+	if boot, err := process.BootID(); err == nil { // without it only the processes themselves can show that they are gone
 		t.Boot = boot
 	}
 	return t
@@ -70,7 +72,7 @@ func (s Sighting) Trace() Trace {
 
 // Living lists what is alive of a call whose trace was taken. An error means that it could not be told.
 func (t Trace) Living() ([]Process, error) {
-	if boot, err := bootID(); err == nil && t.Boot != "" && boot != t.Boot {
+	if boot, err := process.BootID(); err == nil && t.Boot != "" && boot != t.Boot {
 		return nil, nil
 	}
 	if t.Began == nil {
@@ -145,7 +147,7 @@ func KillRunner(folder string, b Began) error {
 }
 
 func killExactly(b Began) error {
-	boot, err := bootID()
+	boot, err := process.BootID()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package host
+package process
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ func TestEndingProcess(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	i := Identity{PID: c.Process.Pid, Start: startTime(c.Process.Pid), Boot: bootID()}
-	if !i.Alive() || i.ending() {
-		t.Fatalf("alive %v, ending %v: it sleeps", i.Alive(), i.ending())
+	i := Identity{PID: c.Process.Pid, Start: startTime(c.Process.Pid), Boot: Boot()}
+	if !i.Alive() || i.Ending() {
+		t.Fatalf("alive %v, ending %v: it sleeps", i.Alive(), i.Ending())
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -31,14 +31,14 @@ func TestEndingProcess(t *testing.T) {
 			t.Fatal("it does not die")
 		}
 	}
-	if !i.Alive() || !i.ending() {
-		t.Errorf("dead and not buried: alive %v, ending %v", i.Alive(), i.ending())
+	if !i.Alive() || !i.Ending() {
+		t.Errorf("dead and not buried: alive %v, ending %v", i.Alive(), i.Ending())
 	}
 	_ = c.Wait() // it was killed
-	if i.Alive() || !i.ending() {
-		t.Errorf("gone: alive %v, ending %v", i.Alive(), i.ending())
+	if i.Alive() || !i.Ending() {
+		t.Errorf("gone: alive %v, ending %v", i.Alive(), i.Ending())
 	}
-	if (Identity{PID: i.PID, Start: i.Start, Boot: "another"}).ending() {
+	if (Identity{PID: i.PID, Start: i.Start, Boot: "another"}).Ending() {
 		t.Error("nothing is known of another boot's process")
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package process
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalHolder signals exactly the named process: the descriptor is taken first, then boot, number and start time are
+// Signal asks the named process to end (SIGTERM), or with kill ends it (SIGKILL): the descriptor is taken first, then boot, number and start time are
 // compared, so a reused number is never hit.
-func signalHolder(i Identity, kill bool) error {
+func (i Identity) Signal(kill bool) error {
 	fd, err := unix.PidfdOpen(i.PID, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil // it is gone
