@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/db"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/tools/process"
+)
+
+// The power may have gone in the middle of a write: where a run was driven in another boot, the whole file is read before it is driven
+// on, and that is said. // JRN-12
+func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
+	s, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	facts := []recovery.Event{
+		{Body: recovery.RunCreated{Run: "r-reboot11", Thread: "t-reboot11", Folder: "/w", Model: "m", Mode: recovery.ModeAsk}},
+		{Body: recovery.RunClaimed{Epoch: 1, PID: 7, Boot: "before"}},
+	}
+	if _, err := s.Create(t.Context(), db.ThreadRef{ID: "t-reboot11", Folder: "/w", New: true}, facts); err != nil {
+		t.Fatal(err)
+	}
+	for boot, checked := range map[string]bool{"before": false, "now": true} {
+		h := &Host{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}
+		watch := h.Hub.Observe(0, "r-reboot11")
+		if err := h.afterReboot(t.Context(), "r-reboot11"); err != nil {
+			t.Error(err)
+		}
+		h.note("r-reboot11", "the end")
+		e, err := watch.Next(context.Background())
+		if err != nil || strings.Contains(e.Note, "checking the database") != checked {
+			t.Errorf("boot %q: %q %v", boot, e.Note, err)
+		}
+		watch.Close()
+	}
+}
