@@ -664,3 +664,16 @@ func TestClosedStore(t *testing.T) {
 		}
 	}
 }
+
+// RUN-05: a fact that cannot follow where the run stands is refused as what it is, before anything is written.
+func TestOnlyWhatCanFollowIsWritten(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := ask(t, s, startRun(t, s, "r-follows1"), "p-follows1")
+	for _, b := range []recovery.Body{recovery.RunCompleted{}, recovery.ModelRequested{}, recovery.RunCreated{Run: "r-follows1"}} {
+		_, err := s.Append(t.Context(), h, events(b), AppendOptions{})
+		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "the run is waiting") {
+			t.Errorf("%s: %v", b.Kind(), err)
+		}
+	}
+	appendAll(t, s, h, events(recovery.RunNoted{Text: "noted"}), AppendOptions{})
+}
