@@ -19,7 +19,7 @@ import (
 	"agent/recovery"
 )
 
-// JRN-12: the place, the epoch and the status that a writer saw are what its write is conditional on.
+// JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional on.
 func TestLostRace(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -573,7 +573,7 @@ func TestContextBeforeTheQueue(t *testing.T) {
 	}
 }
 
-// Large bodies leave the row, very large ones the database, and come back whole. TOOL-06, JRN-16
+// Large bodies leave the row, very large ones the database, and come back whole. JRN-16
 func TestLargeBodies(t *testing.T) {
 	ctx := context.Background()
 	for name, size := range map[string]int{"row": 1 << 10, "blob": 100 << 10, "file": 600 << 10} {

@@ -199,7 +199,7 @@ func (t *tape) eventually(tt *testing.T, text string) {
 	}
 }
 
-// Another process watches what a model thinks and says while it does, and sees each of it once. // STR-10
+// Another process watches what a model thinks and says while it does, and sees each of it once. // STR-01
 func TestFollowOfAThinkingModel(t *testing.T) {
 	for _, thinking := range []bool{true, false} {
 		home, next := filepath.Join(t.TempDir(), "state"), make(chan struct{})

@@ -162,7 +162,7 @@ func TestActivity(t *testing.T) {
 }
 
 // An outcome that is unknown is said once as it is decided, with what of it may still run; the end of the run says how to
-// decide. // TOOL-06
+// decide. // TOOL-05
 func TestUnknownOutcome(t *testing.T) {
 	unknown := result(recovery.OutcomeUnknown, recovery.HowTold, "outcome unknown: …", "")
 	unknown.Took, unknown.Alive = 0, []string{"process 7 make"}
@@ -178,7 +178,7 @@ func TestUnknownOutcome(t *testing.T) {
 `)
 }
 
-// A plan and the decisions that carry it out are told in the same words. // EX-07
+// A plan and the decisions that carry it out are told in the same words.
 func TestPlanAndDecisionsAgree(t *testing.T) {
 	for _, v := range []recovery.Verdict{
 		recovery.VerdictReplay, recovery.VerdictWait, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain,
@@ -201,7 +201,7 @@ func TestPlanAndDecisionsAgree(t *testing.T) {
 	}
 }
 
-// On a terminal the answer is shown as it comes, and its fact repeats nothing of it. // STR-10
+// On a terminal the answer is shown as it comes, and its fact repeats nothing of it. // STR-13
 func TestTextIsShownOnce(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -329,7 +329,7 @@ func (b busy) Load(ctx context.Context, run string, from int64) iter.Seq2[recove
 }
 
 // A terminal that was too slow goes on from the record: every fact is shown, once and in order, one that is recorded
-// meanwhile included. // STR-10
+// meanwhile included. // STR-01
 func TestSlowTerminalMissesNoFact(t *testing.T) {
 	g := &gate{entered: make(chan struct{}), opened: make(chan struct{})}
 	s := file()
@@ -449,7 +449,7 @@ func TestAloneEndsWithItsContext(t *testing.T) {
 	r.wait()
 }
 
-// A call whose answer was not seen here is named from the record. // EX-07
+// A call whose answer was not seen here is named from the record.
 func TestCallsOfAnEarlierOwnerAreNamed(t *testing.T) {
 	s := file()
 	out := &tape{}

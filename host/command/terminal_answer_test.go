@@ -21,7 +21,7 @@ func anyText() recovery.Question {
 	return recovery.Question{Kind: recovery.RequestAskUser, Message: "Name?", Schema: json.RawMessage(`{"type":"string"}`)}
 }
 
-// What is typed becomes the answer that the question's schema asks for; anything else is refused and says what would do. // PEND-05
+// What is typed becomes the answer that the question's schema asks for; anything else is refused and says what would do.
 func TestAnswersAreRead(t *testing.T) {
 	count := recovery.Question{Schema: json.RawMessage(`{"type":"integer","minimum":1}`)}
 	tests := []struct {
@@ -69,7 +69,7 @@ func TestAnswersAreRead(t *testing.T) {
 	}
 }
 
-// A value given as JSON is held against the question's schema. // PEND-05
+// A value given as JSON is held against the question's schema.
 func TestValuesAreChecked(t *testing.T) {
 	for value, want := range map[string]string{
 		`true`:  "",

@@ -185,7 +185,7 @@ func TestAskedAtTheTerminal(t *testing.T) {
 	}
 }
 
-// What was typed before a question stood there is no answer to it. // PEND-05
+// What was typed before a question stood there is no answer to it.
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)

@@ -44,7 +44,7 @@ func typed(t *testing.T) (term *terminal, k *keyboard, keys *os.File, dropped *i
 
 func ask(q recovery.Question) recovery.Request { return recovery.Request{ID: "p-1", Question: q} }
 
-// A wrong answer is explained and asked for again; the whole question stands above, with what each answer does. // PEND-05
+// A wrong answer is explained and asked for again; the whole question stands above, with what each answer does.
 func TestAskUntilItIsAnAnswer(t *testing.T) {
 	term, k, keys, dropped := typed(t)
 	q := yesNo()
