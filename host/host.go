@@ -23,7 +23,7 @@ var ErrShutdown = errors.New("told to stop")
 
 // Host is what drives runs in this process.
 //
-// Over budget: at most 76 methods: it drives, looks and repairs; see the package
+// Over budget: at most 74 methods: it drives, looks and repairs; see the package
 type Host struct {
 	Store   *db.Store
 	Home    string // the state folder
