@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	agent v0.0.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/google/go-cmp v0.7.0
 	github.com/openai/openai-go/v3 v3.95.0
 )
