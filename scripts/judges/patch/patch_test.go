@@ -1,4 +1,4 @@
-package judges
+package patch
 
 import (
 	"bytes"
