@@ -76,7 +76,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 		}
 		v.Kind, v.BaseURL = p.Protocol, p.BaseURL
 		key := a.key(p)
-		client := wire.Client(wire.Options{Idle: a.idle(conf, p), Secrets: unsaid(key)})
+		client := wire.Client(wire.Options{Agent: "agent/" + Version, Idle: a.idle(conf, p), Secrets: unsaid(key)})
 		v.ask(ctx, provided(p, of, key, client), ch.Setup)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

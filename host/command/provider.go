@@ -55,7 +55,7 @@ func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 		return nil, err
 	}
 	key := a.key(p)
-	client := wire.Client(wire.Options{Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
+	client := wire.Client(wire.Options{Agent: "agent/" + Version, Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
 	return provided(p, of, key, client), nil
 }
 

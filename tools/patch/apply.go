@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
 // Count says how many lines a patch adds to a file and takes from it.
@@ -24,7 +22,7 @@ func (f File) Apply(old []byte) ([]byte, Count, error) {
 	if f.Delete() && len(f.Hunks) == 0 && len(old) > 0 {
 		return nil, Count{}, fmt.Errorf("delete %s: it is not empty; a file is deleted by a hunk that deletes all of its lines", f.Name())
 	}
-	change := &gitdiff.File{}
+	var out []byte
 	var n Count
 	end := 0
 	for i, h := range f.Hunks {
@@ -35,59 +33,48 @@ func (f File) Apply(old []byte) ([]byte, Count, error) {
 		if err != nil {
 			return nil, n, fmt.Errorf("%s, hunk %d (line %d of the patch): %w", f.Name(), i+1, h.Line, err)
 		}
-		g := fragment(at, lines)
-		end = at + int(g.OldLines)
-		n.Added, n.Removed = n.Added+int(g.LinesAdded), n.Removed+int(g.LinesDeleted)
-		change.TextFragments = append(change.TextFragments, g)
+		out = c.copy(out, end, at)
+		out, end = n.add(out, lines, at)
 	}
-	var out bytes.Buffer
-	if err := gitdiff.Apply(&out, bytes.NewReader(old), change); err != nil {
-		return nil, n, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	if f.Delete() && out.Len() > 0 {
+	out = c.copy(out, end, len(c.lines))
+	if f.Delete() && len(out) > 0 {
 		return nil, n, fmt.Errorf("delete %s: the patch deletes %d of its %d lines, and a file is deleted by a hunk that deletes all of them",
 			f.Name(), n.Removed, len(c.lines))
 	}
-	return out.Bytes(), n, nil
+	return out, n, nil
 }
 
-// fragment words a hunk that has its place for the library, whose strict check is the second one.
-func fragment(at int, lines []Line) *gitdiff.TextFragment {
-	g := &gitdiff.TextFragment{NewPosition: 1}
+// add writes the new lines of a hunk, which begins at a line of the old file, and returns the old line behind it.
+func (n *Count) add(out []byte, lines []Line, at int) ([]byte, int) {
 	for _, l := range lines {
-		op := gitdiff.OpContext
 		switch l.Op {
 		case '-':
-			op = gitdiff.OpDelete
-			g.OldLines++
-			g.LinesDeleted++
-			g.TrailingContext = 0
+			n.Removed++
 		case '+':
-			op = gitdiff.OpAdd
-			g.NewLines++
-			g.LinesAdded++
-			g.TrailingContext = 0
-		default:
-			g.OldLines++
-			g.NewLines++
-			if g.LinesAdded+g.LinesDeleted == 0 {
-				g.LeadingContext++
-			} else {
-				g.TrailingContext++
-			}
+			n.Added++
 		}
-		g.Lines = append(g.Lines, gitdiff.Line{Op: op, Line: l.Text})
+		if l.Op != '+' {
+			at++
+		}
+		if l.Op != '-' {
+			out = append(out, l.Text...)
+		}
 	}
-	if g.OldLines > 0 {
-		g.OldPosition = int64(at) + 1
-	}
-	return g
+	return out, at
 }
 
 // content is a file as lines.
 type content struct {
 	lines [][]byte // with their ends
 	crlf  bool     // each of them ends in CR LF
+}
+
+// copy writes the lines from one up to another.
+func (c content) copy(out []byte, from, to int) []byte {
+	for _, l := range c.lines[from:to] {
+		out = append(out, l...)
+	}
+	return out
 }
 
 // fit is a hunk as it would stand in this file.

@@ -119,6 +119,10 @@ func handled(abi int) uint64 {
 }
 
 // landlock restricts files, and where there is no network namespace TCP too, and signals and abstract sockets to what runs inside.
+//
+// The library go-landlock does not fit. It opens the path of a rule itself and follows links, while here a rule is for the very
+// file whose type decides over its rights. Before ABI 8 it restricts each thread on its own, and with scoped signals the threads
+// of one process cannot reach each other then (erratum 2 of Landlock); here only the thread that starts the command is restricted.
 func (p Profile) landlock(env []string) error {
 	abi := p.Support.Landlock
 	if have := landlockABI(); have < abi {

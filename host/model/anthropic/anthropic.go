@@ -10,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
-
 	"agent/host/model"
+	"agent/host/model/sse"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
@@ -31,23 +28,14 @@ type Options struct {
 
 // New is a model asked over the Messages API.
 func New(o Options) model.Model {
-	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithMaxRetries(0), // attempts are the host's to record
-		option.WithHTTPClient(o.HTTP),
-		option.WithHeader("Accept", "text/event-stream"),
+	if o.BaseURL == "" {
+		o.BaseURL = "https://api.anthropic.com"
 	}
-	if o.BaseURL != "" {
-		base := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-		opts = append(opts, option.WithBaseURL(base))
-	}
-	return &client{o, sdk.NewClient(opts...)}
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	return &client{o}
 }
 
-type client struct {
-	o   Options
-	sdk sdk.Client
-}
+type client struct{ o Options }
 
 // Stream sends the request once.
 func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
@@ -67,6 +55,11 @@ func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 	}
 }
 
+// apiVersion is the version of the API whose events are read here. Every request must name one.
+//
+// Source: platform.claude.com/docs/en/api/versioning.
+const apiVersion = "2023-06-01"
+
 // errLeft says that nobody reads the answer any more.
 var errLeft = errors.New("nobody reads on")
 
@@ -79,12 +72,11 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	if err != nil {
 		return nil, c.remedied(c.fault(recovery.FaultRequest, err))
 	}
-	var res *http.Response
-	opts := []option.RequestOption{option.WithResponseInto(&res)}
+	header := http.Header{"Anthropic-Version": {apiVersion}}
 	if key = strings.TrimSpace(key); key != "" {
-		opts = append(opts, option.WithAPIKey(key))
+		header.Set("X-Api-Key", key)
 	}
-	err = c.sdk.Post(wire.WithTurn(ctx, req.Turn), "v1/messages", enc.body, nil, opts...)
+	res, err := wire.Post(wire.WithTurn(ctx, req.Turn), c.o.HTTP, c.o.BaseURL+"/v1/messages", enc.body, header)
 	if err != nil {
 		return nil, c.refused(ctx, err)
 	}
@@ -112,13 +104,10 @@ func (a *assembly) read(res *http.Response, show func(model.Delta) bool) error {
 		start, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize))
 		return broken("the answer is %s and not a stream of events: %s", kind, excerpt(start))
 	}
-	events := ssestream.NewDecoder(res)
+	events := sse.NewDecoder(res.Body)
 	for !a.ended && events.Next() {
 		e := events.Event()
-		if len(e.Data) == 0 {
-			continue
-		}
-		d, err := a.take(e.Type, e.Data)
+		d, err := a.take(e.Name, e.Data)
 		if err != nil {
 			return err
 		}

@@ -3,10 +3,10 @@
 // # The request
 //
 // Its bytes are a function of the model.Request and of the model's name, and of nothing else: no clock, no randomness, no
-// map order, no environment. They are written here and not by the SDK's parameter types, which re-encode a schema and a
-// call's arguments and put the messages in front of the tools. The members stand in the order in which the provider reads
-// them: what is fixed for a run first, the messages last. So the body of a later turn begins with the body of the one
-// before it, up to the new part (DESIGN 11).
+// map order, no environment. They are written here and not by the official library's parameter types, which re-encode a
+// schema and a call's arguments and put the messages in front of the tools. The members stand in the order in which the
+// provider reads them: what is fixed for a run first, the messages last. So the body of a later turn begins with the body of
+// the one before it, up to the new part (DESIGN 11).
 //
 // A call is named by our own id, which is unique in the thread; the provider's may repeat. An assistant's message keeps
 // the order of its blocks as they came. Blocks that the API refuses are left out: text without a word in it, reasoning

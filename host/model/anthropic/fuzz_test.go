@@ -61,7 +61,7 @@ func FuzzStream(f *testing.F) {
 		if len(stream) > 0 {
 			endless := &modeltest.Pieces{Stream: string(stream), Rounds: 1 << 30}
 			e := askPieces(t, endless)
-			if read := (1<<30 - endless.Rounds) * len(stream); read > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
+			if read := endless.Past() * len(stream); read > 2*fuzzLargest+len(stream) || len(e.text)+len(e.reasoning) > 4*fuzzLargest {
 				t.Errorf("%d bytes were read of a stream without an end, %d shown: %v", read, len(e.text)+len(e.reasoning), e.err)
 			}
 		}

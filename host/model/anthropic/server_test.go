@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -221,19 +222,13 @@ func callBlock(i int, id, name string, pieces ...string) string {
 
 const ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
-// everything is an answer with a block of each kind, as the documentation shows them.
+// everything is an answer with a block of each kind, as the documentation shows them. scripts/judges reads it too.
 func everything() string {
-	return messageStart() + ping +
-		blockStart(0, obj{"type": "thinking", "thinking": "", "signature": ""}) +
-		blockDelta(0, obj{"type": "thinking_delta", "thinking": "Let me "}) +
-		blockDelta(0, obj{"type": "thinking_delta", "thinking": "see <b> & \u2028."}) +
-		blockDelta(0, obj{"type": "signature_delta", "signature": "EqQBCgIYAhIM1gbcDa9GJwZA2b3h/+=="}) +
-		blockStop(0) +
-		blockStart(1, obj{"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix/LafPsn4a+w=="}) + blockStop(1) +
-		textBlock(2, "Okay", ", ", "let me look.") + ping +
-		callBlock(3, "toolu_01", "read_file", "", `{"pa`, `th": "a.txt"`, `}`) +
-		callBlock(4, "toolu_02", "list_dir") +
-		messageEnd("tool_use")
+	stream, err := os.ReadFile("testdata/messages.sse")
+	if err != nil {
+		panic(err)
+	}
+	return string(stream)
 }
 
 func describe(blocks []recovery.Block) string {

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -35,36 +36,19 @@ const (
 	storyMessage   = `{"id":"msg_1","type":"message","status":"completed","role":"assistant","phase":"commentary","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"I read both."}]}`
 	storyCallA     = `{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"path\":\"a.txt\"}","call_id":"call_A","name":"read_file"}`
 	storyReason2   = `{"id":"rs_2","type":"reasoning","encrypted_content":"gBBBB==","summary":[]}`
-	storyCallB     = `{"id":"fc_2","type":"function_call","status":"completed","arguments":"{\"path\":\"b.txt\"}","call_id":"call_A","name":"read_file"}`
 	storyUsage     = `{"input_tokens":120,"input_tokens_details":{"cached_tokens":100,"cache_write_tokens":7},"output_tokens":60,"output_tokens_details":{"reasoning_tokens":40},"total_tokens":180}`
 )
 
 // story is an answer that reasons, speaks, calls, reasons again and calls again.
-func story() string {
-	created := `"response":{"id":"resp_1","object":"response","created_at":1,"status":"in_progress","error":null,"incomplete_details":null,"model":"test-model-2026","output":[],"usage":null}`
-	return ev("response.created", created) + ev("response.in_progress", created) +
-		ev("response.output_item.added", `"output_index":0,"item":{"id":"rs_1","type":"reasoning","encrypted_content":"part","summary":[]}`) +
-		ev("response.reasoning_summary_part.added", `"item_id":"rs_1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}`) +
-		ev("response.reasoning_summary_text.delta", `"item_id":"rs_1","output_index":0,"summary_index":0,"delta":"**Look"`) +
-		ev("response.reasoning_summary_text.delta", `"item_id":"rs_1","output_index":0,"summary_index":0,"delta":"ing**"`) +
-		ev("response.reasoning_summary_text.done", `"item_id":"rs_1","output_index":0,"summary_index":0,"text":"**Looking**"`) +
-		ev("response.reasoning_summary_part.done", `"item_id":"rs_1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":"**Looking**"}`) +
-		ev("response.reasoning_summary_part.added", `"item_id":"rs_1","output_index":0,"summary_index":1,"part":{"type":"summary_text","text":""}`) +
-		ev("response.reasoning_summary_text.delta", `"item_id":"rs_1","output_index":0,"summary_index":1,"delta":"at a & b"`) +
-		ev("response.output_item.done", `"output_index":0,"item":`+storyReasoning) +
-		ev("response.output_item.added", `"output_index":1,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}`) +
-		ev("response.content_part.added", `"item_id":"msg_1","output_index":1,"content_index":0,"part":{"type":"output_text","annotations":[],"text":""}`) +
-		ev("response.output_text.delta", `"item_id":"msg_1","output_index":1,"content_index":0,"delta":"I read","logprobs":[],"obfuscation":"x"`) +
-		": keep-alive\n\n" +
-		ev("response.output_text.delta", `"item_id":"msg_1","output_index":1,"content_index":0,"delta":" both."`) +
-		ev("response.output_text.done", `"item_id":"msg_1","output_index":1,"content_index":0,"text":"I read both."`) +
-		ev("response.content_part.done", `"item_id":"msg_1","output_index":1,"content_index":0,"part":{"type":"output_text","annotations":[],"text":"I read both."}`) +
-		ev("response.output_item.done", `"output_index":1,"item":`+storyMessage) +
-		functionCall(2, storyCallA, `{\"path\":`, `\"a.txt\"}`) +
-		ev("response.output_item.added", `"output_index":3,"item":{"id":"rs_2","type":"reasoning","summary":[]}`) +
-		ev("response.output_item.done", `"output_index":3,"item":`+storyReason2) +
-		functionCall(4, storyCallB, `{\"path\":\"b.txt\"}`) +
-		completed("completed", "", storyReasoning, storyMessage, storyCallA, storyReason2, storyCallB)
+func story() string { return kept("testdata/responses.sse") }
+
+// kept is a stream that scripts/judges reads too.
+func kept(file string) string {
+	stream, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	return string(stream)
 }
 
 func functionCall(index int, item string, pieces ...string) string {
@@ -112,16 +96,4 @@ const (
 )
 
 // talk is an answer of Chat Completions that reasons, speaks and calls twice, as OpenAI streams it.
-func talk() string {
-	return chunks(
-		delta(`"role":"assistant","content":"","refusal":null`),
-		delta(`"reasoning_content":"Let me "`), delta(`"reasoning_content":"look."`),
-		delta(`"content":"I read"`), delta(`"content":" both."`),
-		delta(`"tool_calls":[{"index":0,"id":"call_A","type":"function","function":{"name":"read_file","arguments":""}}]`),
-		delta(`"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]`),
-		delta(`"tool_calls":[{"index":0,"function":{"arguments":"\"a.txt\"}"}}]`),
-		delta(`"tool_calls":[{"index":1,"id":"call_B","type":"function","function":{"name":"read_file","arguments":""}}]`),
-		delta(`"tool_calls":[{"index":1,"function":{"arguments":"{\"path\":\"b.txt\"}"}}]`),
-		finish("tool_calls"),
-	) + chunk(chatUsage) + chatDone
-}
+func talk() string { return kept("testdata/chat.sse") }

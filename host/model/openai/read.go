@@ -11,9 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"agent/host/model"
+	"agent/host/model/sse"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
@@ -58,8 +57,7 @@ func (c *client) read(res *http.Response, yield func(model.Delta, error) bool) (
 // did not come is none, however much of it there is.
 func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool) (*model.Answer, error) {
 	first := &opening{from: res.Body}
-	res.Body = first
-	events, p, began := ssestream.NewDecoder(res), c.parser(), false
+	events, p, began := sse.NewDecoder(first), c.parser(), false
 	for !p.ended() && events.Next() {
 		e := events.Event()
 		data := bytes.TrimSpace(e.Data)
@@ -67,7 +65,7 @@ func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool
 			break
 		}
 		began = true
-		delta, err := p.take(data, e.Type)
+		delta, err := p.take(data, e.Name)
 		if err != nil {
 			return nil, c.broken(err, res.Header)
 		}
@@ -143,7 +141,7 @@ func decode(data []byte, into any) error {
 
 // opening keeps the first bytes of a body.
 type opening struct {
-	from io.ReadCloser
+	from io.Reader
 	head []byte
 }
 
@@ -154,8 +152,6 @@ func (o *opening) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (o *opening) Close() error { return o.from.Close() }
 
 // foreign says whether the body cannot have been meant as a stream of events: a line of one has a colon behind a word that
 // the format knows, or begins with it.

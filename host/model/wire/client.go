@@ -37,6 +37,7 @@ type Options struct {
 	Idle     time.Duration     // no byte for so long ends the exchange as stalled; 0 means DefaultIdle
 	Quiet    time.Duration     // nothing but keep-alives for so long does too; 0 means five times Idle
 	Largest  int64             // bytes of one answer; 0 means DefaultLargest
+	Agent    string            // the User-Agent; "" means agent
 	Secrets  func() []string   // values that are replaced in recordings and error texts; those under 8 bytes are not
 	Find     Finder            // of what recordings hide besides; nil: nothing
 	Recorder *Recorder         // nil: nothing is recorded
@@ -52,6 +53,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Largest <= 0 {
 		o.Largest = DefaultLargest
+	}
+	if o.Agent == "" {
+		o.Agent = "agent"
 	}
 	if o.Secrets == nil {
 		o.Secrets = func() []string { return nil }
@@ -93,6 +97,18 @@ func baseTransport() http.RoundTripper {
 	}
 }
 
+// Post sends JSON and asks for a stream of events. The header is what the provider wants besides.
+func Post(ctx context.Context, c *http.Client, url string, body []byte, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, &model.Error{Fault: recovery.FaultRequest, Message: "the base URL is none: " + err.Error(), Err: err}
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	return c.Do(req)
+}
+
 type turnKey struct{}
 
 // WithTurn names the run's turn that a request is for: in a recording, and to pick its exchanges from one.
@@ -120,6 +136,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := newWatch(t.o.Idle, t.o.Quiet, cancel)
 	out := req.Clone(ctx)
 	out.Header.Set("Accept-Encoding", "identity")
+	out.Header.Set("User-Agent", t.o.Agent)
 	if sent != nil {
 		out.GetBody = func() (io.ReadCloser, error) {
 			return &sending{Reader: bytes.NewReader(sent), touch: w.touch}, nil

@@ -1,4 +1,4 @@
-// Package wire is what every provider's HTTP exchange goes through, below the providers' SDKs: it bounds an exchange in
+// Package wire is what every provider's HTTP exchange goes through, below the providers' protocols: it bounds an exchange in
 // time and size, says why one brought no answer, and records and replays exchanges.
 //
 // # Bounds
@@ -11,9 +11,9 @@
 //
 // # Refusals
 //
-// An answer with a status other than 2xx reaches the SDK as an error (*Refused) and not as a response: an SDK that finds no
-// JSON of its provider in the body loses the status, and a proxy's web page has none. So have the redirects, which are
-// never followed, since the key would go along. Explain knows what was refused from the error alone.
+// An answer with a status other than 2xx reaches the protocol as an error (*Refused) and not as a response, so that none of
+// them can lose the status of one without the provider's JSON in it, such as a proxy's web page. So do the redirects, which
+// are never followed, since the key would go along. Explain knows what was refused from the error alone.
 //
 // # Recordings
 //

@@ -145,8 +145,8 @@ func connection(err error) string {
 	return err.Error()
 }
 
-// Explain turns what an SDK or this package's client returned into the fault that it is. began says that a part of the
-// answer was taken from the stream. An end of the stream before the end of the answer is told as io.ErrUnexpectedEOF.
+// Explain turns what this package's client, or the reading of a stream, returned into the fault that it is. began says that a
+// part of the answer was taken from the stream. A stream that ends before its answer does is io.ErrUnexpectedEOF here.
 //
 // A context's own error is the caller's to return as it is; here it counts as a broken connection. An *model.Error comes
 // back as it is.
@@ -154,7 +154,6 @@ func Explain(err error, began bool) *model.Error {
 	var done *model.Error
 	var refused *Refused
 	var broken *brokenError
-	var raw interface{ RawJSON() string }
 	switch {
 	case err == nil:
 		return nil
@@ -165,8 +164,6 @@ func Explain(err error, began bool) *model.Error {
 		return refused.explain()
 	case errors.As(err, &broken):
 		return broken.explain(began)
-	case errors.As(err, &raw) && raw.RawJSON() != "":
-		return within(err, raw.RawJSON(), began)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was given up: "+err.Error(), nil), Began: began, Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errClosed):
@@ -174,23 +171,10 @@ func Explain(err error, began bool) *model.Error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return &model.Error{Fault: recovery.FaultTooLarge, Message: "a line of the answer is larger than what is taken", Began: began, Err: err}
 	}
-	if _, told, ok := strings.Cut(err.Error(), "received error while streaming: "); ok {
-		return within(err, told, began)
-	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	if began || errors.As(err, &syntax) || errors.As(err, &kind) {
 		return &model.Error{Fault: recovery.FaultGarbage, Message: clean("the answer is not the provider's protocol: "+err.Error(), nil), Began: began, Err: err}
 	}
 	return &model.Error{Fault: recovery.FaultRequest, Message: clean(err.Error(), nil), Err: err}
-}
-
-// within is an error that the provider told in the stream of its answer.
-func within(err error, told string, began bool) *model.Error {
-	if raw := []byte(told); json.Valid(raw) && !strings.Contains(told, `"error"`) {
-		told = `{"error":` + told + `}`
-	}
-	e := Status(http.StatusOK, nil, []byte(told), nil)
-	e.Began, e.Err = began, err
-	return e
 }

@@ -105,7 +105,7 @@ func TestPatience(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				_, err := bare(t.Context(), wire.Client(wire.Options{Base: c.s}), "http://script.invalid", testKey)
+				_, err := bare(t.Context(), 1, wire.Client(wire.Options{Base: c.s}), "http://script.invalid", testKey)
 				if took := time.Since(began); took != c.ends {
 					t.Errorf("it took %s, want %s", took, c.ends)
 				}

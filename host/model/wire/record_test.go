@@ -102,7 +102,7 @@ func troubled() func(w http.ResponseWriter, r *http.Request, ended <-chan struct
 	}
 }
 
-// A conversation comes out of its recording as it was, failed attempts first, through every SDK and without a network.
+// A conversation comes out of its recording as it was, failed attempts first, through every protocol and without a network.
 // After the last one the last success comes again.
 func TestReplayIsWhatWasRecorded(t *testing.T) {
 	for name, through := range clients() {
@@ -174,7 +174,7 @@ func TestTiming(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bare(t.Context(), wire.Client(wire.Options{Base: server, Recorder: recorder}), "http://script.invalid", testKey); err != nil {
+		if _, err := bare(t.Context(), 1, wire.Client(wire.Options{Base: server, Recorder: recorder}), "http://script.invalid", testKey); err != nil {
 			t.Fatal(err)
 		}
 		if err := recorder.Close(); err != nil {
@@ -184,7 +184,7 @@ func TestTiming(t *testing.T) {
 			replay := open(t, file)
 			replay.Timing(timing)
 			began := time.Now()
-			if _, err := bare(t.Context(), wire.Client(wire.Options{Base: replay.Transport()}), "http://nowhere.invalid", ""); err != nil {
+			if _, err := bare(t.Context(), 1, wire.Client(wire.Options{Base: replay.Transport()}), "http://nowhere.invalid", ""); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(began); took != want {
@@ -236,14 +236,14 @@ func TestReplayOfSeveralKinds(t *testing.T) {
 // An exchange that was given up, by Ctrl-C for one, is no part of what is replayed.
 func TestCancelledExchangeIsNotReplayed(t *testing.T) {
 	file := record(t, func(o wire.Options) {
-		ctx, cancel := context.WithCancel(wire.WithTurn(t.Context(), 1))
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := serve(t, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			answers(w, r)
 			cancel()
 			<-ended
 		})
-		if _, err := throughChat(ctx, wire.Client(o), s.URL, testKey); err == nil {
+		if _, err := throughChat(ctx, 1, wire.Client(o), s.URL, testKey); err == nil {
 			t.Fatal("it was not cancelled")
 		}
 		s = serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
@@ -273,20 +273,20 @@ func TestNoSecretInRecording(t *testing.T) {
 					if path == "" {
 						path = "/chat"
 					}
-					for _, text := range []string{"{\"k\":\"" + testKey + "\"}", plainKey, url.QueryEscape(testKey), body} {
-						var letters []string
-						for _, r := range text {
-							letters = append(letters, string(r))
-						}
-						io.WriteString(w, strings.Join(speak(path, letters...), ""))
-						io.WriteString(w, strings.Join(speak(path, text), ""))
-					}
 					for _, spelled := range spellings(testKey) {
 						half := len(spelled) / 2
 						io.WriteString(w, ": "+spelled[:half])
 						w.(http.Flusher).Flush()
 						io.WriteString(w, spelled[half:]+"\n\n")
 					}
+					var parts []string
+					for _, text := range []string{"{\"k\":\"" + testKey + "\"}", plainKey, url.QueryEscape(testKey), body} {
+						for _, r := range text {
+							parts = append(parts, string(r))
+						}
+						parts = append(parts, text)
+					}
+					io.WriteString(w, strings.Join(speak(path, parts...), ""))
 				})
 				outcomeOf(t, through, o, s, 1)
 				refuse := serveBody(t, func(w http.ResponseWriter, _ string) {

@@ -11,28 +11,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/openai/openai-go/v3"
-	openaioption "github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
+	"github.com/google/go-cmp/cmp"
 
+	"agent/host/model"
+	"agent/host/model/anthropic"
+	"agent/host/model/openai"
 	"agent/host/model/wire"
+	"agent/recovery"
 )
 
 // limit is how long a test waits for anything.
 const limit = 30 * time.Second
 
-// client sends one request through an SDK and reads the answer to its end. It returns the text of the answer.
-type client func(ctx context.Context, http *http.Client, url, key string) (string, error)
+// client sends one request and reads the answer to its end. It returns the text of the answer.
+type client func(ctx context.Context, turn int, http *http.Client, url, key string) (string, error)
 
-// clients are the SDKs in front of this package, and none.
+// clients are the providers' protocols in front of this package, and none.
 func clients() map[string]client {
 	return map[string]client{"bare": bare, "anthropic": throughAnthropic, "responses": throughResponses, "chat": throughChat}
 }
 
-func bare(ctx context.Context, c *http.Client, url, key string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/messages", strings.NewReader(`{"stream":true}`))
+func bare(ctx context.Context, turn int, c *http.Client, url, key string) (string, error) {
+	req, err := http.NewRequestWithContext(wire.WithTurn(ctx, turn), http.MethodPost, url+"/v1/messages", strings.NewReader(`{"stream":true}`))
 	if err != nil {
 		return "", err
 	}
@@ -46,74 +46,65 @@ func bare(ctx context.Context, c *http.Client, url, key string) (string, error) 
 	return fmt.Sprint(n), err
 }
 
-func throughAnthropic(ctx context.Context, c *http.Client, url, key string) (string, error) {
-	sdk := anthropic.NewClient(anthropicoption.WithHTTPClient(c), anthropicoption.WithBaseURL(url),
-		anthropicoption.WithAPIKey(key), anthropicoption.WithMaxRetries(0))
-	stream := sdk.Messages.NewStreaming(ctx, anthropic.MessageNewParams{
-		Model: "claude-test", MaxTokens: 100,
-		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("hello " + key))},
-	})
-	defer stream.Close()
-	var text strings.Builder
-	for stream.Next() {
-		text.WriteString(stream.Current().Delta.Text)
-	}
-	return text.String(), stream.Err()
+func throughAnthropic(ctx context.Context, turn int, c *http.Client, url, key string) (string, error) {
+	return hear(ctx, turn, anthropic.New(anthropic.Options{Model: "claude-test", BaseURL: url, HTTP: c, Key: keyed(key)}), key)
 }
 
-func throughResponses(ctx context.Context, c *http.Client, url, key string) (string, error) {
-	sdk := openai.NewClient(openaioption.WithHTTPClient(c), openaioption.WithBaseURL(url+"/v1"),
-		openaioption.WithAPIKey(key), openaioption.WithMaxRetries(0))
-	stream := sdk.Responses.NewStreaming(ctx, responses.ResponseNewParams{
-		Model: "gpt-test",
-		Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("hello " + key)},
-	})
-	defer stream.Close()
-	var text strings.Builder
-	for stream.Next() {
-		text.WriteString(stream.Current().Delta)
-	}
-	return text.String(), stream.Err()
+func throughResponses(ctx context.Context, turn int, c *http.Client, url, key string) (string, error) {
+	return hear(ctx, turn, openai.New(openai.Options{Model: "gpt-test", Protocol: openai.Responses, BaseURL: url + "/v1", HTTP: c, Key: keyed(key)}), key)
 }
 
-func throughChat(ctx context.Context, c *http.Client, url, key string) (string, error) {
-	sdk := openai.NewClient(openaioption.WithHTTPClient(c), openaioption.WithBaseURL(url+"/v1"),
-		openaioption.WithAPIKey(key), openaioption.WithMaxRetries(0))
-	stream := sdk.Chat.Completions.NewStreaming(ctx, openai.ChatCompletionNewParams{
-		Model:    "gpt-test",
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hello " + key)},
-	})
-	defer stream.Close()
+func throughChat(ctx context.Context, turn int, c *http.Client, url, key string) (string, error) {
+	return hear(ctx, turn, openai.New(openai.Options{Model: "gpt-test", Protocol: openai.Chat, BaseURL: url + "/v1", HTTP: c, Key: keyed(key)}), key)
+}
+
+func keyed(key string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return key, nil }
+}
+
+// hear asks with a text that has the key in it.
+func hear(ctx context.Context, turn int, m model.Model, key string) (string, error) {
 	var text strings.Builder
-	for stream.Next() {
-		for _, c := range stream.Current().Choices {
-			text.WriteString(c.Delta.Content)
+	for d, err := range m.Stream(ctx, model.Request{Turn: turn, Messages: []recovery.Message{
+		{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "hello " + key}}},
+	}}) {
+		if err != nil {
+			return text.String(), err
 		}
+		text.WriteString(d.Text)
 	}
-	return text.String(), stream.Err()
+	return text.String(), nil
 }
 
 // speak gives the events of a short answer, in the protocol of the path that is asked.
 func speak(path string, parts ...string) []string {
 	var events []string
+	event := func(kind, format string, args ...any) {
+		events = append(events, fmt.Sprintf("event: %s\ndata: {\"type\":%q"+format+"}\n\n", append([]any{kind, kind}, args...)...))
+	}
 	switch {
 	case strings.HasSuffix(path, "/messages"):
-		events = append(events, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n")
+		event("message_start", `,"message":{"id":"m1","type":"message","role":"assistant","content":[]}`)
+		event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
 		for _, p := range parts {
-			events = append(events, fmt.Sprintf("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%q}}\n\n", p))
+			event("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":%q}`, p)
 		}
-		return append(events, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+		event("content_block_stop", `,"index":0`)
+		event("message_delta", `,"delta":{"stop_reason":"end_turn"}`)
+		event("message_stop", "")
+		return events
 	case strings.HasSuffix(path, "/responses"):
-		events = append(events, "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r1\"}}\n\n")
+		event("response.created", `,"response":{"id":"r1"}`)
 		for _, p := range parts {
-			events = append(events, fmt.Sprintf("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":%q}\n\n", p))
+			event("response.output_text.delta", `,"output_index":0,"content_index":0,"delta":%q`, p)
 		}
-		return append(events, "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r1\"}}\n\n")
+		event("response.completed", `,"response":{"id":"r1","status":"completed"}`)
+		return events
 	}
 	for _, p := range parts {
 		events = append(events, fmt.Sprintf("data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", p))
 	}
-	return append(events, "data: [DONE]\n\n")
+	return append(events, "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n")
 }
 
 // answers starts the stream of an answer and sends its first event.
@@ -154,9 +145,9 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, end
 // drive asks once. ctx ends with the test's limit.
 func drive(t *testing.T, c client, o wire.Options, url string, turn int) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(wire.WithTurn(t.Context(), turn), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	text, err := c(ctx, wire.Client(o), url, testKey)
+	text, err := c(ctx, turn, wire.Client(o), url, testKey)
 	if ctx.Err() != nil {
 		t.Fatalf("the exchange did not end within %s", limit)
 	}
@@ -178,4 +169,31 @@ func serveBody(t *testing.T, say func(w http.ResponseWriter, body string)) strin
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// Every request carries what the protocols and HTTP ask for, and the name of who asks.
+func TestHeaders(t *testing.T) {
+	var got http.Header
+	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		got = r.Header
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, strings.Join(speak(r.URL.Path, "hi"), ""))
+	})
+	want := map[string]http.Header{
+		"anthropic": {"X-Api-Key": {testKey}, "Anthropic-Version": {"2023-06-01"}}, "responses": {"Authorization": {"Bearer " + testKey}},
+		"chat": {"Authorization": {"Bearer " + testKey}},
+	}
+	for name, header := range want {
+		header["Content-Type"], header["Accept"], header["Accept-Encoding"] = []string{"application/json"}, []string{"text/event-stream"}, []string{"identity"}
+		for agent, sent := range map[string]string{"": "agent", "agent/1.2.3": "agent/1.2.3"} {
+			header["User-Agent"] = []string{sent}
+			if _, err := drive(t, clients()[name], wire.Options{Agent: agent}, s.URL, 1); err != nil {
+				t.Fatal(err)
+			}
+			got.Del("Content-Length")
+			if d := cmp.Diff(header, got); d != "" {
+				t.Errorf("%s: %s", name, d)
+			}
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package modeltest_test
+package judges
 
 import (
 	"encoding/json"
