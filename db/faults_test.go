@@ -5,7 +5,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +20,7 @@ const envFaults = "AGENT_DB_TEST_FAULTS"
 // Whatever operation fails, once or for good, because the disk fails or is full: nothing that was reported as written is lost, the
 // file is whole, and after a commit with an error nothing more is written by that process. // RELIABILITY 2.3
 func TestEveryFault(t *testing.T) {
-	c := exec.Command(os.Args[0], "-test.run=^TestEveryFaultHere$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
+	c := exec.Command(os.Args[0], "-test.run=^TestEveryFaultHere$", "-test.v")
 	c.Env = append(os.Environ(), envFaults+"=1")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "faults: ") {
@@ -52,7 +51,7 @@ func TestEveryFaultHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	stories, unsure, step := 0, 0, 2
-	if testing.Short() {
+	if !whole() {
 		step = 13
 	}
 	for _, plan := range []ioPlan{{}, {sticky: true}, {full: true}, {full: true, sticky: true}} {

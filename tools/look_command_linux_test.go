@@ -110,55 +110,60 @@ func TestLookAfterKill(t *testing.T) {
 		"touch file":               func(b *bench) bool { return time.Since(stat(b.t, b.path("file")).ModTime()) < time.Hour },
 		"git commit -m 'Say  it '": func(b *bench) bool { return strings.Contains(b.git("log", "--format=%s"), "Say  it") },
 	} {
-		for point, want := range map[string]recovery.InspectionAnswer{
-			"runner.after_began":   recovery.InspectionNotHappened,
-			"runner.after_command": recovery.InspectionHappened,
-			"runner.after_start":   "",
-		} {
-			b := newBench(t)
-			b.write("file", "x")
-			b.write("other", "y")
-			b.write("dir/in", "z")
-			old := time.Now().Add(-48 * time.Hour)
-			if err := os.Chtimes(b.path("file"), old, old); err != nil {
-				t.Fatal(err)
+		t.Run(script, func(t *testing.T) {
+			if script != "mkdir -p p/q/r" && script != "mv file other" && !strings.HasPrefix(script, "git") {
+				onlyWhole(t)
 			}
-			if strings.HasPrefix(script, "git") {
-				b.git("init", "-q", "-b", "main")
-				b.git("config", "user.email", "a@b")
-				b.git("config", "user.name", "a")
-				b.git("add", "file")
-				b.git("commit", "-q", "-m", "first")
-				b.git("add", ".")
-			}
-			before := b.witness()
-			c := b.call("shell", args{"command": script})
-			c.Run = fmt.Sprintf("r-look-%d", os.Getpid()) // what is left of it is ended by its name, which no other test's command has
-			c, err := b.prepare("shell", c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			die := filepath.Join(filepath.Dir(b.shell().callFolder(c)), "die-at")
-			if err := os.WriteFile(die, []byte(point), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r, err := b.tool("shell").(Caller).Call(b.context(), c)
-			i := b.tool("shell").(Inspector).Inspect(b.context(), c)
-			if want != "" && i.Answer != want {
-				t.Errorf("%s, %s: %+v", script, point, i)
-				continue
-			}
-			switch happened := done(b); i.Answer {
-			case recovery.InspectionHappened:
-				if !happened || r.Applied != recovery.AppliedYes || r.How != recovery.HowVerified || err != nil {
-					t.Errorf("%s, %s: said to have happened: %v, %+v, %+v", script, point, err, r, i)
+			for point, want := range map[string]recovery.InspectionAnswer{
+				"runner.after_began":   recovery.InspectionNotHappened,
+				"runner.after_command": recovery.InspectionHappened,
+				"runner.after_start":   "",
+			} {
+				b := newBench(t)
+				b.write("file", "x")
+				b.write("other", "y")
+				b.write("dir/in", "z")
+				old := time.Now().Add(-48 * time.Hour)
+				if err := os.Chtimes(b.path("file"), old, old); err != nil {
+					t.Fatal(err)
 				}
-			case recovery.InspectionNotHappened:
-				if happened || b.witness() != before || r.Applied != recovery.AppliedNo || err == nil {
-					t.Errorf("%s, %s: said not to have happened: %v, %+v, %+v", script, point, err, r, i)
+				if strings.HasPrefix(script, "git") {
+					b.git("init", "-q", "-b", "main")
+					b.git("config", "user.email", "a@b")
+					b.git("config", "user.name", "a")
+					b.git("add", "file")
+					b.git("commit", "-q", "-m", "first")
+					b.git("add", ".")
+				}
+				before := b.witness()
+				c := b.call("shell", args{"command": script})
+				c.Run = fmt.Sprintf("r-look-%d", os.Getpid()) // what is left of it is ended by its name, which no other test's command has
+				c, err := b.prepare("shell", c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				die := filepath.Join(filepath.Dir(b.shell().callFolder(c)), "die-at")
+				if err := os.WriteFile(die, []byte(point), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				r, err := b.tool("shell").(Caller).Call(b.context(), c)
+				i := b.tool("shell").(Inspector).Inspect(b.context(), c)
+				if want != "" && i.Answer != want {
+					t.Errorf("%s, %s: %+v", script, point, i)
+					continue
+				}
+				switch happened := done(b); i.Answer {
+				case recovery.InspectionHappened:
+					if !happened || r.Applied != recovery.AppliedYes || r.How != recovery.HowVerified || err != nil {
+						t.Errorf("%s, %s: said to have happened: %v, %+v, %+v", script, point, err, r, i)
+					}
+				case recovery.InspectionNotHappened:
+					if happened || b.witness() != before || r.Applied != recovery.AppliedNo || err == nil {
+						t.Errorf("%s, %s: said not to have happened: %v, %+v, %+v", script, point, err, r, i)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -215,7 +220,7 @@ func TestLookIsNeverWrong(t *testing.T) {
 	}
 	said := map[recovery.InspectionAnswer]int{}
 	rounds := 1500
-	if testing.Short() {
+	if !whole() {
 		rounds = 300
 	}
 	b := newBench(t)

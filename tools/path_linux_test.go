@@ -272,8 +272,8 @@ func TestGitsOwnFiles(t *testing.T) {
 	}
 }
 
-// S12: folders and files that are exchanged for ways out, again and again, never lead out: 200,000 walks, reads and writes beside
-// somebody who swaps as fast as the system can.
+// S12: folders and files that are exchanged for ways out, again and again, never lead out: 200,000 walks, reads and writes
+// (a tenth of them in a quick run) beside somebody who swaps as fast as the system can.
 func TestSwapRace(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.dir), "outside")
@@ -308,7 +308,7 @@ func TestSwapRace(t *testing.T) {
 		}
 	})
 	rounds, limit := 200_000, 90*time.Second
-	if testing.Short() {
+	if !whole() {
 		rounds = 20_000
 	}
 	w, err := openWorkspace(b.dir, []string{b.state})

@@ -32,6 +32,7 @@ type disk struct {
 // mountDisk mounts a tmpfs of that many MiB. Where nothing may be mounted the test is skipped.
 func mountDisk(t *testing.T, path string, mib int) *disk {
 	t.Helper()
+	onlyRoot(t)
 	d := &disk{t: t, path: path, mib: mib}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func mountDisk(t *testing.T, path string, mib int) *disk {
 // is skipped.
 func mountExt4(t *testing.T, path string, mib int) *disk {
 	t.Helper()
+	onlyRoot(t)
 	d := &disk{t: t, path: path, mib: mib, image: filepath.Join(t.TempDir(), "image")}
 	f, err := os.Create(d.image)
 	if err == nil {
@@ -61,6 +63,17 @@ func mountExt4(t *testing.T, path string, mib int) *disk {
 	d.mount()
 	d.cleanUp()
 	return d
+}
+
+// onlyRoot keeps these tests together under one beginning of a name: only root can mount a disk, and .ci/run has root try these.
+func onlyRoot(t *testing.T) {
+	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestDisk") {
+		t.Fatal("the name of a test that mounts a disk begins with TestDisk, so that .ci/run finds it")
+	}
+	if t.Name() != "TestDiskBallastKeepsTheResult" {
+		notRaced(t)
+	}
 }
 
 func (d *disk) mount() {
@@ -363,8 +376,14 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 		mount func(*testing.T, string, int) *disk
 		mib   int
 		step  int // of the commits: ext4 takes its time
-	}{{"ballast", mountDisk, 48, 3 - passes()}, {"no ballast", mountDisk, 24, 3 - passes()}, {"ext4 with ballast", mountExt4, 64, 3}, {"ext4 without ballast", mountExt4, 24, 3}} {
+	}{{"ballast", mountDisk, 48, 1}, {"no ballast", mountDisk, 24, 1}, {"ext4 with ballast", mountExt4, 64, 3}, {"ext4 without ballast", mountExt4, 24, 3}} {
 		t.Run(c.name, func(t *testing.T) {
+			if !whole() {
+				c.step = 7
+			}
+			if c.name != "ballast" {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			for n := 1; ; n += c.step {
 				w, d := newDiskWorld(t, c.mount, c.mib)
@@ -414,7 +433,7 @@ func (w *world) afterRoom(code int) {
 }
 
 // With the ballast the result of the call that runs is kept, the host says so, and nothing new is started.
-func TestBallastKeepsTheResult(t *testing.T) {
+func TestDiskBallastKeepsTheResult(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
 	p := w.launch("db.before_commit:3:stop", "run", "--runbook", "-f", "blocks.md")
 	if !p.stopped() {
@@ -449,7 +468,7 @@ func TestBallastKeepsTheResult(t *testing.T) {
 
 // A start that only the ballast made room for is recorded and not carried out, which is the order of effects: record, then
 // act, and nothing new on a full disk. The next owner sees that it never began.
-func TestBallastStartsNothing(t *testing.T) {
+func TestDiskBallastStartsNothing(t *testing.T) {
 	for name, step := range map[string]string{
 		"a command": "```sh\ncat <<'end' > out.txt\n%s\nend\n```\n",
 		"a write":   "- write_file out.txt\n\n```\n%s\n```\n",
@@ -497,6 +516,9 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 		{"runner.after_command", 48, true}, {"runner.after_command", 24, true},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.point, c.mib), func(t *testing.T) {
+			if c.mib != 48 {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			w, d := newDiskWorld(t, mountDisk, c.mib)
 			p := w.launch(c.point+":1:stop", "run", "--runbook", "-f", "blocks.md")
@@ -527,7 +549,7 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 
 // A disk that has room and no inode left when a runner is to begin: the command never ran, which is no result of its call, and
 // what is recorded can be read meanwhile.
-func TestNoInodeAtTheRunner(t *testing.T) {
+func TestDiskWithoutInodesAtTheRunner(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
 	p := w.launch("runner.before_began:1:stop", "run", "--runbook", "-f", "blocks.md")
 	pid := w.runner()
@@ -578,9 +600,12 @@ func TestDiskFullAtTheMark(t *testing.T) {
 
 // A commit that the disk refuses stops the host, which says so; what was recorded before is the truth that the next start
 // tells, and nothing happens twice.
-func TestCommitFails(t *testing.T) {
+func TestDiskFailsAtACommit(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if n != 1 && n != 4 {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			w, d := newDiskWorld(t, mountExt4, 64)
 			p := w.launch(fmt.Sprintf("db.before_commit:%d:stop", n), "run", "--runbook", "-f", "book.md")
@@ -655,7 +680,7 @@ func (w *world) sums() string {
 }
 
 // A state folder that cannot be written can be read, and what would have been marked is only said. Nothing runs.
-func TestReadOnlyState(t *testing.T) {
+func TestDiskReadOnlyState(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 64)
 	w.write("ask.md", "- confirm_action \"Go on?\"\n")
 	if code, out := w.say("run", "--runbook", "-f", "ask.md"); code != 3 {
@@ -695,7 +720,7 @@ func TestReadOnlyState(t *testing.T) {
 }
 
 // Where there is no state yet and none can be made, a run is refused with what mends that.
-func TestReadOnlyWithoutState(t *testing.T) {
+func TestDiskReadOnlyWithoutState(t *testing.T) {
 	w := newWorld(t)
 	d := mountDisk(t, w.home, 8)
 	w.write("first.md", "- list_dir .\n")
@@ -774,6 +799,9 @@ func TestStateThatIsRefused(t *testing.T) {
 		}, []string{"belongs to user 4711", "AGENT_HOME"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !slices.Contains([]string{"a text", "pages of garbage", "no key", "somebody else's"}, name) || raceEnabled {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			w := newWorld(t)
 			w.write("blocks.md", "```sh\necho one >> effects\n```\n\n- confirm_action \"Go on?\"\n")
@@ -825,6 +853,7 @@ func unflip(t *testing.T, path string, text []byte) {
 // A flipped bit in a stored body, wherever it lies: nothing of that run runs, the first fact that differs is named, and all
 // other runs work. Once the body is as it was the run goes on.
 func TestFlippedBit(t *testing.T) {
+	notRaced(t)
 	filler := base64.StdEncoding.EncodeToString(garbage(300_000))
 	for name, c := range map[string]struct {
 		size int                                          // of the text in the runbook

@@ -40,6 +40,9 @@ func TestKilledAtEveryPointOfAModel(t *testing.T) {
 	for i, p := range points {
 		speaker := speakers()[i%len(speakers())]
 		t.Run(fmt.Sprintf("%s %s", p, speaker.protocol), func(t *testing.T) {
+			if i >= len(speakers()) || raceEnabled { // else each protocol once
+				onlyWhole(t)
+			}
 			t.Parallel()
 			reached := false
 			for n := 1; n <= passes(); n++ {

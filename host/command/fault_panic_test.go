@@ -60,6 +60,9 @@ func TestPanicAtEveryPoint(t *testing.T) {
 			continue
 		}
 		t.Run(string(p), func(t *testing.T) {
+			if !slices.Contains(quickPoints(), p) {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			reached := 0
 			for n := 1; n <= 2*passes() && panicked(t, p, n, []string{"run", "--runbook", "-f", "book.md"}); n++ {

@@ -167,13 +167,21 @@ func (w *world) check(unknown bool) {
 	}
 }
 
-// passes is how many passes of a fault point are tried here. The crash lab tries them all; and the race detector makes a process
-// ten times slower, to look at the same code at each pass.
+// passes is how many passes of a fault point are tried here. The crash lab tries them all.
 func passes() int {
-	if raceEnabled {
-		return 1
+	if whole() {
+		return 2
 	}
-	return 2
+	return 1
+}
+
+// quickPoints are the fault points of a quick run: one on each side of each kind of record.
+func quickPoints() []fault.Point {
+	points := []fault.Point{fault.AfterStarted, fault.AfterCommit}
+	if !raceEnabled {
+		points = append(points, fault.AfterEffect, fault.AfterVerdict, fault.AfterAnswer, fault.WriteTemp, fault.RunnerBegan)
+	}
+	return points
 }
 
 // Every fault point is reached, and a run that was killed there ends in the same world: no effect twice, none without
@@ -184,6 +192,9 @@ func TestKilledAtEveryPoint(t *testing.T) {
 			continue // see TestKilledAtEveryPointOfAModel
 		}
 		t.Run(string(p), func(t *testing.T) {
+			if !slices.Contains(quickPoints(), p) {
+				onlyWhole(t)
+			}
 			t.Parallel()
 			reached := false
 			runner := strings.HasPrefix(string(p), "runner.") && p != fault.RunnerStarted

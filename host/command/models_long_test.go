@@ -207,6 +207,7 @@ func TestModelReadsStandingInstructions(t *testing.T) {
 // A thread that goes on with another model over another protocol is understood by it, thinking, calls and ids included, and
 // so is the first one when it gets the thread back.
 func TestModelIsChangedInAThread(t *testing.T) {
+	notRaced(t)
 	t.Parallel()
 	order := append(speakers(), speakers()...)
 	var talks []*talk

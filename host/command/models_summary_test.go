@@ -19,6 +19,9 @@ func TestModelSummaryThatIsNone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name != "a call" {
+				onlyWhole(t)
+			}
 			eachSpeaker(t, func(t *testing.T, p speaker) {
 				k := newTalk(t, p, modeltest.Script{Turns: chapters(7), Summary: tt.turn})
 				k.long()

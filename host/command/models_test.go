@@ -85,7 +85,7 @@ func TestModelKilledAtAnyByteOfAnAnswer(t *testing.T) {
 		for i := 0; i < len(ends)-1; i += max(1, len(ends)/5) {
 			spots = append(spots, ends[i])
 		}
-		if raceEnabled { // the detector makes a process ten times slower, and looks at the same code at each of them
+		if !whole() {
 			spots = []int{0, last / 3, last * 2 / 3, last}
 		}
 		slices.Sort(spots)
@@ -119,9 +119,12 @@ func TestModelKilledAtAnyByteOfAnAnswer(t *testing.T) {
 // Issue 3, behaviour 4: ids of a provider that repeat, collide across turns or are not there mix nothing up.
 func TestModelCallIDsThatAreNone(t *testing.T) {
 	t.Parallel()
-	for _, p := range speakers() {
-		for _, ids := range []string{"none", "same", "turns"} {
+	for i, p := range speakers() {
+		for j, ids := range []string{"none", "same", "turns"} {
 			t.Run(string(p.protocol)+"-"+ids, func(t *testing.T) {
+				if i != j || raceEnabled {
+					onlyWhole(t)
+				}
 				t.Parallel()
 				say := func(word string) modeltest.Call {
 					return call("shell", fmt.Sprintf(`{"command":"echo %s | tee -a effects"}`, word))

@@ -44,6 +44,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the tests run as one already")
 	}
+	onlyWhole(t)
 	dir, err := os.MkdirTemp("", "sandbox-nobody")
 	if err != nil {
 		t.Fatal(err)

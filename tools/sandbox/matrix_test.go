@@ -73,7 +73,10 @@ func TestMatrix(t *testing.T) {
 	landlock := newScene(t).support.Landlock // skips where nothing can be confined
 	for _, a := range sandbox.Accesses() {
 		t.Run(string(a), func(t *testing.T) { matrix(t, a, landlock) })
-		t.Run(string(a)+"/without Landlock", func(t *testing.T) { matrix(t, a, 0) })
+		t.Run(string(a)+"/without Landlock", func(t *testing.T) {
+			onlyWhole(t)
+			matrix(t, a, 0)
+		})
 	}
 }
 
@@ -211,12 +214,15 @@ func rootOnly(name string) bool {
 func TestBarred(t *testing.T) {
 	newScene(t)
 	for _, a := range sandbox.Accesses() {
-		for _, whole := range []bool{false, true} { // the home itself as workspace: it contains the state and the policy
-			t.Run(fmt.Sprintf("%s/home=%v", a, whole), func(t *testing.T) {
+		for _, home := range []bool{false, true} { // the home itself as workspace: it contains the state and the policy
+			t.Run(fmt.Sprintf("%s/home=%v", a, home), func(t *testing.T) {
+				if home != (a == sandbox.Write) {
+					onlyWhole(t)
+				}
 				s := newScene(t)
 				v := listen(t, s)
 				p := s.profile(a)
-				if whole {
+				if home {
 					p.Workspace = s.home
 				}
 				for name, script := range barred(v) {
