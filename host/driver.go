@@ -159,7 +159,8 @@ func (d *driver) flush(ctx context.Context) error {
 			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
 		}
 		d.h.sayKept(d.state.Created.Run)
-		d.reached(ctx, d.facts)
+		reached(d.facts)
+		d.deliver(ctx, d.facts)
 		d.facts, d.consume, d.refused, d.came = nil, nil, nil, nil
 	} else if err := d.dropRefused(ctx); err != nil {
 		d.dead = d.recordLost(err)
@@ -213,18 +214,13 @@ func (d *driver) write(ctx context.Context) error {
 	return err
 }
 
-// reached passes the fault points that lie behind a commit.
-func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
+// reached passes the fault points that lie behind a commit, before anybody is told of its facts.
+func reached(facts []recovery.Event) {
 	for _, f := range facts {
-		switch b := f.Body.(type) {
-		case recovery.CallResolved:
-			if b.Run != "" && !d.cameFromThere(b) {
-				d.settledElsewhere(ctx, b)
-			}
+		switch f.Body.(type) {
 		case recovery.CallStarted:
 			fault.Hit(fault.AfterStarted)
 		case recovery.CallSettled:
-			d.dropOutput(b)
 			fault.Hit(fault.AfterSettled)
 		case recovery.TurnSettled:
 			fault.Hit(fault.AfterTurn)
@@ -238,6 +234,21 @@ func (d *driver) reached(ctx context.Context, facts []recovery.Event) {
 			fault.Hit(fault.AtQuestion)
 		case recovery.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
+		}
+	}
+}
+
+// deliver passes durable facts on to who waits for them: a call that asked, and the run that a decision is about.
+func (d *driver) deliver(ctx context.Context, facts []recovery.Event) {
+	for _, f := range facts {
+		switch b := f.Body.(type) {
+		case recovery.CallResolved:
+			if b.Run != "" && !d.cameFromThere(b) {
+				d.settledElsewhere(ctx, b)
+			}
+		case recovery.CallSettled:
+			d.dropOutput(b)
+		case recovery.RequestAnswered:
 			d.answeredAsked(b.ID, b.Answer, nil)
 		case recovery.RequestClosed:
 			d.answeredAsked(b.ID, nil, errGaveUp)
