@@ -254,6 +254,7 @@ func TestAppendGivesBackWhatWasStored(t *testing.T) {
 
 // The rows beside the journal say what its fold says, for any journal that the fold accepts.
 func TestProjectionsFollowTheFold(t *testing.T) {
+	longAlone(t)
 	s := openStore(t, stateDir(t))
 	n := 0
 	reached := map[recovery.Kind]int{}

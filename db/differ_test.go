@@ -123,6 +123,7 @@ func foldAll(t *testing.T, s *Store, h Head, e []recovery.Event) Head {
 // A6: whatever is lost or changed in a table that is written from the journal, each row and each column, is found and made again
 // as it was.
 func TestEveryProjectedRowAndColumn(t *testing.T) {
+	longAlone(t)
 	ctx, s := context.Background(), stored(t)
 	if list, err := s.Differences(ctx); err != nil || len(list) > 0 {
 		t.Fatalf("an untouched store: %v, %v", list, err)
@@ -228,6 +229,7 @@ func TestRepairOfALaterRun(t *testing.T) {
 
 // A6: every table, index and view is compared with what the migrations make, and made again.
 func TestEverySchemaObject(t *testing.T) {
+	longAlone(t)
 	ctx, s := context.Background(), stored(t)
 	want := dump(t, s)
 	objects, err := records(ctx, s.readers, "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'")

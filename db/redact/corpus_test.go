@@ -48,6 +48,9 @@ func gitleaksCases(t testing.TB) []gitleaksCase {
 
 // S17: what gitleaks finds in its own cases is found.
 func TestFindsWhatGitleaksFinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, with nothing beside it, and left out with -short: go test ./db/redact")
+	}
 	s := New(nil)
 	secrets, missed, benign, hit := 0, map[string]int{}, 0, map[string]int{}
 	shown := 0
