@@ -49,6 +49,26 @@ func TestAnybodyCanReadTheRecord(t *testing.T) {
 	}
 }
 
+// Arguments that are nested deeper than SQLite reads, or a damaged fact, keep nobody from reading the other calls.
+func TestOneFactDoesNotHideTheOthers(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-readable")
+	for i, id := range []string{"c-00000001", "c-00000002"} {
+		a, b := turnFacts(i+1, id, "three files")
+		if i == 0 {
+			answer := a[0].Body.(recovery.ModelAnswered)
+			answer.Calls[0].Args = []byte(`{"command":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`)
+		}
+		h = appendAll(t, s, h, append(a, b...), AppendOptions{})
+	}
+	if got := line(t, s, "SELECT count(args) AS args, count(result) AS results FROM calls"); got != "args=2 results=2" {
+		t.Error(got)
+	}
+	if got := line(t, s, "SELECT length(args) > 10000 AS whole, result FROM calls WHERE turn = 1"); got != "result=three files whole=1" {
+		t.Error(got)
+	}
+}
+
 // The view facts names every kind as the program does.
 func TestFactsNameTheirKinds(t *testing.T) {
 	s := openStore(t, stateDir(t))

@@ -156,12 +156,15 @@ SELECT c.no, c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.
 FROM tool_executions c JOIN runs r ON r.no = c.run_no;
 
 -- A call as a person wants to see it, with its arguments and its result. Where the fact that holds them is too large for its row,
--- 'blob:' and the hash stand for it (table blobs).
+-- 'blob:' and the hash stand for it (table blobs). A fact that SQLite does not read as JSON, since it is nested too deep or damaged,
+-- stands there whole: it must not keep anybody from reading the others.
 CREATE VIEW calls AS
 SELECT r.id AS run, r.thread AS thread, c.turn, c.idx AS call, c.id, c.tool,
-    CASE WHEN p.body IS NULL THEN 'blob:' || lower(hex(p.body_hash)) ELSE json_extract(p.body, '$.calls[' || c.idx || '].args') END AS args,
+    CASE WHEN p.body IS NULL THEN 'blob:' || lower(hex(p.body_hash)) WHEN NOT json_valid(p.body) THEN p.body
+        ELSE json_extract(p.body, '$.calls[' || c.idx || '].args') END AS args,
     c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.attempt,
-    CASE WHEN s.id IS NULL THEN NULL WHEN s.body IS NULL THEN 'blob:' || lower(hex(s.body_hash)) ELSE json_extract(s.body, '$.result.content') END AS result,
+    CASE WHEN s.id IS NULL THEN NULL WHEN s.body IS NULL THEN 'blob:' || lower(hex(s.body_hash)) WHEN NOT json_valid(s.body) THEN s.body
+        ELSE json_extract(s.body, '$.result.content') END AS result,
     strftime('%Y-%m-%dT%H:%M:%fZ', nullif(c.started_at, 0) / 1e6, 'unixepoch') AS started,
     strftime('%Y-%m-%dT%H:%M:%fZ', nullif(c.settled_at, 0) / 1e6, 'unixepoch') AS settled
 FROM tool_executions c JOIN runs r ON r.no = c.run_no

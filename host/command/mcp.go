@@ -38,14 +38,16 @@ func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, e
 		return env, err
 	}
 	var list []mcp.Server
+	end := func() { s.kept.keep(nil) }
 	if list, env.Notes, err = s.app.allowed(ctx, found, s.trust()); err != nil || len(list) == 0 {
+		end()
 		return env, err
 	}
 	for _, def := range list {
 		s.Store.Know(secretsOf(def)...)
 	}
 	o := s.app.mcpOptions(s.Home, c.Folder)
-	o.Admit, o.Pinned, o.Tell = found.admit, c.Setup.Servers, found.startsFrom
+	o.Admit, o.Pinned, o.Tell, o.Taken = found.admit, c.Setup.Servers, found.startsFrom, end
 	set, said := s.app.startServers(ctx, s.pool, list, o, nil)
 	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, said), sync.OnceFunc(func() { s.kept.keep(set.Close) })
 	if err = context.Cause(ctx); err == nil {
@@ -57,8 +59,9 @@ func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, e
 	return env, err
 }
 
-// lastServers keeps the servers of the run before until the next one has its own, so that a command that resumes run after run
-// does not start the same servers for each of them.
+// lastServers keeps the servers of the run before until the next one has named its own, so that a command that resumes run after run
+// does not start the same servers for each of them. Those that the next run does not use end before any of its own starts: two may
+// not fit beside each other, such as at one port.
 type lastServers struct {
 	mu  sync.Mutex // guards end
 	end func()
@@ -75,7 +78,7 @@ func (l *lastServers) keep(end func()) {
 }
 
 // startsFrom names the files of the workspace that a server starts from, with their digests: changed ones make it another server.
-func (f *found) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[s.Name]) }
+func (f *found) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[scriptKey(s)]) }
 
 // trust is how this command asks whether a workspace's file may start something; nil where nobody can be asked.
 func (s *session) trust() asksTrust {

@@ -70,6 +70,44 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// Servers that only the run before used have ended when the first server of the next run starts. One that both use is not started again.
+func TestServersOfTheRunBefore(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	folder, other := t.TempDir(), t.TempDir()
+	pool := mcp.NewPool()
+	begin := func(folder string, taken func()) *mcp.Set {
+		t.Helper()
+		o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin"}, Version: "test", Level: "none", Taken: taken}
+		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "pids"))}, o, func(s mcp.Started) {
+			if s.Err != nil {
+				t.Error(s.Err)
+			}
+		})
+		t.Cleanup(set.Close)
+		return set
+	}
+	first := begin(folder, nil)
+	second := begin(folder, first.Close)
+	if all := pids(t, folder); len(all) != 1 || !alive(all[0]) {
+		t.Errorf("the server of both runs was started as %v", all)
+	}
+	var asked bool
+	begin(other, func() {
+		asked = true
+		second.Close()
+		if alive(pids(t, folder)[0]) {
+			t.Error("the server of the run before is still there")
+		}
+		if _, err := os.Stat(filepath.Join(other, "pids")); err == nil {
+			t.Error("the next run's server was started first")
+		}
+	})
+	if !asked {
+		t.Error("nobody heard that the next run's servers are counted")
+	}
+}
+
 // pids are the processes that were started as the server of a folder.
 func pids(t *testing.T, folder string) (list []int) {
 	t.Helper()

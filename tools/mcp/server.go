@@ -30,6 +30,7 @@ type Options struct {
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
 	Pinned  []recovery.ServerPin  // what servers said of their tools when the run began
 	Tell    func(Server) string   // tells apart what is the same by definition and options, such as by the files that it starts from; nil for nothing
+	Taken   func()                // called once the servers are counted as used and before any is started; nil for nothing
 }
 
 // server is one server, over all its lives, for all runs that use it.

@@ -41,12 +41,17 @@ func (p *Pool) Start(ctx context.Context, list []Server, o Options, told func(St
 		s, give := p.take(def, o)
 		l := &lease{server: s, admit: o.Admit, pinned: o.Pinned, changed: map[string]string{}}
 		set.leases, set.give = append(set.leases, l), append(set.give, give)
+	}
+	if o.Taken != nil {
+		o.Taken()
+	}
+	for _, l := range set.leases {
 		wg.Go(func() {
 			began := time.Now()
 			l.begin(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			told(Started{Server: def, Err: l.err, Tools: len(l.tools), Notes: l.notes, Took: time.Since(began)})
+			told(Started{Server: l.Server, Err: l.err, Tools: len(l.tools), Notes: l.notes, Took: time.Since(began)})
 		})
 	}
 	wg.Wait()
