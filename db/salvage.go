@@ -76,7 +76,7 @@ type salvager struct {
 const (
 	singleSteps = 512
 	maxStep     = int64(1) << 40
-	maxRuns     = 64
+	maxRuns     = 16
 )
 
 // probe is the key behind which the next row is looked for.

@@ -97,7 +97,10 @@ func typeTotals(files []*source) []total {
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					if t, ok := spec.(*ast.TypeSpec); ok {
-						doc := d.Doc.Text() + t.Doc.Text()
+						doc := t.Doc.Text()
+						if len(d.Specs) == 1 {
+							doc += d.Doc.Text() // of a group it is about all of them
+						}
 						where[t.Name.Name] = total{of: "type " + t.Name.Name, at: s.at(t.Pos(), ""), doc: doc}
 						out = append(out, fieldsOf(t, where[t.Name.Name])...)
 					}
@@ -134,7 +137,10 @@ func receiver(d *ast.FuncDecl) string {
 	if star, ok := expr.(*ast.StarExpr); ok {
 		expr = star.X
 	}
-	if generic, ok := expr.(*ast.IndexExpr); ok {
+	switch generic := expr.(type) {
+	case *ast.IndexExpr:
+		expr = generic.X
+	case *ast.IndexListExpr:
 		expr = generic.X
 	}
 	name, _ := expr.(*ast.Ident)

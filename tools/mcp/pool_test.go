@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"agent/recovery"
+	"agent/tools"
 	"agent/tools/mcp"
 )
 
@@ -105,6 +107,55 @@ func TestServersOfTheRunBefore(t *testing.T) {
 	})
 	if !asked {
 		t.Error("nobody heard that the next run's servers are counted")
+	}
+}
+
+// A server that carries out a call of one run is not ended because another run's question for its tools fails meanwhile.
+func TestBusyServerIsLeftAlone(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	folder := t.TempDir()
+	gate := filepath.Join(folder, "gate")
+	pool := mcp.NewPool()
+	begin := func() (*mcp.Set, error) {
+		var err error
+		def := define(t, folder, "-marker", filepath.Join(folder, "pids"), "-mode", "stuck", "-gate", gate)
+		set := pool.Start(ctx, []mcp.Server{def}, mcp.Options{Folder: folder, Level: "none"}, func(s mcp.Started) { err = s.Err })
+		t.Cleanup(set.Close)
+		return set, err
+	}
+	first, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := tools.NewRegistry(first.Tools()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, folder: folder, log: filepath.Join(folder, "log"), set: first, tools: reg}
+	done := make(chan error, 1)
+	go func() {
+		r, err := b.call("note", "kept", call{})
+		if err == nil && r.Content != "sent kept" {
+			err = errors.New(r.Content)
+		}
+		done <- err
+	}()
+	until(t, "the call", func() bool { return strings.Contains(b.logged(), "note kept") })
+	if err := os.WriteFile(gate+".unlisted", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin(); err == nil || !strings.Contains(err.Error(), "while it carries out another call") {
+		t.Errorf("the second run: %v", err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the call of the first run: %v", err)
+	}
+	if all := pids(t, folder); len(all) != 1 {
+		t.Errorf("the server was started as %v", all)
 	}
 }
 

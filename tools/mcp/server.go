@@ -223,11 +223,21 @@ func (s *server) ready(ctx context.Context, admit func(Server) error, anew bool)
 			if ctx.Err() != nil {
 				return nil, nil, context.Cause(ctx)
 			}
+			if s.busy() { // its end would be the end of that call too, which may be another run's
+				return nil, nil, fmt.Errorf("it does not answer while it carries out another call: %w", err)
+			}
 		}
 		why = l.explain(ctx, errors.New("it does not answer any more"))
 		s.drop(l)
 	}
 	return s.start(ctx, why, admit)
+}
+
+// busy says whether a call is under way.
+func (s *server) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.flying) > 0
 }
 
 // drop ends a life that is over or of no use, and counts it. The caller holds turn.

@@ -8,7 +8,7 @@
 //
 // Modes: "" works; "silent" never answers; "slow" waits with its first answer until the file -gate is there, and "stuck" with the
 // answers of echo and mail; "garbage" logs to stdout; "dies" ends at its start; "many" has more tools than are taken; "endless"
-// has a list of tools without an end; "ask" asks for one value only; "auth" wants a header over HTTP.
+// has a list of tools without an end (while the file -gate with the ending .unlisted is there, no list is given at all); "ask" asks for one value only; "auth" wants a header over HTTP.
 package main
 
 import (
@@ -157,6 +157,9 @@ func (s *server) handle(m message) (any, any) {
 	case "ping":
 		return object{}, nil
 	case "tools/list":
+		if _, err := os.Stat(s.gate + ".unlisted"); err == nil {
+			return nil, object{"code": -32603, "message": "not now"}
+		}
 		return s.list(m.Params), nil
 	case "tools/call":
 		return s.call(m.Params)
