@@ -34,15 +34,18 @@ func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
 	}
 	for boot, checked := range map[string]bool{"before": false, "now": true} {
 		h := &Host{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}
-		watch := h.Hub.Observe(0, "r-reboot11")
-		if err := h.afterReboot(t.Context(), "r-reboot11"); err != nil {
-			t.Error(err)
+		h.guard()
+		ctx, cancel := context.WithCancel(t.Context())
+		var noted string
+		h.Hub.Through(func(e stream.Event) []stream.Event {
+			noted = e.Note
+			cancel() // the reading that follows has to notice
+			return nil
+		})
+		err := h.afterReboot(ctx, "r-reboot11")
+		if strings.Contains(noted, "checking the database") != checked || (err != nil) != checked {
+			t.Errorf("boot %q: %q, and the reading ends with %v", boot, noted, err)
 		}
-		h.note("r-reboot11", "the end")
-		e, err := watch.Next(context.Background())
-		if err != nil || strings.Contains(e.Note, "checking the database") != checked {
-			t.Errorf("boot %q: %q %v", boot, e.Note, err)
-		}
-		watch.Close()
+		cancel()
 	}
 }
