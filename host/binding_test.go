@@ -73,7 +73,7 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 	}
 }
 
-// What is different from when a run was created is told at its claim: the binary and the tools among it.
+// What is different from when a run was created is recorded at its claim: the binary and the tools among it.
 func TestChangedBinaryAndToolsAreTold(t *testing.T) {
 	reg, err := tools.NewRegistry(held{})
 	if err != nil {

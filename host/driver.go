@@ -214,7 +214,7 @@ func (d *driver) write(ctx context.Context) error {
 	return err
 }
 
-// reached passes the fault points that lie behind a commit, before anybody is told of its facts.
+// reached passes the fault points that lie behind a commit, before its facts reach anybody.
 func reached(facts []recovery.Event) {
 	for _, f := range facts {
 		switch f.Body.(type) {

@@ -93,8 +93,8 @@ var table = map[Status]map[Kind]Status{
 	StatusCancelled: {KindCallResolved: StatusCancelled},
 }
 
-// StatusAfter is where a run stands after a fact, for who has no fold of its journal: whether a request stands is told from the status
-// before. It says false where the fact cannot follow.
+// StatusAfter is where a run stands after a fact, for who has no fold of its journal: the status before shows whether a request
+// stands. It says false where the fact cannot follow.
 func StatusAfter(from Status, k Kind) (Status, bool) {
 	to := transition(from, k, from == StatusWaiting)
 	return to, to != refused

@@ -25,7 +25,7 @@ import (
 
 // Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any other run's model is shown a
 // list of tools, so the servers are started before its run is created or claimed, all at once, and end with it. What does not
-// start, or may not, is said, and the run goes on without its tools.
+// start, or may not, is reported, and the run goes on without its tools.
 
 // envOf is host.Host.EnvOf.
 func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, error) {
@@ -47,7 +47,7 @@ func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, e
 		s.Store.Know(secretsOf(def)...)
 	}
 	o := s.app.mcpOptions(s.Home, c.Folder)
-	o.Admit, o.Pinned, o.Tell, o.Taken = found.admit, c.Setup.Servers, found.startsFrom, end
+	o.Admit, o.Pinned, o.Variant, o.Taken = found.admit, c.Setup.Servers, found.startsFrom, end
 	set, said := s.app.startServers(ctx, s.pool, list, o, nil)
 	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, said), sync.OnceFunc(func() { s.kept.keep(set.Close) })
 	if err = context.Cause(ctx); err == nil {

@@ -12,7 +12,7 @@ import (
 func TestChangedFilesAreAnotherServer(t *testing.T) {
 	folder := t.TempDir()
 	server := mcp.Server{Name: "srv", From: mcp.FromPerson, Command: "sh", Args: []string{"./srv.sh"}}
-	told := func(text string) string {
+	variant := func(text string) string {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(folder, "srv.sh"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -23,11 +23,11 @@ func TestChangedFilesAreAnotherServer(t *testing.T) {
 		}
 		return f.startsFrom(server)
 	}
-	first := told("exec one")
-	if told("exec two") == first {
+	first := variant("exec one")
+	if variant("exec two") == first {
 		t.Error("a changed file is the same server")
 	}
-	if told("exec one") != first {
+	if variant("exec one") != first {
 		t.Error("the same file is another server")
 	}
 }

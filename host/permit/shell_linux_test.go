@@ -31,7 +31,7 @@ func covering(words []string) bool {
 	return len(words) > 0 && words[0] == "aa" || slices.Equal(words, []string{"bb", "x"}) || slices.Equal(words, []string{"cc"})
 }
 
-// traced says whether a name that dash tells is of commands that the rules of FuzzShell know. The parts of a pipe write at the same time,
+// traced says whether a name in dash's trace is made of commands that the rules of FuzzShell know. The parts of a pipe write at the same time,
 // word by word, so the names of several may run into each other.
 func traced(name string) bool {
 	return name != "" && strings.NewReplacer("aa", "", "bb", "", "cc", "", "+", "", "'", "", `"`, "").Replace(name) == ""

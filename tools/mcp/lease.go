@@ -12,8 +12,8 @@ import (
 	"agent/recovery"
 )
 
-// lease is the use that one run makes of a server. What the run was told of the tools holds for it, whatever other runs that use
-// the server were told.
+// lease is the use that one run makes of a server. The descriptions of tools that the run began with hold for it,
+// whatever other runs that use the server began with.
 type lease struct {
 	*server
 	admit  func(Server) error

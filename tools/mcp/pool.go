@@ -53,11 +53,11 @@ func (p *Pool) left(key string, c *counted) bool {
 
 // keyOfServer is the same for servers that one process can be: of one definition, in one folder, with one environment and sandbox.
 func keyOfServer(def Server, o Options) string {
-	var tell string
-	if o.Tell != nil {
-		tell = o.Tell(def)
+	var variant string
+	if o.Variant != nil {
+		variant = o.Variant(def)
 	}
-	text, err := json.Marshal([]any{def, o.Folder, o.Environ, o.Version, o.Level, tell})
+	text, err := json.Marshal([]any{def, o.Folder, o.Environ, o.Version, o.Level, variant})
 	if err != nil {
 		panic(err) // texts always encode
 	}

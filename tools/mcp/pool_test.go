@@ -16,7 +16,7 @@ import (
 )
 
 // Runs that need the same server in the same folder share one process, which ends with the last of them; another folder or another
-// definition is another server. What one run was told of a tool is no other run's matter.
+// definition is another server. The tools that one run is shown do not depend on another run.
 func TestPool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

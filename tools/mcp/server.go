@@ -29,7 +29,7 @@ type Options struct {
 	Level   string                // words what Wrap holds; a yes is bound to it
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
 	Pinned  []recovery.ServerPin  // what servers said of their tools when the run began
-	Tell    func(Server) string   // tells apart what is the same by definition and options, such as by the files that it starts from; nil for nothing
+	Variant func(Server) string   // differs between servers of one definition, such as by the files that they start from; nil where none do
 	Taken   func()                // called once the servers are counted as used and before any is started; nil for nothing
 }
 

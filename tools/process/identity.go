@@ -30,14 +30,14 @@ func (i Identity) Alive() bool {
 	return i.PID > 0 && i.Boot == Boot() && i.Start != "" && i.Start == startTime(i.PID)
 }
 
-// Stopped says whether the process was told to stand still.
+// Stopped says whether the process was stopped (SIGSTOP).
 func (i Identity) Stopped() bool {
 	s, err := ReadStat(strconv.Itoa(i.PID))
 	return err == nil && i.Alive() && s.State == 'T'
 }
 
 // Ending says whether the named process of this boot has ended or was killed and is about to (proc_pid_status(5)); false
-// where the system does not tell.
+// where the system does not show that.
 func (i Identity) Ending() bool {
 	if i.PID <= 0 || i.Boot != Boot() || i.Start == "" {
 		return false
