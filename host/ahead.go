@@ -63,7 +63,8 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 	}
 	var out []Ahead
 	for _, path := range began {
-		run, p, ok := parseCallFolder(filepath.Dir(path))
+		id, ok := runner.IdentityOf(filepath.Dir(path))
+		run, p := id.Run, recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 		if info, err := os.Stat(path); !ok || err != nil || !info.ModTime().After(since) {
 			continue // not ours, gone meanwhile, or decided about
 		}

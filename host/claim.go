@@ -188,6 +188,13 @@ func (h *Host) ownState(ctx context.Context, run string) (s *recovery.State, los
 	return s, lost, err
 }
 
+// Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a *db.CorruptError. lost are secrets
+// that cannot be given back.
+func (h *Host) Verify(ctx context.Context, run string, lost func(db.Lost)) error {
+	_, err := h.fold(run, h.restored(ctx, lost), nil)
+	return err
+}
+
 func (h *Host) shown(ctx context.Context) reading {
 	return func(run string) iter.Seq2[recovery.Event, error] { return h.Store.Load(ctx, run, 0) }
 }

@@ -8,34 +8,33 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"agent/db"
 	"agent/recovery"
 	"agent/tools/filesystem"
 )
 
-// notedPath is the file that counts the errors of the disk that processes of this program met in the state folder.
-func notedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
+// NotedPath is the file that counts the errors of the disk that processes of this program met in the state folder.
+func NotedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
 
-// diskOf is what can be read of the state folder's file system now.
-func diskOf(home string) recovery.Disk {
+// DiskOf is what can be read of the state folder's file system now.
+func DiskOf(home string) recovery.Disk {
 	d := filesystem.Read(home, filesystem.Roots{})
 	d.Noted = noted(home)
 	return d
 }
 
-// disk is diskOf, or what a test puts in its place.
+// disk is DiskOf, or what a test puts in its place.
 func (h *Host) disk() recovery.Disk {
 	if h.Disk != nil {
 		return h.Disk()
 	}
-	return diskOf(h.Home)
+	return DiskOf(h.Home)
 }
 
 // noted is the count in that file: 0 without one, -1 where it is damaged.
 func noted(home string) int64 {
-	b, err := os.ReadFile(notedPath(home))
+	b, err := os.ReadFile(NotedPath(home))
 	if err != nil {
 		return 0 // mostly there was none
 	}
@@ -52,7 +51,7 @@ func (h *Host) noteDiskError(err error) error {
 	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {
 		return nil
 	}
-	path := notedPath(h.Home)
+	path := NotedPath(h.Home)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
 	}
@@ -71,21 +70,4 @@ func (h *Host) noteDiskError(err error) error {
 		return errors.Join(fmt.Errorf("note an error of the disk: %v", err), os.Remove(f.Name()))
 	}
 	return nil
-}
-
-// health reports what the file system of the state folder says of itself. What the disk loses when it fails, no record can keep.
-func (f *Findings) health(home string) {
-	d := diskOf(home)
-	const remedy = "see to the disk (dmesg, e2fsck); calls of which a record is missing since are asked about"
-	switch {
-	case !d.Counts:
-		f.OK(areaDisk, "a count of its errors is not offered by this file system, or cannot be read: an error that nobody met goes unnoticed")
-	case d.Errors > 0:
-		f.Warn(areaDisk, remedy, "the file system counts %d errors, the last at %s", d.Errors, time.Unix(d.LastError, 0).UTC().Format(time.DateTime))
-	default:
-		f.OK(areaDisk, "the file system counts no errors")
-	}
-	if d.Noted != 0 {
-		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", notedPath(home), d.Noted)
-	}
 }

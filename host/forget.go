@@ -1,13 +1,13 @@
 package host
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
+	"agent/tools/runner"
 )
 
 // forget removes the files of runner calls whose result is durable.
@@ -26,15 +26,17 @@ func (d *driver) forget() {
 // forgetLeftovers removes what an earlier owner had no time to: files of calls with a durable result, and of attempts
 // that were followed by another.
 func (d *driver) forgetLeftovers() {
-	entries, err := os.ReadDir(filepath.Join(d.h.CallsDir(), d.state.Created.Run))
+	dir := filepath.Join(d.h.CallsDir(), d.state.Created.Run)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // no folder, no leftovers; one that cannot be read is found by agent doctor
 	}
 	for _, e := range entries {
-		p, ok := attempt(e.Name())
+		id, ok := runner.IdentityOf(filepath.Join(dir, e.Name()))
 		if !ok {
 			continue
 		}
+		p := recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 		c, err := d.state.Call(p)
 		if err != nil || (c.Phase != recovery.PhaseSettled && p.Attempt >= c.Attempt) {
 			continue
@@ -44,12 +46,6 @@ func (d *driver) forgetLeftovers() {
 		d.done = append(d.done, tc)
 	}
 	d.forget()
-}
-
-// attempt reads the place of a call out of its folder's name: turn-index-attempt.
-func attempt(name string) (p recovery.Place, ok bool) {
-	n, err := fmt.Sscanf(name, "%d-%d-%d", &p.Turn, &p.Index, &p.Attempt)
-	return p, err == nil && n == 3
 }
 
 // tidy has the tools remove what they kept for a run that has ended.

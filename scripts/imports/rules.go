@@ -31,6 +31,8 @@ func layers() []rule {
 		{dir: "host", allow: below, why: performs},
 		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},
+		{dir: "host/doctor", allow: append([]string{"host/drive"}, feature...),
+			why: "doctor looks at what the service and the store say; it drives nothing"},
 		{dir: "host/serve", allow: feature, why: "serve stands on host and what is below it"},
 		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},

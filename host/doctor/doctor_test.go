@@ -1,33 +1,16 @@
-package host
+package doctor
 
 import (
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
-
-	"agent/recovery"
-	"agent/tools/runner"
 )
 
-// The folder of a call is read back to the call that it was made for.
-func TestCallFolder(t *testing.T) {
-	id := runner.Identity{Run: "r-7k2m9qx4", Turn: 12, Index: 3, Attempt: 2}
-	run, place, ok := parseCallFolder(id.Folder("/state/calls"))
-	if !ok || run != id.Run || place != (recovery.Place{Turn: 12, Index: 3, Attempt: 2}) {
-		t.Errorf("read %q %+v %t", run, place, ok)
-	}
-	for _, other := range []string{"/state/calls/r-1/x", "/state/calls/r-1/1-2", "/state/calls/r-1/a-b-c"} {
-		if _, _, ok := parseCallFolder(other); ok {
-			t.Errorf("%s is taken for a call's folder", other)
-		}
-	}
-}
-
 // An absent state folder is no fault, and a file in its place, or in it for others to read, is one.
-func TestExamineFolder(t *testing.T) {
+func TestFolder(t *testing.T) {
 	bad := func(home string) (areas []string) {
-		for _, f := range ExamineFolder(home) {
+		for _, f := range Folder(home) {
 			if f.Level == LevelBad {
 				areas = append(areas, f.Area)
 			}

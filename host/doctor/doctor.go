@@ -1,4 +1,7 @@
-package host
+// Package doctor looks whether what a state folder promises holds, and says what a person can do about what does not. With fix it
+// repairs what needs no decision: runs without an owner are marked, rows are made again from their journals, files that nothing
+// needs any more are removed.
+package doctor
 
 import (
 	"context"
@@ -9,8 +12,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"agent/db"
+	"agent/host"
 )
 
 // Level says how much a finding matters.
@@ -29,7 +34,7 @@ type Finding struct {
 	Area   string `json:"area"`
 	What   string `json:"what"`
 	Remedy string `json:"remedy,omitempty"`
-	Fixed  bool   `json:"fixed,omitempty"` // --fix mended it
+	Fixed  bool   `json:"fixed,omitempty"` // --fix repaired it
 }
 
 // Findings grow while doctor looks.
@@ -50,7 +55,7 @@ func (f *Findings) Bad(area, remedy, format string, args ...any) {
 	*f = append(*f, Finding{Level: LevelBad, Area: area, What: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// Done adds something that was mended.
+// Done adds something that was repaired.
 func (f *Findings) Done(area, format string, args ...any) {
 	*f = append(*f, Finding{Level: LevelOK, Area: area, What: fmt.Sprintf(format, args...), Fixed: true})
 }
@@ -76,9 +81,9 @@ const (
 	roomNeeded = 32 << 20
 )
 
-// ExamineFolder looks at a state folder from outside: where it lies, who can read it, how much room there is. It opens no
+// Folder looks at a state folder from outside: where it lies, who can read it, how much room there is. It opens no
 // database and changes nothing.
-func ExamineFolder(home string) Findings {
+func Folder(home string) Findings {
 	var f Findings
 	info, err := os.Stat(home)
 	switch {
@@ -235,9 +240,9 @@ func (f *Findings) platform() {
 			"a file system on the network is not recognised; a reboot is taken for a crash", runtime.GOOS)
 }
 
-// Examine looks at everything that the store, the locks and the calls' folders say. With fix it also mends what can be
-// mended without a decision: it marks runs that lost their owner, and removes files that nothing needs any more.
-func (h *Host) Examine(ctx context.Context, fix bool) (Findings, error) {
+// Examine looks at everything that the store, the locks and the calls' folders say. With fix it also repairs what can be
+// repaired without a decision: it marks runs that lost their owner, and removes files that nothing needs any more.
+func Examine(ctx context.Context, h *host.Host, fix bool) (Findings, error) {
 	var f Findings
 	e := &examiner{h: h, fix: fix, Findings: &f}
 	if err := e.tables(ctx); err != nil {
@@ -265,4 +270,21 @@ func (e *examiner) reload(ctx context.Context) error {
 		e.rows[r.ID] = r
 	}
 	return err
+}
+
+// health reports what the file system of the state folder says of itself. What the disk loses when it fails, no record can keep.
+func (f *Findings) health(home string) {
+	d := host.DiskOf(home)
+	const remedy = "see to the disk (dmesg, e2fsck); calls of which a record is missing since are asked about"
+	switch {
+	case !d.Counts:
+		f.OK(areaDisk, "a count of its errors is not offered by this file system, or cannot be read: an error that nobody met goes unnoticed")
+	case d.Errors > 0:
+		f.Warn(areaDisk, remedy, "the file system counts %d errors, the last at %s", d.Errors, time.Unix(d.LastError, 0).UTC().Format(time.DateTime))
+	default:
+		f.OK(areaDisk, "the file system counts no errors")
+	}
+	if d.Noted != 0 {
+		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", host.NotedPath(home), d.Noted)
+	}
 }

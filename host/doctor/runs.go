@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"cmp"
@@ -9,13 +9,14 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/host"
 	"agent/recovery"
 )
 
 // examiner gathers what doctor finds in one store.
 type examiner struct {
 	*Findings
-	h    *Host
+	h    *host.Host
 	fix  bool
 	rows map[string]db.RunRow // by id
 }
@@ -88,7 +89,7 @@ func (e *examiner) fruitless(context.Context) error {
 		case r.Status == recovery.StatusInterrupted:
 			interrupted++
 		}
-		if r.Status == recovery.StatusInterrupted && r.Fruitless >= MaxFruitless {
+		if r.Status == recovery.StatusInterrupted && r.Fruitless >= host.MaxFruitless {
 			e.Warn(areaRuns, "agent resume "+r.ID, "run %s: %d resumes in a row brought nothing forward; only a resume by name tries again", r.ID, r.Fruitless)
 		}
 	}
@@ -104,11 +105,11 @@ func (e *examiner) journals(ctx context.Context) error {
 			return fmt.Errorf("read journals: %v", context.Cause(ctx))
 		}
 		gone := map[string]bool{} // what does not open is found where every sealed value is opened
-		_, err := e.h.fold(r.ID, e.h.restored(ctx, func(l db.Lost) {
+		err := e.h.Verify(ctx, r.ID, func(l db.Lost) {
 			if l.Gone {
 				gone[l.ID] = true
 			}
-		}), nil)
+		})
 		if corrupt := new(db.CorruptError); errors.As(err, &corrupt) {
 			wrong++
 			e.Bad(areaJournal, "restore a backup, or save what is left: agent doctor --salvage FILE", "run %s: %v", r.ID, err)
@@ -145,7 +146,7 @@ func (e *examiner) tables(ctx context.Context) error {
 		}
 		return nil
 	}
-	fixed, err := e.h.repair(ctx, list)
+	fixed, err := e.h.Repair(ctx, list)
 	for _, d := range fixed {
 		e.Done(areaTables, "%s; it is now as the journal says", d)
 	}

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"context"
@@ -64,7 +64,8 @@ func (e *examiner) temps(context.Context) error {
 }
 
 func (e *examiner) callFolder(ctx context.Context, folder string, ended bool) error {
-	run, place, ok := parseCallFolder(folder)
+	id, ok := runner.IdentityOf(folder)
+	run, place := id.Run, recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 	row, known := e.rows[run]
 	if !ok || !known {
 		e.Warn(areaCalls, "look into it, and remove it when it is not needed", "%s belongs to no run of this database", folder)
@@ -134,13 +135,6 @@ func (e *examiner) callAt(ctx context.Context, run string, p recovery.Place) (db
 		err = nil // it was reported with its journal; its folders are left alone
 	}
 	return db.CallRow{}, false, err
-}
-
-// parseCallFolder reads whose folder it is: <run>/<turn>-<index>-<attempt> (runner.Identity).
-func parseCallFolder(folder string) (run string, p recovery.Place, ok bool) {
-	run = filepath.Base(filepath.Dir(folder))
-	n, err := fmt.Sscanf(filepath.Base(folder), "%d-%d-%d", &p.Turn, &p.Index, &p.Attempt)
-	return run, p, err == nil && n == 3
 }
 
 // live finds the text of answers that nobody gives any more. A run that goes on drops its own.
