@@ -12,7 +12,6 @@ import (
 
 	"agent/db"
 	"agent/recovery"
-	"agent/tools"
 	"agent/tools/runner"
 )
 
@@ -46,15 +45,6 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	return calls, err
 }
 
-// decided is when a person last said that the database counts; zero without such a word.
-func (h *Host) decided() time.Time {
-	m, err := h.Store.Mark()
-	if err != nil {
-		return time.Time{} // no mark, no decision
-	}
-	return m.Decided
-}
-
 // callsAhead looks into the folders of calls: a runner writes `began` only after the start of its call is durable.
 func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since time.Time) ([]Ahead, error) {
 	began, err := filepath.Glob(filepath.Join(h.CallsDir(), "*", "*", "began"))
@@ -84,14 +74,6 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 	return out, nil
 }
 
-func timeOfFile(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "an unknown date" // gone meanwhile
-	}
-	return info.ModTime().Local().Format(time.DateTime)
-}
-
 // recorded is the newest attempt of a call that the database knows of; 0 for none.
 func (h *Host) recorded(ctx context.Context, run string, p recovery.Place) (int, error) {
 	rows, err := h.Store.Calls(ctx, run)
@@ -104,18 +86,6 @@ func (h *Host) recorded(ctx context.Context, run string, p recovery.Place) (int,
 		return p.Attempt, nil // reported with its journal
 	}
 	return 0, err
-}
-
-// clearGivenUp is for a call that is about to start and whose folder says that it began: its start was recorded, and is not any
-// more. Where a person decided since that the database counts all the same, the folder goes. Else nothing is driven.
-func (h *Host) clearGivenUp(c tools.Call) error {
-	folder := runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt}.Folder(h.CallsDir())
-	began := filepath.Join(folder, "began")
-	if info, err := os.Stat(began); err == nil && !info.ModTime().After(h.decided()) {
-		return runner.Discard(folder)
-	}
-	what := fmt.Sprintf("run %s: call %s began on %s, and its start is not in the database", c.Run, c.Place, timeOfFile(began))
-	return &db.BehindError{Dir: h.Home, What: what}
 }
 
 // RestoreHere records a person's decision that the database counts although it is behind what the folder knows. The runs that

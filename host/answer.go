@@ -10,14 +10,7 @@ import (
 	"agent/db"
 	"agent/host/owner"
 	"agent/host/stream"
-	"agent/recovery"
 	"agent/recovery/fault"
-)
-
-// The kinds of inbox rows.
-const (
-	inboxCancel     = "cancel"
-	inboxResolution = "resolution"
 )
 
 // Taken says what became of an answer.
@@ -113,7 +106,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.cancelHere(ctx, run)
+		out, err := h.ClaimToEnd(ctx, run)
 		var held *owner.HeldError
 		var done *FinishedError
 		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {
@@ -121,7 +114,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		}
 		switch {
 		case errors.As(err, &done):
-			return h.judge().outcome(done.State), nil
+			return h.Finished(done.State), nil
 		case !errors.As(err, &held):
 			return out, err
 		}
@@ -133,26 +126,12 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 	}
 }
 
-// cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
-func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
-	return h.claim(ctx, run, h.ownState, func(ctx context.Context, d *driver) error {
-		d.record(d.judge().claimFact(d.state, nil))
-		if err := d.flush(ctx); err != nil {
-			return err
-		}
-		if err := d.readInbox(ctx); err != nil {
-			return err
-		}
-		return d.cancelled(ctx, h.Who)
-	})
-}
-
 func (h *Host) finished(ctx context.Context, run string) (Outcome, error) {
 	s, err := h.State(ctx, run)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return h.judge().outcome(s), nil
+	return h.Finished(s), nil
 }
 
 // Withdraw cancels a pending request: its call is told that nobody will answer.
@@ -163,12 +142,4 @@ func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	}
 	_, err = h.Look(ctx, true)
 	return row, err
-}
-
-func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
-	var b recovery.CallResolved
-	if err := json.Unmarshal(r.Body, &b); err != nil {
-		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
-	}
-	return b, nil
 }

@@ -53,7 +53,7 @@ func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 		case got := <-typed:
 			return d.answeredHere(ctx, r, got)
 		case <-untilExpiry(r, d.now()):
-			if _, err = d.h.Store.Expire(ctx); err == nil {
+			if _, err = d.p.Store.Expire(ctx); err == nil {
 				done, err = d.takeAnswer(ctx)
 			}
 		case <-d.waker.C():
@@ -77,7 +77,7 @@ func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	typed, over := make(chan reply, 1), make(chan struct{})
-	run, question := d.state.Created.Run, db.Cleaned(d.h.Store, *r)
+	run, question := d.state.Created.Run, db.Cleaned(d.p.Store, *r)
 	go func() {
 		defer close(over)
 		var a json.RawMessage
@@ -117,18 +117,18 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 	case got.err != nil && ctx.Err() != nil:
 		return nil
 	case got.err != nil:
-		d.h.warn(d.state.Created.Run, "ask at the terminal: %v", got.err)
+		d.p.warn(d.state.Created.Run, "ask at the terminal: %v", got.err)
 		return errLeave
 	}
-	_, err := d.h.Store.Answer(ctx, r.ID, got.answer, d.h.Who)
+	_, err := d.p.Store.Answer(ctx, r.ID, got.answer, d.p.Who)
 	var conflict *db.ConflictError
 	var late *db.ExpiredError
 	if errors.As(err, &conflict) || errors.As(err, &late) {
-		d.h.note(d.state.Created.Run, "%v", err)
+		d.p.note(d.state.Created.Run, "%v", err)
 	} else if err != nil {
 		return err
 	} else {
-		d.h.stood(d.env, d.state.Created.Run, *r, got.answer)
+		d.p.stood(d.env, d.state.Created.Run, *r, got.answer)
 	}
 	_, err = d.takeAnswer(ctx)
 	return err
@@ -136,7 +136,7 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 
 // takeAnswer consumes the answer that stands in the request's row, whoever gave it.
 func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
-	row, err := d.h.Store.AnswerFor(context.WithoutCancel(ctx), d.state.Created.Run)
+	row, err := d.p.Store.AnswerFor(context.WithoutCancel(ctx), d.state.Created.Run)
 	if err != nil || row == nil {
 		return false, err
 	}

@@ -36,7 +36,7 @@ func (d *driver) compact(ctx context.Context, a recovery.Compact) error {
 	if err := d.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
 	}
-	d.h.note(d.state.Created.Run, "the model's window fills: asking it for a summary of older messages")
+	d.p.note(d.state.Created.Run, "the model's window fills: asking it for a summary of older messages")
 	turn := len(d.state.Turns) + 1
 	s := &streaming{req: d.request(d.state.SummaryMessages(a.Through), turn)}
 	answer, err := d.stream(ctx, s)
@@ -138,7 +138,7 @@ func (d *driver) noAnswer(ctx context.Context, s *streaming, err error) error {
 	}
 	fact.Wait, fact.Again = recovery.Retry(e.Fault, fact.Tries, e.After, rand.Float64())
 	if !fact.Again && e.After > recovery.Patience {
-		fact.Remedy = fmt.Sprintf("the provider wants no request %s; resume after that", quiet(e.After, d.h.Now()))
+		fact.Remedy = fmt.Sprintf("the provider wants no request %s; resume after that", quiet(e.After, d.p.Now()))
 	}
 	d.record(fact)
 	return nil
@@ -233,7 +233,7 @@ func (d *driver) read(ctx context.Context, s *streaming) (answer *model.Answer, 
 		}
 		if delta.Answer != nil {
 			// Its last word need not wait for the commit.
-			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Turn: s.req.Turn, Whole: true})
+			d.p.Hub.Publish(stream.Event{Run: d.state.Created.Run, Turn: s.req.Turn, Whole: true})
 			return delta.Answer, nil
 		}
 		s.began = true
@@ -250,10 +250,10 @@ func (d *driver) read(ctx context.Context, s *streaming) (answer *model.Answer, 
 func (d *driver) showPiece(turn int, p model.Delta) {
 	run := d.state.Created.Run
 	if p.Reasoning != "" {
-		d.h.Hub.Publish(stream.Event{Run: run, Turn: turn, Reasoning: p.Reasoning})
+		d.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Reasoning: p.Reasoning})
 	}
 	if p.Text != "" {
-		d.h.Hub.Publish(stream.Event{Run: run, Turn: turn, Text: p.Text})
+		d.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Text: p.Text})
 	}
 }
 

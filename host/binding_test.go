@@ -34,7 +34,7 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &driver{
-			h: &Host{}, env: Env{Tools: reg},
+			p: &Process{}, env: Env{Tools: reg},
 			state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: "/w"}},
 		}
 		c := &recovery.Call{Proposal: recovery.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
@@ -79,7 +79,7 @@ func TestChangedBinaryAndToolsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := judge{&Host{Version: "2"}, reg}
+	j := judge{&Process{Version: "2"}, reg}
 	same := recovery.RunCreated{Version: "2", ToolsHash: reg.Digest()}
 	if got := j.changes(&recovery.State{Created: same}); len(got) != 0 {
 		t.Errorf("nothing changed: %q", got)

@@ -16,7 +16,7 @@ const clockSlack = 10 * time.Second
 // clockSet says that the clock went another way than the time that passed since the last fact. What is recorded next carries
 // the new time.
 func (d *driver) clockSet() (recovery.RunNoted, bool) {
-	step := d.h.Now().Sub(d.steady()).Round(time.Millisecond)
+	step := d.p.Now().Sub(d.steady()).Round(time.Millisecond)
 	going := d.state.Status == recovery.StatusRunning || d.state.Status == recovery.StatusWaiting
 	if !going || step.Abs() < clockSlack {
 		return recovery.RunNoted{}, false

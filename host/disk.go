@@ -25,11 +25,11 @@ func DiskOf(home string) recovery.Disk {
 }
 
 // disk is DiskOf, or what a test puts in its place.
-func (h *Host) disk() recovery.Disk {
-	if h.Disk != nil {
-		return h.Disk()
+func (p *Process) disk() recovery.Disk {
+	if p.Disk != nil {
+		return p.Disk()
 	}
-	return DiskOf(h.Home)
+	return DiskOf(p.Home)
 }
 
 // noted is the count in that file: 0 without one, -1 where it is damaged.
@@ -47,11 +47,11 @@ func noted(home string) int64 {
 
 // noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see recovery.Disk. Where the disk
 // does not take the note either, the file system's own count is all there is.
-func (h *Host) noteDiskError(err error) error {
+func noteDiskError(home string, err error) error {
 	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {
 		return nil
 	}
-	path := NotedPath(h.Home)
+	path := NotedPath(home)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
 	}
@@ -59,7 +59,7 @@ func (h *Host) noteDiskError(err error) error {
 	if err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
 	}
-	_, err = fmt.Fprintln(f, max(0, noted(h.Home))+1)
+	_, err = fmt.Fprintln(f, max(0, noted(home))+1)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -22,7 +22,7 @@ import (
 // Over budget: at most 116 methods: asking, calling and recording are to be types of their own
 // Over budget: at most 28 fields: likewise
 type driver struct {
-	h      *Host
+	p      *Process
 	env    Env
 	state  *recovery.State
 	head   db.Head
@@ -66,14 +66,14 @@ type ended struct {
 }
 
 // newDriver drives with the environment that every run has, until use gives it another.
-func (h *Host) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
-	h.guard()
-	w, err := h.wakeFor()
+func (p *Process) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
+	p.guard()
+	w, err := p.wakes.join(p.Store.Files()...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
 	}
 	return &driver{
-		h: h, env: h.Env, state: s, head: head, before: head.Epoch, lock: lock, waker: w, seen: moment{h.Now().Round(0), time.Now()},
+		p: p, env: p.Env, state: s, head: head, before: head.Epoch, lock: lock, waker: w, seen: moment{p.Now().Round(0), time.Now()},
 		asks: make(chan *asking), results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]prepared{},
 	}, nil
 }
@@ -107,7 +107,7 @@ func (d *driver) fold(b recovery.Body) {
 }
 
 // now is the writer's clock in the journal's precision.
-func (d *driver) now() time.Time { return d.h.Now().UTC().Truncate(time.Microsecond) }
+func (d *driver) now() time.Time { return d.p.Now().UTC().Truncate(time.Microsecond) }
 
 // turnOf is the turn that a fact belongs to: a request and its answer begin the next.
 func turnOf(s *recovery.State, b recovery.Body) int {
@@ -156,9 +156,9 @@ func (d *driver) flush(ctx context.Context) error {
 			return d.dead
 		}
 		for i := range d.facts {
-			d.h.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
+			d.p.Hub.Publish(stream.Event{Run: d.state.Created.Run, Fact: &d.facts[i]})
 		}
-		d.h.sayKept(d.state.Created.Run)
+		d.p.sayKept(d.state.Created.Run)
 		reached(d.facts)
 		d.deliver(ctx, d.facts)
 		d.facts, d.consume, d.refused, d.came = nil, nil, nil, nil
@@ -172,7 +172,7 @@ func (d *driver) flush(ctx context.Context) error {
 	for len(d.launch) > 0 {
 		l := d.launch[0]
 		d.launch = d.launch[1:]
-		if l.fresh && (d.full != nil || d.h.Store.DiskFull()) {
+		if l.fresh && (d.full != nil || d.p.Store.DiskFull()) {
 			d.ground(l.place.Index)
 			continue
 		}
@@ -191,20 +191,20 @@ func (d *driver) commit(ctx context.Context) error {
 		if !errors.Is(err, db.ErrBusy) || ctx.Err() != nil {
 			return err
 		}
-		d.h.warn(d.state.Created.Run, "other processes keep the database locked: waiting for it")
+		d.p.warn(d.state.Created.Run, "other processes keep the database locked: waiting for it")
 	}
 }
 
 func (d *driver) write(ctx context.Context) error {
 	c := d.state.Created
 	if d.head.No == 0 {
-		head, err := d.h.Store.Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: d.fresh}, d.facts)
+		head, err := d.p.journal().Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: d.fresh}, d.facts)
 		if err == nil {
 			d.head = head
 		}
 		return err
 	}
-	head, err := d.h.Store.Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, State: d.state})
+	head, err := d.p.journal().Append(ctx, d.head, d.facts, db.AppendOptions{Consume: d.consume, State: d.state})
 	if errors.Is(err, db.ErrLostRace) {
 		return fmt.Errorf("record in run %s: another process took it over: %w", c.Run, err)
 	}
@@ -277,7 +277,7 @@ func (d *driver) toolCall(c *recovery.Call) tools.Call {
 	run, place := d.state.Created.Run, c.Place
 	tc := callFor(d.state, c)
 	tc.Handle, tc.Ask = d.handles[c.Index].handle, d.asker(c.Place)
-	tc.Show = func(p []byte) { d.h.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) }
+	tc.Show = func(p []byte) { d.p.Hub.Publish(stream.Event{Run: run, Call: &place, Output: p}) }
 	return tc
 }
 
@@ -322,8 +322,8 @@ func (d *driver) failing(ctx context.Context, err error) error {
 		}
 	}
 	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
-		_ = d.h.noteDiskError(d.dead) // a disk that takes no note either; its error is the one that is returned
-		return d.h.locks().Describe(d.lock, d.h.Store.Clean(d.dead.Error()))
+		_ = noteDiskError(d.p.Home, d.dead) // a disk that takes no note either; its error is the one that is returned
+		return d.p.locks().Describe(d.lock, d.p.Store.Clean(d.dead.Error()))
 	}
 	return nil
 }
@@ -340,7 +340,7 @@ func (d *driver) outcome() Outcome {
 		return Outcome{} // no journal that anybody can read says anything
 	}
 	c := d.state.Created
-	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.h.Store.Clean(d.dead.Error())}
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.p.Store.Clean(d.dead.Error())}
 	if errors.Is(d.dead, db.ErrLostRace) {
 		out.Cause = recovery.CauseTakeover
 	}

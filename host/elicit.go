@@ -102,7 +102,7 @@ func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 		case got := <-typed:
 			typed = nil // left open here, it can still be answered from elsewhere
 			if done, err = d.typedHere(ctx, r, got); err == nil && !done && got.err != nil {
-				d.h.note(d.state.Created.Run, "the question stays open; answer it with: agent answer %s", r.ID)
+				d.p.note(d.state.Created.Run, "the question stays open; answer it with: agent answer %s", r.ID)
 			}
 		case e := <-d.results:
 			d.results <- e // it is settled behind the end of the question
@@ -112,7 +112,7 @@ func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 			d.withdraw("the call that asked does not wait for the answer any longer")
 			return nil
 		case <-untilExpiry(r, d.now()):
-			if _, err = d.h.Store.Expire(ctx); err == nil {
+			if _, err = d.p.Store.Expire(ctx); err == nil {
 				done, err = d.takeAnswer(ctx)
 			}
 		case <-d.waker.C():

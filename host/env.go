@@ -37,17 +37,17 @@ func (e Env) close() {
 }
 
 // envOf makes the environment of a run before it is created or claimed. Whoever asked for it closes it.
-func (h *Host) envOf(ctx context.Context, c recovery.RunCreated) (Env, error) {
-	if h.EnvOf == nil {
-		return h.Env, nil
+func (p *Process) envOf(ctx context.Context, c recovery.RunCreated) (Env, error) {
+	if p.EnvOf == nil {
+		return p.Env, nil
 	}
-	return h.EnvOf(ctx, c)
+	return p.EnvOf(ctx, c)
 }
 
 // envToLook is envOf for a look at a run. Only a run that was started with other tools than those that every run has needs its own.
-func (h *Host) envToLook(ctx context.Context, s *recovery.State) (Env, error) {
-	if s.Created.ToolsHash == h.Env.Tools.Digest() {
-		return h.Env, nil
+func (p *Process) envToLook(ctx context.Context, s *recovery.State) (Env, error) {
+	if s.Created.ToolsHash == p.Env.Tools.Digest() {
+		return p.Env, nil
 	}
-	return h.envOf(ctx, s.Created)
+	return p.envOf(ctx, s.Created)
 }

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -16,7 +19,7 @@ func (d *driver) forget() {
 		fault.Hit(fault.BeforeForget)
 		if a, ok := d.tool(c).(tools.Attacher); ok {
 			if err := a.Forget(c); err != nil {
-				d.h.warn(c.Run, "%v (agent doctor finds what is left)", err)
+				d.p.warn(c.Run, "%v (agent doctor finds what is left)", err)
 			}
 		}
 	}
@@ -26,7 +29,7 @@ func (d *driver) forget() {
 // forgetLeftovers removes what an earlier owner had no time to: files of calls with a durable result, and of attempts
 // that were followed by another.
 func (d *driver) forgetLeftovers() {
-	dir := filepath.Join(d.h.CallsDir(), d.state.Created.Run)
+	dir := filepath.Join(d.p.CallsDir(), d.state.Created.Run)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // no folder, no leftovers; one that cannot be read is found by agent doctor
@@ -61,8 +64,38 @@ func (d *driver) tidy() {
 		}
 		if k, ok := t.(tools.Tidier); ok {
 			if err := k.Tidy(run); err != nil {
-				d.h.warn(run, "%v", err)
+				d.p.warn(run, "%v", err)
 			}
 		}
 	}
+}
+
+// decided is when a person last said that the database counts; zero without such a word.
+func (p *Process) decided() time.Time {
+	m, err := p.Store.Mark()
+	if err != nil {
+		return time.Time{} // no mark, no decision
+	}
+	return m.Decided
+}
+
+// clearGivenUp is for a call that is about to start and whose folder says that it began: its start was recorded, and is not any
+// more. Where a person decided since that the database counts all the same, the folder goes. Else nothing is driven.
+func (p *Process) clearGivenUp(c tools.Call) error {
+	folder := runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt}.Folder(p.CallsDir())
+	began := filepath.Join(folder, "began")
+	if info, err := os.Stat(began); err == nil && !info.ModTime().After(p.decided()) {
+		return runner.Discard(folder)
+	}
+	what := fmt.Sprintf("run %s: call %s began on %s, and its start is not in the database", c.Run, c.Place, timeOfFile(began))
+	return &db.BehindError{Dir: p.Home, What: what}
+}
+
+// timeOfFile says when a file was written.
+func timeOfFile(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "an unknown date" // gone meanwhile
+	}
+	return info.ModTime().Local().Format(time.DateTime)
 }

@@ -36,10 +36,10 @@ type text struct {
 }
 
 // guard puts the gate before the observers, once.
-func (h *Host) guard() {
-	h.guarded.Do(func() {
-		if h.Store != nil && h.Hub != nil {
-			h.Hub.Through((&gate{store: h.Store, texts: map[text]*passing{}}).pass)
+func (p *Process) guard() {
+	p.guarded.Do(func() {
+		if p.Store != nil && p.Hub != nil {
+			p.Hub.Through((&gate{store: p.Store, texts: map[text]*passing{}}).pass)
 		}
 	})
 }
@@ -138,9 +138,9 @@ func (of text) append(out []stream.Event, c *passing, data []byte) []stream.Even
 }
 
 // sayKept tells, once per run and kind of secret, what was kept out of the record that was just written.
-func (h *Host) sayKept(run string) {
-	for _, k := range h.Store.TakeKept(run) {
-		h.note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
+func (p *Process) sayKept(run string) {
+	for _, k := range p.Store.TakeKept(run) {
+		p.note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
 	}
 }
 
@@ -163,7 +163,7 @@ func (d *driver) entire(c *recovery.Call) error {
 	if len(d.lost) == 0 {
 		return nil
 	}
-	if fp, err := d.h.Store.Fingerprint(d.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+	if fp, err := d.p.Store.Fingerprint(d.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
 		return errors.New("not executed: its arguments hold a secret that cannot be given back")
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // secretOf is a secret that a pattern finds; it is put together so that it stands in no file.
 func secretOf() string { return "ghp_" + "a8F3kLm9Qx2ZtR7vB1nYc5WdE6uJhT0pKs4G"[:36] }
 
-func guarded(t *testing.T) (*Host, *stream.Observer) {
+func guarded(t *testing.T) (*Process, *stream.Observer) {
 	t.Helper()
 	store, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true})
 	if err != nil {
@@ -26,13 +26,13 @@ func guarded(t *testing.T) (*Host, *stream.Observer) {
 			t.Error(err)
 		}
 	})
-	h := &Host{Store: store, Hub: stream.NewHub(), Now: time.Now}
+	h := &Process{Store: store, Hub: stream.NewHub(), Now: time.Now}
 	h.guard()
 	return h, h.Hub.Observe(0)
 }
 
 // seen is what an observer gets until the hub closes.
-func seen(t *testing.T, h *Host, obs *stream.Observer) (all []stream.Event) {
+func seen(t *testing.T, h *Process, obs *stream.Observer) (all []stream.Event) {
 	t.Helper()
 	h.Hub.Close()
 	for {
@@ -103,7 +103,7 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	}
 	whole := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
 	broken := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
-	d := &driver{h: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}, lost: []db.Lost{{ID: "b", Why: "gone"}}}
+	d := &driver{p: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}, lost: []db.Lost{{ID: "b", Why: "gone"}}}
 	if err := d.entire(whole); err != nil {
 		t.Error(err)
 	}

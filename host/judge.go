@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"agent/db"
@@ -11,15 +13,15 @@ import (
 
 // judge looks at a run and its calls with the run's tools, and says what is known and what follows.
 type judge struct {
-	*Host
+	*Process
 	tools *tools.Registry
 }
 
 // judge looks with the tools that every run has.
-func (h *Host) judge() judge { return judge{h, h.Env.Tools} }
+func (p *Process) judge() judge { return judge{p, p.Env.Tools} }
 
 // judge looks with the tools of the driver's run.
-func (d *driver) judge() judge { return judge{d.h, d.env.Tools} }
+func (d *driver) judge() judge { return judge{d.p, d.env.Tools} }
 
 // callFor is a call as its tool sees it where nothing of it is under way in this process.
 func callFor(s *recovery.State, c *recovery.Call) tools.Call {
@@ -66,4 +68,46 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 	}
 	a, ok := t.(tools.Attacher)
 	return ok && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
+}
+
+// gone looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
+// fact that nothing of it runs any more; nil when that is not so, or cannot be told.
+func (j judge) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
+	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
+	if !ok {
+		return nil
+	}
+	u, ok := s.MayLive(o.Request.Question)
+	if !ok {
+		return nil
+	}
+	t, err := j.tools.Get(u.Tool)
+	a, ok := t.(tools.Attacher)
+	if err != nil || !ok {
+		return nil
+	}
+	trace, err := j.trace(ctx, s, u)
+	if err != nil || len(trace) == 0 {
+		return nil
+	}
+	if left, err := a.Living(trace); err != nil || len(left) > 0 {
+		return nil // the question says what is known: it may still be running
+	}
+	return recovery.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}
+}
+
+// trace is what was kept of an unknown call to look for it again.
+func (j judge) trace(ctx context.Context, s *recovery.State, u recovery.Unknown) (json.RawMessage, error) {
+	if u.Run == s.Created.Run { // its result may not be durable yet
+		c, err := s.Call(u.Place)
+		if err != nil {
+			return nil, err
+		}
+		return c.Result.Data, nil
+	}
+	return j.Store.Trace(context.WithoutCancel(ctx), u.ID)
+}
+
+func (j judge) named(c *recovery.Call) NamedCall {
+	return NamedCall{ID: c.ID, Tool: c.Tool, Words: j.words(c), Started: c.StartedAt}
 }

@@ -39,9 +39,9 @@ type liveText struct {
 
 // openLive begins when a run is driven: a call that goes on from an earlier process prints before the model is asked.
 func (d *driver) openLive() {
-	l := &liveText{dir: filepath.Join(d.h.Home, "live"), run: d.state.Created.Run, hub: d.h.Hub, done: make(chan struct{})}
+	l := &liveText{dir: filepath.Join(d.p.Home, "live"), run: d.state.Created.Run, hub: d.p.Hub, done: make(chan struct{})}
 	if err := stream.ClearLive(l.dir, l.run); err != nil {
-		d.h.warn(l.run, "live text for other processes: %v", err)
+		d.p.warn(l.run, "live text for other processes: %v", err)
 		return
 	}
 	l.observe()
@@ -193,6 +193,6 @@ func (l *liveText) close() {
 // dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.
 func (d *driver) dropLive() {
 	if d.dead == nil && d.state.Status.Terminal() {
-		_ = os.Remove(filepath.Join(d.h.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays
+		_ = os.Remove(filepath.Join(d.p.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays
 	}
 }

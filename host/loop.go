@@ -36,12 +36,12 @@ func (d *driver) loop(ctx context.Context) error {
 func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
-	s, _, err := d.h.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
+	s, _, err := d.p.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
 	if err != nil {
 		return err
 	}
 	s.Acting = d.judge().acting
-	if d.head, err = d.h.Store.Head(ctx, s.Created.Run); err != nil {
+	if d.head, err = d.p.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
 	d.state, d.dead, d.facts, d.consume, d.refused, d.launch, d.done = s, nil, nil, nil, nil, nil, nil
@@ -74,7 +74,7 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	if ctx.Err() != nil {
 		return d.shutDown(ctx)
 	}
-	if d.full == nil && startsSomething(action) && d.h.Store.DiskFull() {
+	if d.full == nil && startsSomething(action) && d.p.Store.DiskFull() {
 		d.full = errDiskFull
 	}
 	if d.full != nil && (startsSomething(action) || len(d.flying) == 0) {
@@ -224,63 +224,6 @@ func (d *driver) stopFor(why recovery.Stop, by, reason string) {
 	if d.state.Stopping == nil {
 		d.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
 	}
-}
-
-// readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
-// commit that journals it. It comes with every hint that the database changed, so whether it is still there is looked at too.
-func (d *driver) readInbox(ctx context.Context) error {
-	if err := d.present(); err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx) // a shutdown at this moment is looked at next, and is no failure
-	rows, err := d.h.Store.Inbox(ctx, d.state.Created.Run)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if d.taken(r.ID) {
-			continue
-		}
-		d.consume = append(d.consume, r.ID)
-		if err := d.take(ctx, r); err != nil {
-			d.refused = append(d.refused, r.ID)
-			d.h.warn(d.state.Created.Run, "%v", err)
-		}
-	}
-	return nil
-}
-
-func (d *driver) taken(id int64) bool {
-	for _, c := range d.consume {
-		if c == id {
-			return true
-		}
-	}
-	return false
-}
-
-func (d *driver) take(ctx context.Context, r db.InboxRow) error {
-	switch r.Kind {
-	case inboxCancel:
-		return d.cancelled(ctx, r.By)
-	case inboxResolution:
-		body, err := decodeResolution(r)
-		if err != nil {
-			return err
-		}
-		if body.Run != "" && body.Run != d.state.Created.Run {
-			d.passed = append(d.passed, body)
-			d.record(body)
-			return nil
-		}
-		c, err := d.state.Call(body.Place)
-		if err != nil || !c.Resolvable(body.Word) {
-			return fmt.Errorf("word on call %s: its outcome is not unknown (any more)", body.Place)
-		}
-		d.record(body)
-		return nil
-	}
-	return fmt.Errorf("inbox row %d: kind %q is not known", r.ID, r.Kind)
 }
 
 // shutDown leaves the run on a signal.

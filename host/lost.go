@@ -31,7 +31,7 @@ func (e *RecordLostError) Unwrap() error { return e.Err }
 
 // present stops the run where its record is no longer in the state folder. A commit looks of itself.
 func (d *driver) present() error {
-	err := d.h.Store.Present()
+	err := d.p.Store.Present()
 	if err == nil {
 		return nil
 	}
@@ -91,5 +91,5 @@ func (d *driver) callText(p recovery.Place) string {
 	if err != nil {
 		return "call " + p.String()
 	}
-	return d.h.Store.Clean(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, Words(c.Tool, c.Args)))
+	return d.p.Store.Clean(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, Words(c.Tool, c.Args)))
 }

@@ -45,8 +45,8 @@ func caught(run string, do func() error) (err error) {
 }
 
 // holding takes the run's lock, has do work under it, and lets it go, also after a panic.
-func (h *Host) holding(run string, do func(*ofd.File) error) error {
-	lock, err := h.locks().Take(run)
+func (p *Process) holding(run string, do func(*ofd.File) error) error {
+	lock, err := p.locks().Take(run)
 	if err != nil {
 		return err
 	}
@@ -145,14 +145,14 @@ func (d *driver) reload(ctx context.Context) (bool, error) {
 	if d.dead != nil {
 		return false, nil // nothing may be written any more
 	}
-	head, err := d.h.Store.Head(ctx, d.head.Run)
+	head, err := d.p.Store.Head(ctx, d.head.Run)
 	if errors.As(err, new(*db.UnknownIDError)) {
 		return false, nil // it was never created
 	}
 	if err != nil || head.Epoch <= d.before {
 		return false, err
 	}
-	s, _, err := d.h.trueState(ctx, head.Run) // the secrets that cannot be restored were named at the claim
+	s, _, err := d.p.trueState(ctx, head.Run) // the secrets that cannot be restored were named at the claim
 	if err != nil {
 		return false, err
 	}
@@ -177,11 +177,11 @@ func (d *driver) abandon(ctx context.Context, p *PanicError) error {
 	if d.dead != nil {
 		return nil // nothing may be written any more
 	}
-	head, err := d.h.Store.Head(ctx, d.head.Run)
+	head, err := d.p.Store.Head(ctx, d.head.Run)
 	if err != nil || head.Epoch <= d.before {
 		return err
 	}
-	_, err = d.h.Store.MarkInterrupted(ctx, head, recovery.CauseCrash, fmt.Sprintf("the host panicked: %v; its end met a panic too", p.Value), d.h.Now())
+	_, err = d.p.Store.MarkInterrupted(ctx, head, recovery.CauseCrash, fmt.Sprintf("the host panicked: %v; its end met a panic too", p.Value), d.p.Now())
 	if err == nil {
 		_, err = d.reload(ctx)
 	}

@@ -68,11 +68,11 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &host.Host{
+	return &host.Host{Process: host.Process{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(),
 		Who: "tester",
 		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
-	}
+	}}
 }
 
 func start(t *testing.T, h *host.Host) (host.Outcome, *recovery.State) {

@@ -59,7 +59,7 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 		tc.Place = place
 		before, handle, err := p.Prepare(ctx, tc)
 		if errors.Is(err, runner.ErrBegan) {
-			if err := d.h.clearGivenUp(tc); err != nil {
+			if err := d.p.clearGivenUp(tc); err != nil {
 				return false, err
 			}
 			before, handle, err = p.Prepare(ctx, tc)
@@ -108,7 +108,7 @@ func (d *driver) orAttach(do act, a tools.Attacher) act {
 			if p == nil {
 				return
 			}
-			d.h.warn(c.Run, "call %s: its tool panicked: %v", c.Place, p)
+			d.p.warn(c.Run, "call %s: its tool panicked: %v", c.Place, p)
 			if prepared, ok := c.Handle.(io.Closer); ok {
 				_ = prepared.Close() // one that began has closed it already
 			}
@@ -257,7 +257,7 @@ func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 		}
 		if at, ok := t.(tools.Attacher); ok {
 			if err := at.Stop(d.toolCall(c), a.Reason); err != nil {
-				d.h.warn(d.state.Created.Run, "%v", err)
+				d.p.warn(d.state.Created.Run, "%v", err)
 			}
 		} else if cancel := d.flying[c.Index]; cancel != nil {
 			cancel()
@@ -291,7 +291,7 @@ func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
 		if a, ok := d.tool(d.toolCall(c)).(tools.Attacher); ok {
 			var err error
 			if left, err = a.Bury(ctx, d.toolCall(c)); err != nil {
-				d.h.warn(d.state.Created.Run, "%v", err)
+				d.p.warn(d.state.Created.Run, "%v", err)
 			}
 			d.done = append(d.done, d.toolCall(c))
 		}

@@ -141,7 +141,7 @@ func (d *driver) readRules() {
 		return
 	}
 	if err := d.setRules(d.state.Created.Folder); err != nil {
-		d.h.warn(d.state.Created.Run, "read the rules of permission again: %v", err)
+		d.p.warn(d.state.Created.Run, "read the rules of permission again: %v", err)
 	}
 }
 
@@ -239,17 +239,17 @@ func bindingChanges(then, now string) string {
 
 // stood hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
 // becomes of its rules.
-func (h *Host) stood(e Env, run string, r recovery.Request, answer json.RawMessage) {
+func (p *Process) stood(e Env, run string, r recovery.Request, answer json.RawMessage) {
 	rules := r.Rules[recovery.Text(answer)]
 	if rules == "" || e.Stand == nil {
 		return
 	}
 	note, err := e.Stand(run, r, rules)
 	if err != nil {
-		h.warn(run, "%v\nadd it yourself:\n%s", err, strings.TrimRight(rules, "\n"))
+		p.warn(run, "%v\nadd it yourself:\n%s", err, strings.TrimRight(rules, "\n"))
 		return
 	}
-	h.note(run, "%s", note)
+	p.note(run, "%s", note)
 }
 
 // stands says whether an answer adds rules to the configuration.

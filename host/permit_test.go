@@ -63,7 +63,7 @@ func TestBindingChanges(t *testing.T) {
 // A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
-	d := &driver{h: &Host{}, state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}}
+	d := &driver{p: &Process{}, state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}}
 	if q := d.query(writes{}, "write_file", args); q.Paths != nil {
 		t.Errorf("%q without a rule", q.Paths)
 	}

@@ -36,8 +36,8 @@ type PlanStep struct {
 }
 
 // DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
-func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) {
-	s, lost, err := h.trueState(ctx, run)
+func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, error) {
+	s, lost, err := p.trueState(ctx, run)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -50,35 +50,35 @@ func (h *Host) DryRun(ctx context.Context, run string, t Changes) (Plan, error) 
 	if err := checkFolder(s.Created.With(t.claim(s, recovery.RunClaimed{}))); err != nil {
 		return Plan{}, err
 	}
-	if holder, held, err := h.Owner(run); err != nil {
+	if holder, held, err := p.Owner(run); err != nil {
 		return Plan{}, fmt.Errorf("look at the lock of run %s: %v", run, err)
 	} else if held {
 		return Plan{}, &owner.HeldError{Run: run, Holder: holder}
 	}
-	env, err := h.envToLook(ctx, s)
+	env, err := p.envToLook(ctx, s)
 	if err != nil {
 		return Plan{}, err
 	}
 	defer env.close()
-	j := judge{h, env.Tools}
+	j := judge{p, env.Tools}
 	s.Acting = j.acting
 	notes := slices.Concat(j.changes(s), lostNotes(lost), t.notes(s))
 	if err := j.imagineClaim(ctx, s, t); err != nil {
 		return Plan{}, err
 	}
-	p := j.planFor(ctx, s, s.Lost(), false)
+	plan := j.planFor(ctx, s, s.Lost(), false)
 	for _, n := range notes {
-		p.Notes = append(p.Notes, h.Store.Clean(n))
+		plan.Notes = append(plan.Notes, p.Store.Clean(n))
 	}
-	for _, step := range p.Steps {
+	for _, step := range plan.Steps {
 		if step.call.Phase == recovery.PhaseStarted {
 			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
 				return Plan{}, err
 			}
 		}
 	}
-	p.Then = j.then(ctx, s)
-	return p, nil
+	plan.Then = j.then(ctx, s)
+	return plan, nil
 }
 
 // imagine folds facts that are not recorded.
@@ -120,11 +120,11 @@ func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) e
 }
 
 // imagineAnswer folds an answer that waits for its owner.
-func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
+func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if s.Open == nil {
 		return nil
 	}
-	row, err := h.Store.AnswerFor(ctx, s.Created.Run)
+	row, err := j.Store.AnswerFor(ctx, s.Created.Run)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (h *Host) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if end, ok := s.Orphaned(); ok {
 		return imagine(s, end)
 	}
-	if expired(s.Open, h.Now()) {
+	if expired(s.Open, j.Now()) {
 		return imagine(s, recovery.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
 	}
 	return nil
@@ -180,7 +180,7 @@ func (j judge) step(c *recovery.Call, found recovery.Judgement) PlanStep {
 }
 
 // words are a call's arguments in a few words, as others may see them.
-func (h *Host) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(h.Store, c.Args)) }
+func (j judge) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(j.Store, c.Args)) }
 
 // evidence looks at the world for one call that has no result.
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {

@@ -47,7 +47,7 @@ func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
 		}
 		p.Args, p.Invalid = text, "its arguments are not JSON"
 	}
-	fp, err := d.h.Store.Fingerprint(d.state.Created.Thread, p.Tool, p.Args)
+	fp, err := d.p.Store.Fingerprint(d.state.Created.Thread, p.Tool, p.Args)
 	if err != nil {
 		p.Invalid, fp = err.Error(), "none:"+digest(p.Args)
 	}

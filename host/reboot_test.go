@@ -33,7 +33,7 @@ func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for boot, checked := range map[string]bool{"before": false, "now": true} {
-		h := &Host{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}
+		h := &Host{Process: Process{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}}
 		h.guard()
 		ctx, cancel := context.WithCancel(t.Context())
 		var noted string

@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"agent/db"
@@ -42,24 +40,3 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	}
 	return h.deliver(ctx, row)
 }
-
-// closeSuperseded ends the question of the twin guard of a run that nobody drives, where what became of the first call answers it. An
-// answer that somebody gave at the same moment stands.
-func (d *driver) closeSuperseded(ctx context.Context) error {
-	end, ok := d.state.Superseded()
-	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
-		return nil
-	}
-	d.record(end, recovery.RunInterrupted{Cause: recovery.CauseAnswered, Detail: end.Reason})
-	err := d.flush(ctx)
-	if errors.As(err, new(*db.ConflictError)) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("close question %s: %w", end.ID, err)
-	}
-	return nil
-}
-
-// cameFromThere says whether a decision about another run's call came from that run, which has it already.
-func (d *driver) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(d.passed, b) }

@@ -23,20 +23,7 @@ func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Pla
 	if err := h.afterReboot(ctx, run); err != nil {
 		return Outcome{}, err
 	}
-	return h.claim(ctx, run, h.trueState, func(ctx context.Context, d *driver) error {
-		if err := d.claimed(ctx, t); err != nil {
-			return err
-		}
-		fault.Hit(fault.AfterClaim)
-		d.forgetLeftovers()
-		if err := d.readInbox(ctx); err != nil {
-			return err
-		}
-		if shown != nil {
-			shown(d.judge().planFor(ctx, d.state, nil, false))
-		}
-		return nil
-	})
+	return h.Claim(ctx, run, t, shown)
 }
 
 // afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the

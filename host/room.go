@@ -31,7 +31,7 @@ func (d *driver) ground(index int) {
 	delete(d.flying, index)
 	if c, ok := d.handles[index].handle.(io.Closer); ok {
 		if err := c.Close(); err != nil {
-			d.h.warn(d.state.Created.Run, "%v", err)
+			d.p.warn(d.state.Created.Run, "%v", err)
 		}
 	}
 	delete(d.handles, index)
@@ -43,8 +43,8 @@ func (d *driver) ground(index int) {
 // noRoom leaves the run, once everything that was under way has come home.
 func (d *driver) noRoom(ctx context.Context) error {
 	remedy := "make room on the disk of"
-	if err := d.h.noteDiskError(d.full); err != nil {
-		d.h.warn(d.state.Created.Run, "%v", err)
+	if err := noteDiskError(d.p.Home, d.full); err != nil {
+		d.p.warn(d.state.Created.Run, "%v", err)
 	}
 	switch {
 	case errors.Is(d.full, syscall.EIO):
@@ -52,9 +52,9 @@ func (d *driver) noRoom(ctx context.Context) error {
 	case errors.Is(d.full, syscall.EROFS):
 		remedy = "make it writable:"
 	}
-	why := fmt.Sprintf("%v; nothing new is started: %s %s", d.full, remedy, d.h.Home)
+	why := fmt.Sprintf("%v; nothing new is started: %s %s", d.full, remedy, d.p.Home)
 	if d.state.Status == recovery.StatusWaiting {
-		d.h.warn(d.state.Created.Run, "%s", why)
+		d.p.warn(d.state.Created.Run, "%s", why)
 		return errors.Join(d.flush(ctx), errLeave)
 	}
 	return d.interrupt(ctx, recovery.CauseFailing, why)
@@ -72,7 +72,7 @@ func (d *driver) stalled(t tools.Tool, e ended) bool {
 	if unwritable(e.err) {
 		return true
 	}
-	disk, err := db.DiskOf(d.h.Home)
+	disk, err := db.DiskOf(d.p.Home)
 	return err == nil && (disk.Free >= 0 && disk.Free < leastRoom || disk.Files == 0)
 }
 

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -22,15 +21,14 @@ type wake struct {
 	hints chan struct{}
 }
 
-// wakeFor joins the watch, which begins with the first run.
-func (h *Host) wakeFor() (*wake, error) {
-	w := &h.wakes
+// join joins the watch, which begins with the first run.
+func (w *wakes) join(files ...string) (*wake, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch == nil {
-		watch, err := stream.NewWaker(h.Store.Files()...)
+		watch, err := stream.NewWaker(files...)
 		if err != nil {
-			return nil, fmt.Errorf("watch %s: %v", h.Home, err)
+			return nil, err
 		}
 		w.watch, w.runs = watch, map[*wake]bool{}
 		go w.pass(watch)

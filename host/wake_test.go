@@ -16,10 +16,10 @@ func TestRunsShareOneWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	h := &Host{Store: store, Home: store.Dir()}
+	h := &Process{Store: store, Home: store.Dir()}
 	var runs []*wake
 	for range 3 {
-		w, err := h.wakeFor()
+		w, err := h.wakes.join(store.Files()...)
 		if err != nil {
 			t.Fatal(err)
 		}
