@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
 	"agent/tools/runner"
 )
@@ -33,7 +34,7 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	for _, r := range rows {
 		known[r.ID] = r
 	}
-	since := h.decided()
+	since := h.Decided()
 	calls, err := h.callsAhead(ctx, known, since)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 		if info, err := os.Stat(path); !ok || err != nil || !info.ModTime().After(since) {
 			continue // not ours, gone meanwhile, or decided about
 		}
-		what := fmt.Sprintf("call %s began on %s, and its run is not in the database", p, timeOfFile(path))
+		what := fmt.Sprintf("call %s began on %s, and its run is not in the database", p, drive.TimeOfFile(path))
 		if _, there := known[run]; there {
 			at, err := h.recorded(ctx, run, p)
 			if err != nil {
@@ -67,7 +68,7 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 			if at >= p.Attempt {
 				continue
 			}
-			what = fmt.Sprintf("call %s began (attempt %d) on %s, and its start is not in the database", p, p.Attempt, timeOfFile(path))
+			what = fmt.Sprintf("call %s began (attempt %d) on %s, and its start is not in the database", p, p.Attempt, drive.TimeOfFile(path))
 		}
 		out = append(out, Ahead{run, what})
 	}
@@ -101,7 +102,7 @@ func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error)
 		if r.Status.Terminal() {
 			continue
 		}
-		lock, err := h.locks().Take(r.ID)
+		lock, err := h.Locks().Take(r.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package host
 
+import "agent/host/drive"
+
 // Host is the service of one state folder.
 type Host struct {
-	Process
+	drive.Process
 }

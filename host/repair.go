@@ -16,7 +16,7 @@ func (h *Host) Repair(ctx context.Context, list []db.Difference) ([]db.Differenc
 		if slices.Contains(nos, d.No) {
 			continue
 		}
-		lock, err := h.locks().Take(d.Run)
+		lock, err := h.Locks().Take(d.Run)
 		if errors.As(err, new(*owner.HeldError)) {
 			continue
 		}

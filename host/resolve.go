@@ -28,10 +28,10 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
 		word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
-		if _, err := h.putResolution(ctx, row.Run, word); err != nil {
+		if _, err := h.PutResolution(ctx, row.Run, word); err != nil {
 			return Taken{}, err
 		}
-		if err := notHeld(h.takeResolutions(ctx, row.Run, 0)); err != nil {
+		if err := notHeld(h.TakeResolutions(ctx, row.Run, 0)); err != nil {
 			return Taken{}, err
 		}
 	}

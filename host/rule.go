@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
@@ -36,7 +37,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 		return err
 	}
 	word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
-	id, err := h.putOwnResolution(ctx, c.Run, word)
+	id, err := h.PutOwnResolution(ctx, c.Run, word)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	for lost := 1; ; {
-		err := h.takeResolutions(ctx, c.Run, id)
+		err := h.TakeResolutions(ctx, c.Run, id)
 		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
 		var held *owner.HeldError
 		switch {
@@ -56,7 +57,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 			return errors.Join(err, inboxErr)
 		case !waiting:
 			return errors.Join(notHeld(err), h.holds(ctx, c, word, before.Seq))
-		case errors.Is(err, db.ErrLostRace) && lost < claimTries: // a look marked the run meanwhile
+		case errors.Is(err, db.ErrLostRace) && lost < drive.ClaimTries: // a look marked the run meanwhile
 			lost++
 			continue
 		case !errors.As(err, &held):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
@@ -33,15 +34,15 @@ type RefusedError struct{ Err error }
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Start records a new run and drives it to its end, its first question that nobody answers, or a shutdown.
-func (h *Host) Start(ctx context.Context, req StartRequest) (out Outcome, err error) {
+func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return out, fmt.Errorf("start a run: %w", err)
 	}
-	env, err := h.envOf(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
+	env, err := h.EnvFor(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
 	if err != nil {
 		return out, err
 	}
-	defer env.close()
+	defer env.Release()
 	n, err := h.newRun(ctx, req, env)
 	if err != nil {
 		return out, err
@@ -52,7 +53,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out Outcome, err er
 }
 
 // newRun finds out what the run begins with.
-func (h *Host) newRun(ctx context.Context, req StartRequest, env Env) (n New, err error) {
+func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n drive.New, err error) {
 	req.Setup.Servers = env.Servers
 	n.Env, n.Fresh = env, req.Thread == ""
 	if n.Created, n.Before, n.Earlier, err = h.created(ctx, req, env.Tools); err != nil {
@@ -67,7 +68,7 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env Env) (n New, er
 	if a, ok := n.Model.(model.Authored); ok {
 		n.Created.Authored = a.Authored()
 	}
-	if err := h.takeThreadResolutions(ctx, n.Created.Thread, n.Created.Run); err != nil {
+	if err := h.TakeThreadResolutions(ctx, n.Created.Thread, n.Created.Run); err != nil {
 		return n, err
 	}
 	if n.Unknown, err = h.Store.Doubts(ctx, n.Created.Thread, n.Created.Run); err != nil {
@@ -82,15 +83,15 @@ func (h *Host) created(
 	ctx context.Context, req StartRequest, reg *tools.Registry,
 ) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
 	c = recovery.RunCreated{
-		Run: NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
+		Run: drive.NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
 	}
 	if c.Source != "" {
-		c.Digest = digest([]byte(req.Prompt))
+		c.Digest = drive.Digest([]byte(req.Prompt))
 	}
 	if c.Thread == "" {
-		c.Thread = NewID("t")
+		c.Thread = drive.NewID("t")
 		return c, "", nil, nil
 	}
 	rows, err := h.Store.ThreadRuns(ctx, c.Thread)
@@ -107,7 +108,7 @@ func (h *Host) created(
 			return c, "", nil, err
 		}
 	}
-	earlier, err = h.threadTranscript(ctx, c.Thread) // what is lost was said when those runs were driven
+	earlier, err = h.ThreadTranscript(ctx, c.Thread) // what is lost was said when those runs were driven
 	return c, before, earlier, err
 }
 
@@ -130,12 +131,12 @@ func (h *Host) plan(m model.Model, c recovery.RunCreated, earlier []recovery.Mes
 	}
 	if d, ok := m.(model.Doubter); ok {
 		for _, doubt := range d.Doubts(c.Prompt) {
-			h.guard()
+			h.Guard()
 			h.Hub.Publish(stream.Event{Run: c.Run, Note: doubt, Warn: true, Quotes: true})
 		}
 	}
 	if limit := c.Limits.MaxTurns; limit > 0 && turns > limit {
-		h.warn(c.Run, "this takes %d turns and the limit is %d: the run will stop and ask there (--max-turns %d avoids it)", turns, limit, turns)
+		h.Warn(c.Run, "this takes %d turns and the limit is %d: the run will stop and ask there (--max-turns %d avoids it)", turns, limit, turns)
 	}
 	return nil
 }

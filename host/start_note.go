@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/host/model"
 	"agent/recovery"
 )
@@ -30,7 +31,7 @@ func (h *Host) edited(ctx context.Context, m model.Model, c recovery.RunCreated)
 		if first.Source == "" {
 			return "", nil
 		}
-		if now, err := fileDigest(first.Source); err != nil || now == first.Digest {
+		if now, err := drive.FileDigest(first.Source); err != nil || now == first.Digest {
 			return "", nil
 		}
 		return first.Source, nil

@@ -16,6 +16,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/drive"
 )
 
 // Level says how much a finding matters.
@@ -274,7 +275,7 @@ func (e *examiner) reload(ctx context.Context) error {
 
 // health reports what the file system of the state folder says of itself. What the disk loses when it fails, no record can keep.
 func (f *Findings) health(home string) {
-	d := host.DiskOf(home)
+	d := drive.DiskOf(home)
 	const remedy = "see to the disk (dmesg, e2fsck); calls of which a record is missing since are asked about"
 	switch {
 	case !d.Counts:
@@ -285,6 +286,6 @@ func (f *Findings) health(home string) {
 		f.OK(areaDisk, "the file system counts no errors")
 	}
 	if d.Noted != 0 {
-		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", host.NotedPath(home), d.Noted)
+		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", drive.NotedPath(home), d.Noted)
 	}
 }
