@@ -49,6 +49,8 @@ func layers() []rule {
 			why: "what a person gives is read before anything is opened; it knows no run and no model"},
 		{dir: "host/stream", allow: []string{"recovery"},
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
+		{dir: "host/watch", allow: []string{"recovery", "db", "host/stream"},
+			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
 		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact", "db/mark", "db/lastlog"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
