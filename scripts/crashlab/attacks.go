@@ -86,7 +86,7 @@ func runAttacks(ctx context.Context, l *lab, c troubleChoice) error {
 			continue
 		}
 		stories = append(stories, ordeal{a.name, func(ctx context.Context, key string) error {
-			return l.attack(ctx, key, filepath.Join(scripts, a.name+".sh"), c.seed)
+			return runAttack(ctx, l, key, filepath.Join(scripts, a.name+".sh"), c.seed)
 		}})
 	}
 	return l.ordeals(ctx, "attack", c, stories)
@@ -113,15 +113,15 @@ func unpackAttacks(dir string) error {
 	return nil
 }
 
-// attack runs a script: first as its own control, then against the binary.
-func (l *lab) attack(ctx context.Context, key, script string, seed uint64) error {
+// runAttack runs a script: first as its own control, then against the binary.
+func runAttack(ctx context.Context, l *lab, key, script string, seed uint64) error {
 	for _, control := range []bool{true, false} {
 		name := strings.ReplaceAll(key, "/", "-")
 		if control {
 			name += "-control"
 		}
 		root := filepath.Join(l.dir, name)
-		code, text, err := l.script(ctx, root, script, seed, control)
+		code, text, err := runScript(ctx, l, root, script, seed, control)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (l *lab) attack(ctx context.Context, key, script string, seed uint64) error
 			l.report.caught("the damage that " + key + " makes itself")
 		}
 		if !control {
-			l.report.counted("attack")
+			l.report.faultStory("attack")
 		}
 		if len(found) > 0 {
 			again := fmt.Sprintf("go run ./scripts/crashlab -faults -seed %d -only %s", seed, key)
@@ -176,9 +176,9 @@ func lastOf(text string) string {
 // attackLimit is how long a script may take on a busy machine; it should take a few seconds.
 const attackLimit = 2 * time.Minute
 
-// script runs a script in a folder of its own, and ends what it leaves behind. A script that was ended because of its time has the
+// runScript runs a script in a folder of its own, and ends what it leaves behind. A script that was ended because of its time has the
 // code -1.
-func (l *lab) script(ctx context.Context, root, script string, seed uint64, control bool) (code int, text string, err error) {
+func runScript(ctx context.Context, l *lab, root, script string, seed uint64, control bool) (code int, text string, err error) {
 	work := filepath.Join(root, "work")
 	if err := os.MkdirAll(filepath.Join(work, "home"), 0o700); err != nil {
 		return 0, "", err

@@ -33,7 +33,7 @@ func needsRestart(*lab) error { return needsBoot() }
 // of the call.
 func runBoot(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {
-		if err := l.bootControl(ctx); err != nil {
+		if err := bootControl(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func runBoot(ctx context.Context, l *lab, c troubleChoice) error {
 	var stories []ordeal
 	for _, r := range all {
 		stories = append(stories, ordeal{r.key(), func(ctx context.Context, key string) error {
-			t, err := l.restart(ctx, r)
+			t, err := playRestart(ctx, l, r)
 			if err != nil {
 				return err
 			}
@@ -82,8 +82,8 @@ func restarts() []*restart {
 // markOf is the environment variable that processes of a command carry (tools/runner).
 const markOf = "AGENT_CALL"
 
-// restart carries a story out and judges it. The caller closes its world.
-func (l *lab) restart(ctx context.Context, r *restart) (*tale, error) {
+// playRestart carries a story out and judges it. The caller closes its world.
+func playRestart(ctx context.Context, l *lab, r *restart) (*tale, error) {
 	was, err := l.of(ctx, r.job)
 	if err != nil {
 		return nil, err
@@ -194,12 +194,12 @@ func (b *booted) end() {
 }
 
 // bootControl goes on without a new start of the machine: there the process that carries a call's mark has to be its.
-func (l *lab) bootControl(ctx context.Context) error {
+func bootControl(ctx context.Context, l *lab) error {
 	r := &restart{
 		job: job{tool: "shell", situation: "first", shape: "chat", victim: "both"}, same: true,
 		tries: []arm{{0, string(fault.RunnerRunning), 1}},
 	}
-	t, err := l.restart(ctx, r)
+	t, err := playRestart(ctx, l, r)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,6 @@ package main
 import (
 	"crypto/sha256"
 	"database/sql"
-	"fmt"
-	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -313,26 +310,47 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// What names nothing is refused before anything is told: a pass of no stories would end well.
-func TestOptionsThatNameNothing(t *testing.T) {
-	for _, bad := range [][]string{
-		{"-point", "nowhere"}, {"-tool", "nothing"}, {"-situation", "never"}, {"-only", "no/key"}, {"-jobs", "0"}, {"-for", "-1s"}, {"more"},
-	} {
-		var out strings.Builder
-		if _, err := parse(bad, &out); err == nil || !strings.HasPrefix(out.String(), "crashlab: ") {
-			t.Errorf("%v: %v, %q", bad, err, out.String())
+// Two ends differ in what differs; after an unknown outcome that was left, an effect may be missing.
+func TestCompareEnds(t *testing.T) {
+	was := end{files: map[string]string{"effects": "mark-a\nmark-c\n", "notes.txt": "n"}, saw: map[string]int{"mark-a": 1, "mark-c": 1}, status: "completed", answer: "done", reads: []string{"r"}}
+	change := func(f func(*end)) end {
+		is := end{files: map[string]string{}, saw: map[string]int{}, status: was.status, answer: was.answer, reads: was.reads}
+		for k, v := range was.files {
+			is.files[k] = v
 		}
+		for k, v := range was.saw {
+			is.saw[k] = v
+		}
+		f(&is)
+		return is
 	}
-	o, err := parse([]string{"-exe", "agent", "-dir", ".", "-point", "db.before_commit", "-tool", "shell:write", "-situation", "limit"}, io.Discard)
-	if err != nil || !filepath.IsAbs(o.exe) || !filepath.IsAbs(o.dir) {
-		t.Errorf("%+v, %v", o, err)
+	for _, c := range []struct {
+		name         string
+		is           end
+		unsure, left bool
+		want         string
+	}{
+		{"same", change(func(*end) {}), false, false, ""},
+		{"another order", change(func(e *end) { e.files["effects"] = "mark-c\nmark-a\n" }), false, false, ""},
+		{"a file is missing", change(func(e *end) { delete(e.files, "notes.txt") }), false, false, differs},
+		{"a file is left behind", change(func(e *end) { e.files[".tmp"] = "" }), false, false, differs},
+		{"an effect is missing", change(func(e *end) { e.saw["mark-a"] = 0 }), false, false, lost},
+		{"an effect was left", change(func(e *end) { e.saw["mark-a"] = 0; e.files["effects"] = "mark-c\n" }), true, true, ""},
+		{"another answer", change(func(e *end) { e.answer = "no" }), false, false, differs},
+		{"another answer after an unknown outcome", change(func(e *end) { e.answer = "no" }), true, false, ""},
+		{"it failed", change(func(e *end) { e.status = "failed" }), false, false, differs},
+		{"a read brought something else", change(func(e *end) { e.reads = []string{"x"} }), false, false, lost},
+	} {
+		if f := compareEnds(was, c.is, c.unsure, c.left); kinds(f) != c.want {
+			t.Errorf("%s: found %v, want %q", c.name, f, c.want)
+		}
 	}
 }
 
-// A mark is found once, wherever it stands.
-func TestMarksIn(t *testing.T) {
-	got := fmt.Sprint(marksIn(`{"patch":"a/patch-mark-3-a.txt b/patch-mark-3-ab.txt a/patch-mark-3-a.txt"}`))
-	if got != "[mark-3-a mark-3-ab]" {
-		t.Error(got)
+// A result may hold a part of an output; the whole of it must be there too.
+func TestAnOutputThatIsGoneIsLost(t *testing.T) {
+	_, f := check(&record{gone: []string{"run number 1: the whole output of call 8.0: no such file"}}, func(string) bool { return true })
+	if len(f) != 1 || f[0].Kind != lost {
+		t.Errorf("found %v, want a lost result", f)
 	}
 }

@@ -41,7 +41,7 @@ func clockTools() []string {
 // runClock sets the clock.
 func runClock(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {
-		if err := l.clockControls(ctx); err != nil {
+		if err := clockControls(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func runClock(ctx context.Context, l *lab, c troubleChoice) error {
 	}
 	var stories []ordeal
 	for _, s := range all {
-		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return l.clock(ctx, key, s) }})
+		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return playClock(ctx, l, key, s) }})
 	}
 	return l.ordeals(ctx, "clock", c, stories)
 }
@@ -176,8 +176,8 @@ func (s *clockStory) arm(cmd int) string {
 	return ""
 }
 
-// clock carries one of them out.
-func (l *lab) clock(ctx context.Context, key string, s *clockStory) error {
+// playClock carries one of them out.
+func playClock(ctx context.Context, l *lab, key string, s *clockStory) error {
 	was, err := l.of(ctx, s.job)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (l *lab) clock(ctx context.Context, key string, s *clockStory) error {
 		left := t.unknown > 0 && (s.leave || s.shape == "runbook")
 		t.found = append(t.found, compareEnds(was, is, t.unknown > 0, left)...)
 	}
-	l.report.figure("clocks set", t.clocks())
+	l.report.figure("clocks set", clockJumps(t))
 	l.report.figure("questions expired", expired)
 	return l.verdictOn(key, t, 0)
 }
@@ -262,8 +262,8 @@ func (s *clockStory) looks(t *tale) error {
 	return nil
 }
 
-// clocks counts the places in the journal at which the time goes back, or ahead by more than any story takes.
-func (t *tale) clocks() int {
+// clockJumps counts the places in the journal at which the time goes back, or ahead by more than any story takes.
+func clockJumps(t *tale) int {
 	n := 0
 	for _, facts := range t.record.facts {
 		for i, x := range facts {

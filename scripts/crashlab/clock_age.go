@@ -57,7 +57,7 @@ func ageColumn(name, text string) findings {
 }
 
 // clockControls show that the clock is set, and that the lab sees what must not come of it.
-func (l *lab) clockControls(ctx context.Context) error {
+func clockControls(ctx context.Context, l *lab) error {
 	t, err := l.begin(job{tool: "ask_user", situation: "first", shape: "runbook", victim: "host", change: func(s *story) {
 		s.flags = []string{"--expire", "10h"}
 	}}, nil)
@@ -88,7 +88,7 @@ func (l *lab) clockControls(ctx context.Context) error {
 
 // damagedExpiry lets a copy of the record say that the open question expired at once.
 func damagedExpiry(t *tale) (findings, error) {
-	if _, err := damaged(t, `UPDATE pending_requests SET status = 'expired', closed_at = opened_at + 1`); err != nil {
+	if _, err := loadChanged(t.world.state, t.world.root, `UPDATE pending_requests SET status = 'expired', closed_at = opened_at + 1`); err != nil {
 		return nil, err
 	}
 	_, f, err := expiries(t.world.root + "/copy.db")

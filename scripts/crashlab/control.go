@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,8 +20,8 @@ type control struct {
 	try  func(t *tale) (findings, error)
 }
 
-// controls tells one story, kills it, and damages copies of what it leaves.
-func (l *lab) controls(ctx context.Context) error {
+// runControls tells one story, kills it, and damages copies of what it leaves.
+func runControls(ctx context.Context, l *lab) error {
 	killed, _, err := l.play(ctx, job{tool: "shell", situation: "first", shape: "runbook", victim: "host", arms: []arm{{0, "call.after_effect", 1}}})
 	if err != nil {
 		return fmt.Errorf("tell the story of the controls: %w", err)
@@ -41,7 +40,7 @@ func (l *lab) controls(ctx context.Context) error {
 	if err := killed.world.close(false); err != nil {
 		return err
 	}
-	return l.naive(ctx)
+	return naive(ctx, l)
 }
 
 func (l *lab) control(name, kind string, f findings) {
@@ -57,7 +56,7 @@ func (l *lab) control(name, kind string, f findings) {
 }
 
 // naive is a resumer as it should not be: what has no result is done once more. It must be seen.
-func (l *lab) naive(ctx context.Context) error {
+func naive(ctx context.Context, l *lab) error {
 	number := int(l.worlds.Add(1))
 	s, why := tell("shell", "first", "runbook", number, l.counter.addr())
 	if why != "" {
@@ -93,19 +92,7 @@ func (l *lab) naive(ctx context.Context) error {
 
 // damaged checks a copy of the record after a change to it.
 func damaged(t *tale, change string) (findings, error) {
-	if _, err := load(t.world.state, t.world.root); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(t.world.root, "copy.db")
-	db, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		return nil, err
-	}
-	_, err = db.Exec(change)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	r, err := loadFile(path, t.world.state)
+	r, err := loadChanged(t.world.state, t.world.root, change)
 	if err != nil {
 		return nil, err
 	}

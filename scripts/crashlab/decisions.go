@@ -49,7 +49,7 @@ func decisions() []*interference {
 			}
 			i := newInterference(way, string(own), tool, "first", shape, string(unknownAt(tool, way != saidRun)))
 			i.change = func(s *story) {
-				args := marshal(s.turns[0][0].args)
+				args := s.turns[0][0].rawArgs()
 				s.spellings, s.anyway = []json.RawMessage{args, args, args}, way == saidRun
 			}
 			out = append(out, i)
@@ -276,7 +276,7 @@ func decisionControl(ctx context.Context, l *lab, k interferer) error {
 	} {
 		all := k.all()
 		n := slices.IndexFunc(all, func(i *interference) bool { return i.way == c.way && i.own == "" })
-		b, is, err := l.interfere(ctx, k, all[n])
+		b, is, err := interfere(ctx, l, k, all[n])
 		if err != nil {
 			return fmt.Errorf("the control of the decisions: %w", err)
 		}

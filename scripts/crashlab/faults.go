@@ -59,9 +59,9 @@ var errNoFaults = errors.New("no fault of the machine was asked for")
 func needsMounts(l *lab) error { return l.mounts }
 
 // survey notes what was asked for and cannot be tried here: it is said before anything begins, not after an hour.
-func (l *lab) survey(only string) {
+func (l *lab) survey(all []trouble, only string) {
 	name, _, _ := strings.Cut(only, "/")
-	for _, t := range troubles() {
+	for _, t := range all {
 		if name != "" && name != t.name {
 			continue
 		}
@@ -72,11 +72,11 @@ func (l *lab) survey(only string) {
 }
 
 // troubled carries out the faults that were asked for and that survey has not ruled out, one kind after the other.
-func (l *lab) troubled(ctx context.Context, c troubleChoice) error {
+func (l *lab) troubled(ctx context.Context, all []trouble, c troubleChoice) error {
 	name, rest, _ := strings.Cut(c.only, "/")
 	met := false
 	var names []string
-	for _, t := range troubles() {
+	for _, t := range all {
 		names = append(names, t.name)
 		if name != "" && name != t.name {
 			continue

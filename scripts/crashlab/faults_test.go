@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
@@ -34,8 +33,8 @@ func TestNotTried(t *testing.T) {
 		if why == nil {
 			continue
 		}
-		l.survey(x.name)
-		if err := l.troubled(context.Background(), troubleChoice{only: x.name}); err != nil {
+		l.survey(troubles(), x.name)
+		if err := l.troubled(context.Background(), troubles(), troubleChoice{only: x.name}); err != nil {
 			t.Errorf("%s: %v", x.name, err)
 		}
 		if !strings.Contains(l.report.NotTried[x.name], why.Error()) || !strings.Contains(l.report.NotTried[x.name], "namespace") || len(l.report.Failures) > 0 {
@@ -43,31 +42,10 @@ func TestNotTried(t *testing.T) {
 		}
 	}
 	l := quietLab()
-	if l.survey(""); len(l.report.NotTried) < 5 { // all but the clocks and, for root, the boots
+	if l.survey(troubles(), ""); len(l.report.NotTried) < 5 { // all but the clocks and, for root, the boots
 		t.Errorf("without mounts only this is not tried: %v", l.report.NotTried)
 	}
-	if err := quietLab().troubled(context.Background(), troubleChoice{only: "flood/1"}); err == nil || !strings.Contains(err.Error(), `no fault "flood"`) {
+	if err := quietLab().troubled(context.Background(), troubles(), troubleChoice{only: "flood/1"}); err == nil || !strings.Contains(err.Error(), `no fault "flood"`) {
 		t.Errorf("a fault that there is not: %v", err)
-	}
-}
-
-// -only takes one story, or those whose keys begin alike; without it all are carried out, whatever was found in one of them. The lab's own trouble ends it.
-func TestOrdeals(t *testing.T) {
-	var told atomic.Int32
-	all := func(err error) []ordeal {
-		try := func(context.Context, string) error { told.Add(1); return err }
-		return []ordeal{{"a/1", try}, {"a/2", try}, {"b/1", try}}
-	}
-	for _, c := range []struct {
-		only string
-		err  error
-		want int32
-		says string
-	}{{"", nil, 3, ""}, {"a/2", nil, 1, ""}, {"", errFound, 3, ""}, {"a", nil, 2, ""}, {"c", nil, 0, `no story "c"`}, {"b/1", io.ErrUnexpectedEOF, 1, "b/1: unexpected EOF"}} {
-		told.Store(0)
-		err := quietLab().ordeals(context.Background(), "x", troubleChoice{only: c.only, workers: 2}, all(c.err))
-		if told.Load() != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %d stories, %v", c, told.Load(), err)
-		}
 	}
 }

@@ -38,7 +38,7 @@ func (s *shortage) key() string {
 // runFull fills the disk under the state at every fault point, with kills on top.
 func runFull(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {
-		if err := l.fullControls(ctx); err != nil {
+		if err := fullControls(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func runFull(ctx context.Context, l *lab, c troubleChoice) error {
 	}
 	var stories []ordeal
 	for _, s := range all {
-		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return l.full(ctx, key, s) }})
+		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return playShortage(ctx, l, key, s) }})
 	}
 	return l.ordeals(ctx, "full", c, stories)
 }
@@ -138,9 +138,9 @@ type starved struct {
 	kills int
 }
 
-// full carries one out.
-func (l *lab) full(ctx context.Context, key string, s *shortage) error {
-	w, err := l.fillUp(ctx, s)
+// playShortage carries one out.
+func playShortage(ctx context.Context, l *lab, key string, s *shortage) error {
+	w, err := fillUp(ctx, l, s)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (l *lab) full(ctx context.Context, key string, s *shortage) error {
 }
 
 // fillUp carries a story out and judges it. The caller closes its world.
-func (l *lab) fillUp(ctx context.Context, s *shortage) (*starved, error) {
+func fillUp(ctx context.Context, l *lab, s *shortage) (*starved, error) {
 	var was end
 	var err error
 	if !s.growth {

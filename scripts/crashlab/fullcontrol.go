@@ -9,10 +9,10 @@ import (
 )
 
 // fullControls lose something on purpose: the ballast is taken away, and a command pays no heed to a write that fails.
-func (l *lab) fullControls(ctx context.Context) error {
+func fullControls(ctx context.Context, l *lab) error {
 	bare := unkept("anthropic")
 	bare.kind = "bare"
-	w, err := l.fillUp(ctx, bare)
+	w, err := fillUp(ctx, l, bare)
 	if err != nil {
 		return err
 	}

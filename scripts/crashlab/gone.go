@@ -107,7 +107,7 @@ func goneControl(ctx context.Context, l *lab, k interferer) error {
 	if err != nil {
 		return err
 	}
-	b, is, err := l.interfere(ctx, k, i)
+	b, is, err := interfere(ctx, l, k, i)
 	if err != nil {
 		return fmt.Errorf("the control of what is gone: %w", err)
 	}

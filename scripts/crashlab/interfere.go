@@ -60,7 +60,7 @@ func (k interferer) run(ctx context.Context, l *lab, c troubleChoice) error {
 	var stories []ordeal
 	for _, i := range all {
 		stories = append(stories, ordeal{i.key(), func(ctx context.Context, key string) error {
-			b, is, err := l.interfere(ctx, k, i)
+			b, is, err := interfere(ctx, l, k, i)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ type interfered struct {
 }
 
 // interfere carries a story out. The caller judges it and closes its world.
-func (l *lab) interfere(ctx context.Context, k interferer, i *interference) (*interfered, end, error) {
+func interfere(ctx context.Context, l *lab, k interferer, i *interference) (*interfered, end, error) {
 	was, err := l.of(ctx, i.job)
 	if err != nil {
 		return nil, end{}, err

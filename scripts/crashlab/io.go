@@ -41,12 +41,12 @@ func runIO(ctx context.Context, l *lab, c troubleChoice) error {
 	if err != nil {
 		return err
 	}
-	was, ops, err := l.ioIntact(ctx, exe)
+	was, ops, err := intactIO(ctx, l, exe)
 	if err != nil {
 		return err
 	}
 	if c.only == "" {
-		if err := l.ioControls(ctx, exe, was); err != nil {
+		if err := ioControls(ctx, l, exe, was); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func runIO(ctx context.Context, l *lab, c troubleChoice) error {
 	var stories []ordeal
 	for _, f := range all {
 		stories = append(stories, ordeal{f.key(), func(ctx context.Context, key string) error {
-			t, err := l.io(ctx, exe, f, was)
+			t, err := playIO(ctx, l, exe, f, was)
 			if err != nil {
 				return err
 			}
@@ -89,9 +89,9 @@ func served(exe, name string, d **disk) layer {
 	}
 }
 
-// ioBegin makes the world of the story that is told on a failing disk: a command with an output that becomes a file of its own,
+// beginIO makes the world of the story that is told on a failing disk: a command with an output that becomes a file of its own,
 // a request, a file, another command.
-func (l *lab) ioBegin(exe string) (*tale, *disk, error) {
+func beginIO(l *lab, exe string) (*tale, *disk, error) {
 	var d *disk
 	counter := l.counter.addr()
 	t, err := l.begin(job{tool: "shell", situation: "first", shape: "anthropic", victim: "host", change: func(s *story) {
@@ -109,9 +109,9 @@ func (l *lab) ioBegin(exe string) (*tale, *disk, error) {
 	return t, d, nil
 }
 
-// ioIntact tells the story on a disk that does not fail.
-func (l *lab) ioIntact(ctx context.Context, exe string) (end, []diskOp, error) {
-	t, d, err := l.ioBegin(exe)
+// intactIO tells the story on a disk that does not fail.
+func intactIO(ctx context.Context, l *lab, exe string) (end, []diskOp, error) {
+	t, d, err := beginIO(l, exe)
 	if err != nil {
 		return end{}, nil, err
 	}
@@ -197,9 +197,9 @@ func failings(ops []diskOp) []failing {
 	return out
 }
 
-// io tells the story on a disk with one error, and mends the disk after the command that met it. The caller closes the world.
-func (l *lab) io(ctx context.Context, exe string, f failing, was end) (*tale, error) {
-	t, d, err := l.ioBegin(exe)
+// playIO tells the story on a disk with one error, and mends the disk after the command that met it. The caller closes the world.
+func playIO(ctx context.Context, l *lab, exe string, f failing, was end) (*tale, error) {
+	t, d, err := beginIO(l, exe)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (l *lab) io(ctx context.Context, exe string, f failing, was end) (*tale, er
 		}
 		healed = true
 		if f.mode == "sticky" {
-			if err := t.persist(); err != nil {
+			if err := persist(t); err != nil {
 				return err
 			}
 		}
@@ -224,7 +224,7 @@ func (l *lab) io(ctx context.Context, exe string, f failing, was end) (*tale, er
 		if hit == 0 {
 			l.report.figure("io: errors that no operation met", 1)
 		} else if f.loud() {
-			t.loudly(fmt.Sprintf("%s of %s failed with %s", f.op, f.class, f.errno))
+			loudly(t, fmt.Sprintf("%s of %s failed with %s", f.op, f.class, f.errno))
 		}
 		l.report.figure("io: errors", hit)
 		return nil
@@ -249,7 +249,7 @@ func (l *lab) io(ctx context.Context, exe string, f failing, was end) (*tale, er
 }
 
 // persist is what a person does while the disk goes on failing: look, and try to go on. Nothing is asked of either but to end.
-func (t *tale) persist() error {
+func persist(t *tale) error {
 	next, err := t.next()
 	if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (t *tale) persist() error {
 }
 
 // loudly wants some command, or the result of a call, to have said that the disk fails, or what is unknown for it.
-func (t *tale) loudly(what string) {
+func loudly(t *tale, what string) {
 	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room|outcome unknown`)
 	for _, o := range t.world.outputs {
 		if form.MatchString(o.text) {
@@ -284,8 +284,8 @@ func (t *tale) loudly(what string) {
 }
 
 // ioControls are errors that are swallowed on purpose: once by whoever prints, once by a command.
-func (l *lab) ioControls(ctx context.Context, exe string, was end) error {
-	t, err := l.io(ctx, exe, failing{"fsync", "state/agent.db-wal", "EIO", "once", 3}, was)
+func ioControls(ctx context.Context, l *lab, exe string, was end) error {
+	t, err := playIO(ctx, l, exe, failing{"fsync", "state/agent.db-wal", "EIO", "once", 3}, was)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (l *lab) ioControls(ctx context.Context, exe string, was end) error {
 		t.world.outputs[i].text = ""
 	}
 	t.found = nil
-	t.loudly("a commit failed on purpose")
+	loudly(t, "a commit failed on purpose")
 	l.control("nobody says that the disk fails", silent, t.found)
 	if err := t.world.close(false); err != nil {
 		return err

@@ -97,6 +97,24 @@ func load(state, scratch string) (*record, error) {
 	return loadFile(db, state)
 }
 
+// loadChanged reads the record after a change to its copy.
+func loadChanged(state, scratch, change string) (*record, error) {
+	if _, err := load(state, scratch); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(scratch, "copy.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Exec(change)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	return loadFile(path, state)
+}
+
+// loadFile reads a database itself, and files of bodies from the state folder.
 func loadFile(db, state string) (r *record, err error) {
 	if err := os.RemoveAll(db + "-shm"); err != nil {
 		return nil, err

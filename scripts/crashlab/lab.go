@@ -41,6 +41,9 @@ type intact struct {
 func (l *lab) of(ctx context.Context, j job) (end, error) {
 	name := j.tool + "/" + j.situation + "/" + j.shape
 	l.mu.Lock()
+	if l.intact == nil {
+		l.intact = map[string]*intact{}
+	}
 	b := l.intact[name]
 	if b == nil {
 		b = &intact{}

@@ -144,9 +144,9 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	if err := roomIn(dir); err != nil {
 		return false, errors.Join(err, os.Remove(dir))
 	}
-	l := &lab{dir: dir, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	l := &lab{dir: dir, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed)}
 	if o.meetsFaults() {
-		l.survey(o.only)
+		l.survey(troubles(), o.only)
 	}
 	if o.exe == "" {
 		if o.exe, err = build(ctx, dir); err != nil {
@@ -159,7 +159,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	l.exe, l.counter = o.exe, c
-	if err := l.controls(ctx); err != nil {
+	if err := runControls(ctx, l); err != nil {
 		return false, err
 	}
 	systematic, err := o.stories(ctx, l)
@@ -212,7 +212,7 @@ func (o options) whole() bool { return o.point == "" && o.tool == "" && o.where 
 // stories carries out what was asked for. It says whether all fault points should have been reached.
 func (o options) stories(ctx context.Context, l *lab) (systematic bool, err error) {
 	if o.faults {
-		return false, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, only: o.only, workers: o.workers})
+		return false, l.troubled(ctx, troubles(), troubleChoice{short: o.short, seed: o.seed, only: o.only, workers: o.workers})
 	}
 	if o.only != "" {
 		j, err := parseKey(o.only)
@@ -224,7 +224,7 @@ func (o options) stories(ctx context.Context, l *lab) (systematic bool, err erro
 		return false, err
 	}
 	if o.duration > 0 {
-		return false, l.random(ctx, o)
+		return false, randomKills(ctx, l, o.duration, o.seed)
 	}
 	tools, err := toolsOf(ctx, l.exe, l.dir)
 	if err != nil {
@@ -246,5 +246,5 @@ func (o options) stories(ctx context.Context, l *lab) (systematic bool, err erro
 	if err := l.all(ctx, p.families, o.workers); err != nil || !o.whole() {
 		return o.whole(), err
 	}
-	return true, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, workers: o.workers})
+	return true, l.troubled(ctx, troubles(), troubleChoice{short: o.short, seed: o.seed, workers: o.workers})
 }

@@ -28,7 +28,7 @@ const mcpName = "lab"
 func mcpTool(name string) string { return "mcp__" + mcpName + "__" + name }
 
 // servers are the person's MCP servers: the lab itself, which is trusted with what it says of its tools.
-func (s *story) servers(exe, counter string, world int) ([]byte, error) {
+func servers(exe, counter string, world int) ([]byte, error) {
 	def := map[string]any{"command": exe, "args": []string{serverCommand, counter, strconv.Itoa(world)}, "trusted": true}
 	return json.Marshal(map[string]any{"mcpServers": map[string]any{mcpName: def}})
 }

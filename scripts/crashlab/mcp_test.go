@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -15,15 +17,13 @@ import (
 // The lab's MCP server reads, acts once for each call, and asks in the middle of a call before it acts.
 func TestMCPServer(t *testing.T) {
 	t.Chdir(t.TempDir())
-	c, err := startCounter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
+	asked := make(chan string, 1)
+	counter := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer counter.Close()
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
 	over := make(chan error, 1)
-	go func() { over <- serveMCP(in, out, c.addr(), "7") }()
+	go func() { over <- serveMCP(in, out, counter.Listener.Addr().String(), "7") }()
 	lines := bufio.NewScanner(receive)
 	hear := func() mcpMessage {
 		t.Helper()
@@ -54,7 +54,9 @@ func TestMCPServer(t *testing.T) {
 		t.Errorf("count brings %s, and %q", m.Result, done())
 	}
 	say(call("ask"))
-	<-c.askedIn(7)
+	if path := <-asked; path != "/asks/7" {
+		t.Errorf("the lab is told of a question by %s", path)
+	}
 	q := hear()
 	if q.Method != "elicitation/create" || done() != "mark-7-a\n" {
 		t.Errorf("asked to ask, it says %v, and %q is done", q, done())

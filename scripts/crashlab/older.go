@@ -161,7 +161,7 @@ func olderControl(ctx context.Context, l *lab, k interferer) error {
 	if err != nil {
 		return err
 	}
-	b, is, err := l.interfere(ctx, k, i)
+	b, is, err := interfere(ctx, l, k, i)
 	if err != nil {
 		return fmt.Errorf("the control of older databases: %w", err)
 	}

@@ -160,7 +160,7 @@ func panicControl(ctx context.Context, l *lab, k interferer) error {
 	}
 	killed := *i
 	killed.way = "kill"
-	b, _, err := l.interfere(ctx, k, &killed)
+	b, _, err := interfere(ctx, l, k, &killed)
 	if err != nil {
 		return fmt.Errorf("the control of the panics: %w", err)
 	}
@@ -168,7 +168,7 @@ func panicControl(ctx context.Context, l *lab, k interferer) error {
 	if err := b.world.close(false); err != nil {
 		return err
 	}
-	b, is, err := l.interfere(ctx, k, i)
+	b, is, err := interfere(ctx, l, k, i)
 	if err != nil {
 		return fmt.Errorf("the control of the panics: %w", err)
 	}

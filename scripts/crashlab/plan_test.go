@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"agent/recovery/fault"
@@ -110,17 +111,24 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Each tool brings its own variants, and one that the lab does not know is named.
-func TestCallsOf(t *testing.T) {
-	names, unknown := callsOf([]string{"shell", "search", "launch"})
-	if fmt.Sprint(names, unknown) != "[mcp__lab__ask mcp__lab__count mcp__lab__look search shell shell:read shell:write] [launch]" {
-		t.Error(names, unknown)
+// A sample holds as many kinds as it can, and the same ones for the same seed.
+func TestSample(t *testing.T) {
+	all := []string{"a1", "a2", "a3", "b1", "b2", "c1"}
+	kind := func(s string) string { return s[:1] }
+	for seed := range uint64(20) {
+		three, five := sample(all, 3, seed, kind), sample(all, 5, seed, kind)
+		slices.SortFunc(three, strings.Compare)
+		if distinct := slices.Compact(slices.Sorted(slices.Values(five))); len(distinct) != len(five) {
+			t.Errorf("seed %d: one of %v twice", seed, five)
+		}
+		if len(three) != 3 || kind(three[0]) != "a" || kind(three[1]) != "b" || kind(three[2]) != "c" || len(five) != 5 {
+			t.Errorf("seed %d: %v, %v", seed, three, five)
+		}
+		if again := sample(all, 5, seed, kind); !slices.Equal(again, five) {
+			t.Errorf("seed %d: %v and %v", seed, five, again)
+		}
 	}
-}
-
-// A tool without a line in the table has no story, and it is said why.
-func TestToolWithoutStory(t *testing.T) {
-	if _, why := tell("launch", "first", "chat", 1, "127.0.0.1:1"); why == "" {
-		t.Error("a story is told about a tool that nobody knows")
+	if got := sample(all, 9, 1, kind); len(got) != len(all) {
+		t.Errorf("%v", got)
 	}
 }

@@ -76,7 +76,7 @@ func runPower(ctx context.Context, l *lab, c troubleChoice) error {
 	}
 	shape, rest, _ := strings.Cut(c.only, "/")
 	if c.only == "" || shape == "controls" {
-		if err := l.powerControls(ctx, exe); err != nil {
+		if err := powerControls(ctx, l, exe); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func runPower(ctx context.Context, l *lab, c troubleChoice) error {
 			s = shape
 		}
 		wg.Go(func() {
-			if e := l.powerTrace(ctx, exe, s, rest, c); e != nil {
+			if e := tracePower(ctx, l, exe, s, rest, c); e != nil {
 				mu.Lock()
 				err = errors.Join(err, fmt.Errorf("%s: %w", s, e))
 				mu.Unlock()
@@ -106,10 +106,10 @@ func runPower(ctx context.Context, l *lab, c troubleChoice) error {
 	return err
 }
 
-// powerTrace tells one story and cuts it. In the whole pass, what comes after a cut is cut too.
-func (l *lab) powerTrace(ctx context.Context, exe, shape, only string, c troubleChoice) (err error) {
+// tracePower tells one story and cuts it. In the whole pass, what comes after a cut is cut too.
+func tracePower(ctx context.Context, l *lab, exe, shape, only string, c troubleChoice) (err error) {
 	base, twice := strings.CutSuffix(shape, againWord)
-	p, err := l.record(ctx, exe, base)
+	p, err := recordStory(ctx, l, exe, base)
 	if err != nil {
 		return fmt.Errorf("tell the story whose power is cut: %w", err)
 	}

@@ -136,11 +136,3 @@ func TestEffectsAtACut(t *testing.T) {
 		t.Errorf("saw %v, want %v", saw, want)
 	}
 }
-
-// A result may hold a part of an output; the whole of it must be there too.
-func TestAnOutputThatIsGoneIsLost(t *testing.T) {
-	_, f := check(&record{gone: []string{"run number 1: the whole output of call 8.0: no such file"}}, func(string) bool { return true })
-	if len(f) != 1 || f[0].Kind != lost {
-		t.Errorf("found %v, want a lost result", f)
-	}
-}

@@ -47,9 +47,9 @@ const controlRows = 40
 
 // powerControls let a small writer lose rows on purpose: with synchronous=NORMAL a commit returns before its row is durable. With
 // FULL, which the product uses, none may be lost.
-func (l *lab) powerControls(ctx context.Context, exe string) error {
+func powerControls(ctx context.Context, l *lab, exe string) error {
 	for _, level := range []string{"NORMAL", "FULL"} {
-		f, n, err := l.lossOf(ctx, exe, level)
+		f, n, err := lossOf(ctx, l, exe, level)
 		if err != nil {
 			return fmt.Errorf("the control with synchronous=%s: %w", level, err)
 		}
@@ -69,7 +69,7 @@ func (l *lab) powerControls(ctx context.Context, exe string) error {
 }
 
 // lossOf writes rows, and says in how many states which are gone.
-func (l *lab) lossOf(ctx context.Context, exe, level string) (f findings, states int, err error) {
+func lossOf(ctx context.Context, l *lab, exe, level string) (f findings, states int, err error) {
 	top := filepath.Join(l.dir, "rows-"+level)
 	back, at := filepath.Join(top, "back"), filepath.Join(top, "mount")
 	if err := errors.Join(os.MkdirAll(back, 0o700), os.Mkdir(at, 0o700)); err != nil {

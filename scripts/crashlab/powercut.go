@@ -187,17 +187,17 @@ func (s shownForms) missing(line string, h *history, r *record) string {
 		return "the run is gone"
 	}
 	if m := s.started.FindStringSubmatch(line); m != nil {
-		if c := h.at(m); c == nil || c.starts == 0 && len(c.results) == 0 {
+		if c := callAt(h, m); c == nil || c.starts == 0 && len(c.results) == 0 {
 			return "that the call was started is gone"
 		}
 	}
 	if m := s.settled.FindStringSubmatch(line); m != nil {
-		if c := h.at(m); c == nil || len(c.results) == 0 {
+		if c := callAt(h, m); c == nil || len(c.results) == 0 {
 			return "the result is gone"
 		}
 	}
 	if m := s.verdict.FindStringSubmatch(line); m != nil {
-		if c := h.at(m); c == nil || len(c.judged) == 0 {
+		if c := callAt(h, m); c == nil || len(c.judged) == 0 {
 			return "the verdict is gone"
 		}
 	}
@@ -219,8 +219,8 @@ func (s shownForms) missing(line string, h *history, r *record) string {
 	return ""
 }
 
-// at is the call that a line's numbers name.
-func (h *history) at(m []string) *call {
+// callAt is the call that a line's numbers name.
+func callAt(h *history, m []string) *call {
 	var turn, index int64
 	if _, err := fmt.Sscan(m[1]+" "+m[2], &turn, &index); err != nil {
 		return nil // too large for a number: no call is there

@@ -92,8 +92,8 @@ func powerStory(shape string, world int, counter string) story {
 	return s
 }
 
-// record tells the story whole. The caller closes it.
-func (l *lab) record(ctx context.Context, exe, shape string) (p *power, err error) {
+// recordStory tells the story whole. The caller closes it.
+func recordStory(ctx context.Context, l *lab, exe, shape string) (p *power, err error) {
 	p = &power{lab: l, shape: shape, number: int(l.worlds.Add(1))}
 	p.root = filepath.Join(l.dir, fmt.Sprintf("world-%d", p.number))
 	p.back = p.root + "-bytes"

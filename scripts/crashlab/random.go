@@ -33,19 +33,20 @@ type scene struct {
 	prompt string
 }
 
-// random makes worlds until the time is over. What is chosen follows from the seed; what the machine does in between does not.
-func (l *lab) random(ctx context.Context, o options) error {
-	until := time.Now().Add(o.duration)
+// randomKills makes worlds until the time is over. What is chosen follows from the seed; what the machine does in between does not.
+func randomKills(ctx context.Context, l *lab, duration time.Duration, seed uint64) error {
+	again := fmt.Sprintf("go run ./scripts/crashlab -for %s -seed %d", duration, seed)
+	until := time.Now().Add(duration)
 	for n := uint64(0); time.Now().Before(until) && ctx.Err() == nil; n++ {
-		if err := l.round(ctx, o, n, until); err != nil {
+		if err := round(ctx, l, again, seed, n, until); err != nil {
 			return err
 		}
 	}
 	return context.Cause(ctx) // a pass that was broken off has not shown anything
 }
 
-func (l *lab) round(ctx context.Context, o options, n uint64, until time.Time) error {
-	c, err := l.newChaos(rand.New(rand.NewPCG(o.seed, n)))
+func round(ctx context.Context, l *lab, again string, seed, n uint64, until time.Time) error {
+	c, err := newChaos(l, rand.New(rand.NewPCG(seed, n)))
 	if err != nil {
 		return err
 	}
@@ -56,18 +57,17 @@ func (l *lab) round(ctx context.Context, o options, n uint64, until time.Time) e
 	case err != nil && !errors.Is(err, errFound):
 		return errors.Join(err, c.world.close(true))
 	}
-	l.report.chaos(c)
+	l.report.runs(len(c.scenes), c.cmds, c.kills, c.shape, c.tale.last)
 	if len(c.tale.found) == 0 {
 		return c.world.close(false)
 	}
-	again := fmt.Sprintf("go run ./scripts/crashlab -for %s -seed %d", o.duration, o.seed)
-	l.report.add(failure{Key: fmt.Sprintf("random, world %d of seed %d (%s)", n, o.seed, c.shape), Repeat: again, Folder: c.world.root, Findings: c.tale.found})
+	l.report.add(failure{Key: fmt.Sprintf("random, world %d of seed %d (%s)", n, seed, c.shape), Repeat: again, Folder: c.world.root, Findings: c.tale.found})
 	return errors.Join(c.world.keep(again), c.world.close(true))
 }
 
 const scenesPerWorld = 4
 
-func (l *lab) newChaos(rng *rand.Rand) (*chaos, error) {
+func newChaos(l *lab, rng *rand.Rand) (*chaos, error) {
 	number := int(l.worlds.Add(1))
 	shape := shapes()[rng.IntN(len(shapes()))]
 	c := &chaos{lab: l, rng: rng, shape: shape}

@@ -33,7 +33,7 @@ func (f *freeze) key() string {
 // runReadonly turns the file system under the state read-only, at every fault point and before a start.
 func runReadonly(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {
-		if err := l.frozenControl(ctx); err != nil {
+		if err := frozenControl(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func runReadonly(ctx context.Context, l *lab, c troubleChoice) error {
 	var stories []ordeal
 	for _, f := range all {
 		stories = append(stories, ordeal{f.key(), func(ctx context.Context, key string) error {
-			t, err := l.freeze(ctx, f)
+			t, err := playFreeze(ctx, l, f)
 			if err != nil {
 				return err
 			}
@@ -92,13 +92,13 @@ type frozen struct {
 	met  bool
 }
 
-// freeze carries a story out and judges it. The caller closes its world.
-func (l *lab) freeze(ctx context.Context, f *freeze) (*tale, error) {
+// playFreeze carries a story out and judges it. The caller closes its world.
+func playFreeze(ctx context.Context, l *lab, f *freeze) (*tale, error) {
 	was, err := l.of(ctx, f.job)
 	if err != nil {
 		return nil, err
 	}
-	z, err := l.frozenWorld(f)
+	z, err := frozenWorld(l, f)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (l *lab) freeze(ctx context.Context, f *freeze) (*tale, error) {
 	return z.tale, nil
 }
 
-func (l *lab) frozenWorld(f *freeze) (*frozen, error) {
+func frozenWorld(l *lab, f *freeze) (*frozen, error) {
 	var disk *volume
 	t, err := l.begin(f.job, func(root string) (_ func(bool) error, err error) {
 		if disk, err = newVolume(filepath.Join(root, "home"), volumeOptions{mib: 96, block: 4096}); err != nil {
@@ -235,12 +235,12 @@ func (z *frozen) try(args []string) (output, error) {
 }
 
 // frozenControl has something happen while nothing can be recorded.
-func (l *lab) frozenControl(ctx context.Context) error {
+func frozenControl(ctx context.Context, l *lab) error {
 	f := &freeze{
 		job: job{tool: "shell", situation: "first", shape: "runbook", victim: "host"}, how: "remount", victim: "both",
 		tries: []arm{{0, string(fault.AfterStarted), 1}},
 	}
-	z, err := l.frozenWorld(f)
+	z, err := frozenWorld(l, f)
 	if err != nil {
 		return err
 	}

@@ -17,34 +17,54 @@ import (
 	"agent/recovery/fault"
 )
 
-// report is what is counted.
-//
-// Over budget: at most 35 fields: one line of the report each
+// report is what is counted. Its parts are written as one JSON object, in this order.
 type report struct {
-	mu     sync.Mutex
-	out    io.Writer
-	begun  int // pieces of the part that is under way
+	mu  sync.Mutex
+	out io.Writer
+	part
+
+	heading
+	counts
+	counted
+	Controls []string  `json:"controls"`
+	Failures []failure `json:"failures"`
+}
+
+// part is what is under way.
+type part struct {
+	begun  int // pieces of it
 	of     int
 	pieces string
-	first  time.Time // when the part began
+	first  time.Time // when it began
 	spoke  time.Time
+}
 
-	Version  int               `json:"version"`
-	Mode     string            `json:"mode"`
-	Seed     uint64            `json:"seed"`
-	Seconds  float64           `json:"seconds"`
-	Own      float64           `json:"cpu_seconds_of_the_lab"`
-	Theirs   float64           `json:"cpu_seconds_of_the_commands"`
-	Stories  int               `json:"stories"`
-	Commands int               `json:"commands"`
-	Kills    int               `json:"kills"`
-	Twice    int               `json:"effects_done_twice"`
-	Lost     int               `json:"results_lost"`
-	Stuck    int               `json:"runs_stuck"`
-	Silent   int               `json:"silent_decisions"`
-	Other    int               `json:"other_findings"`
-	Unknown  int               `json:"outcomes_unknown"`
-	Avoid    int               `json:"outcomes_unknown_with_the_runner_alive"`
+// heading says what was done, and what it took.
+type heading struct {
+	Version int     `json:"version"`
+	Mode    string  `json:"mode"`
+	Seed    uint64  `json:"seed"`
+	Seconds float64 `json:"seconds"`
+	Own     float64 `json:"cpu_seconds_of_the_lab"`
+	Theirs  float64 `json:"cpu_seconds_of_the_commands"`
+}
+
+// counts are the figures that everything is about.
+type counts struct {
+	Stories  int `json:"stories"`
+	Commands int `json:"commands"`
+	Kills    int `json:"kills"`
+	Twice    int `json:"effects_done_twice"`
+	Lost     int `json:"results_lost"`
+	Stuck    int `json:"runs_stuck"`
+	Silent   int `json:"silent_decisions"`
+	Other    int `json:"other_findings"`
+	Unknown  int `json:"outcomes_unknown"`
+	Avoid    int `json:"outcomes_unknown_with_the_runner_alive"`
+}
+
+// counted is what was done of each kind, and what was left out.
+type counted struct {
 	Points   map[string]int    `json:"kills_by_point"`
 	Tools    map[string]int    `json:"stories_by_tool"`
 	Shapes   map[string]int    `json:"stories_by_shape"`
@@ -55,8 +75,6 @@ type report struct {
 	Skipped  map[string]int    `json:"skipped"`
 	Left     int               `json:"left_out"`
 	Unmet    []string          `json:"points_not_met"`
-	Controls []string          `json:"controls"`
-	Failures []failure         `json:"failures"`
 }
 
 type failure struct {
@@ -68,8 +86,12 @@ type failure struct {
 
 func newReport(out io.Writer, mode string, seed uint64) *report {
 	return &report{
-		out: out, Version: 1, Mode: mode, Seed: seed, Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{},
-		Faults: map[string]int{}, Figures: map[string]int{}, NotTried: map[string]string{}, Skipped: map[string]int{}, Unmet: []string{}, Controls: []string{}, Failures: []failure{},
+		out: out, heading: heading{Version: 1, Mode: mode, Seed: seed},
+		counted: counted{
+			Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{}, Faults: map[string]int{},
+			Figures: map[string]int{}, NotTried: map[string]string{}, Skipped: map[string]int{}, Unmet: []string{},
+		},
+		Controls: []string{}, Failures: []failure{},
 	}
 }
 
@@ -105,8 +127,8 @@ func (r *report) trouble(kind string, t *tale, kills int) {
 	r.Shapes[t.story.shape]++
 }
 
-// counted adds a story of a fault that is told by no tale.
-func (r *report) counted(kind string) {
+// faultStory adds a story of a fault that is carried out in no world of the lab.
+func (r *report) faultStory(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -135,15 +157,15 @@ func (r *report) notTried(kind string, why error) {
 	fmt.Fprintf(r.out, "not tried: %s: %v\n", kind, why)
 }
 
-// chaos adds a world of random kills.
-func (r *report) chaos(c *chaos) {
+// runs adds the stories of a world of random kills, which are runs of one shape.
+func (r *report) runs(stories, commands, kills int, shape string, all []*history) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Stories += len(c.scenes)
-	r.Commands += c.cmds
-	r.Kills += c.kills
-	r.Shapes[c.shape] += len(c.scenes)
-	for _, h := range c.tale.last {
+	r.Stories += stories
+	r.Commands += commands
+	r.Kills += kills
+	r.Shapes[shape] += stories
+	for _, h := range all {
 		for _, k := range h.calls {
 			r.Tools[k.tool]++
 			if len(k.results) > 0 && k.results[0].Result.Outcome == "unknown" {

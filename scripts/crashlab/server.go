@@ -223,6 +223,9 @@ func undone(result string) bool {
 	return false
 }
 
+// exchanges are all requests so far with what was answered, for who looks at a failure.
+func (s *server) exchanges() []modeltest.Exchange { return s.speaks.Exchanges() }
+
 // complaints are requests that a provider would have refused, or that showed an answer other than it was.
 func (s *server) complaints() []string {
 	s.mu.Lock()

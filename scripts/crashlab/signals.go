@@ -72,7 +72,7 @@ func signalControl(ctx context.Context, l *lab, k interferer) error {
 	}
 	killed := *i
 	killed.way = "KILL"
-	b, _, err := l.interfere(ctx, k, &killed)
+	b, _, err := interfere(ctx, l, k, &killed)
 	if err != nil {
 		return fmt.Errorf("the control of the signals: %w", err)
 	}

@@ -27,7 +27,7 @@ func runSlow(ctx context.Context, l *lab, c troubleChoice) error {
 		return err
 	}
 	if c.only == "" {
-		l.slowControl()
+		slowControl(l)
 	}
 	var all []crawl
 	for _, wait := range []time.Duration{50, 150, 300} {
@@ -41,13 +41,13 @@ func runSlow(ctx context.Context, l *lab, c troubleChoice) error {
 	}
 	var stories []ordeal
 	for _, s := range all {
-		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return l.crawl(ctx, exe, key, s) }})
+		stories = append(stories, ordeal{s.key(), func(ctx context.Context, key string) error { return playSlow(ctx, l, exe, key, s) }})
 	}
 	return l.ordeals(ctx, "slow", c, stories)
 }
 
-// crawl carries a story out and judges it.
-func (l *lab) crawl(ctx context.Context, exe, key string, s crawl) error {
+// playSlow carries a story out and judges it.
+func playSlow(ctx context.Context, l *lab, exe, key string, s crawl) error {
 	j := job{tool: "shell", situation: "first", shape: "chat", victim: "host"}
 	switch s.what {
 	case "answer":
@@ -81,7 +81,7 @@ func (l *lab) crawl(ctx context.Context, exe, key string, s crawl) error {
 			return t.step(args)
 		}
 		first = false
-		return t.crowd(s, args)
+		return crowd(t, s, args)
 	}))
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (l *lab) crawl(ctx context.Context, exe, key string, s crawl) error {
 }
 
 // crowd carries a command out with others beside it.
-func (t *tale) crowd(s crawl, args []string) error {
+func crowd(t *tale, s crawl, args []string) error {
 	t.cmd++
 	main, err := t.world.start("", args...)
 	if err != nil {
@@ -113,14 +113,15 @@ func (t *tale) crowd(s crawl, args []string) error {
 		if !ok1 || !ok2 {
 			return fmt.Errorf("%w: agent %s: %w after %s", errStuck, strings.Join(args, " "), errLate, limit)
 		}
-		t.onlyOne(first, other)
+		onlyOne(t, first, other)
 		return t.look()
 	}
 	var wg sync.WaitGroup
+	var mu sync.Mutex
 	for _, other := range [][]string{{"ls", "--all"}, {"pending"}, {"show", "last"}} {
-		wg.Go(func() { t.beside(main, other) })
+		wg.Go(func() { beside(t, &mu, main, other) })
 	}
-	err = t.meddle(s, main)
+	err = meddle(t, &mu, s, main)
 	wg.Wait()
 	if err != nil {
 		return errors.Join(err, endOf(main))
@@ -130,7 +131,7 @@ func (t *tale) crowd(s crawl, args []string) error {
 }
 
 // beside carries a command out again and again until main has ended.
-func (t *tale) beside(main *command, args []string) {
+func beside(t *tale, mu *sync.Mutex, main *command, args []string) {
 	for {
 		select {
 		case <-main.ended:
@@ -138,12 +139,12 @@ func (t *tale) beside(main *command, args []string) {
 		default:
 		}
 		o, err := t.world.agent(context.Background(), args...)
-		t.world.mu.Lock()
+		mu.Lock()
 		if err != nil {
 			t.found.add(stuck, "%v", err)
 		}
 		t.found = append(t.found, refusal(o)...)
-		t.world.mu.Unlock()
+		mu.Unlock()
 		if err != nil {
 			return
 		}
@@ -160,7 +161,7 @@ func refusal(o output) findings {
 }
 
 // onlyOne wants one answer to count, and the other process to say so.
-func (t *tale) onlyOne(a, b output) {
+func onlyOne(t *tale, a, b output) {
 	if a.code == 1 {
 		a, b = b, a
 	}
@@ -170,14 +171,16 @@ func (t *tale) onlyOne(a, b output) {
 }
 
 // meddle does to the run of main what the story is about, once its first command is running.
-func (t *tale) meddle(s crawl, main *command) error {
-	if s.what == "look" || !t.world.busy(main) {
+func meddle(t *tale, mu *sync.Mutex, s crawl, main *command) error {
+	if s.what == "look" || !busy(t.world, main) {
 		return nil
 	}
 	o, err := t.world.agent(context.Background(), s.what, "last")
 	if err != nil {
 		return err
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	switch {
 	case s.what == "cancel" && o.code != 0 && o.code != 6:
 		t.found.add(refused, "agent cancel ends with %d on a slow disk:\n%s", o.code, o.text)
@@ -188,7 +191,7 @@ func (t *tale) meddle(s crawl, main *command) error {
 }
 
 // busy waits until a runner is at work; false when main ended before.
-func (w *world) busy(main *command) bool {
+func busy(w *world, main *command) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -204,6 +207,6 @@ func (w *world) busy(main *command) bool {
 }
 
 // slowControl judges what a process prints that does not wait for another.
-func (l *lab) slowControl() {
+func slowControl(l *lab) {
 	l.control("a process is refused for another's slow commit", refused, refusal(output{args: []string{"ls"}, code: 1, text: "agent: database is locked\n"}))
 }

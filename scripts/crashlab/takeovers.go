@@ -89,7 +89,7 @@ func takeoverControl(ctx context.Context, l *lab, k interferer) error {
 	if err != nil {
 		return err
 	}
-	b, _, err := l.interfere(ctx, k, i)
+	b, _, err := interfere(ctx, l, k, i)
 	if err != nil {
 		return fmt.Errorf("the control of the takeovers: %w", err)
 	}

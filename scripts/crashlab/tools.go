@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,15 @@ type step struct {
 	tool string
 	args map[string]any
 	book string // the same in a runbook; "" where a runbook cannot say it
+}
+
+// rawArgs are the arguments as a model sends them.
+func (s step) rawArgs() json.RawMessage {
+	b, err := json.Marshal(s.args)
+	if err != nil {
+		panic(err) // maps of texts always encode
+	}
+	return b
 }
 
 // subject says how the lab calls a tool. Marks in the arguments name what a witness must see.

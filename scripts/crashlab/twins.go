@@ -114,7 +114,7 @@ func (b *interfered) askInAnotherRun() error {
 	words := fmt.Sprintf("more-%d.", b.world.number)
 	turns := []modeltest.Turn{
 		{Text: "I ask for that in this run.", Calls: []modeltest.Call{{Tool: b.story.turns[0][0].tool, Args: spellings[0]}}},
-		{Text: "And for what comes after it.", Calls: []modeltest.Call{{Tool: "shell", Args: marshal(shellStep(markIn(b.world.number, "c")).args)}}},
+		{Text: "And for what comes after it.", Calls: []modeltest.Call{{Tool: "shell", Args: shellStep(markIn(b.world.number, "c")).rawArgs()}}},
 		{Text: "The story is told."},
 	}
 	b.world.server.tell(words, turns)
@@ -205,7 +205,7 @@ func twinControl(ctx context.Context, l *lab, k interferer) error {
 	}
 	run := *i
 	run.leave = false
-	b, is, err := l.interfere(ctx, k, &run)
+	b, is, err := interfere(ctx, l, k, &run)
 	if err != nil {
 		return fmt.Errorf("the control of the twins: %w", err)
 	}

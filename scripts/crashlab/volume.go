@@ -219,7 +219,7 @@ func (v *volume) repair() error {
 func (v *volume) unused(try func() error) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(limit)
+	late := time.After(diskLimit)
 	for {
 		err := try()
 		if !errors.Is(err, unix.EBUSY) {

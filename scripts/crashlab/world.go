@@ -71,7 +71,7 @@ func newWorld(number int, exe, root string, c *counter, s *story) (*world, error
 		if err != nil {
 			return nil, err
 		}
-		text, err := s.servers(exe, c.addr(), number)
+		text, err := servers(exe, c.addr(), number)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +246,7 @@ func (w *world) keep(title string) error {
 	if w.server == nil {
 		return err
 	}
-	b, e := json.MarshalIndent(w.server.speaks.Exchanges(), "", " ")
+	b, e := json.MarshalIndent(w.server.exchanges(), "", " ")
 	if e != nil {
 		return errors.Join(err, e)
 	}
