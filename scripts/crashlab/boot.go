@@ -27,6 +27,14 @@ func (r *restart) key() string {
 	return strings.Join([]string{r.tries[0].point, r.tool, r.situation, r.shape}, "/")
 }
 
+// bootTrouble is about another start of the machine.
+func bootTrouble() trouble {
+	return trouble{
+		name: "boot", what: "everything dies, and what comes later finds another start of the machine",
+		takes: "a mount namespace of its own", needs: needsRestart, run: runBoot,
+	}
+}
+
 func needsRestart(*lab) error { return needsBoot() }
 
 // runBoot kills everything at every fault point and goes on with another boot id, beside a process that looks like what was left

@@ -38,6 +38,14 @@ func clockTools() []string {
 	return []string{"shell", "shell:write", "write_file", "fetch", "read_file", "ask_user", "confirm_action", mcpTool("count"), mcpTool("ask")}
 }
 
+// clockTrouble sets the clock of a process.
+func clockTrouble() trouble {
+	return trouble{
+		name: "clock", what: "the clock of a process is set by hours, days and years, ahead and back",
+		needs: func(*lab) error { return nil }, run: runClock,
+	}
+}
+
 // runClock sets the clock.
 func runClock(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {

@@ -57,12 +57,12 @@ func (l *lab) control(name, kind string, f findings) {
 
 // naive is a resumer as it should not be: what has no result is done once more. It must be seen.
 func naive(ctx context.Context, l *lab) error {
-	number := int(l.worlds.Add(1))
+	number, root := l.nextWorld()
 	s, why := tell("shell", "first", "runbook", number, l.counter.addr())
 	if why != "" {
 		return errors.New(why)
 	}
-	w, err := newWorld(number, l.exe, filepath.Join(l.dir, fmt.Sprintf("world-%d", number)), l.counter, &s)
+	w, err := newWorld(number, l.exe, root, l.counter, &s)
 	if err != nil {
 		return err
 	}

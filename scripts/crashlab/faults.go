@@ -29,17 +29,16 @@ type troubleChoice struct {
 }
 
 // troubles lists every kind: faults of the machine, and after them what people and other processes do. The order is that of the run.
-// A kind of its own is a line here and a file. interfere.go has what most of those need in which something is done while a command
-// stands still at a fault point: a list of stories, what is done, how the end is judged, and a control.
+// A kind of its own is a line here and a file or a package below fault.
 func troubles() []trouble {
 	return []trouble{
-		{"clock", "the clock of a process is set by hours, days and years, ahead and back", "", func(*lab) error { return nil }, runClock},
-		{"full", "the disk under the state has no room, or no inode, for a while", "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needsMounts, runFull},
-		{"io", "one operation on the disk under the state fails, or all from one on", "a mount namespace of its own and FUSE", needsIO, runIO},
+		clockTrouble(),
+		fullTrouble(),
+		ioTrouble(),
 		powerTrouble(),
-		{"readonly", "the file system under the state turns read-only for a while", "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needsMounts, runReadonly},
-		{"slow", "every fsync takes its time, and several processes work on one state", "a mount namespace of its own and FUSE", needsIO, runSlow},
-		{"boot", "everything dies, and what comes later finds another start of the machine", "a mount namespace of its own", needsRestart, runBoot},
+		readonlyTrouble(),
+		slowTrouble(),
+		bootTrouble(),
 		signalTrouble(),
 		cancelTrouble(),
 		takeoverTrouble(),

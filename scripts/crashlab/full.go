@@ -35,6 +35,14 @@ func (s *shortage) key() string {
 	return strings.Join([]string{at, s.kind, s.victim, s.tool, s.situation, s.shape}, "/")
 }
 
+// fullTrouble is about a disk on which there is no room.
+func fullTrouble() trouble {
+	return trouble{
+		name: "full", what: "the disk under the state has no room, or no inode, for a while",
+		takes: "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needs: needsMounts, run: runFull,
+	}
+}
+
 // runFull fills the disk under the state at every fault point, with kills on top.
 func runFull(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {

@@ -34,6 +34,14 @@ func needsIO(l *lab) error {
 	return needsDisk()
 }
 
+// ioTrouble is about a disk that fails.
+func ioTrouble() trouble {
+	return trouble{
+		name: "io", what: "one operation on the disk under the state fails, or all from one on",
+		takes: "a mount namespace of its own and FUSE", needs: needsIO, run: runIO,
+	}
+}
+
 // runIO lets every operation on the state's disk fail, one at a time, as far as the story gets: the database, bodies, the files of
 // calls and of runners, locks.
 func runIO(ctx context.Context, l *lab, c troubleChoice) error {

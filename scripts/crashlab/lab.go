@@ -104,14 +104,19 @@ func (l *lab) play(ctx context.Context, j job) (*tale, end, error) {
 // carries the state. unlay takes it away when the world is closed; what it carried is then left in its place if keep says so.
 type layer func(root string) (unlay func(keep bool) error, err error)
 
+// nextWorld is the number of a new world, and its folder, which is not made yet.
+func (l *lab) nextWorld() (number int, root string) {
+	number = int(l.worlds.Add(1))
+	return number, filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
+}
+
 // begin makes the world of a job, on what lay puts under it where that is not nil.
 func (l *lab) begin(j job, lay layer) (*tale, error) {
-	number := int(l.worlds.Add(1))
+	number, root := l.nextWorld()
 	s, why := tell(j.tool, j.situation, j.shape, number, l.counter.addr())
 	if why != "" {
 		return nil, errors.New(why)
 	}
-	root := filepath.Join(l.dir, fmt.Sprintf("world-%d", number))
 	s.dir = filepath.Join(root, "work")
 	if j.change != nil {
 		j.change(&s)

@@ -94,8 +94,8 @@ func powerStory(shape string, world int, counter string) story {
 
 // recordStory tells the story whole. The caller closes it.
 func recordStory(ctx context.Context, l *lab, exe, shape string) (p *power, err error) {
-	p = &power{lab: l, shape: shape, number: int(l.worlds.Add(1))}
-	p.root = filepath.Join(l.dir, fmt.Sprintf("world-%d", p.number))
+	p = &power{lab: l, shape: shape}
+	p.number, p.root = l.nextWorld()
 	p.back = p.root + "-bytes"
 	if p.counter, err = startCounter(); err != nil {
 		return nil, err

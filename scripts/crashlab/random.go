@@ -68,7 +68,7 @@ func round(ctx context.Context, l *lab, again string, seed, n uint64, until time
 const scenesPerWorld = 4
 
 func newChaos(l *lab, rng *rand.Rand) (*chaos, error) {
-	number := int(l.worlds.Add(1))
+	number, root := l.nextWorld()
 	shape := shapes()[rng.IntN(len(shapes()))]
 	c := &chaos{lab: l, rng: rng, shape: shape}
 	base := story{shape: shape, situation: "first", tool: "shell", mode: "yolo", read: subjects()["shell"], files: map[string]string{"notes.txt": "hay\nneedle\n"}}
@@ -77,7 +77,7 @@ func newChaos(l *lab, rng *rand.Rand) (*chaos, error) {
 		s.turns = c.turns(number, i, &base)
 		c.scenes = append(c.scenes, &scene{story: &s, prompt: fmt.Sprintf("Please tell story-%d-%d.", number, i)})
 	}
-	w, err := newWorld(number, l.exe, filepath.Join(l.dir, fmt.Sprintf("world-%d", number)), l.counter, &base)
+	w, err := newWorld(number, l.exe, root, l.counter, &base)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,14 @@ func (f *freeze) key() string {
 	return strings.Join([]string{at, f.how, f.victim, f.tool, f.situation, f.shape}, "/")
 }
 
+// readonlyTrouble is about a file system that turns read-only.
+func readonlyTrouble() trouble {
+	return trouble{
+		name: "readonly", what: "the file system under the state turns read-only for a while",
+		takes: "a mount namespace of its own, with ext4 on a loop device or a tmpfs", needs: needsMounts, run: runReadonly,
+	}
+}
+
 // runReadonly turns the file system under the state read-only, at every fault point and before a start.
 func runReadonly(ctx context.Context, l *lab, c troubleChoice) error {
 	if c.only == "" {

@@ -20,6 +20,14 @@ type crawl struct {
 // key names it, after "slow/".
 func (c crawl) key() string { return fmt.Sprintf("%s/%d", c.what, c.wait.Milliseconds()) }
 
+// slowTrouble is about a disk that takes its time.
+func slowTrouble() trouble {
+	return trouble{
+		name: "slow", what: "every fsync takes its time, and several processes work on one state",
+		takes: "a mount namespace of its own and FUSE", needs: needsIO, run: runSlow,
+	}
+}
+
 // runSlow lets every fsync take its time while several processes work on one state.
 func runSlow(ctx context.Context, l *lab, c troubleChoice) error {
 	exe, err := buildDisk(ctx, l.dir)
