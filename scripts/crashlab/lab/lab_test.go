@@ -5,6 +5,9 @@ package lab
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,5 +33,27 @@ func TestOrdeals(t *testing.T) {
 		if told.Load() != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %d stories, %v", c, told.Load(), err)
 		}
+	}
+}
+
+// Whoever compares two passes reads the same names in the same order.
+func TestReportIsOneObject(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counts.json")
+	if err := NewReport(io.Discard, "short", 7).Write(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^  "(\w+)":`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, m[1])
+	}
+	want := "version mode seed seconds cpu_seconds_of_the_lab cpu_seconds_of_the_commands stories commands kills effects_done_twice results_lost " +
+		"runs_stuck silent_decisions other_findings outcomes_unknown outcomes_unknown_with_the_runner_alive kills_by_point stories_by_tool " +
+		"stories_by_shape stories_by_situation stories_by_fault figures not_tried skipped left_out points_not_met controls failures"
+	if strings.Join(got, " ") != want {
+		t.Errorf("it is written as %s\nwant %s", strings.Join(got, " "), want)
 	}
 }

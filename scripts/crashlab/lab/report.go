@@ -23,7 +23,7 @@ import (
 // report is what is counted. Its parts are written as one JSON object, in this order.
 type report struct {
 	mu  sync.Mutex
-	Out io.Writer
+	Out io.Writer `json:"-"`
 	part
 
 	heading
