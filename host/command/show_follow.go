@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -152,7 +153,7 @@ func (f *follower) facts(ctx context.Context) error {
 		f.note(e)
 		if b, ok := e.Body.(recovery.RequestOpened); ok {
 			r := b.Request
-			f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(answers(&r), ", or ")})
+			f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 		}
 	}
 	return nil
@@ -193,5 +194,5 @@ func (f *follower) finish(ctx context.Context) error {
 	}
 	out := f.s.Finished(st)
 	out.Status = v.Status
-	return withCode(outcomeCode(out))
+	return withCode(view.OutcomeCode(out))
 }
