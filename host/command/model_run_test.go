@@ -14,6 +14,7 @@ import (
 
 	"agent/host"
 	"agent/host/model"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -64,7 +65,7 @@ func (d *desk) agent(args ...string) string {
 	d.t.Helper()
 	a, out := d.app(""), &tape{}
 	a.Out = out
-	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != exitDone {
+	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != view.ExitDone {
 		d.t.Fatalf("agent %s: exit code %d\n%s", strings.Join(args, " "), code, d.err)
 	}
 	return out.String()
@@ -142,9 +143,9 @@ func TestShowOfAModelsRun(t *testing.T) {
 	}
 
 	var v struct {
-		Setup   setupJSON
-		Limits  limitsJSON
-		Usage   usageJSON
+		Setup   view.Setup
+		Limits  view.Limits
+		Usage   view.Usage
 		CostUSD float64 `json:"cost_usd"`
 	}
 	if err := json.Unmarshal([]byte(d.agent("show", "--json", out.Run)), &v); err != nil {
@@ -152,7 +153,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	}
 	if v.Setup.SystemName != "agent-1" || len(v.Setup.Instructions) != 1 || v.Setup.Window != 200_000 || v.Setup.Effort != recovery.EffortHigh ||
 		v.Limits.MaxTokens != 500_000 || v.Limits.MaxCostUSD.String() != "2.00" ||
-		v.Usage != (usageJSON{12_345, 1_000, 10_000, 0, 400, false}) || v.CostUSD != 0.025035 {
+		v.Usage != (view.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}) || v.CostUSD != 0.025035 {
 		t.Errorf("show --json: %+v", v)
 	}
 }
@@ -174,11 +175,11 @@ end it:         agent cancel ` + out.Run + "\n"
 
 	d = openDesk(t, filepath.Join(t.TempDir(), "state"), broken)
 	d.run(request(t), "--json")
-	var v outcomeJSON
+	var v view.Outcome
 	if err := json.Unmarshal([]byte(d.out.String()), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Fault != recovery.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != exitInterrupted || len(v.Next) != 1 {
+	if v.Fault != recovery.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != view.ExitInterrupted || len(v.Next) != 1 {
 		t.Errorf("run --json: %s", d.out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/host/watch"
 	"agent/recovery"
 )
@@ -133,7 +134,7 @@ func (f *follower) fact(ctx context.Context, e recovery.Event) {
 	f.r.take(stream.Event{Run: f.run, Fact: &e})
 	if b, ok := e.Body.(recovery.RequestOpened); ok && e.Seq > f.past {
 		r := b.Request
-		f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(answers(&r), ", or ")})
+		f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 	}
 }
 
@@ -208,5 +209,5 @@ func (f *follower) finish(ctx context.Context) error {
 	}
 	out := f.s.Finished(st)
 	out.Status = v.Status
-	return withCode(outcomeCode(out))
+	return withCode(view.OutcomeCode(out))
 }

@@ -28,6 +28,8 @@ func layers() []rule {
 			why: "main only hands arguments, streams and signals to the command line"},
 		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
 			why: "commands wire everything together, and reach the database through db only"},
+		{dir: "host/view", allow: []string{"host", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
+			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
 		{dir: "host", allow: below, why: performs},
 		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},
