@@ -36,7 +36,7 @@ func layers() []rule {
 		{dir: "host/serve", allow: feature, why: "serve stands on host and what is below it"},
 		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
-		{dir: "host/model", allow: []string{"recovery", "recovery/fault", "host/markdown", "host/model/..."},
+		{dir: "host/model", allow: []string{"recovery", "recovery/fault", "recovery/jsonstring", "host/markdown", "host/model/..."},
 			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
 		{dir: "host/permit", allow: []string{"recovery"},
 			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
