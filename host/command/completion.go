@@ -9,8 +9,10 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-const completionHelp = `Prints a script that lets a shell complete commands, flags, files and the ids of runs and questions. It needs no other
-package, and what was typed is never executed. zsh completes nothing before compinit ran: in ~/.zshrc it stands first.
+const completionHelp = `Prints a script that lets a shell complete commands, flags, files and the ids
+of runs and questions. It needs no other package, and what was typed is never
+executed. zsh completes nothing before compinit ran: in ~/.zshrc it stands
+first.
 
 EXAMPLE
    source <(agent completion bash)
