@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -214,7 +215,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		if r := []rune(message); len(r) > 60 {
 			message = string(r[:59]) + "…"
 		}
-		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", toAnswer(p.ID), p.Kind, p.Run, message)
+		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
 	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
 }
@@ -241,13 +242,13 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 	}
 	q := row.Request.Question
 	if !r.given {
-		return s.askFor(ctx, row.Run, row.Request, answers(&row.Request))
+		return s.askFor(ctx, row.Run, row.Request, view.AnswerCommands(&row.Request))
 	}
 	raw, err := r.value, error(nil)
 	if raw == nil {
-		raw, err = parseAnswer(q, r.text)
+		raw, err = view.ParseAnswer(q, r.text)
 	} else {
-		err = checkAnswer(q, raw)
+		err = view.CheckAnswer(q, raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("answer %s: %w; the question stays open", row.ID, err)
@@ -258,29 +259,16 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 // askFor puts a question to the terminal, or says how to answer it where there is none.
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
-		s.app.say(s.app.Err, "%s", question(&r))
+		s.app.say(s.app.Err, "%s", view.QuestionText(&r))
 		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
 		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
-		return nil, errors.Join(err, withCode(runCode(recovery.StatusWaiting, &r, len(row.Undecided))))
+		return nil, errors.Join(err, withCode(view.RunCode(recovery.StatusWaiting, &r, len(row.Undecided))))
 	}
 	return raw, err
-}
-
-// answeredJSON is what answer prints with --json when the run is not driven here. Fields are only ever added.
-type answeredJSON struct {
-	Version int             `json:"version"`
-	Request string          `json:"request_id,omitempty"`
-	Call    string          `json:"call_id,omitempty"`
-	Run     string          `json:"run_id"`
-	Answer  json.RawMessage `json:"answer"`
-	State   string          `json:"state"` // recorded, taken (by the run's owner) or kept (the owner did not take it yet)
-	Owner   string          `json:"owner,omitempty"`
-	Status  recovery.Status `json:"status"`
-	Next    []string        `json:"next"`
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
@@ -299,7 +287,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	v := answeredJSON{
+	v := view.Answered{
 		Version: 1, Request: row.ID, Run: row.Run, Answer: raw, State: "taken", Owner: taken.Owner, Status: run.Status, Next: []string{},
 	}
 	switch {
@@ -313,7 +301,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already
-		v.Next = answers(&run.Pending.Request)
+		v.Next = view.AnswerCommands(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + row.Run}
 	case !run.Status.Terminal():
@@ -323,7 +311,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	return s.close()
 }
 
-func (s *session) printAnswered(c *cli.Command, v answeredJSON) {
+func (s *session) printAnswered(c *cli.Command, v view.Answered) {
 	s.settleOutput()
 	a := s.app
 	if c.Bool("json") {

@@ -5,12 +5,8 @@
 // NO_COLOR is honoured. Text of models and tools is stripped of control sequences before it is shown. An error is one
 // line in lower case that says what was attempted; a line below it names the command that mends it.
 //
-// The names in JSON: an object has its own id as id and refers to others by run_id, thread_id, call_id and request_id. Times end
-// in _at, spans in _ms, and counts begin with num_. A list is never null. next holds the commands that bring something forward, and
-// summary is a call's arguments in a few words. Facts are given as the journal holds them.
-//
-// Over budget: at most 69 files: opening a state folder, what JSON says, the terminal and following still lie beside the commands; each is to be a package
-// Over budget: at most 11800 lines: likewise
+// Over budget: at most 66 files: opening a state folder, the terminal and following still lie beside the commands; each is to be a package
+// Over budget: at most 9910 lines: likewise
 package command
 
 import (
@@ -28,6 +24,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
@@ -61,18 +58,18 @@ func Main(args []string, std IO) (code int) {
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
-		return exitUsage
+		return view.ExitUsage
 	}
 	if len(args) == 3 && args[1] == RunnerCommand {
 		return runner.Main(args[2], runner.MainOptions{Hit: func(name string) { fault.Hit(fault.Point(name)) }})
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
 		(&app{IO: std}).complete(context.Background(), args[2:])
-		return exitDone
+		return view.ExitDone
 	}
 	if err := enoughFiles(); err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
-		return exitFailed
+		return view.ExitFailed
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()

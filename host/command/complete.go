@@ -12,6 +12,7 @@ import (
 	"agent/db"
 	"agent/host/help"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -212,7 +213,7 @@ func (t *typedLine) runs(ctx context.Context, s *db.Store) error {
 	rows, err := offered(ctx, s)
 	for _, r := range rows {
 		if t.cmd.Name == "show" || t.cmd.Name == "checkpoints" || !r.Status.Terminal() {
-			t.offer(r.ID, string(r.Status)+", "+promptWords(r.Prompt))
+			t.offer(r.ID, string(r.Status)+", "+view.PromptStart(r.Prompt))
 		}
 	}
 	return err
@@ -224,7 +225,7 @@ func (t *typedLine) threads(s *db.Store) error {
 	for _, r := range rows {
 		if !seen[r.Thread] {
 			seen[r.Thread] = true
-			t.offer(r.Thread, promptWords(r.Prompt))
+			t.offer(r.Thread, view.PromptStart(r.Prompt))
 		}
 	}
 	return err
@@ -272,7 +273,7 @@ func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
 		calls, err = s.Calls(ctx, r.ID)
 		for _, c := range calls {
 			if c.Unknown() {
-				t.offer(c.ID, callName(c.Tool, c.Proposal.Args))
+				t.offer(c.ID, view.CallName(c.Tool, c.Proposal.Args))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/config"
+	"agent/host/view"
 )
 
 const doctorHelp = `Checks that everything that agent promises holds here: the state folder and
@@ -54,17 +55,6 @@ func (a *app) doctorCommand() *cli.Command {
 	}
 }
 
-// doctorJSON is what doctor prints with --json. Fields are only ever added.
-type doctorJSON struct {
-	Version  int           `json:"version"`
-	Agent    string        `json:"agent"`
-	Home     string        `json:"home"`
-	OK       bool          `json:"ok"` // nothing is bad
-	Bad      int           `json:"bad"`
-	Warnings int           `json:"warnings"`
-	Findings host.Findings `json:"findings"`
-}
-
 func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
@@ -90,7 +80,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		a.examineSelf(home, &f)
 		a.examineStore(ctx, home, c.Bool("fix"), &f)
 	}
-	v := doctorJSON{Version: 1, Agent: Version, Home: home, Findings: f}
+	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {
 		case host.LevelBad:
@@ -106,7 +96,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		a.printFindings(v)
 	}
 	if !v.OK {
-		return withCode(exitFailed)
+		return withCode(view.ExitFailed)
 	}
 	return nil
 }
@@ -222,7 +212,7 @@ func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
 	return s, nil
 }
 
-func (a *app) printFindings(v doctorJSON) {
+func (a *app) printFindings(v view.Doctor) {
 	area := ""
 	for i, f := range v.Findings {
 		head := ""

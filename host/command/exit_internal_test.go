@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/host"
+	"agent/host/view"
 )
 
 // A signal that ends a command on its way is said as such, whatever layer noticed it; an error of another kind is kept.
@@ -27,7 +28,7 @@ func TestStoppedBySignal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
 			a := &app{IO: IO{Err: &out}, told: func() error { return c.told }}
-			if code := a.exit(c.err); code != exitFailed || out.String() != c.want {
+			if code := a.exit(c.err); code != view.ExitFailed || out.String() != c.want {
 				t.Errorf("exit %d: %s", code, out.String())
 			}
 		})

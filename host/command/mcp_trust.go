@@ -15,6 +15,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/mcp"
 )
@@ -189,15 +190,15 @@ func (f *found) list(b *strings.Builder, servers []mcp.Server) {
 		}
 		head := s.URL
 		if s.Command != "" {
-			words := []string{shellWord(s.Command)}
+			words := []string{view.ShellWord(s.Command)}
 			for _, arg := range s.Args {
-				words = append(words, shellWord(arg))
+				words = append(words, view.ShellWord(arg))
 			}
 			head = strings.Join(words, " ")
 		}
 		fmt.Fprintf(b, "  %s: %s\n", s.Name, indented(head))
 		for _, e := range s.Env {
-			fmt.Fprintf(b, "    with %s=%s\n", indented(e.Name), indented(shellWord(e.Value)))
+			fmt.Fprintf(b, "    with %s=%s\n", indented(e.Name), indented(view.ShellWord(e.Value)))
 		}
 		for _, h := range s.Headers {
 			fmt.Fprintf(b, "    with header %s: %s\n", indented(h.Name), indented(h.Value))

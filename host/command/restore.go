@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 )
 
 const restoreHelp = `Decides that the database counts although it is older than the folder around
@@ -43,15 +44,6 @@ func (a *app) restoreCommand() *cli.Command {
 		},
 		Action: a.restore,
 	}
-}
-
-// restoreJSON is what restore prints with --json. Fields are only ever added.
-type restoreJSON struct {
-	Version int          `json:"version"`
-	Behind  bool         `json:"behind"` // there was something to decide
-	Reason  string       `json:"reason"`
-	Ahead   []host.Ahead `json:"ahead"`   // what the folder knows and the database does not
-	Runs    []string     `json:"run_ids"` // interrupted by the decision
 }
 
 func (a *app) restore(ctx context.Context, c *cli.Command) error {
@@ -105,7 +97,7 @@ func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*se
 }
 
 func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
-	v := restoreJSON{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
+	v := view.Restored{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
 	ahead, err := s.Ahead(ctx)
 	if err != nil {
 		return err

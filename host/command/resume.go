@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 )
 
 const resumeHelp = `Continues a run that was interrupted, from its last checkpoint. What finished
@@ -96,17 +97,10 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, err)
 }
 
-// resumedJSON is what resume --all prints with --json: for each run an outcome or a refusal. Fields are only ever added.
-type resumedJSON struct {
-	Version  int   `json:"version"`
-	Runs     []any `json:"runs"`
-	ExitCode int   `json:"exit_code"`
-}
-
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
 	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
-	v := resumedJSON{Version: 1, Runs: []any{}}
+	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	s.several = len(rows) > 1
 	for _, row := range rows {
@@ -133,9 +127,9 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
 		s.app.say(s.app.Err, "agent: %v", left)
-		v := refusal(left, row.ID, exitInterrupted)
+		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}
-		return v, exitInterrupted
+		return v, view.ExitInterrupted
 	}
 	var out host.Outcome
 	if err == nil {
@@ -154,13 +148,7 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 	if !c.Bool("json") {
 		s.print(out)
 	}
-	return s.outcomeView(out, outcomeCode(out)), outcomeCode(out)
-}
-
-// plansJSON is what resume --all --dry-run prints with --json. Fields are only ever added.
-type plansJSON struct {
-	Version int        `json:"version"`
-	Runs    []planJSON `json:"runs"`
+	return s.outcomeView(out, view.OutcomeCode(out)), view.OutcomeCode(out)
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
@@ -173,13 +161,13 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 			runs = append(runs, row.ID)
 		}
 	}
-	v := plansJSON{Version: 1, Runs: []planJSON{}}
+	v := view.Plans{Version: 1, Runs: []view.Plan{}}
 	for _, run := range runs {
 		p, planErr := s.plan(ctx, run, t)
 		if err = errors.Join(err, planErr); planErr != nil {
 			continue
 		}
-		v.Runs = append(v.Runs, planView(p))
+		v.Runs = append(v.Runs, view.NewPlan(p))
 		if !c.Bool("json") {
 			s.printPlan(s.app.Out, p)
 		}
@@ -200,7 +188,7 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host
 	case err != nil:
 		return err
 	case c.Bool("json"):
-		s.app.printJSON(planView(p))
+		s.app.printJSON(view.NewPlan(p))
 	default:
 		s.printPlan(s.app.Out, p)
 	}

@@ -15,6 +15,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/model/runbook"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/runner"
@@ -44,33 +45,6 @@ EXAMPLE
 
 EXIT STATUS
    0 listed, 1 refused, 2 wrong usage`
-
-type toolJSON struct {
-	Name        string          `json:"name"`
-	Effects     []effectJSON    `json:"effects"`       // what its calls can be, the usual one first
-	Asks        bool            `json:"asks_a_person"` // its calls are questions and run nothing
-	Inspects    bool            `json:"can_look"`      // it can see afterwards whether a call happened
-	Outlives    bool            `json:"outlives_host"` // its calls go on without the host and are found again
-	Schema      json.RawMessage `json:"input_schema"`
-	Description string          `json:"description"`
-	Written     string          `json:"written_as,omitempty"` // as an item of a runbook
-	Server      *originJSON     `json:"mcp,omitempty"`        // the MCP server that offers it
-}
-
-type effectJSON struct {
-	Effect recovery.Effect                     `json:"effect"`
-	When   string                              `json:"when,omitempty"` // the argument that makes it
-	Modes  map[recovery.Mode]recovery.Decision `json:"modes"`
-}
-
-type toolsJSON struct {
-	Version     int          `json:"version"`
-	Tools       []toolJSON   `json:"tools"`
-	Digest      string       `json:"digest"`
-	Environment []string     `json:"environment"`
-	Sandbox     string       `json:"sandbox"`
-	Servers     []serverJSON `json:"mcp_servers"`
-}
 
 func (a *app) toolsCommand() *cli.Command {
 	return &cli.Command{
@@ -107,9 +81,9 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	v := toolsJSON{
-		Version: 1, Tools: []toolJSON{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
-		Servers: append([]serverJSON{}, servers...),
+	v := view.Tools{
+		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
+		Servers: append([]view.Server{}, servers...),
 	}
 	names := reg.Names()
 	if name := c.Args().First(); name != "" {
@@ -140,9 +114,9 @@ func environment() []string {
 	return slices.Compact(names)
 }
 
-func toolView(t tools.Tool) toolJSON {
+func toolView(t tools.Tool) view.Tool {
 	spec := t.Spec()
-	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
+	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
 	_, v.Asks = t.(tools.Asker)
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
@@ -151,7 +125,7 @@ func toolView(t tools.Tool) toolJSON {
 		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
 	}
 	for _, sample := range samples(spec.Name) {
-		e := effectJSON{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
+		e := view.Effect{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
 			if !v.Asks {
@@ -183,7 +157,7 @@ func samples(tool string) []sample {
 	return list
 }
 
-func (a *app) printTools(v toolsJSON) {
+func (a *app) printTools(v view.Tools) {
 	t := table{head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
@@ -191,7 +165,7 @@ func (a *app) printTools(v toolsJSON) {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			t.add(name, string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			t.add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}
@@ -209,7 +183,7 @@ func (a *app) printTools(v toolsJSON) {
 }
 
 // printServers lists the MCP servers; those that may not be started too.
-func (a *app) printServers(list []serverJSON) {
+func (a *app) printServers(list []view.Server) {
 	if len(list) == 0 {
 		return
 	}
@@ -231,36 +205,6 @@ func (a *app) printServers(list []serverJSON) {
 		t.add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
 	}
 	t.write(a.Out)
-}
-
-func (e effectJSON) modesWith(d recovery.Decision) string {
-	var out []string
-	for _, m := range recovery.Modes() {
-		if e.Modes[m] == d {
-			out = append(out, string(m))
-		}
-	}
-	if len(out) == 0 {
-		return "-"
-	}
-	return strings.Join(out, ", ")
-}
-
-// words says of one effect of a tool what the modes make of it.
-func (e effectJSON) words() string {
-	head, asks, refused := string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny)
-	if e.When != "" {
-		head = "with " + e.When + ": " + head
-	}
-	switch {
-	case asks == "-" && refused == "-":
-		return head + ": needs no yes"
-	case refused == "-":
-		return head + ": needs a yes in " + asks
-	case asks == "-":
-		return head + ": refused in " + refused
-	}
-	return head + ": needs a yes in " + asks + "; refused in " + refused
 }
 
 func firstSentence(text string) string {
