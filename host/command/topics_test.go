@@ -357,7 +357,7 @@ func (d *declared) note(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.ValueSpec:
 		for i, name := range n.Names {
-			if regexp.MustCompile(`^exit[A-Z]`).MatchString(name.Name) && i < len(n.Values) {
+			if regexp.MustCompile(`^Exit[A-Z]`).MatchString(name.Name) && i < len(n.Values) {
 				if lit, ok := n.Values[i].(*ast.BasicLit); ok {
 					code, _ := strconv.Atoi(lit.Value) // it is no number where another kind of constant is so called
 					d.exits[code] = name.Name
@@ -403,7 +403,7 @@ func TestScriptingTopicOnExitCodes(t *testing.T) {
 		}
 	}
 	names := map[int]string{
-		0: "exitDone", 1: "exitFailed", 2: "exitUsage", 3: "exitWaiting", 4: "exitInterrupted", 5: "exitUnknown", 6: "exitCancelled",
+		0: "ExitDone", 1: "ExitFailed", 2: "ExitUsage", 3: "ExitWaiting", 4: "ExitInterrupted", 5: "ExitUnknown", 6: "ExitCancelled",
 	}
 	if got := declarations(t).exits; !maps.Equal(got, names) {
 		t.Errorf("the program has %v", got)
@@ -413,7 +413,7 @@ func TestScriptingTopicOnExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for code, name := range names {
-		word := strings.ToLower(strings.TrimPrefix(name, "exit"))
+		word := strings.ToLower(strings.TrimPrefix(name, "Exit"))
 		if !strings.Contains(listed[code], word) {
 			t.Errorf("code %d is %s, the topic says %q", code, word, listed[code])
 		}
