@@ -100,7 +100,7 @@ func (a *app) examineSizes(r db.Report, f *host.Findings) {
 	if r.Ballast == 0 {
 		f.Warn(areaDatabase, "free some space: the next run makes it", "there is no ballast, so a full disk stops agent at once")
 	} else {
-		f.OK(areaDatabase, "ballast %s, given up when the disk is full", view.Bytes(r.Ballast))
+		f.OK(areaDatabase, "ballast %s, freed when the disk is full", view.Bytes(r.Ballast))
 	}
 	if len(r.Leftover) > 0 {
 		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of bodies belong to no fact: %s", len(r.Leftover), strings.Join(r.Leftover[:min(5, len(r.Leftover))], ", "))

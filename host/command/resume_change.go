@@ -18,7 +18,7 @@ import (
 // resumeLimits are the flags with which a resume lowers what bounds a run.
 func resumeLimits() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
+		&cli.StringFlag{Name: "mode", Usage: "a tighter approval `MODE`: plan, ask or auto"},
 		&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
 		&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 		&cli.StringFlag{Name: "max-tokens", Usage: "a lower limit of `N` tokens; 200k and 1.5M are fine"},
@@ -31,7 +31,7 @@ func resumeModel() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Usage: "ask `MODEL` from here on, as agent models lists them"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
-		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after this `TIME` without data", HideDefault: true},
+		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data", HideDefault: true},
 		recordFlag(),
 	}
 }

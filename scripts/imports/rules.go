@@ -47,6 +47,7 @@ func layers() []rule {
 		{dir: "host/instruct", allow: []string{"recovery"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
+		{dir: "host/help", why: "help is text that is read alone"},
 		{dir: "host/input", allow: []string{"host/markdown"},
 			why: "what a person gives is read before anything is opened; it knows no run and no model"},
 		{dir: "host/stream", allow: []string{"recovery"},
