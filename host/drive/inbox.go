@@ -194,7 +194,7 @@ func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallResolved) 
 		panic(p)
 	}
 	if err != nil {
-		d.p.Warn(d.state.Created.Run, "pass the word on to run %s: %v (it is kept)", b.Run, err)
+		d.p.Warn(d.state.Created.Run, "pass the decision on to run %s: %v (it is kept)", b.Run, err)
 	}
 }
 

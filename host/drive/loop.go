@@ -228,7 +228,7 @@ func (d *driver) stopFor(why recovery.Stop, by, reason string) {
 
 // shutDown leaves the run on a signal.
 func (d *driver) shutDown(ctx context.Context) error {
-	d.withdraw("the host was told to stop")
+	d.withdraw("the host was asked to stop")
 	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
-var ErrShutdown = errors.New("told to stop")
+var ErrShutdown = errors.New("asked to stop")
 
 // ErrLeftOpen says that the person at the terminal left the question open.
 var ErrLeftOpen = errors.New("the question was left open")

@@ -1,0 +1,202 @@
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// ParseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
+// error says what would be an answer.
+func ParseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
+	s, err := answerSchema(q)
+	if err != nil {
+		return nil, err
+	}
+	var value json.RawMessage
+	form, words := formOf(q)
+	switch {
+	case form != nil:
+		value, err = fillForm(form, words, text)
+	case len(s.Enum) > 0:
+		value, err = pickChoice(q, s.Enum, strings.TrimSpace(text))
+	case s.Type == "boolean":
+		value, err = pickYesNo(strings.TrimSpace(text))
+	case s.Type == "string":
+		if strings.TrimSpace(text) == "" {
+			return nil, errors.New("an empty text is no answer")
+		}
+		value, err = json.Marshal(text)
+	default:
+		value = json.RawMessage(strings.TrimSpace(text))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value, CheckAnswer(q, value)
+}
+
+// CheckAnswer refuses a JSON value that is no answer to q.
+func CheckAnswer(q recovery.Question, value json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return fmt.Errorf("%s is not JSON: %s", Quoted(string(value)), wanted(q))
+	}
+	s, err := answerSchema(q)
+	if err != nil {
+		return err
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("read the schema of the answer: %v", err)
+	}
+	if r.Validate(v) != nil {
+		return fmt.Errorf("%s is no answer to this: %s", Quoted(recovery.Text(value)), wanted(q))
+	}
+	return nil
+}
+
+func answerSchema(q recovery.Question) (*jsonschema.Schema, error) {
+	s := &jsonschema.Schema{}
+	if len(q.Schema) == 0 {
+		s.Type = "string"
+		return s, nil
+	}
+	if err := json.Unmarshal(q.Schema, s); err != nil {
+		return nil, fmt.Errorf("read the schema of the answer: %v", err)
+	}
+	return s, nil
+}
+
+// pickYesNo reads a yes or a no.
+func pickYesNo(text string) (json.RawMessage, error) {
+	switch strings.ToLower(text) {
+	case "yes", "y", "true":
+		return json.RawMessage("true"), nil
+	case "no", "n", "false":
+		return json.RawMessage("false"), nil
+	}
+	return nil, fmt.Errorf("%s is no answer to this: say yes or no", Quoted(text))
+}
+
+// pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
+// twin guard yes means run and no means the answer that runs nothing.
+func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessage, error) {
+	text := typed
+	if q.Kind == recovery.RequestPermission {
+		return pickPermission(q, typed)
+	}
+	if q.Kind == recovery.RequestTwin {
+		switch strings.ToLower(text) {
+		case "yes", "y":
+			text = string(recovery.WordRun)
+		case "no", "n", string(recovery.WordLeave):
+			text = runsNothing(q)
+		}
+	}
+	var fit []json.RawMessage
+	var names []string
+	best := unlike
+	for _, c := range choices {
+		value, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("read the choices: %v", err)
+		}
+		name := stream.Sanitize(recovery.Text(value)) // as it was shown
+		switch l := likeness(name, text); {
+		case l == unlike || l < best:
+		case l > best:
+			best, fit, names = l, []json.RawMessage{value}, []string{name}
+		default:
+			fit, names = append(fit, value), append(names, name)
+		}
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], nil
+	case 0:
+		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
+	}
+	return nil, fmt.Errorf("%s could be %s", Quoted(typed), Listed(names))
+}
+
+// runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is one.
+func runsNothing(q recovery.Question) string {
+	if word := string(recovery.WordStop); slices.Contains(q.Choices, word) {
+		return word
+	}
+	return string(recovery.WordLeave)
+}
+
+// pickPermission reads an answer about permission. What stands from then on is said in full, so that no slip of a finger stands.
+func pickPermission(q recovery.Question, typed string) (json.RawMessage, error) {
+	text := strings.ToLower(typed)
+	switch text {
+	case "y", "true":
+		text = "yes"
+	case "n", "false":
+		text = "no"
+	}
+	if !slices.Contains(q.Choices, text) {
+		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
+	}
+	return json.Marshal(text)
+}
+
+// How much a typed text is like a choice.
+const (
+	unlike = iota
+	begins
+	sameButCase
+	same
+)
+
+func likeness(choice, text string) int {
+	switch {
+	case choice == text:
+		return same
+	case strings.EqualFold(choice, text):
+		return sameButCase
+	case text != "" && strings.HasPrefix(strings.ToLower(choice), strings.ToLower(text)):
+		return begins
+	}
+	return unlike
+}
+
+// wanted says what would be an answer.
+func wanted(q recovery.Question) string {
+	s, err := answerSchema(q)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(s.Enum) > 0:
+		return "say " + Listed(texts(s.Enum))
+	case s.Type == "boolean":
+		return "say yes or no"
+	case s.Type == "string":
+		return "say a text"
+	}
+	if form, words := formOf(q); form != nil {
+		return "say " + fields(slices.Sorted(maps.Keys(form.Properties))) + ", the same as JSON, or " + Listed(texts(words.Enum))
+	}
+	return "it must fit the JSON schema " + string(q.Schema)
+}
+
+// texts are values as a person types them.
+func texts(values []any) []string {
+	var out []string
+	for _, v := range values {
+		if text, err := json.Marshal(v); err == nil {
+			out = append(out, recovery.Text(text))
+		}
+	}
+	return out
+}
