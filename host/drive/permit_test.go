@@ -63,18 +63,19 @@ func TestBindingChanges(t *testing.T) {
 // A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
-	d := &driver{p: &Process{}, state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}}
-	if q := d.query(writeFile{}, "write_file", args); q.Paths != nil {
+	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
+	if q := pol.query(writeFile{}, "write_file", args); q.Paths != nil {
 		t.Errorf("%q without a rule", q.Paths)
 	}
 	p := recovery.Proposal{Tool: "write_file", Args: args}
-	d.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
-	d.permission(&p, writeFile{})
+	pol.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
+	pol.permission(&p, writeFile{})
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
 	}
-	d.policy = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
-	d.permission(&p, writeFile{})
+	pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.permission(&p, writeFile{})
 	if p.Decision != recovery.DecisionDeny {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
 	}
