@@ -43,7 +43,7 @@ type Process struct {
 	// Who names the person of this process in answers.
 	Who string
 
-	wakes   wakes
+	waker   stream.SharedWaker
 	guarded sync.Once
 }
 
