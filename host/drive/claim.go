@@ -196,3 +196,17 @@ func (p *Process) ClaimToEnd(ctx context.Context, run string) (Outcome, error) {
 		return d.inbox.cancelled(ctx, p.Who)
 	})
 }
+
+// lostNotes tells which secrets of a run cannot be given back.
+func lostNotes(lost []db.Lost) []string {
+	var notes []string
+	seen := map[string]bool{}
+	for _, l := range lost {
+		if seen[l.ID] {
+			continue
+		}
+		seen[l.ID] = true
+		notes = append(notes, fmt.Sprintf("secret %s cannot be given back: %s; the model sees its placeholder, and no call that needs it is run again", l.ID, l.Why))
+	}
+	return notes
+}

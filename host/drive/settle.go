@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/words"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -98,7 +99,7 @@ func appliedBy(reads bool) recovery.Applied {
 	return recovery.AppliedYes
 }
 
-func firstLine(v any) string { return brief(fmt.Sprint(v), 200) }
+func firstLine(v any) string { return words.Brief(fmt.Sprint(v), 200) }
 
 // gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
 // share a commit. It says whether one came.
