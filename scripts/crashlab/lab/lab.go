@@ -45,7 +45,7 @@ type Lab struct {
 	Counter *world.Counter
 	Short   bool
 	Mounts  error // why nothing can be mounted here; nil in a mount namespace of the lab's own
-	Report  *report
+	Report  *Report
 	worlds  atomic.Int64
 
 	mu     sync.Mutex

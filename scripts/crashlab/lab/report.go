@@ -20,8 +20,8 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// report is what is counted. Its parts are written as one JSON object, in this order.
-type report struct {
+// Report is what is counted. Its parts are written as one JSON object, in this order.
+type Report struct {
 	mu  sync.Mutex
 	Out io.Writer `json:"-"`
 	part
@@ -87,8 +87,8 @@ type Failure struct {
 	Findings judge.Findings `json:"findings"`
 }
 
-func NewReport(out io.Writer, mode string, seed uint64) *report {
-	return &report{
+func NewReport(out io.Writer, mode string, seed uint64) *Report {
+	return &Report{
 		Out: out, heading: heading{Version: 1, Mode: mode, Seed: seed},
 		counted: counted{
 			Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{}, Faults: map[string]int{},
@@ -99,7 +99,7 @@ func NewReport(out io.Writer, mode string, seed uint64) *report {
 }
 
 // count adds a story that came to its end.
-func (r *report) count(t *trial.Trial, hurt bool) {
+func (r *Report) count(t *trial.Trial, hurt bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -118,7 +118,7 @@ func (r *report) count(t *trial.Trial, hurt bool) {
 }
 
 // CountFault adds a story of a fault, however it ended. kills are those that the fault's story made on top of its arms.
-func (r *report) CountFault(kind string, t *trial.Trial, kills int) {
+func (r *Report) CountFault(kind string, t *trial.Trial, kills int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -131,7 +131,7 @@ func (r *report) CountFault(kind string, t *trial.Trial, kills int) {
 }
 
 // CountCase adds a story of a fault that is carried out in no world of the lab.
-func (r *report) CountCase(kind string) {
+func (r *Report) CountCase(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -139,21 +139,21 @@ func (r *report) CountCase(kind string) {
 }
 
 // NoteCaught notes a control that found what was done on purpose.
-func (r *report) NoteCaught(control string) {
+func (r *Report) NoteCaught(control string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Controls = append(r.Controls, control)
 }
 
 // AddFigure adds to something that is counted inside of stories.
-func (r *report) AddFigure(name string, n int) {
+func (r *Report) AddFigure(name string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Figures[name] += n
 }
 
 // NoteNotTried notes a fault that this machine cannot have.
-func (r *report) NoteNotTried(kind string, why error) {
+func (r *Report) NoteNotTried(kind string, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.NotTried[kind] = why.Error()
@@ -161,7 +161,7 @@ func (r *report) NoteNotTried(kind string, why error) {
 }
 
 // CountRuns adds the stories of a world of random kills, which are runs of one shape.
-func (r *report) CountRuns(stories, commands, kills int, shape string, all []*judge.History) {
+func (r *Report) CountRuns(stories, commands, kills int, shape string, all []*judge.History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories += stories
@@ -179,13 +179,13 @@ func (r *report) CountRuns(stories, commands, kills int, shape string, all []*ju
 }
 
 // Fail keeps what was found in a story, and says how to see it again.
-func (r *report) Fail(j plan.Job, t *trial.Trial) {
+func (r *Report) Fail(j plan.Job, t *trial.Trial) {
 	r.AddFailure(Failure{
 		Key: j.Key(), Repeat: "go run ./scripts/crashlab -only " + j.Key(), Folder: t.World.Root, Findings: t.Found,
 	})
 }
 
-func (r *report) AddFailure(f Failure) {
+func (r *Report) AddFailure(f Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortFunc(f.Findings, func(a, b judge.Finding) int { return strings.Compare(a.Kind+a.Text, b.Kind+b.Text) })
@@ -211,7 +211,7 @@ func (r *report) AddFailure(f Failure) {
 }
 
 // BeginPart begins a part of so many pieces, which progress then counts.
-func (r *report) BeginPart(of int, pieces string) {
+func (r *Report) BeginPart(of int, pieces string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun, r.of, r.pieces = 0, of, pieces
@@ -219,7 +219,7 @@ func (r *report) BeginPart(of int, pieces string) {
 }
 
 // Progress counts a piece, and says now and then how far the part is and how long its rest will take, as it looks.
-func (r *report) Progress() {
+func (r *Report) Progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -233,14 +233,14 @@ func (r *report) Progress() {
 }
 
 // noteUnmet notes a story that did not come by the point that the plan expected of it.
-func (r *report) noteUnmet(f plan.Family) {
+func (r *Report) noteUnmet(f plan.Family) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Unmet = append(r.Unmet, f.Point+" in "+f.Tool+"/"+f.Situation+"/"+f.Shape)
 }
 
 // unreached are the points that no story came by.
-func (r *report) unreached() []string {
+func (r *Report) unreached() []string {
 	var out []string
 	for _, p := range fault.All() {
 		if r.Points[string(p)] == 0 {
@@ -251,7 +251,7 @@ func (r *report) unreached() []string {
 }
 
 // Used notes the processor's time: on a busy machine it says more than the clock does.
-func (r *report) Used() {
+func (r *Report) Used() {
 	seconds := func(who int) float64 {
 		var u syscall.Rusage
 		if syscall.Getrusage(who, &u) != nil {
@@ -263,7 +263,7 @@ func (r *report) Used() {
 }
 
 // Print tells the counts. It says whether all is as promised.
-func (r *report) Print(began time.Time, systematic bool) bool {
+func (r *Report) Print(began time.Time, systematic bool) bool {
 	r.Seconds = time.Since(began).Seconds()
 	slices.Sort(r.Unmet)
 	fmt.Fprintf(r.Out, "\n%s, seed %d: %d stories, %d commands, %d kills in %.0f s (processor: lab %.0f s, commands %.0f s)\n",
@@ -283,7 +283,7 @@ func (r *report) Print(began time.Time, systematic bool) bool {
 }
 
 // machine tells what the machine was made to do.
-func (r *report) machine() {
+func (r *Report) machine() {
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(r.Out, "  fault %-14s%d stories\n", kind, r.Faults[kind])
 	}
@@ -295,7 +295,7 @@ func (r *report) machine() {
 	}
 }
 
-func (r *report) coverage() bool {
+func (r *Report) coverage() bool {
 	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
 		fmt.Fprintf(r.Out, "  skipped  %6d: %s\n", r.Skipped[why], why)
 	}
@@ -312,7 +312,7 @@ func (r *report) coverage() bool {
 	return len(missing) == 0
 }
 
-func (r *report) Write(path string) error {
+func (r *Report) Write(path string) error {
 	if path == "" {
 		return nil
 	}

@@ -75,8 +75,8 @@ type Family struct {
 	Tries []Arm // without a sweep: the first that fires is the one
 }
 
-// plan is what is to be done, and what is left out with the reason.
-type plan struct {
+// Plan is what is to be done, and what is left out with the reason.
+type Plan struct {
 	Families []Family
 	Skipped  map[string]int // by reason
 	LeftOut  int            // by -short
@@ -90,8 +90,8 @@ type Choice struct {
 }
 
 // Generate lists point x tool x situation (x shape), and then the stories that are killed twice and three times.
-func Generate(c Choice) *plan {
-	p := &plan{Skipped: map[string]int{}}
+func Generate(c Choice) *Plan {
+	p := &Plan{Skipped: map[string]int{}}
 	used := map[string]int{} // point in a situation
 	for i, tool := range c.Tools {
 		for k, situation := range story.Situations() {
@@ -113,7 +113,7 @@ func Generate(c Choice) *plan {
 }
 
 // possible are the shapes that can tell a story.
-func (p *plan) possible(tool, situation string) []string {
+func (p *Plan) possible(tool, situation string) []string {
 	var out []string
 	for _, shape := range story.Shapes() {
 		if _, why := story.New(tool, situation, shape, 0, "127.0.0.1:1"); why != "" {
@@ -126,7 +126,7 @@ func (p *plan) possible(tool, situation string) []string {
 }
 
 // addAll takes every point. Without everyShape the shape goes round.
-func (p *plan) addAll(c Choice, tool, situation string, possible []string) {
+func (p *Plan) addAll(c Choice, tool, situation string, possible []string) {
 	for n, point := range fault.All() {
 		take := possible
 		if !c.EveryShape {
@@ -156,7 +156,7 @@ func (p *plan) addAll(c Choice, tool, situation string, possible []string) {
 const perStory = 2
 
 // addFew takes the points that were taken least in the situation so far.
-func (p *plan) addFew(c Choice, tool, situation string, possible []string, used map[string]int) {
+func (p *Plan) addFew(c Choice, tool, situation string, possible []string, used map[string]int) {
 	shape := possible[0]
 	s, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
 	var points []string
@@ -226,7 +226,7 @@ func FirstKill(tool, point string) Arm {
 }
 
 // addRepeatedKills adds stories that are killed twice and three times in a row, at the same point and at different ones.
-func (p *plan) addRepeatedKills(c Choice) {
+func (p *Plan) addRepeatedKills(c Choice) {
 	points := fault.All()
 	for i, first := range points {
 		for k, tool := range c.Tools {

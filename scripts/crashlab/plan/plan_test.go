@@ -62,7 +62,7 @@ func TestPlanCovers(t *testing.T) {
 // Every combination is either planned or skipped with a reason.
 func TestPlanAddsUp(t *testing.T) {
 	c := Choice{EveryShape: true, Seed: 1, Tools: everyTool()}
-	p := &plan{Skipped: map[string]int{}}
+	p := &Plan{Skipped: map[string]int{}}
 	for _, tool := range c.Tools {
 		for _, situation := range story.Situations() {
 			if possible := p.possible(tool, situation); len(possible) > 0 {

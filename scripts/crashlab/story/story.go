@@ -30,7 +30,7 @@ type Story struct {
 	Dir, Counter           string            // the workspace, and the address of the counter
 	Spellings              []json.RawMessage // in which the model asks for the call again, where it was not done
 	AskAnyway              bool              // and where it was
-	Subject                subject           // the tool's line of the table
+	Subject                Subject           // the tool's line of the table
 }
 
 // Situations say where the call stands. The order is the one of the report.

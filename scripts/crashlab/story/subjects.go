@@ -36,8 +36,8 @@ func (s Step) RawArgs() json.RawMessage {
 	return b
 }
 
-// subject says how the lab calls a tool. Marks in the arguments name what a witness must see.
-type subject struct {
+// Subject says how the lab calls a tool. Marks in the arguments name what a witness must see.
+type Subject struct {
 	Class   class
 	Runs    bool // by the runner
 	Moves   bool // files into place
@@ -52,8 +52,8 @@ type subject struct {
 
 // Subjects has a line for each tool of the binary; one that is missing is an error of the lab. What stands behind a colon names
 // another way to call the same tool.
-func Subjects() map[string]subject {
-	return map[string]subject{
+func Subjects() map[string]Subject {
+	return map[string]Subject{
 		"read_file":  {Class: Reads, Returns: "needle", Call: plain("read_file", "read_file notes.txt", "path", "notes.txt")},
 		"list_dir":   {Class: Reads, Returns: "notes.txt", Call: plain("list_dir", "list_dir .", "path", ".")},
 		"find_files": {Class: Reads, Returns: "notes.txt", Call: plain("find_files", `find_files "*.txt"`, "pattern", "*.txt")},

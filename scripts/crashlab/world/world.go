@@ -41,7 +41,7 @@ type World struct {
 	Dir         string // the workspace
 	Env         []string
 	Model       *model.Server
-	Witness     *witness
+	Witness     *Witness
 	hasMCP      bool                  // of MCP
 	RemoveLayer func(bool) error      // see layer; nil without one
 	Launch      func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
