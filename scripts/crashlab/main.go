@@ -95,7 +95,7 @@ func (o *options) check(rest []string) error {
 	case len(rest) > 0:
 		return fmt.Errorf("it takes no arguments: %s", strings.Join(rest, " "))
 	case o.workers < 1:
-		return fmt.Errorf("-jobs %d: at least one story at a time is told", o.workers)
+		return fmt.Errorf("-jobs %d: at least one story at a time is carried out", o.workers)
 	case o.duration < 0:
 		return fmt.Errorf("-for %s: it cannot take less than no time", o.duration)
 	case o.point != "" && !slices.Contains(fault.All(), fault.Point(o.point)):

@@ -91,7 +91,7 @@ func CompareVerdicts(all []*History, outputs []Output) Findings {
 	return f
 }
 
-// printed says whether a line tells the verdict with its reason.
+// printed says whether a line gives the verdict with its reason.
 func printed(text string, b journal.Body) bool {
 	reason := strings.Join(strings.Fields(strings.TrimPrefix(b.Reason, "outcome unknown: ")), " ")
 	for line := range strings.Lines(text) {

@@ -30,7 +30,7 @@ type Choice struct {
 	Workers int
 }
 
-// NoteUntried notes what was asked for and cannot be tried here: it is said before anything begins, not after an hour.
+// NoteUntried notes what was asked for and cannot be tried here: it is printed before anything begins, not after an hour.
 func (l *Lab) NoteUntried(all []Fault, only string) {
 	name, _, _ := strings.Cut(only, "/")
 	for _, t := range all {
@@ -43,7 +43,7 @@ func (l *Lab) NoteUntried(all []Fault, only string) {
 	}
 }
 
-// RunFaults carries out the faults that were asked for and that survey has not ruled out, one kind after the other.
+// RunFaults carries out the faults that were asked for and that NoteUntried has not ruled out, one kind after the other.
 func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 	name, rest, _ := strings.Cut(c.Only, "/")
 	met := false

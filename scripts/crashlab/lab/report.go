@@ -262,7 +262,7 @@ func (r *Report) Used() {
 	r.Own, r.Theirs = seconds(syscall.RUSAGE_SELF), seconds(syscall.RUSAGE_CHILDREN)
 }
 
-// Print tells the counts. It says whether all is as promised.
+// Print prints the counts. It reports whether all is as promised.
 func (r *Report) Print(began time.Time, systematic bool) bool {
 	r.Seconds = time.Since(began).Seconds()
 	slices.Sort(r.Unmet)
@@ -282,7 +282,7 @@ func (r *Report) Print(began time.Time, systematic bool) bool {
 	return ok
 }
 
-// machine tells what the machine was made to do.
+// machine prints what the machine was made to do.
 func (r *Report) machine() {
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(r.Out, "  fault %-14s%d stories\n", kind, r.Faults[kind])

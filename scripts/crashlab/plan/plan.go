@@ -112,7 +112,7 @@ func Generate(c Choice) *Plan {
 	return p
 }
 
-// possible are the shapes that can tell a story.
+// possible are the shapes in which there is the story.
 func (p *Plan) possible(tool, situation string) []string {
 	var out []string
 	for _, shape := range story.Shapes() {

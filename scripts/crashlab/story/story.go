@@ -86,7 +86,7 @@ func readNotes() Step { return Subjects()["read_file"].Call("", "") }
 
 func searchNotes() Step { return Subjects()["search"].Call("", "") }
 
-// impossible says why the shape cannot tell the story; "" when it can.
+// impossible says why there is no such story in the shape; "" when it can.
 func (s *Story) impossible() string {
 	if s.Shape != "runbook" {
 		return ""
@@ -132,7 +132,7 @@ func bookOf(st Step) string {
 	return "```sh\n" + command + "\n```\n"
 }
 
-// Script is the story as a model tells it.
+// Script is the story as a model asks for it.
 func (s *Story) Script() ([]modeltest.Turn, error) {
 	var turns []modeltest.Turn
 	for i, calls := range s.Turns {

@@ -28,11 +28,11 @@ type Trial struct {
 	Victim string // of a runner's point: runner, host or both
 	Leave  bool   // what did not happen is left, instead of run once more
 	Prompt string
-	Brief  bool // see quietEnd
+	Brief  bool // see CheckAtEnd
 
 	Commands     int
 	Fired        []plan.Arm
-	Unknown      int      // calls whose outcome was told as unknown
+	Unknown      int      // calls whose outcome was recorded as unknown
 	Needless     []string // those of them whose tool can find out, if only the host was killed
 	Found        judge.Findings
 	Histories    []*judge.History
@@ -189,7 +189,7 @@ func (t *Trial) staysHalted(a plan.Arm) bool {
 // AttachPatience is how long a command may take to see that a runner is at work.
 const AttachPatience = 3 * time.Second
 
-// ReleaseRunners lets runners that stand still go on once the command has said that it waits for one, or does not say so in time.
+// ReleaseRunners lets runners that stand still go on once the command has printed that it waits for one, or does not print it in time.
 func (t *Trial) ReleaseRunners(c *world.Command) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -254,7 +254,7 @@ func (t *Trial) Next() ([]string, error) {
 	h := t.Histories[len(t.Histories)-1]
 	switch h.Run.Status {
 	case "failed":
-		if t.Story.Shape == "runbook" && t.continued < 2 && !t.Wary { // who said no does not want the step
+		if t.Story.Shape == "runbook" && t.continued < 2 && !t.Wary { // who answered no does not want the step
 			t.continued++
 			return t.Story.ContinueArgs(t.World.URL()), nil
 		}

@@ -20,7 +20,7 @@ import (
 type Counter struct {
 	listen net.Listener
 	http   *http.Server
-	note   func(mark string) // is told of each effect before it is answered; nil for nobody
+	note   func(mark string) // is called with each effect before it is answered; nil for nobody
 	mu     sync.Mutex
 	counts map[string]int
 	asks   map[int]chan struct{} // questions that are coming, by world
@@ -80,11 +80,11 @@ func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if note != nil {
 		note(mark)
 	}
-	// A client that is gone is no trouble: what it asked for has happened.
+	// A client that is gone is no error: what it asked for has happened.
 	_, _ = w.Write([]byte("counted\n"))
 }
 
-// announce tells a world that a question is coming.
+// announce notifies a world that a question is coming.
 func (c *Counter) announce(world string) {
 	n, err := strconv.Atoi(world)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Counter) of(world int) map[string]int {
 	return own
 }
 
-// Notify lets somebody be told of each effect, instead of whoever was before; nil for nobody.
+// Notify has somebody notified of each effect, instead of whoever was before; nil for nobody.
 func (c *Counter) Notify(note func(mark string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -28,8 +28,8 @@ import (
 var ErrStuck = errors.New("the run never ends")
 
 // Layer puts something under a world: it gets the world's folder before anything is in it, and what it mounts on home in there
-// carries the state. unlay takes it away when the world is closed; what it carried is then left in its place if keep says so.
-type Layer func(root string) (unlay func(keep bool) error, err error)
+// carries the state. remove takes it away when the world is closed; what it carried is then left in its place if keep says so.
+type Layer func(root string) (remove func(keep bool) error, err error)
 
 // World is one state folder, one workspace, the model that is asked and the witness of what happens.
 type World struct {

@@ -182,7 +182,7 @@ func (b *interfered) isClosed(id string) error {
 		}
 	}
 	if q := b.openTwin(); q != nil && q.ID == id {
-		b.Found.Add(judge.Stuck, "question %s stays open although a person said of its call that it happened", id)
+		b.Found.Add(judge.Stuck, "question %s stays open although a person answered that its call happened", id)
 		return trial.ErrFound
 	}
 	return nil
@@ -275,7 +275,7 @@ func (b *interfered) isOrdinary() judge.Findings {
 	return f
 }
 
-// decisionControl changes what the person said in the record.
+// decisionControl changes the person's answer in the record.
 func decisionControl(ctx context.Context, l *lab.Lab, k kind) error {
 	for _, c := range []struct{ way, from, to, kind, name string }{
 		{answerRun, `"run"`, `"happened"`, judge.Twice, "a call of which a person said that it happened is executed"},

@@ -68,7 +68,7 @@ func signalled(b *interfered, s *trial.Halted) error {
 	return nil
 }
 
-// signalControl kills the host where it should be told to stop.
+// signalControl kills the host where it should be asked to stop.
 func signalControl(ctx context.Context, l *lab.Lab, k kind) error {
 	i, err := k.find("TERM", "", fault.RunnerRunning)
 	if err != nil {
