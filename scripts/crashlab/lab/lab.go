@@ -24,21 +24,7 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-func (l *Lab) Control(name, kind string, f judge.Findings) {
-	for _, x := range f {
-		if x.Kind == kind {
-			l.Report.NoteCaught(name)
-			return
-		}
-	}
-	var missing judge.Findings
-	missing.Add(judge.Unlisted, "the control %q was not found as %q; found: %v", name, kind, f)
-	l.Report.AddFailure(Failure{Key: "control: " + name, Repeat: "go run ./scripts/crashlab -only " + plan.Job{Tool: "shell", Situation: "first", Shape: "runbook", Victim: "host"}.Key(), Findings: missing})
-}
-
 // Lab carries out jobs.
-//
-// Over budget: at most 42 methods: see the package
 type Lab struct {
 	Exe     string
 	Dir     string
@@ -46,6 +32,7 @@ type Lab struct {
 	Short   bool
 	Mounts  error // why nothing can be mounted here; nil in a mount namespace of the lab's own
 	Report  *Report
+	Parts   *Parts // nil for a pass in one part
 	worlds  atomic.Int64
 
 	mu     sync.Mutex
@@ -277,7 +264,14 @@ func (l *Lab) RunFamilies(ctx context.Context, families []plan.Family, workers i
 		wg.Go(func() {
 			for f := range queue {
 				l.Report.Progress()
-				if err := l.runFamily(ctx, f); err != nil && !errors.Is(err, trial.ErrFound) {
+				if !l.Parts.begin(f.Piece()) {
+					continue
+				}
+				err := l.runFamily(ctx, f)
+				if err == nil || errors.Is(err, trial.ErrFound) {
+					err = l.Parts.end(f.Piece())
+				}
+				if err != nil {
 					stop(err)
 				}
 			}

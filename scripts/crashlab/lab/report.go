@@ -22,8 +22,9 @@ import (
 
 // Report is what is counted. Its parts are written as one JSON object, in this order.
 type Report struct {
-	mu  sync.Mutex
-	Out io.Writer `json:"-"`
+	mu      sync.Mutex
+	Out     io.Writer `json:"-"`
+	earlier heading   // of the parts before this one
 	part
 
 	heading
@@ -142,7 +143,9 @@ func (r *Report) CountCase(kind string) {
 func (r *Report) NoteCaught(control string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Controls = append(r.Controls, control)
+	if !slices.Contains(r.Controls, control) { // each part of a pass has its controls
+		r.Controls = append(r.Controls, control)
+	}
 }
 
 // AddFigure adds to something that is counted inside of stories.
@@ -259,12 +262,12 @@ func (r *Report) Used() {
 		}
 		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 	}
-	r.Own, r.Theirs = seconds(syscall.RUSAGE_SELF), seconds(syscall.RUSAGE_CHILDREN)
+	r.Own, r.Theirs = r.earlier.Own+seconds(syscall.RUSAGE_SELF), r.earlier.Theirs+seconds(syscall.RUSAGE_CHILDREN)
 }
 
 // Print prints the counts. It reports whether all is as promised.
 func (r *Report) Print(began time.Time, systematic bool) bool {
-	r.Seconds = time.Since(began).Seconds()
+	r.Seconds = r.earlier.Seconds + time.Since(began).Seconds()
 	slices.Sort(r.Unmet)
 	fmt.Fprintf(r.Out, "\n%s, seed %d: %d stories, %d commands, %d kills in %.0f s (processor: lab %.0f s, commands %.0f s)\n",
 		r.Mode, r.Seed, r.Stories, r.Commands, r.Kills, r.Seconds, r.Own, r.Theirs)
@@ -312,6 +315,42 @@ func (r *Report) coverage() bool {
 	return len(missing) == 0
 }
 
+// snapshot is the report so far.
+func (r *Report) snapshot(began time.Time) (json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Used()
+	r.Seconds = r.earlier.Seconds + time.Since(began).Seconds()
+	return json.Marshal(r)
+}
+
+// goOn counts on from an earlier report. What could not be tried then is asked anew.
+func (r *Report) goOn(from json.RawMessage) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.NotTried
+	r.NotTried = nil
+	if err := json.Unmarshal(from, r); err != nil {
+		return err
+	}
+	maps.DeleteFunc(r.NotTried, func(key, _ string) bool { return !strings.Contains(key, "/") }) // of a kind and not of a story
+	maps.Copy(now, r.NotTried)
+	r.earlier, r.NotTried = r.heading, now
+	return nil
+}
+
+// missed counts controls that did not find what was done on purpose.
+func (r *Report) missed() int {
+	n := 0
+	for _, f := range r.Failures {
+		if strings.HasPrefix(f.Key, controlKey) {
+			n++
+		}
+	}
+	return n
+}
+
+// Write writes the report as JSON; nothing where no path is given.
 func (r *Report) Write(path string) error {
 	if path == "" {
 		return nil

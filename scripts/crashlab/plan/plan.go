@@ -282,3 +282,12 @@ func StoryPassing(tool, point string, n int) (situation, shape string, ok bool) 
 	}
 	return "", "", false
 }
+
+// Piece names the family among all of a plan.
+func (f Family) Piece() string {
+	text := f.Point + " " + f.Key()
+	for _, a := range f.Tries {
+		text += " " + a.String()
+	}
+	return text
+}

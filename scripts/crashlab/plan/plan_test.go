@@ -82,6 +82,19 @@ func TestPlanAddsUp(t *testing.T) {
 	}
 }
 
+// What is kept of a pass that goes on in parts names each family once.
+func TestPiecesAreNamedOnce(t *testing.T) {
+	for _, c := range []Choice{{Short: true, Seed: 1, Tools: everyTool()}, {Seed: 1, Tools: everyTool()}} {
+		seen := map[string]bool{}
+		for _, f := range Generate(c).Families {
+			if seen[f.Piece()] {
+				t.Errorf("short %v: two are called %s", c.Short, f.Piece())
+			}
+			seen[f.Piece()] = true
+		}
+	}
+}
+
 // A seed gives one plan, another seed another one.
 func TestPlanFollowsSeed(t *testing.T) {
 	text := func(seed uint64) string {
