@@ -208,7 +208,7 @@ func (d *driver) stream(ctx context.Context, s *streaming) (*model.Answer, error
 	}
 }
 
-// abandoned gives the reader a moment to end. An answer that is whole by then is not taken: the run is told to stop, and the
+// abandoned gives the reader a moment to end. An answer that is whole by then is not taken: the run is asked to stop, and the
 // same request is sent after a resume.
 func abandoned(got <-chan streamed) (*model.Answer, error) {
 	late := time.NewTimer(letGo)

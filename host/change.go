@@ -98,23 +98,12 @@ func before(address string) string {
 // tightened is the mode and the limits that hold from the claim on; "" and nil where they stay.
 func (t Changes) tightened(s *recovery.State) (recovery.Mode, *recovery.Limits) {
 	mode := recovery.Mode("")
-	if at := slices.Index(recovery.Modes(), t.Mode); at >= 0 && at < slices.Index(recovery.Modes(), s.Mode) {
+	if s.Mode.LooserThan(t.Mode) && slices.Contains(recovery.Modes(), t.Mode) {
 		mode = t.Mode
 	}
-	l := s.Limits
-	lower(&l.MaxTurns, t.MaxTurns)
-	lower(&l.Timeout, t.Timeout)
-	lower(&l.MaxTokens, t.Tokens)
-	lower(&l.MaxCost, t.Cost)
+	l := s.Limits.Tighten(recovery.Limits{MaxTurns: t.MaxTurns, Timeout: t.Timeout, MaxTokens: t.Tokens, MaxCost: t.Cost})
 	if l == s.Limits {
 		return mode, nil
 	}
 	return mode, &l
-}
-
-// lower takes over a limit that is tighter. Zero is no limit.
-func lower[N int | int64 | time.Duration](limit *N, to N) {
-	if to > 0 && (*limit == 0 || to < *limit) {
-		*limit = to
-	}
 }

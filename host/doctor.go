@@ -122,7 +122,7 @@ func (f *Findings) disk(home string) {
 	const remedy = "free some space before anything new is started"
 	switch {
 	case d.Free < 0:
-		f.Warn(areaDisk, "", "how much is free cannot be told here")
+		f.Warn(areaDisk, "", "how much is free is not known here")
 	case d.Free < roomNeeded:
 		f.Bad(areaDisk, remedy, "%d MiB are free, too little to record what runs", d.Free>>20)
 	case d.Free < roomWanted:

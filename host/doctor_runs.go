@@ -89,7 +89,7 @@ func (e *examiner) fruitless(context.Context) error {
 			interrupted++
 		}
 		if r.Status == recovery.StatusInterrupted && r.Fruitless >= MaxFruitless {
-			e.Warn(areaRuns, "agent resume "+r.ID, "run %s: %d resumes in a row brought nothing forward; only a resume by name tries again", r.ID, r.Fruitless)
+			e.Warn(areaRuns, "agent resume "+r.ID, "run %s: %d resumes in a row made no progress; only a resume by name tries again", r.ID, r.Fruitless)
 		}
 	}
 	e.OK(areaRuns, "recorded: %d; waiting for a person: %d; interrupted: %d", len(e.rows), waiting, interrupted)

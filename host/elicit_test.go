@@ -79,7 +79,7 @@ func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 	}
 }
 
-// A call that takes its question back, ends without its answer, or is told to stop, ends the question too: nobody is asked
+// A call that takes its question back, ends without its answer, or is asked to stop, ends the question too: nobody is asked
 // for somebody who is gone.
 func TestACallThatDoesNotWait(t *testing.T) {
 	type call = func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error
@@ -95,7 +95,7 @@ func TestACallThatDoesNotWait(t *testing.T) {
 			<-opened
 			return nil
 		},
-		"is told to stop": func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error {
+		"is asked to stop": func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error {
 			go func() { <-opened; stop() }()
 			_, err := c.Ask(ctx, whichBranch)
 			return err

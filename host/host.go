@@ -19,7 +19,7 @@ import (
 )
 
 // ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
-var ErrShutdown = errors.New("told to stop")
+var ErrShutdown = errors.New("asked to stop")
 
 // Host is what drives runs in this process.
 //

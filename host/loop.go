@@ -285,7 +285,7 @@ func (d *driver) take(ctx context.Context, r db.InboxRow) error {
 
 // shutDown leaves the run on a signal.
 func (d *driver) shutDown(ctx context.Context) error {
-	d.withdraw("the host was told to stop")
+	d.withdraw("the host was asked to stop")
 	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
 }
 

@@ -69,7 +69,7 @@ func (d *driver) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			return false, nil
 		}
 		if err != nil && ctx.Err() != nil {
-			return false, nil // the process is told to stop, which is no fault of the call: it is still to come
+			return false, nil // the process is asked to stop, which is no fault of the call: it is still to come
 		}
 		if err != nil {
 			d.tellNotRun(c, err)
@@ -280,7 +280,7 @@ func (d *driver) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 	return nil
 }
 
-// stopPatience is how long a call is waited for after it was told to stop; a runner kills its command after two seconds.
+// stopPatience is how long a call is waited for after it was asked to stop; a runner kills its command after two seconds.
 const stopPatience = 15 * time.Second
 
 // giveUp ends by force what does not react, and judges it by what it left, as a recovery would.
@@ -298,7 +298,7 @@ func (d *driver) giveUp(ctx context.Context, calls []*recovery.Call) {
 		e := d.judge().evidence(ctx, d.state, c, true)
 		if e.Process.State == recovery.ProcessRunning {
 			e.Process.State, e.Process.Alive = recovery.ProcessLost, left
-			e.Process.Why = "it was told to stop and did not react"
+			e.Process.Why = "it was asked to stop and did not react"
 		}
 		delete(d.flying, c.Index)
 		d.recordAll(recovery.Judge(c, nil, e).Facts(c))

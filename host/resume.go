@@ -128,7 +128,7 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 }
 
 func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
-	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
+	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d died", row.PID)}
 	last, failed := h.locks().Last(row.ID)
 	switch {
 	case failed != "" && last.PID == row.PID && last.Boot == row.Boot:

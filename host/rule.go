@@ -28,7 +28,7 @@ func (e *ResolvedError) Error() string {
 	if by == "" {
 		by = "someone"
 	}
-	return fmt.Sprintf("answer %s: %s said already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
+	return fmt.Sprintf("answer %s: %s decided already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
 }
 
 // Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model. It
@@ -69,7 +69,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 		select {
 		case <-wake.C():
 		case <-wait.Done():
-			return fmt.Errorf("settle call %s: the word is kept, and %s has not taken it yet", c.ID, held.Holder)
+			return fmt.Errorf("settle call %s: the decision is kept, and %s has not taken it yet", c.ID, held.Holder)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallResolv
 		}
 	}
 	if first == nil {
-		return fmt.Errorf("answer %s: the word was not taken, and no other one is on record; say it again", c.ID)
+		return fmt.Errorf("answer %s: the decision was not taken, and no other one is on record; give it again", c.ID)
 	}
 	return first
 }
@@ -273,6 +273,6 @@ func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallResolved) 
 		panic(p)
 	}
 	if err != nil {
-		d.h.warn(d.state.Created.Run, "pass the word on to run %s: %v (it is kept)", b.Run, err)
+		d.h.warn(d.state.Created.Run, "pass the decision on to run %s: %v (it is kept)", b.Run, err)
 	}
 }

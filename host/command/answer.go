@@ -12,22 +12,30 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
 
-const answerHelp = `Answers a question of a run, once, and drives the run on in this process unless its owner does. No other process needs to be
-alive. Without an id it is the one open question; without an answer it is asked on the terminal.
+const answerHelp = `Answers a question of a run, once, and continues the run in this process
+unless its owner does. No other process needs to be alive. Without an id it
+is the one open question; without an answer it is asked on the terminal.
 
-To a question about permission, always and never are a yes and a no that stand: before the run goes on they add a rule to your
-config.toml, for that call in that workspace. The question shows the rule. They are said in full.
+To a question about permission, yes approves the call once and no denies it;
+always and never also add a rule to your config.toml, for that call in that
+workspace, before the run continues. The question shows the rule. These two
+must be written in full. agent help permissions explains more.
 
-Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave. Until then its run ends with 5.
-Where a run asks about that call, happened answers it, and the run goes on.
+Given a call whose outcome is unknown (c-…), it records what you know of it:
+happened or leave. Until then its run ends with 5. Where a run asks about
+that call, happened answers it, and the run continues. See agent help
+recovery.
 
-When a call would do again what a call of unknown outcome may have done, you are asked: happened (it is not run), run (once more; its
-success settles the first) or leave (neither). Asked about it once more in the same run, stop-asking takes the place of leave: it
-is not run, and nobody is asked about it again in that run.
+When a call would do again what a call of unknown outcome may have done, you
+are asked: happened (it is not run), run (once more; its success settles the
+first) or leave (neither). Asked about it once more in the same run,
+stop-asking takes the place of leave: it is not run, and nobody is asked
+about it again in that run.
 
 EXAMPLE
    agent answer yes
@@ -38,14 +46,15 @@ EXAMPLE
    agent answer c-81kd happened
 
 EXIT STATUS
-   that of the run that goes on (see agent resume --help); 0 when the answer was only recorded, or its owner took it;
-   1 refused: it has an answer already, the answer does not fit, there is no such id; 2 wrong usage, or several questions are open;
-   3 or 5 it was left open`
+   that of the run that goes on (see agent resume --help); 0 when the answer
+   was only recorded, or its owner took it; 1 refused: it has an answer
+   already, the answer does not fit, there is no such id; 2 wrong usage, or
+   several questions are open; 3 or 5 it was left open`
 
 func (a *app) answerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
-		Usage:       "answer a question, or say what became of a call",
+		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
 		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | always | never | TEXT]",
 		Description: answerHelp,
 		Flags: []cli.Flag{
@@ -206,7 +215,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		if r := []rune(message); len(r) > 60 {
 			message = string(r[:59]) + "…"
 		}
-		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", toAnswer(p.ID), p.Kind, p.Run, message)
+		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
 	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
 }
@@ -233,13 +242,13 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 	}
 	q := row.Request.Question
 	if !r.given {
-		return s.askFor(ctx, row.Run, row.Request, answers(&row.Request))
+		return s.askFor(ctx, row.Run, row.Request, view.AnswerCommands(&row.Request))
 	}
 	raw, err := r.value, error(nil)
 	if raw == nil {
-		raw, err = parseAnswer(q, r.text)
+		raw, err = view.ParseAnswer(q, r.text)
 	} else {
-		err = checkAnswer(q, raw)
+		err = view.CheckAnswer(q, raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("answer %s: %w; the question stays open", row.ID, err)
@@ -250,29 +259,16 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 // askFor puts a question to the terminal, or says how to answer it where there is none.
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
-		s.app.say(s.app.Err, "%s", question(&r))
+		s.app.say(s.app.Err, "%s", view.QuestionText(&r))
 		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
 		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
-		return nil, errors.Join(err, withCode(runCode(recovery.StatusWaiting, &r, len(row.Undecided))))
+		return nil, errors.Join(err, withCode(view.RunCode(recovery.StatusWaiting, &r, len(row.Undecided))))
 	}
 	return raw, err
-}
-
-// answeredJSON is what answer prints with --json when the run is not driven here. Fields are only ever added.
-type answeredJSON struct {
-	Version int             `json:"version"`
-	Request string          `json:"request_id,omitempty"`
-	Call    string          `json:"call_id,omitempty"`
-	Run     string          `json:"run_id"`
-	Answer  json.RawMessage `json:"answer"`
-	State   string          `json:"state"` // recorded, taken (by the run's owner) or kept (the owner did not take it yet)
-	Owner   string          `json:"owner,omitempty"`
-	Status  recovery.Status `json:"status"`
-	Next    []string        `json:"next"`
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
@@ -291,7 +287,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	v := answeredJSON{
+	v := view.Answered{
 		Version: 1, Request: row.ID, Run: row.Run, Answer: raw, State: "taken", Owner: taken.Owner, Status: run.Status, Next: []string{},
 	}
 	switch {
@@ -305,7 +301,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already
-		v.Next = answers(&run.Pending.Request)
+		v.Next = view.AnswerCommands(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + row.Run}
 	case !run.Status.Terminal():
@@ -315,7 +311,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	return s.close()
 }
 
-func (s *session) printAnswered(c *cli.Command, v answeredJSON) {
+func (s *session) printAnswered(c *cli.Command, v view.Answered) {
 	s.settleOutput()
 	a := s.app
 	if c.Bool("json") {

@@ -10,6 +10,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -55,16 +56,16 @@ func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.Cal
 	if err != nil {
 		return fmt.Errorf("encode word on call %s: %v", call.ID, err)
 	}
-	v := answeredJSON{
+	v := view.Answered{
 		Version: 1, Request: taken.Request.ID, Call: call.ID, Run: about, Answer: text, State: "recorded", Owner: taken.Owner, Status: run.Status, Next: []string{},
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil:
-		v.Next = answers(&run.Pending.Request)
+		v.Next = view.AnswerCommands(&run.Pending.Request)
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + about}
 	case len(run.Undecided) > 0:
-		v.Next = commandsOn(s.undecided(ctx, run.Undecided))
+		v.Next = view.DecideCommands(s.undecided(ctx, run.Undecided))
 	}
 	s.printAnswered(c, v)
 	return nil
@@ -76,7 +77,7 @@ func ruleable(call db.CallRow) error {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
 	case call.Resolved == recovery.WordRun:
-		return fmt.Errorf("answer %s: the call was run once more since, as a person said, and that settled it", call.ID)
+		return fmt.Errorf("answer %s: the call was run once more since, by a person's decision, and that settled it", call.ID)
 	case call.Outcome != recovery.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
 	}
@@ -87,7 +88,7 @@ func ruleable(call db.CallRow) error {
 func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
 	text := r.text
 	if !r.given {
-		raw, err := s.askFor(ctx, call.Run, callQuestion(call), wordsOn(call.ID))
+		raw, err := s.askFor(ctx, call.Run, callQuestion(call), view.ResolveCommands(call.ID))
 		if err != nil {
 			return "", err
 		}

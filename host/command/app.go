@@ -5,12 +5,8 @@
 // NO_COLOR is honoured. Text of models and tools is stripped of control sequences before it is shown. An error is one
 // line in lower case that says what was attempted; a line below it names the command that mends it.
 //
-// The names in JSON: an object has its own id as id and refers to others by run_id, thread_id, call_id and request_id. Times end
-// in _at, spans in _ms, and counts begin with num_. A list is never null. next holds the commands that bring something forward, and
-// summary is a call's arguments in a few words. Facts are given as the journal holds them.
-//
-// Over budget: at most 69 files: opening a state folder, what JSON says, the terminal and following still lie beside the commands; each is to be a package
-// Over budget: at most 11800 lines: likewise
+// Over budget: at most 66 files: opening a state folder, the terminal and following still lie beside the commands; each is to be a package
+// Over budget: at most 9910 lines: likewise
 package command
 
 import (
@@ -21,12 +17,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
@@ -60,21 +58,24 @@ func Main(args []string, std IO) (code int) {
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
-		return exitUsage
+		return view.ExitUsage
 	}
 	if len(args) == 3 && args[1] == RunnerCommand {
-		return runner.Main(args[2], runner.MainOptions{Hit: func(name string) { fault.Hit(fault.Point(name)) }})
+		return runner.Main(args[2], runner.MainOptions{})
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
 		(&app{IO: std}).complete(context.Background(), args[2:])
-		return exitDone
+		return view.ExitDone
 	}
 	if err := enoughFiles(); err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
-		return exitFailed
+		return view.ExitFailed
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	if len(args) == 2 && slices.Contains([]string{"--help", "-help", "-h"}, args[1]) {
+		args = []string{args[0], "help"} // which lists the topics too
+	}
 	std.Out = &watched{Writer: std.Out}
 	a := &app{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
 	defer func() {
@@ -131,7 +132,7 @@ type app struct {
 	ask      exchange            // how models are asked
 	enforces enforced            // what commands and servers can be confined to
 	wipe     func(string) string // cleans an error of secrets; nil until it is needed
-	told     func() error        // why the command was told to stop; nil while it was not
+	told     func() error        // why the command was asked to stop; nil while it was not
 }
 
 func (a *app) root() *cli.Command {
@@ -153,32 +154,33 @@ func (a *app) root() *cli.Command {
 			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.verbose},
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
+		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Bool("version") && !c.Args().Present() {
 				return a.printVersion(false)
 			}
 			if c.Args().Present() {
 				return noSuchCommand(c, c.Args().First())
 			}
-			return cli.ShowRootCommandHelp(c)
+			return c.Command("help").Run(ctx, nil)
 		},
 	}
 }
 
-const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for, asks you when it must, and
-writes down every fact before acting on it. Kill it anywhere, by any means, and it goes on from where it was.
+const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for,
+asks you when it must, and writes down every fact before acting on it. Kill
+it anywhere, by any means, and it continues where it was.
 
 EXAMPLE
-   agent run "why does make test fail?"
+   agent run "why does make test fail? fix it"
    agent run --runbook -f release.md
    agent ls
    agent resume last
 
 EXIT STATUS
-   0  done                    4  interrupted: it can be resumed
-   1  failed, or refused      5  a call's outcome is unknown, and nobody has decided on it
-   2  wrong usage             6  cancelled by a person
-   3  a person is asked`
+   0  done                     4  interrupted: it can be resumed
+   1  failed, or refused       5  a call's outcome is unknown: you decide
+   2  wrong usage              6  cancelled by a person
+   3  waiting for an answer`
 
 // usageError is wrong usage: exit code 2.
 type usageError struct{ error }

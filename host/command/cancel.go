@@ -10,18 +10,22 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/view"
 	"agent/recovery"
 )
 
-const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with everything that it started, its calls are settled,
-and what may have happened is said. A question is withdrawn: its call is told that nobody will answer.
+const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with
+everything that it started, its calls are settled, and what may have happened
+is printed. A question is withdrawn: its call is informed that nobody will
+answer.
 
 EXAMPLE
    agent cancel last
    agent cancel p-3f9x
 
 EXIT STATUS
-   0 the run is cancelled, or was already; 1 it ended before, or was refused; 2 wrong usage; 4 it is asked for and not yet done`
+   0 the run is cancelled, or was already; 1 it ended before, or was refused;
+   2 wrong usage; 4 it is asked for and not yet done`
 
 func (a *app) cancelCommand() *cli.Command {
 	return &cli.Command{
@@ -32,18 +36,6 @@ func (a *app) cancelCommand() *cli.Command {
 		Flags:       []cli.Flag{jsonFlag()},
 		Action:      a.cancel,
 	}
-}
-
-// cancelJSON is what cancel prints with --json. Fields are only ever added.
-type cancelJSON struct {
-	Version int             `json:"version"`
-	Run     string          `json:"run_id"`
-	Request string          `json:"request_id,omitempty"`
-	Status  recovery.Status `json:"status"` // of the run
-	Already bool            `json:"already"`
-	Reason  string          `json:"reason,omitempty"`
-	Unknown []unknownJSON   `json:"unknown"` // calls on whose unknown outcome no person has decided
-	Next    []string        `json:"next"`
 }
 
 func (a *app) cancel(ctx context.Context, c *cli.Command) error {
@@ -78,33 +70,33 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 	}
 	out, err := s.Cancel(ctx, run)
 	if err != nil {
-		if ctx.Err() != nil { // told to stop while its owner was waited for: what was asked for is kept
+		if ctx.Err() != nil { // asked to stop while its owner was waited for: what was asked for is kept
 			s.app.say(s.app.Err, "%v", err)
-			return withCode(exitInterrupted)
+			return withCode(view.ExitInterrupted)
 		}
 		return err
 	}
-	v := cancelJSON{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: cmp.Or(out.Text, out.Detail), Next: []string{}}
-	v.Unknown = unknownViews(out.Undecided)
+	v := view.Cancelled{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: cmp.Or(out.Text, out.Detail), Next: []string{}}
+	v.Unknown = view.NewUnknowns(out.Undecided)
 	for i := range v.Unknown {
 		if out.Unread {
 			v.Unknown[i].Next = []string{}
 		}
 	}
-	v.Next = append(v.Next, commandsOn(v.Unknown)...)
-	code := exitFailed
+	v.Next = append(v.Next, view.DecideCommands(v.Unknown)...)
+	code := view.ExitFailed
 	switch {
 	case out.Status == recovery.StatusCancelled:
-		code = exitDone
+		code = view.ExitDone
 	case !out.Status.Terminal():
-		code = exitInterrupted
+		code = view.ExitInterrupted
 		v.Next = []string{"agent cancel " + run}
 	}
 	s.printCancel(c, v)
 	return withCode(code)
 }
 
-func (s *session) printCancel(c *cli.Command, v cancelJSON) {
+func (s *session) printCancel(c *cli.Command, v view.Cancelled) {
 	a := s.app
 	s.settleOutput()
 	if c.Bool("json") {
@@ -122,7 +114,7 @@ func (s *session) printCancel(c *cli.Command, v cancelJSON) {
 		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
 	}
 	for _, u := range v.Unknown {
-		a.say(a.Err, "%s", u.line())
+		a.say(a.Err, "%s", u.Line())
 	}
 }
 
@@ -147,8 +139,8 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 	if err != nil {
 		return err
 	}
-	v := cancelJSON{
-		Version: 1, Run: row.Run, Request: id, Status: run.Status, Already: first != nil, Unknown: []unknownJSON{}, Next: []string{},
+	v := view.Cancelled{
+		Version: 1, Run: row.Run, Request: id, Status: run.Status, Already: first != nil, Unknown: []view.Unknown{}, Next: []string{},
 	}
 	if run.Status == recovery.StatusInterrupted {
 		v.Next = []string{"agent resume " + row.Run}

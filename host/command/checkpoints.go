@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/host/view"
 )
 
-const checkpointsHelp = `Lists the checkpoints of a run from the oldest to the newest: one for every settled turn. A resume goes on from the last.
+const checkpointsHelp = `Lists the checkpoints of a run from the oldest to the newest: one for every
+settled turn. A resume goes on from the last.
 
 EXAMPLE
    agent checkpoints last
@@ -30,21 +33,6 @@ func (a *app) checkpointsCommand() *cli.Command {
 	}
 }
 
-type checkpointJSON struct {
-	ID        string    `json:"id"`
-	Seq       int64     `json:"seq"`
-	Turn      int       `json:"turn"`
-	TurnsLeft *int      `json:"turns_left,omitempty"` // absent without a limit
-	Time      time.Time `json:"settled_at"`
-	Digest    string    `json:"digest"` // of the journal up to here
-}
-
-type checkpointsJSON struct {
-	Version     int              `json:"version"`
-	Run         string           `json:"run_id"`
-	Checkpoints []checkpointJSON `json:"checkpoints"`
-}
-
 func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return &usageError{errors.New("name one run: agent checkpoints last")}
@@ -61,9 +49,9 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	v := checkpointsJSON{Version: 1, Run: run, Checkpoints: []checkpointJSON{}}
+	v := view.Checkpoints{Version: 1, Run: run, Checkpoints: []view.Checkpoint{}}
 	for _, r := range rows {
-		p := checkpointJSON{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Time: r.Time, Digest: hex.EncodeToString(r.Digest)}
+		p := view.Checkpoint{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Time: r.Time, Digest: hex.EncodeToString(r.Digest)}
 		if r.TurnsLeft >= 0 {
 			p.TurnsLeft = &r.TurnsLeft
 		}
@@ -73,7 +61,7 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	return s.close()
 }
 
-func (a *app) printCheckpoints(c *cli.Command, v checkpointsJSON) {
+func (a *app) printCheckpoints(c *cli.Command, v view.Checkpoints) {
 	if c.Bool("json") {
 		a.printJSON(v)
 		return

@@ -10,7 +10,9 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/help"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -119,6 +121,17 @@ func (t *typedLine) commands() {
 	}
 }
 
+// topics completes the names of the help's topics. What is wrong with them is reported by agent help.
+func (t *typedLine) topics() {
+	topics, err := help.Topics()
+	if err != nil {
+		return
+	}
+	for _, topic := range topics {
+		t.offer(topic.Name, topic.About)
+	}
+}
+
 // values completes the value of a flag.
 func (t *typedLine) values(ctx context.Context) {
 	switch t.value {
@@ -149,6 +162,7 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.cmd = t.app.root()
 			t.commands()
+			t.topics()
 		}
 	case "completion":
 		if first {
@@ -199,7 +213,7 @@ func (t *typedLine) runs(ctx context.Context, s *db.Store) error {
 	rows, err := offered(ctx, s)
 	for _, r := range rows {
 		if t.cmd.Name == "show" || t.cmd.Name == "checkpoints" || !r.Status.Terminal() {
-			t.offer(r.ID, string(r.Status)+", "+promptWords(r.Prompt))
+			t.offer(r.ID, string(r.Status)+", "+view.PromptStart(r.Prompt))
 		}
 	}
 	return err
@@ -211,7 +225,7 @@ func (t *typedLine) threads(s *db.Store) error {
 	for _, r := range rows {
 		if !seen[r.Thread] {
 			seen[r.Thread] = true
-			t.offer(r.Thread, promptWords(r.Prompt))
+			t.offer(r.Thread, view.PromptStart(r.Prompt))
 		}
 	}
 	return err
@@ -259,7 +273,7 @@ func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
 		calls, err = s.Calls(ctx, r.ID)
 		for _, c := range calls {
 			if c.Unknown() {
-				t.offer(c.ID, callName(c.Tool, c.Proposal.Args))
+				t.offer(c.ID, view.CallName(c.Tool, c.Proposal.Args))
 			}
 		}
 	}

@@ -13,17 +13,23 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/config"
+	"agent/host/view"
 )
 
-const doctorHelp = `Looks whether everything that agent promises holds here: the state folder and its disk, the database, every journal against
-its digests and against the lists made from it, who drives what, and what was left behind; the configuration, and what the system
-lets the sandbox enforce. It changes nothing without --fix,
-which marks runs that lost their owner and removes files that nothing needs any more.
+const doctorHelp = `Checks that everything that agent promises holds here: the state folder and
+its disk, the database, every journal against its digests and against the
+lists made from it, who drives what, and what was left behind; the
+configuration, and what the system lets the sandbox enforce. Each finding
+that is wrong names its fix. It changes nothing without --fix, which marks
+runs that lost their owner and removes files that nothing needs any more.
 
---secrets looks through every row, every body and every file of the state folder for secrets that lie there in the clear: values
-of this environment, values that were ever sealed, and what looks like a secret. It tells where and of what kind, never the value.
+--secrets looks through every row, every body and every file of the state
+folder for secrets that lie there in the clear: values of this environment,
+values that were ever sealed, and what looks like a secret. It prints where
+and of what kind, never the value.
 
---salvage reads row by row what can still be read, also from a database that is damaged, and writes it as lines of JSON.
+--salvage reads row by row what can still be read, also from a database that
+is damaged, and writes it as lines of JSON.
 
 EXAMPLE
    agent doctor
@@ -37,27 +43,16 @@ EXIT STATUS
 func (a *app) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
-		Usage:       "look whether everything is as it should be",
+		Usage:       "check the installation and the state folder",
 		Description: doctorHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "fix", Usage: "mend what needs no decision"},
-			&cli.BoolFlag{Name: "secrets", Usage: "look for secrets that lie in the clear, and for nothing else"},
-			&cli.StringFlag{Name: "salvage", Usage: "write what can be read as JSON lines to `FILE` (- is stdout)"},
+			&cli.BoolFlag{Name: "fix", Usage: "fix what needs no decision"},
+			&cli.BoolFlag{Name: "secrets", Usage: "only look for secrets that lie in the clear"},
+			&cli.StringFlag{Name: "salvage", Usage: "write what can still be read to `FILE`, as JSON lines (- is stdout)"},
 			jsonFlag(),
 		},
 		Action: a.doctor,
 	}
-}
-
-// doctorJSON is what doctor prints with --json. Fields are only ever added.
-type doctorJSON struct {
-	Version  int           `json:"version"`
-	Agent    string        `json:"agent"`
-	Home     string        `json:"home"`
-	OK       bool          `json:"ok"` // nothing is bad
-	Bad      int           `json:"bad"`
-	Warnings int           `json:"warnings"`
-	Findings host.Findings `json:"findings"`
 }
 
 func (a *app) doctor(ctx context.Context, c *cli.Command) error {
@@ -70,7 +65,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	}
 	if c.IsSet("salvage") {
 		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
-			return &usageError{errors.New("give --salvage alone: it writes JSON lines and mends nothing")}
+			return &usageError{errors.New("give --salvage alone: it writes JSON lines and fixes nothing")}
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
@@ -85,7 +80,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		a.examineSelf(home, &f)
 		a.examineStore(ctx, home, c.Bool("fix"), &f)
 	}
-	v := doctorJSON{Version: 1, Agent: Version, Home: home, Findings: f}
+	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {
 		case host.LevelBad:
@@ -101,7 +96,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		a.printFindings(v)
 	}
 	if !v.OK {
-		return withCode(exitFailed)
+		return withCode(view.ExitFailed)
 	}
 	return nil
 }
@@ -136,7 +131,7 @@ func (a *app) examineConfig(f *host.Findings) {
 	}
 	conf, _, err := a.config("")
 	if err != nil {
-		f.Bad(area, "mend that line: until then no run starts", "%v", err)
+		f.Bad(area, "fix that line: until then no run starts", "%v", err)
 		return
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +160,7 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 		f.Warn(areaDatabase, "", "%s", n)
 	}
 	if s.lock == nil {
-		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is mended")
+		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is fixed")
 		fix = false
 	}
 	a.examineSchema(ctx, s, fix, f)
@@ -217,7 +212,7 @@ func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
 	return s, nil
 }
 
-func (a *app) printFindings(v doctorJSON) {
+func (a *app) printFindings(v view.Doctor) {
 	area := ""
 	for i, f := range v.Findings {
 		head := ""

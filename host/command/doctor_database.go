@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 )
 
 const (
@@ -93,13 +94,13 @@ func (a *app) examineSettings(r db.Report, f *host.Findings) {
 
 func (a *app) examineSizes(r db.Report, f *host.Findings) {
 	if r.Log > walExpected {
-		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", bytesText(r.Log))
+		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
 	}
-	f.OK(areaDatabase, "%s, log %s, bodies in files %s", bytesText(r.Database), bytesText(r.Log), bytesText(r.Blobs))
+	f.OK(areaDatabase, "%s, log %s, bodies in files %s", view.Bytes(r.Database), view.Bytes(r.Log), view.Bytes(r.Blobs))
 	if r.Ballast == 0 {
 		f.Warn(areaDatabase, "free some space: the next run makes it", "there is no ballast, so a full disk stops agent at once")
 	} else {
-		f.OK(areaDatabase, "ballast %s, given up when the disk is full", bytesText(r.Ballast))
+		f.OK(areaDatabase, "ballast %s, freed when the disk is full", view.Bytes(r.Ballast))
 	}
 	if len(r.Leftover) > 0 {
 		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of bodies belong to no fact: %s", len(r.Leftover), strings.Join(r.Leftover[:min(5, len(r.Leftover))], ", "))

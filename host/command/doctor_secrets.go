@@ -67,7 +67,7 @@ func (a *app) exposed(ctx context.Context, s *session, x db.Exposed, f *host.Fin
 	}
 }
 
-const older = " (it was written by an older agent, or before anything told that it is secret)"
+const older = " (it was written by an older agent, or before it was known to be secret)"
 
 func inName(column string) string {
 	if column == "name" {

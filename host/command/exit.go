@@ -9,18 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/recovery"
-)
-
-// Exit codes.
-const (
-	exitDone        = 0
-	exitFailed      = 1 // also: refused
-	exitUsage       = 2
-	exitWaiting     = 3
-	exitInterrupted = 4
-	exitUnknown     = 5 // the outcome of a call is unknown, and no person has decided on it
-	exitCancelled   = 6
+	"agent/host/view"
 )
 
 // codeError carries an exit code whose message was already shown.
@@ -30,34 +19,10 @@ func (e *codeError) Error() string { return fmt.Sprintf("exit status %d", e.code
 
 // withCode turns an outcome's code into the error that a command returns.
 func withCode(code int) error {
-	if code == exitDone {
+	if code == view.ExitDone {
 		return nil
 	}
 	return &codeError{code}
-}
-
-// outcomeCode is the exit code of an outcome.
-func outcomeCode(o host.Outcome) int { return runCode(o.Status, o.Request, len(o.Undecided)) }
-
-// runCode is the exit code of a run: where it stands, what it asks, and how many of its calls have an unknown outcome on which
-// no person has decided. A run with such a call is not done, and what else it asks may depend on it.
-func runCode(st recovery.Status, asked *recovery.Request, undecided int) int {
-	unknown := undecided > 0 || asked != nil && (asked.Kind == recovery.RequestTwin || asked.About != "")
-	switch st {
-	case recovery.StatusCompleted, recovery.StatusWaiting:
-		switch {
-		case unknown:
-			return exitUnknown
-		case st == recovery.StatusWaiting:
-			return exitWaiting
-		}
-		return exitDone
-	case recovery.StatusInterrupted, recovery.StatusRunning, recovery.StatusQueued:
-		return exitInterrupted
-	case recovery.StatusCancelled:
-		return exitCancelled
-	}
-	return exitFailed
 }
 
 // exit turns the error of a command into its exit code and shows it. This is the only place that does.
@@ -67,12 +32,12 @@ func (a *app) exit(err error) int {
 	var wrong *usageError
 	switch {
 	case err == nil:
-		return exitDone
+		return view.ExitDone
 	case errors.As(err, &code):
 		return code.code
 	case errors.As(err, &wrong):
 		fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
-		return exitUsage
+		return view.ExitUsage
 	}
 	var unknown *db.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
@@ -85,9 +50,9 @@ func (a *app) exit(err error) int {
 	a.logError(err)
 	var commit *db.CommitError
 	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
-		return exitInterrupted
+		return view.ExitInterrupted
 	}
-	return exitFailed
+	return view.ExitFailed
 }
 
 // bySignal is the error of a command that a signal ended on its way; a run that was driven has an outcome instead.
@@ -108,7 +73,7 @@ func (a *app) panicked(p any, trace []byte) int {
 	if err := a.logPanic(p, trace); err != nil || a.verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
-	return exitFailed
+	return view.ExitFailed
 }
 
 // hints are the commands that mend an error, each with what it does.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/host"
+	"agent/host/view"
 )
 
 // A signal that ends a command on its way is said as such, whatever layer noticed it; an error of another kind is kept.
@@ -19,15 +20,15 @@ func TestStoppedBySignal(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"as a value", signalled, fmt.Errorf("read runs: %w", context.Canceled), "agent: stopped by signal before it was done (told to stop by terminated)\n"},
-		{"as a text", signalled, fmt.Errorf("read runs: %v", context.Canceled), "agent: stopped by signal before it was done (told to stop by terminated)\n"},
+		{"as a value", signalled, fmt.Errorf("read runs: %w", context.Canceled), "agent: stopped by signal before it was done (asked to stop by terminated)\n"},
+		{"as a text", signalled, fmt.Errorf("read runs: %v", context.Canceled), "agent: stopped by signal before it was done (asked to stop by terminated)\n"},
 		{"another error", signalled, errors.New("the disk is full"), "agent: the disk is full\n"},
 		{"no signal", nil, fmt.Errorf("ask model m: %w", context.Canceled), "agent: ask model m: context canceled\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
 			a := &app{IO: IO{Err: &out}, told: func() error { return c.told }}
-			if code := a.exit(c.err); code != exitFailed || out.String() != c.want {
+			if code := a.exit(c.err); code != view.ExitFailed || out.String() != c.want {
 				t.Errorf("exit %d: %s", code, out.String())
 			}
 		})

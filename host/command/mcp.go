@@ -17,6 +17,7 @@ import (
 	"agent/host"
 	"agent/host/config"
 	"agent/host/model/runbook"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/mcp"
@@ -169,7 +170,7 @@ func (a *app) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Serve
 		case st.Err != nil:
 			said = append(said, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
 		default:
-			a.say(a.Err, "agent: MCP server %s: %s in %.1f s", name, count(st.Tools, "tool"), st.Took.Seconds())
+			a.say(a.Err, "agent: MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())
 		}
 		for _, n := range st.Notes {
 			said = append(said, fmt.Sprintf("MCP server %s: %s", name, n))
@@ -237,7 +238,7 @@ func secretsOf(s mcp.Server) []redact.Known {
 // notStarted says in one line why a workspace's servers are not started, with the command that mends it.
 func (f *found) notStarted(why string) string {
 	return fmt.Sprintf("the MCP servers of %s (%s) are not started: %s; see and allow them with: agent tools --trust --dir %s",
-		f.workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, shellWord(f.folder))
+		f.workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, view.ShellWord(f.folder))
 }
 
 // errNoTrustFile says that a person's word has no place to be kept.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"agent/host/view"
 	"agent/tools/mcp"
 )
 
@@ -100,7 +101,7 @@ func (f *found) ownAllowed(ctx context.Context, ask asksTrust) (list []mcp.Serve
 }
 
 func (f *found) notAllowed(why string) string {
-	return fmt.Sprintf("what it starts from is not what was allowed (%s); see and allow it with: agent tools --trust --dir %s", why, shellWord(f.folder))
+	return fmt.Sprintf("what it starts from is not what was allowed (%s); see and allow it with: agent tools --trust --dir %s", why, view.ShellWord(f.folder))
 }
 
 func (f *found) askOwn(ctx context.Context, s mcp.Server, ask asksTrust) (bool, error) {

@@ -15,6 +15,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/mcp"
 )
@@ -78,7 +79,7 @@ func (a *app) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Serve
 	return list, append(said, f.theirs.Notes...), nil
 }
 
-const refusedIt = "you said no to this content"
+const refusedIt = "you refused this content"
 
 // word looks up what the person said of the file as it is now, and else says why it is not started.
 func (f *found) word() (yes bool, why string, err error) {
@@ -117,7 +118,7 @@ func (f *found) read() (trusted, error) {
 // keep writes down what the person said of the file as it was shown.
 func (f *found) keep(yes bool) error {
 	if f.trustAt == "" {
-		return fmt.Errorf("keep what you said of %s: %w", f.workspace, errNoTrustFile)
+		return fmt.Errorf("keep your decision on %s: %w", f.workspace, errNoTrustFile)
 	}
 	t, err := f.read()
 	if err != nil {
@@ -138,7 +139,7 @@ func (f *found) write(t trusted) error {
 		err = writeWhole(f.trustAt, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keep what you said of %s: %v", f.workspace, err)
+		return fmt.Errorf("keep your decision on %s: %v", f.workspace, err)
 	}
 	return nil
 }
@@ -189,15 +190,15 @@ func (f *found) list(b *strings.Builder, servers []mcp.Server) {
 		}
 		head := s.URL
 		if s.Command != "" {
-			words := []string{shellWord(s.Command)}
+			words := []string{view.ShellWord(s.Command)}
 			for _, arg := range s.Args {
-				words = append(words, shellWord(arg))
+				words = append(words, view.ShellWord(arg))
 			}
 			head = strings.Join(words, " ")
 		}
 		fmt.Fprintf(b, "  %s: %s\n", s.Name, indented(head))
 		for _, e := range s.Env {
-			fmt.Fprintf(b, "    with %s=%s\n", indented(e.Name), indented(shellWord(e.Value)))
+			fmt.Fprintf(b, "    with %s=%s\n", indented(e.Name), indented(view.ShellWord(e.Value)))
 		}
 		for _, h := range s.Headers {
 			fmt.Fprintf(b, "    with header %s: %s\n", indented(h.Name), indented(h.Value))

@@ -14,7 +14,7 @@ import (
 
 	"agent/host"
 	"agent/host/model"
-	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -65,7 +65,7 @@ func (d *desk) agent(args ...string) string {
 	d.t.Helper()
 	a, out := d.app(""), &tape{}
 	a.Out = out
-	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != exitDone {
+	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != view.ExitDone {
 		d.t.Fatalf("agent %s: exit code %d\n%s", strings.Join(args, " "), code, d.err)
 	}
 	return out.String()
@@ -143,9 +143,9 @@ func TestShowOfAModelsRun(t *testing.T) {
 	}
 
 	var v struct {
-		Setup   setupJSON
-		Limits  limitsJSON
-		Usage   usageJSON
+		Setup   view.Setup
+		Limits  view.Limits
+		Usage   view.Usage
 		CostUSD float64 `json:"cost_usd"`
 	}
 	if err := json.Unmarshal([]byte(d.agent("show", "--json", out.Run)), &v); err != nil {
@@ -153,7 +153,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	}
 	if v.Setup.SystemName != "agent-1" || len(v.Setup.Instructions) != 1 || v.Setup.Window != 200_000 || v.Setup.Effort != recovery.EffortHigh ||
 		v.Limits.MaxTokens != 500_000 || v.Limits.MaxCostUSD.String() != "2.00" ||
-		v.Usage != (usageJSON{12_345, 1_000, 10_000, 0, 400, false}) || v.CostUSD != 0.025035 {
+		v.Usage != (view.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}) || v.CostUSD != 0.025035 {
 		t.Errorf("show --json: %+v", v)
 	}
 }
@@ -175,11 +175,11 @@ end it:         agent cancel ` + out.Run + "\n"
 
 	d = openDesk(t, filepath.Join(t.TempDir(), "state"), broken)
 	d.run(request(t), "--json")
-	var v outcomeJSON
+	var v view.Outcome
 	if err := json.Unmarshal([]byte(d.out.String()), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Fault != recovery.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != exitInterrupted || len(v.Next) != 1 {
+	if v.Fault != recovery.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != view.ExitInterrupted || len(v.Next) != 1 {
 		t.Errorf("run --json: %s", d.out)
 	}
 }
@@ -219,7 +219,7 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 		go func() { ended <- d.run(request(t)) }()
 		run := theRun(t, home)
 
-		shown, over := watch(t, home, run, thinking)
+		shown, over := observe(t, home, run, thinking)
 		for _, want := range []string{"let me", "let me", "The ", "The "} { // a word is shown with the blank behind it
 			if thinking || !strings.HasPrefix(want, "let") {
 				shown.eventually(t, want)
@@ -235,8 +235,8 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 	}
 }
 
-// watch follows a run at a terminal, as another process does. over waits for the end of the run.
-func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over func()) {
+// observe follows a run at a terminal, as another process does. over waits for the end of the run.
+func observe(t *testing.T, home, run string, thinking bool) (shown *tape, over func()) {
 	t.Helper()
 	d := openDesk(t, home, nil)
 	shown = &tape{}
@@ -244,19 +244,13 @@ func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over fun
 	s.w = shown
 	tell := newTeller(s)
 	tell.whole, tell.thinking = true, thinking
-	f := &follower{s: d.session, run: run, r: newRenderer(tell, stream.NewHub(), d.Store),
-		calls: map[recovery.Place]*followedCall{}}
+	f := newFollower(d.session, tell, run)
 	ended := make(chan error, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	go func() { ended <- f.watch(ctx) }()
+	go func() { ended <- f.follow(t.Context()) }()
 	return shown, func() {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		stop()
-		f.side.Wait()
-		f.r.hub.Close()
-		f.r.wait()
 		if err := d.close(); err != nil {
 			t.Error(err)
 		}
@@ -280,7 +274,7 @@ func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
 	ended := make(chan host.Outcome, 1)
 	go func() { ended <- d.run(request(t)) }()
 	run := theRun(t, home)
-	shown, over := watch(t, home, run, false)
+	shown, over := observe(t, home, run, false)
 	shown.eventually(t, "Half an")
 	next <- struct{}{}
 	shown.eventually(t, "The ")

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,30 +10,24 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/model/catalog"
+	"agent/host/view"
 	"agent/recovery"
 )
 
-const modelsHelp = `Lists the providers of models with where they are asked and where their key comes from, the models of which something is
-known, and which model a new run would use here and why. A key itself is never shown.
+const modelsHelp = `Lists the providers of models with where they are asked and where their key
+comes from, the models of which something is known, and which model a new run
+would use here and why. A key itself is never shown.
 
-With --check it asks a model, the one that would be used or the one that is named, one small question that costs about as much as
-a sentence, and says how fast the answer came, whether it came piece by piece, and whether the model can call tools.
+With --check it asks a model, the one that would be used or the one that is
+named, one small question that costs about as much as a sentence, and prints
+how fast the answer came, whether it came piece by piece, and whether the
+model can call tools.
 
-A model is named provider/model. The configuration is $XDG_CONFIG_HOME/agent/config.toml, else ~/.config/agent/config.toml:
-
-   model = "work/qwen3"
-   [providers.work]
-   kind = "chat"                            # anthropic, responses or chat
-   base_url = "http://127.0.0.1:8000/v1"
-   api_key_env = "WORK_KEY"                 # or api_key_cmd = ["pass", "show", "work"]
-   allow_http = true                        # the key may go to another machine over plain HTTP; refused without it
-   [models."work/qwen3"]
-   window = 131072
-   input_price = "0.50"                     # US dollars for a million tokens
-   output_price = "1.50"
-
-ANTHROPIC_BASE_URL, OPENAI_BASE_URL and OLLAMA_HOST say where these are asked. What answers in OpenAI's stead is spoken to in
-Chat Completions.
+A model is named provider/model. Your config.toml may name the model to use,
+add providers, and give windows and prices that are not known: agent help
+configuration has an example of each. ANTHROPIC_BASE_URL, OPENAI_BASE_URL and
+OLLAMA_HOST name other addresses. Where OPENAI_BASE_URL names another server,
+it is asked in Chat Completions.
 
 EXAMPLE
    agent models
@@ -42,7 +35,8 @@ EXAMPLE
    agent models --check ollama/qwen3
 
 EXIT STATUS
-   0 listed, or the model answered and called the tool; 1 it did not, or refused; 2 wrong usage or configuration`
+   0 listed, or the model answered and called the tool; 1 it did not, or
+   refused; 2 wrong usage or configuration`
 
 func (a *app) modelsCommand() *cli.Command {
 	return &cli.Command{
@@ -58,40 +52,6 @@ func (a *app) modelsCommand() *cli.Command {
 		},
 		Action: a.models,
 	}
-}
-
-// modelsJSON is what models prints with --json. Fields are only ever added.
-type modelsJSON struct {
-	Version   int            `json:"version"`
-	Files     []string       `json:"config_files"`
-	Use       useJSON        `json:"would_use"`
-	Providers []providerJSON `json:"providers"`
-	Models    []modelJSON    `json:"models"`
-}
-
-type useJSON struct {
-	Model string `json:"model"`
-	Why   string `json:"why"`
-	Error string `json:"error,omitempty"` // why it could not be used
-}
-
-type providerJSON struct {
-	Name    string   `json:"name"`
-	Kind    string   `json:"kind"`
-	BaseURL string   `json:"base_url"`
-	From    string   `json:"base_url_from,omitempty"` // what said so, where it is not the provider's own
-	KeyEnv  string   `json:"key_variable,omitempty"`
-	KeyCmd  []string `json:"key_command,omitempty"` // its first word: an argument may be a secret
-	HasKey  bool     `json:"has_key"`               // the variable is set; a command is not run; true where none is needed
-	Start   string   `json:"start,omitempty"`
-}
-
-type modelJSON struct {
-	Name      string          `json:"name"`
-	Window    int64           `json:"window,omitempty"` // absent: not known
-	MaxOutput int64           `json:"max_output,omitempty"`
-	Price     *recovery.Price `json:"price,omitempty"` // millionths of a US dollar for a million tokens; absent: not known
-	Usable    bool            `json:"usable"`          // its provider's key is there
 }
 
 func (a *app) models(ctx context.Context, c *cli.Command) error {
@@ -113,9 +73,9 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 	if c.Bool("check") {
 		return a.checkModel(ctx, c, conf)
 	}
-	v := modelsJSON{Version: 1, Files: append([]string{}, conf.Files...), Use: a.wouldUse(ctx, conf)}
+	v := view.Models{Version: 1, Files: append([]string{}, conf.Files...), Use: a.wouldUse(ctx, conf)}
 	for _, p := range conf.models.Providers() {
-		v.Providers = append(v.Providers, providerJSON{
+		v.Providers = append(v.Providers, view.Provider{
 			Name: p.Name, Kind: p.Protocol, BaseURL: p.BaseURL, From: p.From, KeyEnv: p.KeyEnv, KeyCmd: firstWord(p.KeyCmd),
 			HasKey: conf.models.HasKey(p), Start: p.Start,
 		})
@@ -130,18 +90,18 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 }
 
 // wouldUse is what a new run would ask, and what keeps it from being asked.
-func (a *app) wouldUse(ctx context.Context, conf *settings) useJSON {
+func (a *app) wouldUse(ctx context.Context, conf *settings) view.Use {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
 	})
 	var none *catalog.NoModelError
 	switch {
 	case errors.As(err, &none):
-		return useJSON{Error: err.Error()}
+		return view.Use{Error: err.Error()}
 	case err != nil:
-		return useJSON{Model: conf.Model, Why: "the configuration's", Error: err.Error()}
+		return view.Use{Model: conf.Model, Why: "the configuration's", Error: err.Error()}
 	}
-	v := useJSON{Model: ch.Name, Why: ch.Why}
+	v := view.Use{Model: ch.Name, Why: ch.Why}
 	if _, err := a.setup(conf, &chosen{Name: ch.Name}, ""); err != nil {
 		v.Error = err.Error()
 	}
@@ -149,14 +109,14 @@ func (a *app) wouldUse(ctx context.Context, conf *settings) useJSON {
 }
 
 // known are the models of which something is known: a person's own first, then those of the table.
-func (s *settings) known() []modelJSON {
+func (s *settings) known() []view.Model {
 	names := slices.Sorted(maps.Keys(s.Models))
 	for _, m := range catalog.Known() {
 		if !slices.Contains(names, m.Name) {
 			names = append(names, m.Name)
 		}
 	}
-	var out []modelJSON
+	var out []view.Model
 	for _, name := range names {
 		provider, of, err := s.models.Parse(name)
 		if err != nil {
@@ -164,19 +124,19 @@ func (s *settings) known() []modelJSON {
 		}
 		p, _ := s.models.Provider(provider)
 		m := s.models.Model(p, of)
-		out = append(out, modelJSON{Name: name, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price, Usable: s.models.HasKey(p)})
+		out = append(out, view.Model{Name: name, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price, Usable: s.models.HasKey(p)})
 	}
 	return out
 }
 
-func (a *app) printModels(conf *settings, v modelsJSON) {
+func (a *app) printModels(conf *settings, v view.Models) {
 	t := table{head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
 	for _, p := range v.Providers {
 		at := p.BaseURL
 		if p.From != "" {
 			at += " (" + p.From + ")"
 		}
-		t.add(p.Name, p.Kind, at, keyWords(p))
+		t.add(p.Name, p.Kind, at, view.KeyText(p))
 	}
 	t.write(a.Out)
 	a.say(a.Out, "")
@@ -189,7 +149,7 @@ func (a *app) printModels(conf *settings, v modelsJSON) {
 		if m.Usable {
 			key = "yes"
 		}
-		t.add(m.Name, tokenWords(m.Window), tokenWords(m.MaxOutput), in, cached, out, key)
+		t.add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
 	}
 	t.write(a.Out)
 	a.say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
@@ -231,31 +191,5 @@ func configWords(conf *settings, a *app) string {
 	return strings.Join(all, ", ")
 }
 
-// keyWords says where a key comes from and whether it is there.
-func keyWords(p providerJSON) string {
-	switch {
-	case len(p.KeyCmd) > 0:
-		return "from " + p.KeyCmd[0]
-	case p.KeyEnv == "":
-		return "none needed"
-	case p.HasKey:
-		return p.KeyEnv + " is set"
-	}
-	return p.KeyEnv + " is not set"
-}
-
 // firstWord is the command without its arguments.
 func firstWord(command []string) []string { return command[:min(1, len(command))] }
-
-// tokenWords writes a number of tokens as people do.
-func tokenWords(n int64) string {
-	switch {
-	case n == 0:
-		return "-"
-	case n%1_000_000 == 0:
-		return fmt.Sprintf("%dM", n/1_000_000)
-	case n >= 1000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprint(n)
-}

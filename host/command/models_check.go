@@ -16,33 +16,12 @@ import (
 	"agent/host/model"
 	"agent/host/model/catalog"
 	"agent/host/model/wire"
+	"agent/host/view"
 	"agent/recovery"
 )
 
 // checkWait bounds a check: a local server may have to load its model first.
 const checkWait = 5 * time.Minute
-
-// checkJSON is what models --check prints with --json. Fields are only ever added.
-type checkJSON struct {
-	Version   int             `json:"version"`
-	Model     string          `json:"model"`
-	Why       string          `json:"why"`
-	Kind      string          `json:"kind,omitempty"`
-	BaseURL   string          `json:"base_url,omitempty"`
-	Served    string          `json:"served,omitempty"` // the model that answered, by the provider's own name
-	FirstByte int64           `json:"first_byte_ms,omitempty"`
-	FirstWord int64           `json:"first_word_ms,omitempty"`
-	Whole     int64           `json:"whole_ms,omitempty"`
-	Pieces    int             `json:"pieces"`
-	Streams   bool            `json:"streams"`
-	Tools     bool            `json:"tools"`
-	Usage     *recovery.Usage `json:"usage,omitempty"`
-	Cost      *int64          `json:"cost_micros,omitempty"` // millionths of a US dollar; absent: not known
-	OK        bool            `json:"ok"`
-	Fault     recovery.Fault  `json:"fault,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Remedy    string          `json:"remedy,omitempty"`
-}
 
 // checkModel asks a model one small question.
 func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) error {
@@ -61,7 +40,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 	if err != nil {
 		return err
 	}
-	v := checkJSON{Version: 1, Model: ch.Name, Why: ch.Why, OK: true}
+	v := view.Check{Version: 1, Model: ch.Name, Why: ch.Why, OK: true}
 	if f.Model != "" {
 		v.Why = "as named"
 	}
@@ -77,7 +56,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 		v.Kind, v.BaseURL = p.Protocol, p.BaseURL
 		key := a.key(p)
 		client := wire.Client(wire.Options{Agent: "agent/" + Version, Idle: a.idle(conf, p), Secrets: unsaid(key)})
-		v.ask(ctx, provided(p, of, key, client), ch.Setup)
+		askOnce(ctx, &v, provided(p, of, key, client), ch.Setup)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -88,7 +67,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 		a.printCheck(v, conf)
 	}
 	if !v.OK {
-		return withCode(exitFailed)
+		return withCode(view.ExitFailed)
 	}
 	return nil
 }
@@ -108,7 +87,7 @@ func checkRequest(setup recovery.Setup) model.Request {
 }
 
 // ask asks and notes what came.
-func (v *checkJSON) ask(ctx context.Context, m model.Model, setup recovery.Setup) {
+func askOnce(ctx context.Context, v *view.Check, m model.Model, setup recovery.Setup) {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	start := time.Now()
@@ -118,7 +97,7 @@ func (v *checkJSON) ask(ctx context.Context, m model.Model, setup recovery.Setup
 	})
 	for d, err := range m.Stream(ctx, checkRequest(setup)) {
 		if err != nil {
-			v.failed(err)
+			checkFailed(v, err)
 			break
 		}
 		if d.Text != "" || d.Reasoning != "" {
@@ -128,14 +107,14 @@ func (v *checkJSON) ask(ctx context.Context, m model.Model, setup recovery.Setup
 			}
 		}
 		if d.Answer != nil {
-			v.answered(d.Answer, setup)
+			checkAnswered(v, d.Answer, setup)
 		}
 	}
 	v.FirstByte = first.Load()
 	v.Whole, v.Streams = max(1, time.Since(start).Milliseconds()), v.Pieces > 1
 }
 
-func (v *checkJSON) answered(answer *model.Answer, setup recovery.Setup) {
+func checkAnswered(v *view.Check, answer *model.Answer, setup recovery.Setup) {
 	v.Served, v.Usage = answer.Served, answer.Usage
 	if answer.Usage != nil && setup.Price != nil {
 		cost := setup.Price.Cost(*answer.Usage)
@@ -150,7 +129,7 @@ func (v *checkJSON) answered(answer *model.Answer, setup recovery.Setup) {
 	}
 }
 
-func (v *checkJSON) failed(err error) {
+func checkFailed(v *view.Check, err error) {
 	v.OK, v.Error = false, err.Error()
 	var known *model.Error
 	switch {
@@ -161,7 +140,7 @@ func (v *checkJSON) failed(err error) {
 	}
 }
 
-func (a *app) printCheck(v checkJSON, conf *settings) {
+func (a *app) printCheck(v view.Check, conf *settings) {
 	row := func(name, format string, args ...any) {
 		a.say(a.Out, "%-10s %s", name, fmt.Sprintf(format, args...))
 	}
@@ -173,11 +152,11 @@ func (a *app) printCheck(v checkJSON, conf *settings) {
 	row("asked at", "%s, %s", v.BaseURL, v.Kind)
 	if name, _, ok := strings.Cut(v.Model, "/"); ok {
 		if p, ok := conf.models.Provider(name); ok {
-			row("key", "%s", keyWords(providerJSON{KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd, HasKey: conf.models.HasKey(p)}))
+			row("key", "%s", view.KeyText(view.Provider{KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd, HasKey: conf.models.HasKey(p)}))
 		}
 	}
 	if v.Fault != "" || !v.OK && v.Usage == nil && v.Served == "" && v.Pieces == 0 {
-		row("failed", "after %s: %s", milliseconds(v.Whole), v.Error)
+		row("failed", "after %s: %s", view.Milliseconds(v.Whole), v.Error)
 	} else {
 		a.printAnswered(v, row)
 	}
@@ -186,14 +165,14 @@ func (a *app) printCheck(v checkJSON, conf *settings) {
 	}
 }
 
-func (a *app) printAnswered(v checkJSON, row func(name, format string, args ...any)) {
+func (a *app) printAnswered(v view.Check, row func(name, format string, args ...any)) {
 	if v.Served != "" && v.Served != v.Model[strings.IndexByte(v.Model, '/')+1:] {
 		row("served by", "%s", v.Served)
 	}
-	row("answered", "first byte after %s, whole after %s", milliseconds(v.FirstByte), milliseconds(v.Whole))
+	row("answered", "first byte after %s, whole after %s", view.Milliseconds(v.FirstByte), view.Milliseconds(v.Whole))
 	switch {
 	case v.Streams:
-		row("streams", "yes: the text came in %s, the first after %s", count(v.Pieces, "piece"), milliseconds(v.FirstWord))
+		row("streams", "yes: the text came in %s, the first after %s", view.Count(v.Pieces, "piece"), view.Milliseconds(v.FirstWord))
 	case v.Pieces == 1:
 		row("streams", "no: the text came in one piece")
 	default:
@@ -207,18 +186,9 @@ func (a *app) printAnswered(v checkJSON, row func(name, format string, args ...a
 	if u := v.Usage; u == nil {
 		row("usage", "the server does not say; tokens are estimated")
 	} else {
-		row("usage", "%d tokens read, %d written%s", u.Input, u.Output, costWords(v.Cost))
+		row("usage", "%d tokens read, %d written%s", u.Input, u.Output, view.CostText(v.Cost))
 	}
 }
-
-func costWords(cost *int64) string {
-	if cost == nil {
-		return "; the price is not known"
-	}
-	return ", " + recovery.Dollars(*cost)
-}
-
-func milliseconds(n int64) string { return duration(time.Duration(n) * time.Millisecond) }
 
 // modelNames are the names that --model may have, with what is known of each: usable ones only.
 func (s *settings) modelNames() [][2]string {
@@ -230,7 +200,7 @@ func (s *settings) modelNames() [][2]string {
 		if m.Usable && m.Name != s.Model {
 			about := ""
 			if m.Window > 0 {
-				about = "takes " + tokenWords(m.Window) + " tokens"
+				about = "takes " + view.Tokens(m.Window) + " tokens"
 			}
 			out = append(out, [2]string{m.Name, about})
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -127,4 +129,17 @@ func (s *session) lostHere(ctx context.Context) ([]string, error) {
 		}
 	}
 	return lost, nil
+}
+
+// undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
+func (s *session) undecided(ctx context.Context, rows []db.CallRow) []view.Unknown {
+	out := []view.Unknown{}
+	for _, row := range rows {
+		summary := ""
+		if call, err := s.Store.Call(ctx, row.ID); err == nil { // doctor reports what cannot be read
+			summary = host.Words(call.Tool, call.Proposal.Args)
+		}
+		out = append(out, view.NewUnknown(row.ID, row.Tool, summary, row.Started))
+	}
+	return out
 }

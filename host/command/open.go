@@ -17,6 +17,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -42,7 +43,7 @@ func (a *app) home() (string, error) {
 
 // session is an open state folder with a host over it.
 //
-// Over budget: at most 87 methods: likewise with the commands that need a state folder
+// Over budget: at most 86 methods: likewise with the commands that need a state folder
 type session struct {
 	*host.Host
 	app     *app
@@ -126,7 +127,7 @@ func (s *session) sayBehind() {
 // unlessBehind is the error of a list that cannot be whole: the folder knows of more than its database.
 func (s *session) unlessBehind() error {
 	if s.Store.Behind() != nil {
-		return withCode(exitFailed)
+		return withCode(view.ExitFailed)
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) 
 	}
 	o := db.Options{
 		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
+		Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
 		return nil, err

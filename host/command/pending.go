@@ -2,30 +2,27 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
-	"agent/host"
-	"agent/host/stream"
-	"agent/recovery"
+	"agent/host/view"
 	"agent/recovery/fault"
 )
 
-const pendingHelp = `Lists the questions that wait for a person, with what each answer does and the command that gives it. With --all also those
-that were answered, withdrawn or ran out of time. One whose record does not match its digest is named and not shown.
+const pendingHelp = `Lists the questions that wait for a person, with what each answer does and
+the command that gives it. With --all also those that were answered,
+withdrawn or ran out of time. One whose record does not match its digest is
+named and not shown.
 
 EXAMPLE
    agent pending
    agent pending --json
 
 EXIT STATUS
-   0 listed, also when nothing is asked; 1 the state folder cannot be used; 2 wrong usage`
+   0 listed, also when nothing is asked; 1 the state folder cannot be used;
+   2 wrong usage`
 
 func (a *app) pendingCommand() *cli.Command {
 	return &cli.Command{
@@ -33,50 +30,18 @@ func (a *app) pendingCommand() *cli.Command {
 		Usage:       "list the questions that wait for a person",
 		Description: pendingHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "also those that have their end"},
+			&cli.BoolFlag{Name: "all", Usage: "also those that are closed"},
 			jsonFlag(),
 		},
 		Action: a.pending,
 	}
 }
 
-// requestJSON is a pending request as pending shows it. Fields are only ever added.
-type requestJSON struct {
-	ID       string               `json:"id"`
-	Run      string               `json:"run_id"`
-	Thread   string               `json:"thread_id"`
-	Kind     recovery.RequestKind `json:"kind"`
-	Status   string               `json:"status"`
-	Message  string               `json:"message"`
-	Schema   json.RawMessage      `json:"schema"`
-	Choices  []string             `json:"choices"`
-	Hints    []string             `json:"hints"`                   // what each choice does
-	About    string               `json:"about_call_id,omitempty"` // the call of unknown outcome that it is about
-	Call     string               `json:"call_id,omitempty"`       // the call that it belongs to
-	Place    *recovery.Place      `json:"place,omitempty"`         // of that call
-	Tool     string               `json:"tool,omitempty"`
-	Args     json.RawMessage      `json:"arguments,omitempty"` // of the call that waits for permission
-	Rules    map[string]string    `json:"rules,omitempty"`     // what an answer adds to the configuration, by the answer
-	Opened   time.Time            `json:"opened_at"`
-	Expires  *time.Time           `json:"expires_at,omitempty"`
-	Closed   *time.Time           `json:"closed_at,omitempty"`
-	Answer   json.RawMessage      `json:"answer,omitempty"`
-	By       string               `json:"answered_by,omitempty"`
-	Consumed bool                 `json:"taken_by_owner"`
-	Damage   string               `json:"damage,omitempty"` // why what is asked cannot be shown
-	Next     []string             `json:"next"`
-}
-
-type pendingJSON struct {
-	Version  int           `json:"version"`
-	Requests []requestJSON `json:"requests"`
-}
-
 func (a *app) pending(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	v := pendingJSON{Version: 1, Requests: []requestJSON{}}
+	v := view.Requests{Version: 1, Requests: []view.Request{}}
 	s, err := a.open(ctx, useRead)
 	switch {
 	case errors.Is(err, db.ErrNoState):
@@ -90,47 +55,13 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 		return errors.Join(err, s.close())
 	}
 	for _, r := range rows {
-		v.Requests = append(v.Requests, requestView(r))
+		v.Requests = append(v.Requests, view.NewRequest(r, fault.Now()))
 	}
 	a.printPending(c, v)
 	return errors.Join(s.unlessBehind(), s.close())
 }
 
-func requestView(r db.PendingRow) requestJSON {
-	v := requestJSON{
-		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: r.Kind, Status: r.Status, Message: r.Request.Message, Schema: r.Request.Schema,
-		Choices: append([]string{}, r.Request.Choices...), Hints: append([]string{}, r.Request.Hints...), About: r.Request.About,
-		Call: r.Request.CallID, Place: r.Request.Call, Tool: r.Request.Tool, Args: r.Request.Args, Rules: r.Request.Rules, Opened: r.Opened, Answer: r.Answer, By: r.By, Consumed: r.ConsumedSeq > 0, Next: []string{},
-	}
-	if !r.Expires.IsZero() {
-		v.Expires = &r.Expires
-	}
-	if !r.Closed.IsZero() {
-		v.Closed = &r.Closed
-	}
-	switch {
-	case r.Damaged != nil:
-		v.Damage, v.Next = r.Damaged.Error(), []string{"agent doctor"}
-	case r.Status != db.RequestOpen:
-	case r.Expires.IsZero() || fault.Now().Before(r.Expires):
-		v.Next = answers(&r.Request)
-	default: // its run closes it when it goes on
-		v.Status = db.RequestExpired
-		v.Next = []string{"agent resume " + r.Run}
-	}
-	return v
-}
-
-// openRow is the open question of an outcome as its row says it.
-func openRow(o host.Outcome) db.PendingRow {
-	row := db.PendingRow{ID: o.Request.ID, Run: o.Run, Thread: o.Thread, Kind: o.Request.Kind, Status: db.RequestOpen, Request: *o.Request, Opened: o.Request.Opened}
-	if o.Request.Expires != nil {
-		row.Expires = *o.Request.Expires
-	}
-	return row
-}
-
-func (a *app) printPending(c *cli.Command, v pendingJSON) {
+func (a *app) printPending(c *cli.Command, v view.Requests) {
 	if c.Bool("json") {
 		a.printJSON(v)
 		return
@@ -143,37 +74,6 @@ func (a *app) printPending(c *cli.Command, v pendingJSON) {
 		if i > 0 {
 			a.say(a.Out, "")
 		}
-		a.say(a.Out, "%s", r.text(fault.Now()))
+		a.say(a.Out, "%s", r.Text(fault.Now()))
 	}
-}
-
-// text is one request for people: a head, the message whole, what each choice does, and the command.
-func (r requestJSON) text(now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, r.Run, ago(now, r.Opened))
-	switch {
-	case r.Closed != nil:
-		fmt.Fprintf(&b, ", %s %s", r.Status, ago(now, *r.Closed))
-	case r.Expires != nil && r.Status == db.RequestExpired:
-		fmt.Fprintf(&b, ", expired on %s", r.Expires.Local().Format(time.DateTime))
-	case r.Expires != nil:
-		fmt.Fprintf(&b, ", open until %s", r.Expires.Local().Format(time.DateTime))
-	}
-	message := r.Message
-	if r.Damage != "" {
-		message = "what it asks is not shown, and cannot be answered: " + r.Damage
-	}
-	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(message, "\n"), "\n", "\n    "))
-	for i, choice := range r.Choices {
-		if i < len(r.Hints) {
-			fmt.Fprintf(&b, "\n      %-9s %s", choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))
-		}
-	}
-	if len(r.Answer) > 0 {
-		fmt.Fprintf(&b, "\n  answer: %s (by %s)", recovery.Text(r.Answer), r.By)
-	}
-	for _, n := range r.Next {
-		b.WriteString("\n  " + n)
-	}
-	return b.String()
 }

@@ -9,23 +9,9 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/owner"
-	"agent/recovery"
+	"agent/host/view"
 	"agent/recovery/fault"
 )
-
-// refusedJSON is what every command prints with --json when it is refused. Fields are only ever added.
-type refusedJSON struct {
-	Version   int             `json:"version"`
-	RunID     string          `json:"run_id"` // empty where it is about none
-	ThreadID  string          `json:"thread_id,omitempty"`
-	Reused    bool            `json:"reused"` // another run has the thread, or drives the run
-	Submitted bool            `json:"submitted"`
-	Status    string          `json:"status"` // always refused
-	RunStatus recovery.Status `json:"run_status,omitempty"`
-	ExitCode  int             `json:"exit_code"`
-	Error     string          `json:"error"`
-	Next      []string        `json:"next"`
-}
 
 // oneObject sees to it that with --json a command prints one object also when it is refused.
 func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
@@ -47,8 +33,8 @@ func (a *app) refuse(err error) error {
 }
 
 // refusal is the object about an error. run is what the command was about, as far as it is known.
-func refusal(err error, run string, code int) refusedJSON {
-	v := refusedJSON{Version: 1, RunID: run, Status: "refused", ExitCode: code, Error: err.Error(), Next: []string{}}
+func refusal(err error, run string, code int) view.Refusal {
+	v := view.Refusal{Version: 1, RunID: run, Status: "refused", ExitCode: code, Error: err.Error(), Next: []string{}}
 	for _, m := range mends(err) {
 		v.Next = append(v.Next, m.command)
 	}
@@ -89,8 +75,8 @@ func (s *session) busy(ctx context.Context, err error) error {
 		return errors.Join(err, viewErr)
 	}
 	out := &busyError{ThreadBusyError: busy}
-	if v.Request != nil && !v.expired(fault.Now()) {
-		for _, command := range answers(v.Request) {
+	if v.Request != nil && !v.Expired(fault.Now()) {
+		for _, command := range view.AnswerCommands(v.Request) {
 			out.mends = append(out.mends, mend{"answer it", command})
 		}
 	}

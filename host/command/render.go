@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -266,7 +267,7 @@ func (r *renderer) progress(now time.Time) string {
 	}
 	what, since := r.asking, r.asked
 	if left := r.again.Sub(now); left > 0 {
-		what = fmt.Sprintf("the model is asked again in %s", duration(left.Round(time.Second)))
+		what = fmt.Sprintf("the model is asked again in %s", view.Duration(left.Round(time.Second)))
 	}
 	if first != nil {
 		what, since = first.name(), first.since
@@ -284,7 +285,7 @@ func (r *renderer) progress(now time.Time) string {
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	frame := frames[int(now.UnixMilli()/100)%len(frames)]
 	what = strings.Join(strings.Fields(stream.Sanitize(what)), " ")
-	return fmt.Sprintf("%c %s  %s", frame, duration(took.Truncate(time.Second)), what)
+	return fmt.Sprintf("%c %s  %s", frame, view.Duration(took.Truncate(time.Second)), what)
 }
 
 // alone waits until everything that happened so far is shown, and then keeps the terminal for whoever asks there. Nothing

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -163,7 +164,7 @@ func (r *renderer) unfinished(run string, last bool, word string) {
 	have, shown := s.text.raw.String(), s.text.clean != nil
 	if have != "" && !shown && last {
 		if len(have) > maxPart { // from a model that never ends
-			have = excerpt(have, 100, 100, "")
+			have = view.Excerpt(have, 100, 100, "")
 		}
 		r.out.print(stream.Sanitize(have))
 		shown = true

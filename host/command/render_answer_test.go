@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -65,8 +66,8 @@ func TestThinking(t *testing.T) {
 		{"terminal", tty(), true, false, thought + "The answer.\n"},
 		{"file, not asked for", file(), false, false, ""},
 		{"file", file(), true, false, thought},
-		{"show, not asked for", file(), false, true, "# " + stamp(began) + " turn 1\nThe answer.\n"},
-		{"show", file(), true, true, "# " + stamp(began) + " turn 1\n" + thought + "The answer.\n"},
+		{"show, not asked for", file(), false, true, "# " + view.Stamp(began) + " turn 1\nThe answer.\n"},
+		{"show", file(), true, true, "# " + view.Stamp(began) + " turn 1\n" + thought + "The answer.\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,11 +2,11 @@ package command
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -79,7 +79,7 @@ func (c *toldCall) name() string {
 	if c.Tool == "" {
 		return "call"
 	}
-	return callName(c.Tool, c.Args)
+	return view.CallName(c.Tool, c.Args)
 }
 
 // line prints one sanitized text with a mark before it; further lines of the text are set in below it.
@@ -107,7 +107,7 @@ func (t *teller) fact(run string, e recovery.Event) {
 	case recovery.CallStarted:
 		c := t.call(run, b.Place)
 		c.since = e.Time
-		t.line(cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), allowedBy(c.Proposal, t.whole)))
+		t.line(cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.whole)))
 	case recovery.CallSettled:
 		t.settled(run, b)
 	case recovery.CallJudged:
@@ -115,9 +115,9 @@ func (t *teller) fact(run string, e recovery.Event) {
 		if b.Verdict == recovery.VerdictAttach {
 			c.since = e.Time
 		}
-		t.line(yellow, "~", verdictLine(b.Place, c.name(), b.Verdict, b.Reason))
+		t.line(yellow, "~", view.VerdictLine(b.Place, c.name(), b.Verdict, b.Reason))
 	case recovery.CallResolved:
-		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), orPerson(b.By), b.Word))
+		t.line(yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), view.OrPerson(b.By), b.Word))
 	case recovery.ApprovalVoided:
 		t.line(yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
 	case recovery.TurnSettled:
@@ -127,7 +127,7 @@ func (t *teller) fact(run string, e recovery.Event) {
 		if !t.whole && !b.Again && b.Fault != recovery.FaultContext {
 			return // it ends the run, or interrupts it: the last lines say it, with the remedy
 		}
-		t.line(yellow, "!", failedWords(t.of(run).model, b))
+		t.line(yellow, "!", view.FailedText(t.of(run).model, b))
 	case recovery.ContextCompacted:
 		t.asked[run] = e.Time
 		t.compacted(run, b)
@@ -161,13 +161,6 @@ func (t *teller) id(id string) string {
 	return id + " "
 }
 
-func orPerson(by string) string {
-	if by == "" {
-		return "a person"
-	}
-	return by
-}
-
 func (t *teller) resolved(run string, b recovery.CallResolved) string {
 	if b.Run != "" && b.Run != run {
 		return "of run " + b.Run
@@ -181,11 +174,11 @@ func (t *teller) aboutRun(e recovery.Event) {
 	case recovery.RunNoted:
 		t.line(yellow, "!", b.Text)
 	case recovery.MessageAdded:
-		t.line(bold, "+", fmt.Sprintf("%s to the model: %s", orPerson(b.By), b.Text))
+		t.line(bold, "+", fmt.Sprintf("%s to the model: %s", view.OrPerson(b.By), b.Text))
 	case recovery.RunStopping:
 		t.line(yellow, "!", "stopping: "+b.Reason)
 	case recovery.RequestAnswered:
-		t.line(bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, orPerson(b.By), recovery.Text(b.Answer)))
+		t.line(bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, view.OrPerson(b.By), recovery.Text(b.Answer)))
 	case recovery.RequestClosed:
 		t.line(bold, "?", fmt.Sprintf("%s %s: %s", b.ID, b.Status, b.Reason))
 	default:
@@ -200,20 +193,20 @@ func (t *teller) forTheRecord(e recovery.Event) {
 	switch b := e.Body.(type) {
 	case recovery.RunClaimed:
 		if b.Epoch > 1 {
-			t.line(yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", stamp(e.Time), b.PID, b.Host, tighter(b)))
+			t.line(yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", view.Stamp(e.Time), b.PID, b.Host, tighter(b)))
 		}
 	case recovery.RunInterrupted:
-		t.line(yellow, "!", stamp(e.Time)+" interrupted: "+causeWords(b.Cause, b.Detail))
+		t.line(yellow, "!", view.Stamp(e.Time)+" interrupted: "+view.CauseText(b.Cause, b.Detail))
 	case recovery.RunRestored:
-		t.line(yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", stamp(e.Time), causeWords(recovery.CauseRestored, b.Reason), orPerson(b.By)))
+		t.line(yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", view.Stamp(e.Time), view.CauseText(recovery.CauseRestored, b.Reason), view.OrPerson(b.By)))
 	case recovery.RequestOpened:
-		t.line(bold, "?", b.Request.ID+" asks: "+questionText(&b.Request))
+		t.line(bold, "?", b.Request.ID+" asks: "+view.AskText(&b.Request))
 	case recovery.RunCompleted:
-		t.line(green, "=", stamp(e.Time)+" completed")
+		t.line(green, "=", view.Stamp(e.Time)+" completed")
 	case recovery.RunFailed:
-		t.line(red, "=", stamp(e.Time)+" failed: "+b.Reason)
+		t.line(red, "=", view.Stamp(e.Time)+" failed: "+b.Reason)
 	case recovery.RunCancelled:
-		t.line(yellow, "=", stamp(e.Time)+" cancelled: "+b.Reason)
+		t.line(yellow, "=", view.Stamp(e.Time)+" cancelled: "+b.Reason)
 	}
 }
 
@@ -223,20 +216,10 @@ func tighter(b recovery.RunClaimed) string {
 		text += ", mode " + string(b.Mode)
 	}
 	if b.Limits != nil {
-		text += ", " + limitWords(*b.Limits)
+		text += ", " + view.LimitText(*b.Limits)
 	}
 	return text
 }
-
-func causeWords(c recovery.Cause, detail string) string {
-	if detail == "" {
-		return string(c)
-	}
-	return string(c) + ": " + detail
-}
-
-// stamp is when something happened, on the person's clock.
-func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // created tells what is to be done, by what, where and under which rules, and how to watch it and go on with it.
 func (t *teller) created(b recovery.RunCreated) {
@@ -244,27 +227,14 @@ func (t *teller) created(b recovery.RunCreated) {
 	if t.whole {
 		return // show has a head of its own
 	}
-	t.line(bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, modelWords(b), b.Mode, limitWords(b.Limits), b.Folder))
+	t.line(bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, view.ModelText(b), b.Mode, view.LimitText(b.Limits), b.Folder))
 	t.line(dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
 	if b.Input != "" {
-		t.line(dim, " ", "piped in: "+bytesText(int64(len(b.Input))))
+		t.line(dim, " ", "piped in: "+view.Bytes(int64(len(b.Input))))
 	}
-	if files := shownFiles(b); files != "" {
+	if files := view.ShownFiles(b); files != "" {
 		t.line(dim, " ", "shown to the model: "+files)
 	}
-}
-
-// shownFiles names the files of standing instructions that the model is shown, as they lie from the run's folder; "" for none.
-func shownFiles(b recovery.RunCreated) string {
-	var names []string
-	for _, f := range b.Setup.Instructions {
-		name, err := filepath.Rel(b.Folder, f.Path)
-		if err != nil {
-			name = f.Path
-		}
-		names = append(names, fmt.Sprintf("%s (%s)", name, bytesText(f.Bytes)))
-	}
-	return strings.Join(names, ", ")
 }
 
 // answered learns the turn's calls, and tells what the model said where the person does not get it in another way: the
@@ -274,7 +244,7 @@ func (t *teller) answered(run string, e recovery.Event, b recovery.ModelAnswered
 		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &toldCall{Proposal: b.Calls[i]}
 	}
 	if t.whole {
-		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", stamp(e.Time), e.Turn, turnUsage(b.Usage, t.of(run).price, e.Time.Sub(t.asked[run]))))
+		t.line(dim, "#", fmt.Sprintf("%s turn %d%s", view.Stamp(e.Time), e.Turn, view.TurnUsage(b.Usage, t.of(run).price, e.Time.Sub(t.asked[run]))))
 	}
 	t.think(thoughts(b))
 	if text := spoken(b); text != "" && (t.whole || lastWords(b) != endDone) {
@@ -332,7 +302,7 @@ func (t *teller) settled(run string, b recovery.CallSettled) {
 	if name == "" {
 		name = "call"
 	}
-	words := resultWords(r)
+	words := view.ResultText(r)
 	if name == "confirm_action" && r.Outcome == recovery.OutcomeOK && saidNo(r.Content) {
 		st, mark, words = yellow, "-", "no"
 	}
@@ -360,13 +330,13 @@ func (t *teller) resultText(id string, r recovery.Result, shown *liveOutput) str
 	whole := r.Size <= int64(len(r.Content))
 	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
 	switch {
-	case content == endWords(r) || content == "[no output]":
+	case content == view.EndText(r) || content == "[no output]":
 		return ""
 	case shown.some() && shown.lost:
-		return excerptOf(content, 0, 10, more, whole)
+		return view.ExcerptOf(content, 0, 10, more, whole)
 	case shown.some():
 		last := content[strings.LastIndexByte(content, '\n')+1:]
-		if r.Outcome == recovery.OutcomeOK || last == endWords(r) {
+		if r.Outcome == recovery.OutcomeOK || last == view.EndText(r) {
 			return ""
 		}
 		return last // how the command ended, in the words of its runner
@@ -374,7 +344,7 @@ func (t *teller) resultText(id string, r recovery.Result, shown *liveOutput) str
 	case r.Outcome == recovery.OutcomeOK, r.Outcome == recovery.OutcomeUnknown && r.How == recovery.HowTold:
 		return "" // recovery's decision says it
 	}
-	return excerptOf(content, 10, 10, more, whole)
+	return view.ExcerptOf(content, 10, 10, more, whole)
 }
 
 // forget drops the calls of a turn that is over.

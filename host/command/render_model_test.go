@@ -6,29 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"agent/host"
 	"agent/host/stream"
 	"agent/recovery"
 )
-
-// Every fault has words of its own, and each line says what happened, and what happens next or what mends it.
-func TestModelFaults(t *testing.T) {
-	for f, words := range map[recovery.Fault]string{
-		recovery.FaultRateLimit: "rate limit", recovery.FaultOverloaded: "overloaded", recovery.FaultServer: "server error",
-		recovery.FaultNetwork: "no connection", recovery.FaultStalled: "stalled", recovery.FaultCut: "answer broke off",
-		recovery.FaultGarbage: "answer not understood", recovery.FaultTooLarge: "answer too large",
-		recovery.FaultContext: "request too long", recovery.FaultFiltered: "refused by the content filter",
-		recovery.FaultKey: "key not accepted", recovery.FaultNoKey: "no key", recovery.FaultCredit: "no credit", recovery.FaultNoModel: "no such model",
-		recovery.FaultRequest: "request refused",
-	} {
-		b := recovery.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 7400 * time.Millisecond, Remedy: "do this"}
-		equal(t, failedWords("openai/y", b), "openai/y: "+words+": why (HTTP 400); asking again in 8s (try 3)")
-		b.Wait = 0
-		equal(t, failedWords("", b), words+": ask model openai/y: why (HTTP 400); asking again (try 3)")
-		b.Again = false
-		equal(t, failedWords("openai/y", b), "openai/y: "+words+": why (HTTP 400)\ndo this")
-	}
-}
 
 // While a request waits to be sent again, the line of progress counts down.
 func TestProgressCountsDown(t *testing.T) {
@@ -77,42 +57,6 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
-// What a run used is said in tokens, and in dollars where the price is known; an estimate is called one.
-func TestSpending(t *testing.T) {
-	price := recovery.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}
-	used := recovery.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}
-	tests := []struct {
-		name string
-		out  host.Outcome
-		want string
-		json string
-	}{
-		{"nothing", host.Outcome{}, "", "null"},
-		{"nothing, but priced", host.Outcome{Priced: true}, "", "0.00"},
-		{"no price", host.Outcome{Usage: used}, "12,345 tokens in (10,000 cached), 1,000 out", "null"},
-		{"price", host.Outcome{Usage: used, Cost: price.Cost(used), Priced: true},
-			"12,345 tokens in (10,000 cached), 1,000 out, $0.025035", "0.025035"},
-		{"estimated", host.Outcome{Usage: used, Estimated: recovery.Usage{Input: 655, Output: 1}, Cost: 2_000_000, Priced: true},
-			"about 13,000 tokens in (10,000 cached), 1,001 out, about $2.00", "2.00"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := spent(tt.out)
-			equal(t, s.words(), tt.want)
-			got := "null"
-			if n := s.dollars(); n != nil {
-				got = n.String()
-			}
-			equal(t, got, tt.json)
-			if v := s.view(); v.Input != s.usage.Input || v.Cached != s.usage.Cached || v.Reasoning != s.usage.Reasoning || v.Estimated != s.estimated {
-				t.Errorf("in JSON: %+v", v)
-			}
-		})
-	}
-	equal(t, turnUsage(&used, &price, 3*time.Second), ", 12,345 tokens in (10,000 cached), 1,000 out, $0.025035, 3s")
-	equal(t, turnUsage(nil, &price, 3*time.Second), "")
-}
-
 // A turn took as long as the request that was answered: the wait before it, and the time without an owner, do not count.
 func TestTurnTook(t *testing.T) {
 	u := answerOf("Yes.")
@@ -141,11 +85,5 @@ func TestTurnTook(t *testing.T) {
 				t.Errorf("got %q, want %q at its end", out, want)
 			}
 		})
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1_234_567: "1,234,567", -1000: "-1,000", -100: "-100"} {
-		equal(t, number(n), want)
 	}
 }

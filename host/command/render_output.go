@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agent/host/stream"
+	"agent/host/view"
 )
 
 // What is shown of a call's live output. A flood shows its beginning as it comes and its end when the call ends; the record
@@ -59,7 +60,7 @@ func (w lineWriter) Write(p []byte) (int, error) {
 }
 
 func (o *liveOutput) keep(p []byte) {
-	room := max(0, 2*maxLine-len(o.line)) // more than is shown of a line, so that clip finds where to end it
+	room := max(0, 2*view.MaxLine-len(o.line)) // more than is shown of a line, so that clip finds where to end it
 	if len(p) > room {
 		o.cut += len(p) - room
 		p = p[:room]
@@ -68,7 +69,7 @@ func (o *liveOutput) keep(p []byte) {
 }
 
 func (o *liveOutput) endLine() {
-	line := clipped(string(o.line), len(o.line)+o.cut)
+	line := view.Clipped(string(o.line), len(o.line)+o.cut)
 	o.line, o.cut = o.line[:0], 0
 	if o.lines < liveLines && o.bytes+len(line) <= liveBytes {
 		o.lines++

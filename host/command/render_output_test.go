@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"agent/host/view"
 )
 
 // lines feeds pieces to a live output and returns the lines that it showed.
@@ -63,19 +65,11 @@ func TestLongLineIsBounded(t *testing.T) {
 	for range 64 {
 		o.add([]byte(piece))
 	}
-	if len(o.line) > 2*maxLine {
+	if len(o.line) > 2*view.MaxLine {
 		t.Errorf("%d bytes are kept", len(o.line))
 	}
 	got := lines(piece, piece, "\nnext")
-	if len(got) != 2 || got[1] != "next" || len(got[0]) > maxLine+40 || !strings.HasSuffix(got[0], "ä… (128.0 KiB in this line)") {
+	if len(got) != 2 || got[1] != "next" || len(got[0]) > view.MaxLine+40 || !strings.HasSuffix(got[0], "ä… (128.0 KiB in this line)") {
 		t.Errorf("%d lines, %q", len(got), got[0][max(0, len(got[0])-40):])
 	}
-}
-
-// A text is shown in part by its lines, and what is left out is said.
-func TestExcerpt(t *testing.T) {
-	equal(t, excerpt("1\n2\n3\n4\n5\n", 2, 1, ""), "1\n2\n… 2 lines are not shown here\n5")
-	equal(t, excerpt("1\n2\n3\n4\n", 2, 1, ""), "1\n2\n3\n4")
-	equal(t, excerpt("1\n2\n3\n4", 0, 2, ": agent show c-1"), "… 2 lines are not shown here: agent show c-1\n3\n4")
-	equal(t, excerpt("", 2, 1, ""), "")
 }

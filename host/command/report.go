@@ -14,7 +14,9 @@ import (
 
 	"agent/host"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // report shows how far a run came, closes the session, and returns the exit code.
@@ -26,12 +28,12 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	s.Hub.Close()
 	s.show.wait() // activity comes before the answer
 	s.settle()
-	code := outcomeCode(out)
+	code := view.OutcomeCode(out)
 	if !c.Bool("json") {
 		s.print(out)
 	}
 	if err != nil {
-		if failed := s.app.exit(err); code != exitInterrupted {
+		if failed := s.app.exit(err); code != view.ExitInterrupted {
 			code = failed
 		}
 	}
@@ -62,17 +64,17 @@ func (s *session) print(out host.Outcome) {
 			}
 			a.printAnswer(out.Text)
 		}
-		a.say(a.Err, "run %s completed%s: %s", out.Run, besides(out), tally(out))
+		a.say(a.Err, "run %s completed%s: %s", out.Run, view.BesidesText(out), view.TallyText(out))
 	case recovery.StatusFailed:
 		if words != "" && !s.show.spokeLast(out.Run) {
 			a.say(a.Err, "%s", words)
 		}
-		a.say(a.Err, "run %s failed%s: %s (%s)", out.Run, besides(out), out.Text, tally(out))
+		a.say(a.Err, "run %s failed%s: %s (%s)", out.Run, view.BesidesText(out), out.Text, view.TallyText(out))
 		if next := s.onward(out); next != "" {
 			a.say(a.Err, "go on with it:  %s", next)
 		}
 	case recovery.StatusCancelled:
-		a.say(a.Err, "run %s was cancelled%s: %s (%s)", out.Run, besides(out), out.Text, tally(out))
+		a.say(a.Err, "run %s was cancelled%s: %s (%s)", out.Run, view.BesidesText(out), out.Text, view.TallyText(out))
 	case recovery.StatusWaiting:
 		s.printWaiting(out)
 	case recovery.StatusInterrupted:
@@ -80,33 +82,19 @@ func (s *session) print(out host.Outcome) {
 	default:
 		a.say(a.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
 	}
-	for _, u := range unknownViews(out.Undecided) {
-		line := u.line()
+	for _, u := range view.NewUnknowns(out.Undecided) {
+		line := u.Line()
 		if r := out.Request; r != nil && r.About == u.ID {
-			line += executes(r)
+			line += view.ExecutesText(r)
 		}
 		a.say(a.Err, "%s", line)
 	}
 }
 
-// besides is what a run's last line says beside how it ended.
-func besides(o host.Outcome) string {
-	words := ""
-	if n := len(o.Undecided); n > 0 {
-		words += fmt.Sprintf(", and the outcome of %s is unknown", count(n, "call"))
-	}
-	if n := len(o.Denied); n == 1 {
-		words += ", and 1 call was refused"
-	} else if n > 1 {
-		words += fmt.Sprintf(", and %d calls were refused", n)
-	}
-	return words
-}
-
 // onward is the command that goes on after a run that failed; empty where there is none.
 func (s *session) onward(out host.Outcome) string {
 	v, err := s.runNow(context.Background(), out.Run)
-	if err != nil || v.Status != recovery.StatusFailed || !v.continues(true) || len(v.Next) == 0 || v.Next[0] != v.continueWith() {
+	if err != nil || v.Status != recovery.StatusFailed || !v.Continues(true) || len(v.Next) == 0 || v.Next[0] != v.ContinueWith() {
 		return "" // the run can be shown: its id stands in the line above
 	}
 	return v.Next[0]
@@ -125,11 +113,6 @@ func (a *app) oneTerminal() bool {
 	outInfo, e1 := out.Stat()
 	errInfo, e2 := err.Stat()
 	return e1 == nil && e2 == nil && os.SameFile(outInfo, errInfo)
-}
-
-// tally is what a run took.
-func tally(o host.Outcome) string {
-	return fmt.Sprintf("%s, %s, driven for %s%s", count(o.Turns, "turn"), count(o.Calls, "call"), duration(o.Took), after(spent(o).words()))
 }
 
 // lastWords is what the model said last in a run that failed: the reason is only its first line.
@@ -163,42 +146,34 @@ func (s *session) printWaiting(out host.Outcome) {
 		return
 	}
 	if !s.show.wasPut(r.ID) {
-		a.say(a.Err, "%s", question(r))
+		a.say(a.Err, "%s", view.QuestionText(r))
 	}
 	a.say(a.Err, "run %s waits for your answer:", out.Run)
-	a.say(a.Err, "    %s", strings.Join(answers(r), "\n    "))
+	a.say(a.Err, "    %s", strings.Join(view.AnswerCommands(r), "\n    "))
 	about := func(c host.NamedCall) bool { return c.ID == r.About }
 	if r.About != "" && !slices.ContainsFunc(out.Undecided, about) { // the line about the call says it
-		a.say(a.Err, "it is about call %s, whose outcome is unknown%s", r.About, executes(r))
+		a.say(a.Err, "it is about call %s, whose outcome is unknown%s", r.About, view.ExecutesText(r))
 	}
-}
-
-// executes says what a question about a call of unknown outcome may lead to.
-func executes(r *recovery.Request) string {
-	if r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)) {
-		return "; only the answer run executes it once more"
-	}
-	return "; no answer to this question executes it again"
 }
 
 func (s *session) printInterrupted(out host.Outcome) {
 	a, onward := s.app, "go on with it: "
 	model, b := s.lastFault(out)
 	if b != nil {
-		a.say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, faultText(model, *b))
+		a.say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, view.FaultText(model, *b))
 		if b.Remedy != "" {
-			a.say(a.Err, "mend it first:  %s", b.Remedy)
+			a.say(a.Err, "fix it first:   %s", b.Remedy)
 			onward = "then go on:    "
 		}
 	} else {
-		a.say(a.Err, "run %s is interrupted (%s)", out.Run, causeWords(out.Cause, out.Detail))
+		a.say(a.Err, "run %s is interrupted (%s)", out.Run, view.CauseText(out.Cause, out.Detail))
 	}
 	for _, id := range out.Running {
 		row, err := s.Store.Call(context.Background(), id)
 		if err != nil || row.Effect == recovery.EffectRead {
 			continue // a read that was given up is simply done again
 		}
-		a.say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, callName(row.Tool, row.Proposal.Args))
+		a.say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, view.CallName(row.Tool, row.Proposal.Args))
 	}
 	a.say(a.Err, "%s agent resume %s", onward, out.Run)
 	if b != nil {
@@ -258,54 +233,19 @@ func (a *app) say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, stream.Sanitize(fmt.Sprintf(format, args...)))
 }
 
-// outcomeJSON is what run, resume and answer print with --json. Fields are only ever added.
-type outcomeJSON struct {
-	Version    int             `json:"version"`
-	RunID      string          `json:"run_id"`
-	ThreadID   string          `json:"thread_id,omitempty"`
-	Reused     bool            `json:"reused"`
-	Submitted  bool            `json:"submitted"`
-	Status     recovery.Status `json:"status"`
-	ExitCode   int             `json:"exit_code"`
-	Result     string          `json:"result"`
-	Cause      recovery.Cause  `json:"cause,omitempty"`
-	Detail     string          `json:"detail,omitempty"`
-	Turns      int             `json:"num_turns"`
-	Calls      int             `json:"num_calls"`
-	DurationMS int64           `json:"duration_ms"`
-	Usage      usageJSON       `json:"usage"`
-	CostUSD    *json.Number    `json:"cost_usd"` // null where no price is known
-	Request    *requestJSON    `json:"pending_request,omitempty"`
-	Unknown    []unknownJSON   `json:"unknown"` // calls on whose unknown outcome no person has decided
-	Denied     []deniedJSON    `json:"denied"`  // calls that a rule, the mode or a person refused
-	Next       []string        `json:"next"`
-	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
-	Fault      recovery.Fault  `json:"fault,omitempty"`      // of the model, when that interrupted the run
-	Remedy     string          `json:"remedy,omitempty"`     // what mends it
-}
-
-func (s *session) outcomeView(o host.Outcome, code int) outcomeJSON {
-	v := outcomeJSON{
-		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
-		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
-		DurationMS: o.Took.Milliseconds(), Usage: spent(o).view(), CostUSD: spent(o).dollars(), Next: []string{},
-		LastWords: s.lastWords(o), Unknown: unknownViews(o.Undecided), Denied: deniedViews(o.Denied),
-	}
+// outcomeView completes an outcome with what only the record knows.
+func (s *session) outcomeView(o host.Outcome, code int) view.Outcome {
+	v := view.NewOutcome(o, code, fault.Now())
+	v.LastWords = s.lastWords(o)
 	if _, b := s.lastFault(o); b != nil {
 		v.Fault, v.Remedy = b.Fault, b.Remedy
 	}
-	switch {
-	case o.Request != nil:
-		asked := requestView(openRow(o))
-		v.Request, v.Next = &asked, answers(o.Request)
-	case code == exitInterrupted:
-		v.Next = []string{"agent resume " + o.Run}
-	default:
+	if len(v.Next) == 0 {
 		if next := s.onward(o); next != "" {
 			v.Next = []string{next}
 		}
 	}
-	v.Next = append(v.Next, commandsOn(v.Unknown)...)
+	v.Next = append(v.Next, view.DecideCommands(v.Unknown)...)
 	return v
 }
 
@@ -350,49 +290,14 @@ func planHead(t *teller, p host.Plan) {
 		verb = "is"
 	}
 	t.line(bold, "resume", fmt.Sprintf("run %s from %s: %s %s replayed from the record, not executed",
-		p.Run, from, count(p.Replayed, "finished call"), verb))
+		p.Run, from, view.Count(p.Replayed, "finished call"), verb))
 	if p.Prompt != "" {
-		t.line(dim, " ", "prompt: "+promptWords(p.Prompt))
+		t.line(dim, " ", "prompt: "+view.PromptStart(p.Prompt))
 	}
 }
 
 func planSteps(t *teller, p host.Plan) {
 	for _, step := range p.Steps {
-		t.line(yellow, "~", verdictLine(step.Place, step.Tool+": "+step.Words, step.Verdict, step.Reason))
+		t.line(yellow, "~", view.VerdictLine(step.Place, step.Tool+": "+step.Words, step.Verdict, step.Reason))
 	}
-}
-
-// planJSON is what resume --dry-run prints with --json. Fields are only ever added.
-type planJSON struct {
-	Version    int            `json:"version"`
-	RunID      string         `json:"run_id"`
-	Prompt     string         `json:"prompt"` // its beginning
-	Checkpoint string         `json:"checkpoint,omitempty"`
-	Replayed   int            `json:"replayed"`
-	Steps      []planStepJSON `json:"steps"`
-	Then       string         `json:"then"`
-	Notes      []string       `json:"notes"`
-}
-
-type planStepJSON struct {
-	Call    string           `json:"call_id"`
-	Turn    int              `json:"turn"`
-	Index   int              `json:"index"`
-	Tool    string           `json:"tool"`
-	Summary string           `json:"summary"` // of its arguments
-	Verdict recovery.Verdict `json:"verdict"`
-	Reason  string           `json:"reason"`
-}
-
-func planView(p host.Plan) planJSON {
-	v := planJSON{
-		Version: 1, RunID: p.Run, Prompt: p.Prompt, Checkpoint: p.Checkpoint, Replayed: p.Replayed, Then: p.Then, Steps: []planStepJSON{},
-		Notes: append([]string{}, p.Notes...),
-	}
-	for _, s := range p.Steps {
-		v.Steps = append(v.Steps, planStepJSON{
-			Call: s.ID, Turn: s.Place.Turn, Index: s.Place.Index, Tool: s.Tool, Summary: s.Words, Verdict: s.Verdict, Reason: s.Reason,
-		})
-	}
-	return v
 }

@@ -11,14 +11,19 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 )
 
-const restoreHelp = `Decides that the database counts although it is older than the folder around it: a backup of agent.db was put back, or the
-database or its log was lost. Until then nothing is driven, since runs would do again what the lost record says was done.
+const restoreHelp = `Decides that the database counts although it is older than the folder around
+it: a backup of agent.db was put back, or the database or its log was lost.
+Until then nothing is driven, since runs would do again what the lost record
+says was done.
 
-With --here it shows what is ahead of the database: what its mark names, commands that began, and what the log knows. Then it
-asks. After a yes, runs that have not ended are interrupted (restored); in them every call that acts needs your yes from then on,
-in every mode, and no yes from before counts. To undo the loss instead, put the newer agent.db back and do not decide.
+With --here it shows what is ahead of the database: what its mark names,
+commands that began, and what the log knows. Then it asks. After a yes, runs
+that have not ended are interrupted (restored); in them every call that acts
+needs your yes from then on, in every mode, and no yes from before counts. To
+undo the loss instead, put the newer agent.db back and do not decide.
 
 EXAMPLE
    agent restore --here
@@ -30,7 +35,7 @@ EXIT STATUS
 func (a *app) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
-		Usage:       "let a database count that is older than its folder",
+		Usage:       "decide about a database that is older than its folder",
 		Description: restoreHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "here", Usage: "decide about the database in the state folder"},
@@ -39,15 +44,6 @@ func (a *app) restoreCommand() *cli.Command {
 		},
 		Action: a.restore,
 	}
-}
-
-// restoreJSON is what restore prints with --json. Fields are only ever added.
-type restoreJSON struct {
-	Version int          `json:"version"`
-	Behind  bool         `json:"behind"` // there was something to decide
-	Reason  string       `json:"reason"`
-	Ahead   []host.Ahead `json:"ahead"`   // what the folder knows and the database does not
-	Runs    []string     `json:"run_ids"` // interrupted by the decision
 }
 
 func (a *app) restore(ctx context.Context, c *cli.Command) error {
@@ -101,7 +97,7 @@ func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*se
 }
 
 func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
-	v := restoreJSON{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
+	v := view.Restored{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
 	ahead, err := s.Ahead(ctx)
 	if err != nil {
 		return err

@@ -11,13 +11,17 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/view"
 )
 
-const resumeHelp = `Goes on with a run that was interrupted, from its last checkpoint. What finished is replayed from the record and not
-executed again, what still runs is picked up, and what may or may not have happened is never done a second time.
-last is the newest run of this folder, or of that which --dir names, that can be resumed.
+const resumeHelp = `Continues a run that was interrupted, from its last checkpoint. What finished
+is replayed from the record and not executed again, what still runs is picked
+up, and what may or may not have happened is never done a second time: its
+outcome is unknown, and you decide. See agent help recovery.
 
-A message is for the model, before its next answer. With a run that is named, --dir says where its folder is now.
+last is the newest run of this folder, or of that which --dir names, that can
+be resumed. A message is for the model, before its next answer. With a run
+that is named, --dir says where its folder is now.
 
 EXAMPLE
    agent resume last
@@ -28,8 +32,9 @@ EXAMPLE
    agent resume --all --dir .
 
 EXIT STATUS
-   that of the run: 0 done, 1 failed or refused, 3 a person is asked, 4 interrupted,
-   5 a call's outcome is unknown and nobody has decided on it, 6 cancelled; with --all the highest; 0 with --dry-run`
+   that of the run: 0 done, 1 failed or refused, 3 waiting for an answer,
+   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it,
+   6 cancelled; with --all the highest; 0 with --dry-run`
 
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
@@ -37,7 +42,7 @@ const takeoverPatience = 10 * time.Second
 func (a *app) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
-		Usage:       "go on with an interrupted run",
+		Usage:       "continue an interrupted run",
 		ArgsUsage:   `<run> ["message"] | last ["message"] | --all`,
 		Description: resumeHelp,
 		Flags: slices.Concat([]cli.Flag{
@@ -92,17 +97,10 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, err)
 }
 
-// resumedJSON is what resume --all prints with --json: for each run an outcome or a refusal. Fields are only ever added.
-type resumedJSON struct {
-	Version  int   `json:"version"`
-	Runs     []any `json:"runs"`
-	ExitCode int   `json:"exit_code"`
-}
-
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
 	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
-	v := resumedJSON{Version: 1, Runs: []any{}}
+	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	s.several = len(rows) > 1
 	for _, row := range rows {
@@ -126,12 +124,12 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Changes) (any, int) {
 	err := s.looser(ctx, c, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
-		left := fmt.Errorf("run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s",
+		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
 		s.app.say(s.app.Err, "agent: %v", left)
-		v := refusal(left, row.ID, exitInterrupted)
+		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}
-		return v, exitInterrupted
+		return v, view.ExitInterrupted
 	}
 	var out host.Outcome
 	if err == nil {
@@ -150,13 +148,7 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 	if !c.Bool("json") {
 		s.print(out)
 	}
-	return s.outcomeView(out, outcomeCode(out)), outcomeCode(out)
-}
-
-// plansJSON is what resume --all --dry-run prints with --json. Fields are only ever added.
-type plansJSON struct {
-	Version int        `json:"version"`
-	Runs    []planJSON `json:"runs"`
+	return s.outcomeView(out, view.OutcomeCode(out)), view.OutcomeCode(out)
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
@@ -169,13 +161,13 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 			runs = append(runs, row.ID)
 		}
 	}
-	v := plansJSON{Version: 1, Runs: []planJSON{}}
+	v := view.Plans{Version: 1, Runs: []view.Plan{}}
 	for _, run := range runs {
 		p, planErr := s.plan(ctx, run, t)
 		if err = errors.Join(err, planErr); planErr != nil {
 			continue
 		}
-		v.Runs = append(v.Runs, planView(p))
+		v.Runs = append(v.Runs, view.NewPlan(p))
 		if !c.Bool("json") {
 			s.printPlan(s.app.Out, p)
 		}
@@ -196,7 +188,7 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host
 	case err != nil:
 		return err
 	case c.Bool("json"):
-		s.app.printJSON(planView(p))
+		s.app.printJSON(view.NewPlan(p))
 	default:
 		s.printPlan(s.app.Out, p)
 	}

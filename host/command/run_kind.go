@@ -12,6 +12,7 @@ import (
 	"agent/host/input"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
+	"agent/host/view"
 )
 
 // named takes up what the front matter of the prompt says. A prompt that names itself a runbook does not go with another model.
@@ -79,7 +80,7 @@ func looksLike(c *cli.Command, prompt string) string {
 	if file := c.String("file"); file != "" {
 		name = file
 	}
-	return fmt.Sprintf("%s looks like a runbook (%s, the first at %s)", name, count(steps, "step"), first)
+	return fmt.Sprintf("%s looks like a runbook (%s, the first at %s)", name, view.Count(steps, "step"), first)
 }
 
 // howToName is the two ways to have a prompt carried out as a runbook.
@@ -97,7 +98,7 @@ func asRunbook(c *cli.Command) string {
 	words := []string{"agent", "run", "--runbook"}
 	for _, name := range []string{"dir", "mode", "thread", "max-turns", "timeout", "expire"} {
 		if c.IsSet(name) {
-			words = append(words, "--"+name, shellWord(fmt.Sprint(c.Value(name))))
+			words = append(words, "--"+name, view.ShellWord(fmt.Sprint(c.Value(name))))
 		}
 	}
 	for _, name := range []string{"continue", "json"} {
@@ -107,11 +108,11 @@ func asRunbook(c *cli.Command) string {
 	}
 	switch prompt := c.Args().First(); {
 	case c.String("file") != "":
-		words = append(words, "-f", shellWord(c.String("file")))
+		words = append(words, "-f", view.ShellWord(c.String("file")))
 	case strings.Contains(prompt, "\n"):
 		words = append(words, `"…"`)
 	default:
-		words = append(words, shellWord(prompt))
+		words = append(words, view.ShellWord(prompt))
 	}
 	return strings.Join(words, " ")
 }

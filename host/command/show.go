@@ -10,15 +10,20 @@ import (
 
 	"agent/db"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
 
-const showHelp = `Shows a run from its record: where it stands, what was asked, what the model said, each call with its outcome, every decision
-of recovery with its reason, questions and answers. With --follow it goes on with what happens now, until the run ends, or
-waits and nobody drives it; Ctrl-C ends the watching, never the run.
-last is the newest run of all folders, whatever became of it.
---follow goes alone: with --calls or --json it is refused. Given a call (c-…), it shows that call and its whole output.
+const showHelp = `Shows a run from its record: its status and place, what was asked, what the
+model answered, each call with its outcome, every decision of recovery with
+its reason, questions and answers. With --follow it continues with what
+happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
+the watching, never the run.
+
+last is the newest run of all folders, whatever became of it. Given a call
+(c-…), it shows that call and its whole output.
+--follow goes alone: with --calls or --json it is refused.
 
 EXAMPLE
    agent show last
@@ -27,8 +32,9 @@ EXAMPLE
    agent show c-81kd
 
 EXIT STATUS
-   0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done, 1 failed, 3 a person is asked,
-   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it, 6 cancelled`
+   0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done,
+   1 failed, 3 waiting for an answer, 4 interrupted, 5 a call's outcome is
+   unknown and nobody has decided on it, 6 cancelled`
 
 func (a *app) showCommand() *cli.Command {
 	return &cli.Command{
@@ -37,7 +43,7 @@ func (a *app) showCommand() *cli.Command {
 		ArgsUsage:   "<run> | last | <call> | <pending-id>",
 		Description: showHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "follow", Usage: "go on with what happens now"},
+			&cli.BoolFlag{Name: "follow", Usage: "continue with what happens now"},
 			a.thinkingFlag(),
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),
@@ -94,28 +100,10 @@ func (s *session) showStory(ctx context.Context, run string) error {
 		return err
 	}
 	if kept != nil {
-		t.line(bold, "?", keptWords(requestView(*kept)))
+		t.line(bold, "?", view.KeptText(view.NewRequest(*kept, fault.Now())))
 	}
 	t.next(v)
 	return nil
-}
-
-// keptWords says what ended a question that the run has not heard of yet.
-func keptWords(r requestJSON) string {
-	end := r.Status // expired
-	switch r.Status {
-	case db.RequestResolved:
-		end = "answered by " + orPerson(r.By)
-	case db.RequestCancelled:
-		end = "withdrawn by " + orPerson(r.By)
-	}
-	if r.Closed != nil {
-		end += " on " + stamp(*r.Closed)
-	}
-	if len(r.Answer) > 0 {
-		end += ": " + recovery.Text(r.Answer)
-	}
-	return fmt.Sprintf("%s %s (kept, not in the journal yet; the run takes it when it goes on)", r.ID, end)
 }
 
 // storyTeller tells everything on stdout.
@@ -126,7 +114,7 @@ func (s *session) storyTeller() *teller {
 }
 
 // next prints the commands that bring the run forward; not the one that was just given.
-func (t *teller) next(v runJSON) {
+func (t *teller) next(v view.Run) {
 	for _, c := range v.Next {
 		if c != "agent show "+v.ID {
 			t.line(bold, "next:", c)
@@ -135,18 +123,18 @@ func (t *teller) next(v runJSON) {
 }
 
 // head prints where a run stands and under which rules it goes, and returns its row.
-func (s *session) head(ctx context.Context, t *teller, run string) (runJSON, error) {
+func (s *session) head(ctx context.Context, t *teller, run string) (view.Run, error) {
 	v, err := s.runNow(ctx, run)
 	if err != nil {
 		return v, err
 	}
-	t.line(bold, "run", v.ID+"  "+v.statusText())
+	t.line(bold, "run", v.ID+"  "+v.StatusText(fault.Now()))
 	if v.Detail != "" {
 		t.pair("why", v.Detail)
 	} else if v.StopReason != "" {
 		t.pair("why", v.StopReason)
 	}
-	t.pair("place", v.placeText())
+	t.pair("place", v.PlaceText())
 	for e, err := range s.Store.Load(ctx, run, 0) {
 		if err != nil {
 			return v, err
@@ -160,7 +148,7 @@ func (s *session) head(ctx context.Context, t *teller, run string) (runJSON, err
 }
 
 // rules prints how the run was started.
-func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.RunCreated) {
+func (s *session) rules(ctx context.Context, t *teller, v view.Run, b recovery.RunCreated) {
 	thread := b.Thread
 	if b.Previous != "" {
 		thread += ", after run " + b.Previous
@@ -169,32 +157,32 @@ func (s *session) rules(ctx context.Context, t *teller, v runJSON, b recovery.Ru
 	if v.Mode != b.Mode {
 		mode = fmt.Sprintf("%s, tightened to %s", b.Mode, v.Mode)
 	}
-	until := "last written " + stamp(v.Updated)
+	until := "last written " + view.Stamp(v.Updated)
 	if v.Ended != nil {
-		until = "ended " + stamp(*v.Ended)
+		until = "ended " + view.Stamp(*v.Ended)
 	}
-	so := fmt.Sprintf("%s, %s", count(v.Turns, "turn"), count(v.Calls, "call"))
+	so := fmt.Sprintf("%s, %s", view.Count(v.Turns, "turn"), view.Count(v.Calls, "call"))
 	if v.NumUnknown > 0 {
 		so += fmt.Sprintf(", %d with an unknown outcome", v.NumUnknown)
 	}
 	t.pair("thread", thread)
 	t.pair("folder", s.app.tilde(b.Folder))
-	t.pair("model", modelWords(b)+providerWords(b.Setup.Provider))
+	t.pair("model", view.ModelText(b)+view.ProviderText(b.Setup.Provider))
 	s.setup(t, b)
-	t.pair("mode", mode+", "+limitWords(b.Limits))
-	t.pair("started", fmt.Sprintf("%s by %s with agent %s, %s", stamp(v.Created), orPerson(b.By), b.Version, until))
+	t.pair("mode", mode+", "+view.LimitText(b.Limits))
+	t.pair("started", fmt.Sprintf("%s by %s with agent %s, %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version, until))
 	t.pair("so far", so)
-	if used, ok := s.used(ctx, b); ok && used.words() != "" {
-		t.pair("used", used.words())
+	if used, ok := s.used(ctx, b); ok && used.Text() != "" {
+		t.pair("used", used.Text())
 	}
 	if b.Source != "" {
 		t.pair("from", s.app.tilde(b.Source))
 	}
 	t.pair("prompt", "")
-	t.block(excerpt(b.Prompt, 12, 3, ": agent show "+b.Run+" --json"))
+	t.block(view.Excerpt(b.Prompt, 12, 3, ": agent show "+b.Run+" --json"))
 	if b.Input != "" {
-		t.pair("piped in", bytesText(int64(len(b.Input))))
-		t.block(excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
+		t.pair("piped in", view.Bytes(int64(len(b.Input))))
+		t.block(view.Excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
 	}
 }
 
@@ -205,12 +193,12 @@ func (t *teller) pair(name, value string) {
 }
 
 // runNow is a run's row, completed with what only the locks know.
-func (s *session) runNow(ctx context.Context, run string) (runJSON, error) {
+func (s *session) runNow(ctx context.Context, run string) (view.Run, error) {
 	row, err := s.Store.Run(ctx, run)
 	if err != nil {
-		return runJSON{}, err
+		return view.Run{}, err
 	}
-	v := runView(row)
+	v := view.NewRun(row, fault.Now())
 	if s.lock == nil { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Look(ctx, false)
 		if err != nil {
@@ -227,14 +215,14 @@ func (s *session) runNow(ctx context.Context, run string) (runJSON, error) {
 	}
 	v.Unknown = s.undecided(ctx, row.Undecided)
 	newest := false
-	if v.continues(true) {
+	if v.Continues(true) {
 		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
 		if err != nil {
 			return v, err
 		}
 		newest = rows[len(rows)-1].ID == v.ID
 	}
-	v.Next = nextFor(v, newest, fault.Now())
+	v.Next = view.Next(v, newest, fault.Now())
 	return v, nil
 }
 
@@ -247,7 +235,7 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 	if c.Bool("follow") || c.Bool("calls") {
 		return &usageError{fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run)}
 	}
-	found, err := s.decisions(ctx, row.Run)
+	found, err := view.Decisions(row.Run, s.Store.Load(ctx, row.Run, 0))
 	if err != nil {
 		return err
 	}
@@ -268,7 +256,7 @@ func (s *session) showRequest(ctx context.Context, c *cli.Command, id string) er
 	if err != nil {
 		return err
 	}
-	s.app.printPending(c, pendingJSON{Version: 1, Requests: []requestJSON{requestView(row)}})
+	s.app.printPending(c, view.Requests{Version: 1, Requests: []view.Request{view.NewRequest(row, fault.Now())}})
 	return nil
 }
 
@@ -278,6 +266,6 @@ func (s *session) printOutput(ctx context.Context, row db.CallRow) error {
 	if err != nil {
 		return err
 	}
-	s.app.say(s.app.Out, "  output    %s", bytesText(size))
+	s.app.say(s.app.Out, "  output    %s", view.Bytes(size))
 	return s.app.copyText(r, size)
 }

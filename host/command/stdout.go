@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+
+	"agent/host/view"
 )
 
 // watched remembers why something could not be written. A reader that went away did not get it either.
@@ -34,8 +36,8 @@ func (a *app) missed(code int) int {
 	if a.drove {
 		fmt.Fprintln(a.Err, "the run's answer is kept: agent show last")
 	}
-	if code == exitDone {
-		return exitFailed
+	if code == view.ExitDone {
+		return view.ExitFailed
 	}
 	return code
 }

@@ -1,10 +1,8 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -92,32 +90,6 @@ func (t *table) cell(col int, text string) string {
 	return text
 }
 
-// age says how long ago something was, in the one unit that matters.
-func age(now, then time.Time) string {
-	d := now.Sub(then)
-	switch {
-	case then.IsZero():
-		return ""
-	case d < time.Second:
-		return "now"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", d/(24*time.Hour))
-}
-
-// ago is age in a sentence.
-func ago(now, then time.Time) string {
-	if a := age(now, then); a != "now" {
-		return a + " ago"
-	}
-	return "just now"
-}
-
 // tilde shortens a path below the person's home folder.
 func (a *app) tilde(path string) string {
 	home := a.Getenv("HOME")
@@ -131,18 +103,4 @@ func (a *app) tilde(path string) string {
 		return "~/" + rest
 	}
 	return path
-}
-
-// bytesText writes a number of bytes for people.
-func bytesText(n int64) string {
-	const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
-	switch {
-	case n < kib:
-		return fmt.Sprintf("%d B", n)
-	case n < mib:
-		return fmt.Sprintf("%.1f KiB", float64(n)/kib)
-	case n < gib:
-		return fmt.Sprintf("%.1f MiB", float64(n)/mib)
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/gib)
 }

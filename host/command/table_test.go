@@ -3,7 +3,6 @@ package command
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // Columns stand under each other whatever the width of their letters, a cell is one line, and nothing in it reaches the
@@ -48,21 +47,6 @@ func TestTableOnNarrowTerminal(t *testing.T) {
 	}
 }
 
-func TestAge(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for d, want := range map[time.Duration]string{
-		-time.Hour: "now", 0: "now", 999 * time.Millisecond: "now", time.Second: "1s", 59 * time.Second: "59s", time.Minute: "1m",
-		59 * time.Minute: "59m", time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 1000 * time.Hour: "41d",
-	} {
-		if got := age(now, now.Add(-d)); got != want {
-			t.Errorf("%s ago: %q, want %q", d, got, want)
-		}
-	}
-	if got := age(now, time.Time{}); got != "" {
-		t.Errorf("no time: %q", got)
-	}
-}
-
 func TestTilde(t *testing.T) {
 	for _, c := range []struct{ home, path, want string }{
 		{"/home/me", "/home/me", "~"}, {"/home/me", "/home/me/site", "~/site"}, {"/home/me/", "/home/me/site", "~/site"},
@@ -71,16 +55,6 @@ func TestTilde(t *testing.T) {
 		a := &app{IO: IO{Getenv: func(string) string { return c.home }}}
 		if got := a.tilde(c.path); got != c.want {
 			t.Errorf("home %q, path %q: %q, want %q", c.home, c.path, got, c.want)
-		}
-	}
-}
-
-func TestPromptWords(t *testing.T) {
-	for in, want := range map[string]string{
-		"# Release\n\n```sh\nmake\n```\n": "Release make", "plain": "plain", "": "", "```sh\necho hi": "echo hi",
-	} {
-		if got := promptWords(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

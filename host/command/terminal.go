@@ -7,17 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -95,10 +93,10 @@ func (t *terminal) close() {
 // context's error, at once, when that ends.
 func (t *terminal) ask(ctx context.Context, r recovery.Request) (json.RawMessage, error) {
 	t.discard()
-	t.say("%s\n", question(&r))
-	t.say("  (Ctrl-D leaves it open; then: %s)\n", toAnswer(r.ID))
+	t.say("%s\n", view.QuestionText(&r))
+	t.say("  (Ctrl-D leaves it open; then: %s)\n", view.AnswerCommand(r.ID))
 	for {
-		t.say("%s: ", prompt(&r))
+		t.say("%s: ", view.PromptText(&r))
 		line, err := t.readLine(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -111,7 +109,7 @@ func (t *terminal) ask(ctx context.Context, r recovery.Request) (json.RawMessage
 		case err != nil:
 			return nil, fmt.Errorf("read the answer to %s: %v", r.ID, err)
 		}
-		answer, err := parseAnswer(r.Question, strings.TrimRight(line, "\r\n"))
+		answer, err := view.ParseAnswer(r.Question, strings.TrimRight(line, "\r\n"))
 		if err == nil {
 			return answer, nil
 		}
@@ -145,75 +143,4 @@ func (t *terminal) readLine(ctx context.Context) (string, error) {
 		}
 		return "", ctx.Err()
 	}
-}
-
-// question is what a person is asked, whole. Its own lines are set in, so that no text of a model can look like a line of
-// this program.
-func question(r *recovery.Request) string {
-	return "? " + strings.ReplaceAll(questionText(r), "\n", "\n  ")
-}
-
-// questionText is the question with what each answer does. What cannot be seen in it is shown by its number.
-func questionText(r *recovery.Request) string {
-	text := strings.TrimRight(stream.Visible(r.Message), "\n")
-	width := 0
-	for _, c := range r.Choices {
-		width = max(width, displaywidth.String(c))
-	}
-	usual := len(r.Hints) == 0 && slices.Equal(r.Choices, []string{"yes", "no"})
-	for i, c := range r.Choices {
-		c = strings.Join(strings.Fields(stream.Sanitize(c)), " ")
-		switch {
-		case i < len(r.Hints):
-			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + stream.Visible(r.Hints[i])
-		case !usual:
-			text += "\n  " + c
-		}
-	}
-	return text
-}
-
-// prompt is what stands before the place where the answer is typed.
-func prompt(r *recovery.Request) string {
-	if len(r.Choices) == 0 {
-		return "answer"
-	}
-	if text := strings.Join(r.Choices, "/"); len(text) <= 60 {
-		return "answer (" + text + ")"
-	}
-	return "answer (one of these)"
-}
-
-// answers are the commands that answer a question, one for each choice: what is printed may be pasted as it is, so no command
-// leaves a choice to whoever pastes it.
-func answers(r *recovery.Request) []string {
-	if form, words := formOf(r.Question); form != nil {
-		filled := fields(slices.Sorted(maps.Keys(form.Properties)))
-		return append([]string{toAnswer(r.ID) + " " + shellWord(stream.Sanitize(filled))}, toAnswer(r.ID)+" "+texts(words.Enum)[0])
-	}
-	if len(r.Choices) == 0 {
-		return []string{toAnswer(r.ID) + ` "TEXT"`}
-	}
-	var out []string
-	for _, c := range r.Choices {
-		out = append(out, toAnswer(r.ID)+" "+shellWord(stream.Sanitize(c)))
-	}
-	return out
-}
-
-// toAnswer is the command that asks for the answer at the terminal, and says what there is to choose from.
-func toAnswer(id string) string { return "agent answer " + id }
-
-// wordsOn are the commands that say what became of a call whose outcome is unknown.
-func wordsOn(call string) []string {
-	return []string{toAnswer(call) + " " + string(recovery.WordHappened), toAnswer(call) + " " + string(recovery.WordLeave)}
-}
-
-// shellWord quotes what a shell would not take as one word.
-func shellWord(s string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
-	if s != "" && strings.Trim(s, safe) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -119,29 +120,6 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// How a question reads, and the command that answers it.
-func TestQuestionText(t *testing.T) {
-	tests := []struct {
-		q       recovery.Question
-		text    string
-		answers []string
-	}{
-		{yesNo(), "? Go on?", []string{"agent answer p-1 yes", "agent answer p-1 no"}},
-		{anyText(), "? Name?", []string{`agent answer p-1 "TEXT"`}},
-		{oneOf(recovery.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
-			"agent answer p-1 red", "agent answer p-1 'dark blue'", `agent answer p-1 'it'\''s'`,
-		}},
-		{oneOf(recovery.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
-	}
-	for _, tt := range tests {
-		r := ask(tt.q)
-		equal(t, question(&r), tt.text)
-		equal(t, strings.Join(answers(&r), "; "), strings.Join(tt.answers, "; "))
-	}
-	long := ask(oneOf(recovery.RequestAskUser, strings.Repeat("x", 40), strings.Repeat("y", 40)))
-	equal(t, prompt(&long), "answer (one of these)")
-}
-
 // With --json, or without a terminal behind stderr, nobody is asked here. // DESIGN 7
 func TestNoTerminalNoQuestion(t *testing.T) {
 	s := &session{Host: &host.Host{}, app: &app{IO: IO{Err: &bytes.Buffer{}}}}
@@ -150,4 +128,8 @@ func TestNoTerminalNoQuestion(t *testing.T) {
 	if s.Env.Ask != nil {
 		t.Error("a question would be asked into a file")
 	}
+}
+
+func yesNo() recovery.Question {
+	return recovery.Question{Kind: recovery.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
 }

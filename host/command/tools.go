@@ -15,32 +15,27 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/model/runbook"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 )
 
-const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
-decided from a call's arguments; a tool that has several is shown with each. Below stand the names of the environment variables
-that commands get; the others are kept from them. Given a tool's name, it shows that tool with its schema.
+const toolsHelp = `Lists the tools that a model can use here, what a call of each may change,
+and what each approval mode makes of it. The effect is decided from a call's
+arguments; a tool that has several is shown with each. Below stand the names
+of the environment variables that commands get; the others are kept from
+them. Given a tool's name, it shows that tool with its schema.
 
-What a mode asks about or refuses, rules in your config.toml change: deny beats ask beats allow. A rule names a tool, and may name
-its command and access (shell), path (files), host and method (fetch), and the folder in which it holds:
-
-   [[allow]]
-   tool = "shell"
-   command = "go test *"       # * stands for any further words; every command of a script must be covered
-   access = "write"            # and no more: read, write or full
-   [[deny]]
-   tool = "mcp__github__*"
-
-.agent/config.toml of a folder may hold [[ask]] and [[deny]] only. fetch reaches no private address but those that config.toml
+Rules in your config.toml change what a mode asks about or refuses: agent
+help permissions. fetch reaches no private address but those that config.toml
 names: [fetch] private = ["127.0.0.1:3000"].
 
-The tools of MCP servers stand among them: those of mcp.json beside your config.toml, and those of .mcp.json of the folder once
-you allowed exactly what that file holds. They are started for this, and end with it. Their effects are believed only of a
-server that your own file calls trusted.
+The tools of MCP servers stand among them: those of mcp.json beside your
+config.toml, and those of .mcp.json of the folder once you allowed exactly
+what that file holds. They are started for this, and end with it: agent help
+mcp.
 
 EXAMPLE
    agent tools
@@ -51,33 +46,6 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 refused, 2 wrong usage`
 
-type toolJSON struct {
-	Name        string          `json:"name"`
-	Effects     []effectJSON    `json:"effects"`       // what its calls can be, the usual one first
-	Asks        bool            `json:"asks_a_person"` // its calls are questions and run nothing
-	Inspects    bool            `json:"can_look"`      // it can see afterwards whether a call happened
-	Outlives    bool            `json:"outlives_host"` // its calls go on without the host and are found again
-	Schema      json.RawMessage `json:"input_schema"`
-	Description string          `json:"description"`
-	Written     string          `json:"written_as,omitempty"` // as an item of a runbook
-	Server      *originJSON     `json:"mcp,omitempty"`        // the MCP server that offers it
-}
-
-type effectJSON struct {
-	Effect recovery.Effect                     `json:"effect"`
-	When   string                              `json:"when,omitempty"` // the argument that makes it
-	Modes  map[recovery.Mode]recovery.Decision `json:"modes"`
-}
-
-type toolsJSON struct {
-	Version     int          `json:"version"`
-	Tools       []toolJSON   `json:"tools"`
-	Digest      string       `json:"digest"`
-	Environment []string     `json:"environment"`
-	Sandbox     string       `json:"sandbox"`
-	Servers     []serverJSON `json:"mcp_servers"`
-}
-
 func (a *app) toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "tools",
@@ -86,7 +54,7 @@ func (a *app) toolsCommand() *cli.Command {
 		Description: toolsHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that; at a terminal you are asked first"},
-			&cli.BoolFlag{Name: "distrust", Usage: "take that back"},
+			&cli.BoolFlag{Name: "distrust", Usage: "undo --trust"},
 			&cli.StringFlag{Name: "dir", Usage: "the tools of a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},
@@ -113,9 +81,9 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	v := toolsJSON{
-		Version: 1, Tools: []toolJSON{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
-		Servers: append([]serverJSON{}, servers...),
+	v := view.Tools{
+		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
+		Servers: append([]view.Server{}, servers...),
 	}
 	names := reg.Names()
 	if name := c.Args().First(); name != "" {
@@ -146,9 +114,9 @@ func environment() []string {
 	return slices.Compact(names)
 }
 
-func toolView(t tools.Tool) toolJSON {
+func toolView(t tools.Tool) view.Tool {
 	spec := t.Spec()
-	v := toolJSON{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
+	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
 	_, v.Asks = t.(tools.Asker)
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
@@ -157,7 +125,7 @@ func toolView(t tools.Tool) toolJSON {
 		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
 	}
 	for _, sample := range samples(spec.Name) {
-		e := effectJSON{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
+		e := view.Effect{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
 			if !v.Asks {
@@ -189,7 +157,7 @@ func samples(tool string) []sample {
 	return list
 }
 
-func (a *app) printTools(v toolsJSON) {
+func (a *app) printTools(v view.Tools) {
 	t := table{head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
@@ -197,7 +165,7 @@ func (a *app) printTools(v toolsJSON) {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			t.add(name, string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			t.add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}
@@ -215,7 +183,7 @@ func (a *app) printTools(v toolsJSON) {
 }
 
 // printServers lists the MCP servers; those that may not be started too.
-func (a *app) printServers(list []serverJSON) {
+func (a *app) printServers(list []view.Server) {
 	if len(list) == 0 {
 		return
 	}
@@ -237,36 +205,6 @@ func (a *app) printServers(list []serverJSON) {
 		t.add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
 	}
 	t.write(a.Out)
-}
-
-func (e effectJSON) modesWith(d recovery.Decision) string {
-	var out []string
-	for _, m := range recovery.Modes() {
-		if e.Modes[m] == d {
-			out = append(out, string(m))
-		}
-	}
-	if len(out) == 0 {
-		return "-"
-	}
-	return strings.Join(out, ", ")
-}
-
-// words says of one effect of a tool what the modes make of it.
-func (e effectJSON) words() string {
-	head, asks, refused := string(e.Effect), e.modesWith(recovery.DecisionAsk), e.modesWith(recovery.DecisionDeny)
-	if e.When != "" {
-		head = "with " + e.When + ": " + head
-	}
-	switch {
-	case asks == "-" && refused == "-":
-		return head + ": needs no yes"
-	case refused == "-":
-		return head + ": needs a yes in " + asks
-	case asks == "-":
-		return head + ": refused in " + refused
-	}
-	return head + ": needs a yes in " + asks + "; refused in " + refused
 }
 
 func firstSentence(text string) string {

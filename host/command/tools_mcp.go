@@ -10,52 +10,30 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/view"
 	"agent/tools"
 	"agent/tools/mcp"
 )
 
-// serverJSON is an MCP server as agent tools prints it. Fields are only ever added.
-type serverJSON struct {
-	Name     string   `json:"name"`
-	From     string   `json:"from"` // person or workspace
-	Command  []string `json:"command,omitempty"`
-	URL      string   `json:"url,omitempty"`
-	Trusted  bool     `json:"trusted"` // its annotations are believed
-	Disabled bool     `json:"disabled,omitempty"`
-	Started  bool     `json:"started"`
-	Tools    int      `json:"tools"`
-	Error    string   `json:"error,omitempty"`
-	Notes    []string `json:"notes,omitempty"`
-}
-
-func serverView(s mcp.Server) serverJSON {
-	v := serverJSON{Name: s.Name, From: s.From, URL: s.URL, Trusted: s.Trusted, Disabled: s.Disabled}
+func serverView(s mcp.Server) view.Server {
+	v := view.Server{Name: s.Name, From: s.From, URL: s.URL, Trusted: s.Trusted, Disabled: s.Disabled}
 	if s.Command != "" {
 		v.Command = append([]string{s.Command}, s.Args...)
 	}
 	return v
 }
 
-// originJSON is where a tool of an MCP server comes from.
-type originJSON struct {
-	Server  string `json:"server"`
-	Name    string `json:"name"` // as the server calls it
-	Trusted bool   `json:"trusted"`
-	Pin     string `json:"pin"` // SHA-256 of name, description, schema and hints
-	Outward bool   `json:"outward"`
-}
-
-func originView(t tools.Tool) *originJSON {
+func originView(t tools.Tool) *view.Origin {
 	o, ok := mcp.OriginOf(t)
 	if !ok {
 		return nil
 	}
-	return &originJSON{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
+	return &view.Origin{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
 }
 
 // servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
 func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base *tools.Registry) (
-	reg *tools.Registry, servers []serverJSON, end func(), err error,
+	reg *tools.Registry, servers []view.Server, end func(), err error,
 ) {
 	end = func() {}
 	folder, err := a.folder(c.String("dir"))
@@ -86,7 +64,7 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 	o := a.mcpOptions(home, folder)
 	o.Admit = f.admit
 	set, said := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
-		at := slices.IndexFunc(servers, func(v serverJSON) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
+		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
 		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
 		if st.Err != nil {
 			servers[at].Error = a.cleaned(st.Err.Error())
@@ -145,7 +123,7 @@ func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error
 			defer t.close()
 			yes, err := t.askTrust(ctx, f)
 			if errors.Is(err, errNoAnswer) {
-				err = errors.New("nothing was said of it, so nothing is changed")
+				err = errors.New("there is no decision on it, so nothing is changed")
 			}
 			return yes, err
 		}
@@ -155,7 +133,7 @@ func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error
 }
 
 // printTool shows one tool with all that its server says of it.
-func (a *app) printTool(t toolJSON) {
+func (a *app) printTool(t view.Tool) {
 	a.say(a.Out, "%s", t.Name)
 	if o := t.Server; o != nil {
 		believed := "nothing it says of its tools is believed"
@@ -165,7 +143,7 @@ func (a *app) printTool(t toolJSON) {
 		a.say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
 	}
 	for _, e := range t.Effects {
-		a.say(a.Out, "  %s", e.words())
+		a.say(a.Out, "  %s", e.Text())
 	}
 	if t.Written != "" {
 		a.say(a.Out, "  in a runbook: - %s", t.Written)

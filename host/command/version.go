@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/host/view"
 )
 
 const versionHelp = `Prints the version of this binary. It opens nothing and reads nothing.
@@ -17,18 +19,6 @@ EXAMPLE
 
 EXIT STATUS
    0 printed, 2 wrong usage`
-
-// versionJSON is what version prints with --json. Fields are only ever added.
-type versionJSON struct {
-	Version  int    `json:"version"`
-	Agent    string `json:"agent"`
-	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from files that differ from the revision
-	Go       string `json:"go"`
-	SQLite   string `json:"sqlite_driver,omitempty"`
-	OS       string `json:"os"`
-	Arch     string `json:"arch"`
-}
 
 func (a *app) versionCommand() *cli.Command {
 	return &cli.Command{
@@ -48,9 +38,9 @@ func (a *app) version(_ context.Context, c *cli.Command) error {
 }
 
 func (a *app) printVersion(asJSON bool) error {
-	v := versionJSON{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := view.Version{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.fill(info)
+		fillVersion(&v, info)
 	}
 	if asJSON {
 		a.printJSON(v)
@@ -71,7 +61,7 @@ func (a *app) printVersion(asJSON bool) error {
 	return nil
 }
 
-func (v *versionJSON) fill(info *debug.BuildInfo) {
+func fillVersion(v *view.Version, info *debug.BuildInfo) {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

@@ -1,10 +1,11 @@
-package command
+package view_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -57,7 +58,7 @@ func TestAnswersAreRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseAnswer(tt.q, tt.typed)
+			got, err := view.ParseAnswer(tt.q, tt.typed)
 			text := string(got)
 			if err != nil {
 				text = "!" + err.Error()
@@ -77,12 +78,44 @@ func TestValuesAreChecked(t *testing.T) {
 		`1`:     "say yes or no",
 		`{`:     "is not JSON",
 	} {
-		err := checkAnswer(yesNo(), json.RawMessage(value))
+		err := view.CheckAnswer(yesNo(), json.RawMessage(value))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", value, err, want)
 		}
 	}
-	if err := checkAnswer(recovery.Question{}, json.RawMessage(`"any text"`)); err != nil {
+	if err := view.CheckAnswer(recovery.Question{}, json.RawMessage(`"any text"`)); err != nil {
 		t.Errorf("without a schema: %v", err)
+	}
+}
+
+// How a question reads, and the command that answers it.
+func TestQuestionText(t *testing.T) {
+	tests := []struct {
+		q       recovery.Question
+		text    string
+		answers []string
+	}{
+		{yesNo(), "? Go on?", []string{"agent answer p-1 yes", "agent answer p-1 no"}},
+		{anyText(), "? Name?", []string{`agent answer p-1 "TEXT"`}},
+		{oneOf(recovery.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
+			"agent answer p-1 red", "agent answer p-1 'dark blue'", `agent answer p-1 'it'\''s'`,
+		}},
+		{oneOf(recovery.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
+	}
+	for _, tt := range tests {
+		r := ask(tt.q)
+		equal(t, view.QuestionText(&r), tt.text)
+		equal(t, strings.Join(view.AnswerCommands(&r), "; "), strings.Join(tt.answers, "; "))
+	}
+	long := ask(oneOf(recovery.RequestAskUser, strings.Repeat("x", 40), strings.Repeat("y", 40)))
+	equal(t, view.PromptText(&long), "answer (one of these)")
+}
+
+func ask(q recovery.Question) recovery.Request { return recovery.Request{ID: "p-1", Question: q} }
+
+func equal(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

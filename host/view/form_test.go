@@ -1,9 +1,10 @@
-package command
+package view_test
 
 import (
 	"encoding/json"
 	"testing"
 
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -35,7 +36,7 @@ func TestFormsAreTyped(t *testing.T) {
 		{two, "", ""},
 		{two, "cancel", `"cancel"`},
 	} {
-		got, err := parseAnswer(c.q, c.typed)
+		got, err := view.ParseAnswer(c.q, c.typed)
 		if string(got) != c.want && c.want != "" || (err == nil) != (c.want != "") {
 			t.Errorf("%q: %s, %v; want %q", c.typed, got, err, c.want)
 		}

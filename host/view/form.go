@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"encoding/json"
@@ -47,7 +47,7 @@ func fillForm(form, words *jsonschema.Schema, typed string) (json.RawMessage, er
 	for _, part := range strings.Fields(text) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || form.Properties[name] == nil {
-			return nil, fmt.Errorf("%s is no answer to this: write %s, or the whole as JSON", quoted(part), fields(names))
+			return nil, fmt.Errorf("%s is no answer to this: write %s, or the whole as JSON", Quoted(part), fields(names))
 		}
 		v, err := fieldValue(name, form.Properties[name], value)
 		if err != nil {
@@ -65,7 +65,7 @@ func fieldValue(name string, s *jsonschema.Schema, text string) (any, error) {
 		return pickYesNo(text)
 	case "integer", "number":
 		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return nil, fmt.Errorf("%s is no answer to this: %s wants a number", quoted(text), name)
+			return nil, fmt.Errorf("%s is no answer to this: %s wants a number", Quoted(text), name)
 		}
 		return json.RawMessage(text), nil
 	case "array":

@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"encoding/json"
@@ -14,9 +14,9 @@ import (
 	"agent/recovery"
 )
 
-// parseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
+// ParseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
 // error says what would be an answer.
-func parseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
+func ParseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
 	s, err := answerSchema(q)
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func parseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value, checkAnswer(q, value)
+	return value, CheckAnswer(q, value)
 }
 
-// checkAnswer refuses a JSON value that is no answer to q.
-func checkAnswer(q recovery.Question, value json.RawMessage) error {
+// CheckAnswer refuses a JSON value that is no answer to q.
+func CheckAnswer(q recovery.Question, value json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
-		return fmt.Errorf("%s is not JSON: %s", quoted(string(value)), wanted(q))
+		return fmt.Errorf("%s is not JSON: %s", Quoted(string(value)), wanted(q))
 	}
 	s, err := answerSchema(q)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkAnswer(q recovery.Question, value json.RawMessage) error {
 		return fmt.Errorf("read the schema of the answer: %v", err)
 	}
 	if r.Validate(v) != nil {
-		return fmt.Errorf("%s is no answer to this: %s", quoted(recovery.Text(value)), wanted(q))
+		return fmt.Errorf("%s is no answer to this: %s", Quoted(recovery.Text(value)), wanted(q))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func pickYesNo(text string) (json.RawMessage, error) {
 	case "no", "n", "false":
 		return json.RawMessage("false"), nil
 	}
-	return nil, fmt.Errorf("%s is no answer to this: say yes or no", quoted(text))
+	return nil, fmt.Errorf("%s is no answer to this: say yes or no", Quoted(text))
 }
 
 // pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
@@ -123,9 +123,9 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 	case 1:
 		return fit[0], nil
 	case 0:
-		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
+		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
 	}
-	return nil, fmt.Errorf("%s could be %s", quoted(typed), listed(names))
+	return nil, fmt.Errorf("%s could be %s", Quoted(typed), Listed(names))
 }
 
 // runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is one.
@@ -146,7 +146,7 @@ func pickPermission(q recovery.Question, typed string) (json.RawMessage, error) 
 		text = "no"
 	}
 	if !slices.Contains(q.Choices, text) {
-		return nil, fmt.Errorf("%s is no answer to this: %s", quoted(typed), wanted(q))
+		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
 	}
 	return json.Marshal(text)
 }
@@ -178,14 +178,14 @@ func wanted(q recovery.Question) string {
 	case err != nil:
 		return err.Error()
 	case len(s.Enum) > 0:
-		return "say " + listed(texts(s.Enum))
+		return "say " + Listed(texts(s.Enum))
 	case s.Type == "boolean":
 		return "say yes or no"
 	case s.Type == "string":
 		return "say a text"
 	}
 	if form, words := formOf(q); form != nil {
-		return "say " + fields(slices.Sorted(maps.Keys(form.Properties))) + ", the same as JSON, or " + listed(texts(words.Enum))
+		return "say " + fields(slices.Sorted(maps.Keys(form.Properties))) + ", the same as JSON, or " + Listed(texts(words.Enum))
 	}
 	return "it must fit the JSON schema " + string(q.Schema)
 }
@@ -199,22 +199,4 @@ func texts(values []any) []string {
 		}
 	}
 	return out
-}
-
-// listed joins words: a, b or c.
-func listed(words []string) string {
-	n := len(words)
-	if n < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
-}
-
-// quoted is a text of the person as a message shows it.
-func quoted(text string) string {
-	r := []rune(text)
-	if len(r) > 60 {
-		text = string(r[:59]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
 }

@@ -1,0 +1,32 @@
+package view
+
+import (
+	"encoding/json"
+
+	"agent/recovery"
+)
+
+// Answered is what answer prints with --json when the run is not driven here. Fields are only ever added.
+type Answered struct {
+	Version int             `json:"version"`
+	Request string          `json:"request_id,omitempty"`
+	Call    string          `json:"call_id,omitempty"`
+	Run     string          `json:"run_id"`
+	Answer  json.RawMessage `json:"answer"`
+	State   string          `json:"state"` // recorded, taken (by the run's owner) or kept (the owner did not take it yet)
+	Owner   string          `json:"owner,omitempty"`
+	Status  recovery.Status `json:"status"`
+	Next    []string        `json:"next"`
+}
+
+// Cancelled is what cancel prints with --json. Fields are only ever added.
+type Cancelled struct {
+	Version int             `json:"version"`
+	Run     string          `json:"run_id"`
+	Request string          `json:"request_id,omitempty"`
+	Status  recovery.Status `json:"status"` // of the run
+	Already bool            `json:"already"`
+	Reason  string          `json:"reason,omitempty"`
+	Unknown []Unknown       `json:"unknown"` // calls on whose unknown outcome no person has decided
+	Next    []string        `json:"next"`
+}

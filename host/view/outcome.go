@@ -1,0 +1,82 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"agent/host"
+	"agent/recovery"
+)
+
+// BesidesText is what a run's last line says beside how it ended.
+func BesidesText(o host.Outcome) string {
+	words := ""
+	if n := len(o.Undecided); n > 0 {
+		words += fmt.Sprintf(", and the outcome of %s is unknown", Count(n, "call"))
+	}
+	if n := len(o.Denied); n == 1 {
+		words += ", and 1 call was refused"
+	} else if n > 1 {
+		words += fmt.Sprintf(", and %d calls were refused", n)
+	}
+	return words
+}
+
+// TallyText is what a run took.
+func TallyText(o host.Outcome) string {
+	return fmt.Sprintf("%s, %s, driven for %s%s", Count(o.Turns, "turn"), Count(o.Calls, "call"), Duration(o.Took), After(Spent(o).Text()))
+}
+
+// ExecutesText says what a question about a call of unknown outcome may lead to.
+func ExecutesText(r *recovery.Request) string {
+	if r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)) {
+		return "; only the answer run executes it once more"
+	}
+	return "; no answer to this question executes it again"
+}
+
+// Outcome is what run, resume and answer print with --json. Fields are only ever added.
+type Outcome struct {
+	Version    int             `json:"version"`
+	RunID      string          `json:"run_id"`
+	ThreadID   string          `json:"thread_id,omitempty"`
+	Reused     bool            `json:"reused"`
+	Submitted  bool            `json:"submitted"`
+	Status     recovery.Status `json:"status"`
+	ExitCode   int             `json:"exit_code"`
+	Result     string          `json:"result"`
+	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Detail     string          `json:"detail,omitempty"`
+	Turns      int             `json:"num_turns"`
+	Calls      int             `json:"num_calls"`
+	DurationMS int64           `json:"duration_ms"`
+	Usage      Usage           `json:"usage"`
+	CostUSD    *json.Number    `json:"cost_usd"` // null where no price is known
+	Request    *Request        `json:"pending_request,omitempty"`
+	Unknown    []Unknown       `json:"unknown"` // calls on whose unknown outcome no person has decided
+	Denied     []Denied        `json:"denied"`  // calls that a rule, the mode or a person refused
+	Next       []string        `json:"next"`
+	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
+	Fault      recovery.Fault  `json:"fault,omitempty"`      // of the model, when that interrupted the run
+	Remedy     string          `json:"remedy,omitempty"`     // what mends it
+}
+
+// NewOutcome is what the outcome itself says; the record knows more of it.
+func NewOutcome(o host.Outcome, code int, now time.Time) Outcome {
+	v := Outcome{
+		Version: 1, RunID: o.Run, ThreadID: o.Thread, Reused: o.Reused, Submitted: o.Submitted, Status: o.Status, ExitCode: code,
+		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
+		DurationMS: o.Took.Milliseconds(), Usage: Spent(o).View(), CostUSD: Spent(o).Dollars(), Next: []string{},
+		Unknown: NewUnknowns(o.Undecided), Denied: NewDenied(o.Denied),
+	}
+	switch {
+	case o.Request != nil:
+		asked := NewRequest(openRow(o), now)
+		v.Request, v.Next = &asked, AnswerCommands(o.Request)
+	case code == ExitInterrupted:
+		v.Next = []string{"agent resume " + o.Run}
+	}
+	return v
+}

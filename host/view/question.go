@@ -1,0 +1,48 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// QuestionText is what a person is asked, whole. Its own lines are set in, so that no text of a model can look like a line of
+// this program.
+func QuestionText(r *recovery.Request) string {
+	return "? " + strings.ReplaceAll(AskText(r), "\n", "\n  ")
+}
+
+// AskText is the question with what each answer does. What cannot be seen in it is shown by its number.
+func AskText(r *recovery.Request) string {
+	text := strings.TrimRight(stream.Visible(r.Message), "\n")
+	width := 0
+	for _, c := range r.Choices {
+		width = max(width, displaywidth.String(c))
+	}
+	usual := len(r.Hints) == 0 && slices.Equal(r.Choices, []string{"yes", "no"})
+	for i, c := range r.Choices {
+		c = strings.Join(strings.Fields(stream.Sanitize(c)), " ")
+		switch {
+		case i < len(r.Hints):
+			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + stream.Visible(r.Hints[i])
+		case !usual:
+			text += "\n  " + c
+		}
+	}
+	return text
+}
+
+// PromptText is what stands before the place where the answer is typed.
+func PromptText(r *recovery.Request) string {
+	if len(r.Choices) == 0 {
+		return "answer"
+	}
+	if text := strings.Join(r.Choices, "/"); len(text) <= 60 {
+		return "answer (" + text + ")"
+	}
+	return "answer (one of these)"
+}

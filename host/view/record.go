@@ -1,0 +1,97 @@
+package view
+
+import (
+	"encoding/json"
+	"time"
+
+	"agent/recovery"
+)
+
+// Record is what show prints with --json: everything that is on record. Fields are only ever added.
+type Record struct {
+	Version int          `json:"version"`
+	Run     Run          `json:"run"`
+	By      string       `json:"started_by,omitempty"`
+	Setup   *Setup       `json:"setup"` // null for a model without a provider, such as runbook
+	Limits  Limits       `json:"limits"`
+	Usage   *Usage       `json:"usage"`    // null for a model without a provider
+	CostUSD *json.Number `json:"cost_usd"` // null where no price is known
+	Calls   []Call       `json:"calls"`
+	Facts   []Fact       `json:"facts"`
+	Kept    *Request     `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
+
+	now recovery.RunCreated // what the run began with, as claims changed it since
+}
+
+// Fact is one fact of the journal; body is as it is stored.
+type Fact struct {
+	Seq  int64         `json:"seq"`
+	Turn int           `json:"turn"`
+	Time time.Time     `json:"recorded_at"`
+	Kind recovery.Kind `json:"kind"`
+	Body recovery.Body `json:"body"`
+}
+
+// Setup is what the model is asked with at every request. Fields are only ever added.
+type Setup struct {
+	Provider     string                 `json:"provider"` // wire protocol: anthropic, responses or chat
+	BaseURL      string                 `json:"base_url,omitempty"`
+	SystemName   string                 `json:"system_name,omitempty"` // of our own part of the system prompt; the fact run.created has all of it
+	Instructions []recovery.Instruction `json:"instructions"`          // files that are shown to the model, quoted in the system prompt
+	Window       int64                  `json:"window,omitempty"`      // tokens; not known when missing
+	MaxOutput    int64                  `json:"max_output,omitempty"`  // tokens of one answer; left to the provider when missing
+	Effort       recovery.Effort        `json:"effort,omitempty"`
+	Price        *recovery.Price        `json:"price"` // of a million tokens, in millionths of a US dollar; null when not known
+	NoCompact    bool                   `json:"no_compact,omitempty"`
+	Images       int                    `json:"images,omitempty"`
+}
+
+// NewSetup shows a setup; nil for a model without a provider.
+func NewSetup(m recovery.Setup) *Setup {
+	if m.Provider == "" {
+		return nil
+	}
+	return &Setup{
+		Provider: m.Provider, BaseURL: m.BaseURL, SystemName: m.SystemName, Instructions: append([]recovery.Instruction{}, m.Instructions...),
+		Window: m.Window, MaxOutput: m.MaxOutput, Effort: m.Effort, Price: m.Price, NoCompact: m.NoCompact, Images: len(m.Images),
+	}
+}
+
+// Limits bounds a run as it is now; 0 and null are no limit. Fields are only ever added.
+type Limits struct {
+	MaxTurns   int          `json:"max_turns"`
+	TimeoutMS  int64        `json:"timeout_ms"`
+	MaxTokens  int64        `json:"max_tokens"`
+	MaxCostUSD *json.Number `json:"max_cost_usd"`
+}
+
+// NewLimits shows limits.
+func NewLimits(l recovery.Limits) Limits {
+	return Limits{
+		MaxTurns: l.MaxTurns, TimeoutMS: l.Timeout.Milliseconds(), MaxTokens: l.MaxTokens,
+		MaxCostUSD: Spending{cost: l.MaxCost, priced: l.MaxCost > 0}.Dollars(),
+	}
+}
+
+// Created is how the run was started, where its first fact was added.
+func (v *Record) Created() (recovery.RunCreated, bool) {
+	if len(v.Facts) == 0 {
+		return recovery.RunCreated{}, false
+	}
+	b, ok := v.Facts[0].Body.(recovery.RunCreated)
+	return b, ok
+}
+
+// Add fills in what a fact says about the run as a whole.
+func (v *Record) Add(b recovery.Body) {
+	switch b := b.(type) {
+	case recovery.RunCreated:
+		v.now, v.Setup, v.Limits = b, NewSetup(b.Setup), NewLimits(b.Limits)
+	case recovery.RunClaimed:
+		if b.Limits != nil {
+			v.Limits = NewLimits(*b.Limits)
+		}
+		v.now = v.now.With(b)
+		v.Setup = NewSetup(v.now.Setup)
+	}
+}

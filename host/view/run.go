@@ -1,0 +1,167 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/tools/process"
+)
+
+// Run is a run as ls shows it. Fields are only ever added.
+//
+// Over budget: at most 26 fields: one object of --json, which only ever grows
+type Run struct {
+	ID         string          `json:"id"`
+	Thread     string          `json:"thread_id"`
+	Status     recovery.Status `json:"status"`
+	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Detail     string          `json:"detail,omitempty"`
+	StopReason string          `json:"stop_reason,omitempty"`
+	Folder     string          `json:"folder"`
+	Prompt     string          `json:"prompt"` // its beginning
+	Model      string          `json:"model"`
+	Mode       recovery.Mode   `json:"mode"`
+	Turns      int             `json:"num_turns"`
+	MaxTurns   int             `json:"max_turns"` // 0: no limit
+	Calls      int             `json:"num_calls"`
+	NumUnknown int             `json:"num_unknown"` // calls whose outcome is unknown, also those that a person left so
+	Unknown    []Unknown       `json:"unknown"`     // those on which no person has decided
+	Fruitless  int             `json:"fruitless"`   // resumes in a row that brought nothing forward
+	Created    time.Time       `json:"created_at"`
+	Updated    time.Time       `json:"updated_at"`
+	Ended      *time.Time      `json:"ended_at,omitempty"`
+	Place      *Place          `json:"place,omitempty"`
+	Owner      *Owner          `json:"owner,omitempty"`
+	Asked      *Request        `json:"pending_request,omitempty"`
+	Damage     string          `json:"damage,omitempty"`   // why what it asks cannot be shown
+	Unmarked   bool            `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
+	Next       []string        `json:"next"`
+
+	Request *recovery.Request `json:"-"` // what Asked shows
+}
+
+// Place is the call at which a run stands.
+type Place struct {
+	Turn  int            `json:"turn"`
+	Index int            `json:"index"`
+	Call  string         `json:"call_id"`
+	Tool  string         `json:"tool"`
+	Phase recovery.Phase `json:"phase"`
+}
+
+// Owner is the process that drives a run.
+type Owner struct {
+	PID  int    `json:"pid"`
+	Host string `json:"host"`
+}
+
+// Runs is what ls prints with --json. Fields are only ever added.
+type Runs struct {
+	Version int    `json:"version"`
+	Runs    []Run  `json:"runs"`
+	Older   int    `json:"older"`            // runs that are not listed; ls --all lists them
+	Behind  string `json:"behind,omitempty"` // how the database is older than its folder, which knows of more
+}
+
+// NewRun shows a row of runs as it is now. Who drives the run, its undecided calls and what to do next are for the caller to add.
+func NewRun(r db.RunRow, now time.Time) Run {
+	v := Run{
+		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
+		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
+		Calls: r.Calls, NumUnknown: r.Unknown, Unknown: []Unknown{}, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
+	}
+	if !r.Ended.IsZero() {
+		v.Ended = &r.Ended
+	}
+	if p := r.Open; p != nil {
+		v.Place = &Place{Turn: p.Turn, Index: p.Index, Call: p.ID, Tool: p.Tool, Phase: p.Phase}
+	}
+	switch p := r.Pending; {
+	case p == nil:
+	case p.Damaged != nil:
+		v.Damage = p.Damaged.Error()
+	default:
+		asked := NewRequest(*p, now)
+		v.Request, v.Asked = &p.Request, &asked
+	}
+	return v
+}
+
+// Continues says whether the run failed and its thread can go on from there.
+func (r Run) Continues(newest bool) bool {
+	return newest && r.Status == recovery.StatusFailed
+}
+
+// ContinueWith is the command that goes on in the thread of a run that failed.
+func (r Run) ContinueWith() string { return "agent run --thread " + r.Thread + " continue" }
+
+// Expired says whether the open question can no longer be answered. Who drives the run closes it; else a resume does.
+func (r Run) Expired(now time.Time) bool {
+	return r.Request != nil && r.Owner == nil && r.Request.Expires != nil && !now.Before(*r.Request.Expires)
+}
+
+// Next are the commands that bring a run forward, or show why it went no further, and then those that decide on its calls of
+// unknown outcome.
+func Next(v Run, newest bool, now time.Time) []string {
+	return append(forward(v, newest, now), DecideCommands(v.Unknown)...)
+}
+
+func forward(v Run, newest bool, now time.Time) []string {
+	switch {
+	case v.Expired(now):
+		return []string{"agent resume " + v.ID}
+	case v.Request != nil:
+		return AnswerCommands(v.Request)
+	case v.Cause == recovery.CauseCorrupt, v.Damage != "":
+		return []string{"agent doctor"}
+	case v.Owner != nil:
+		return []string{"agent show --follow " + v.ID}
+	case v.Continues(newest):
+		return []string{v.ContinueWith()}
+	case v.Status == recovery.StatusFailed:
+		return []string{"agent show " + v.ID}
+	case v.Status.Terminal():
+		return []string{}
+	}
+	return []string{"agent resume " + v.ID}
+}
+
+// StatusText is the status with what explains it.
+func (r Run) StatusText(now time.Time) string {
+	text := string(r.Status)
+	switch {
+	case r.Cause != "":
+		text += " (" + string(r.Cause) + ")"
+	case r.Owner != nil:
+		text += " (" + process.Identity{PID: r.Owner.PID, Host: r.Owner.Host}.String() + ")"
+	case r.Expired(now):
+		text += " (" + string(r.Request.Kind) + ", expired)"
+	case r.Request != nil:
+		text += " (" + string(r.Request.Kind) + ")"
+	case r.Damage != "":
+		text += " (its question is damaged)"
+	}
+	if n := len(r.Unknown); n > 0 {
+		text += fmt.Sprintf(", %d unknown", n)
+	}
+	if n := r.NumUnknown - len(r.Unknown); n > 0 {
+		text += fmt.Sprintf(", %d left unknown", n)
+	}
+	return text
+}
+
+// PlaceText says how far the run came.
+func (r Run) PlaceText() string {
+	if p := r.Place; p != nil {
+		return fmt.Sprintf("call %d.%d %s %s", p.Turn, p.Index, p.Tool, p.Phase)
+	}
+	if r.Status.Terminal() {
+		return Count(r.Turns, "turn") + ", " + Count(r.Calls, "call")
+	}
+	if r.Turns == 0 {
+		return "before turn 1"
+	}
+	return fmt.Sprintf("after turn %d", r.Turns)
+}

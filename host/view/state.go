@@ -1,0 +1,71 @@
+package view
+
+import (
+	"time"
+
+	"agent/host"
+	"agent/recovery"
+)
+
+// Checkpoint is a settled turn.
+type Checkpoint struct {
+	ID        string    `json:"id"`
+	Seq       int64     `json:"seq"`
+	Turn      int       `json:"turn"`
+	TurnsLeft *int      `json:"turns_left,omitempty"` // absent without a limit
+	Time      time.Time `json:"settled_at"`
+	Digest    string    `json:"digest"` // of the journal up to here
+}
+
+// Checkpoints is what checkpoints prints with --json. Fields are only ever added.
+type Checkpoints struct {
+	Version     int          `json:"version"`
+	Run         string       `json:"run_id"`
+	Checkpoints []Checkpoint `json:"checkpoints"`
+}
+
+// Doctor is what doctor prints with --json. Fields are only ever added.
+type Doctor struct {
+	Version  int           `json:"version"`
+	Agent    string        `json:"agent"`
+	Home     string        `json:"home"`
+	OK       bool          `json:"ok"` // nothing is bad
+	Bad      int           `json:"bad"`
+	Warnings int           `json:"warnings"`
+	Findings host.Findings `json:"findings"`
+}
+
+// Restored is what restore prints with --json. Fields are only ever added.
+type Restored struct {
+	Version int          `json:"version"`
+	Behind  bool         `json:"behind"` // there was something to decide
+	Reason  string       `json:"reason"`
+	Ahead   []host.Ahead `json:"ahead"`   // what the folder knows and the database does not
+	Runs    []string     `json:"run_ids"` // interrupted by the decision
+}
+
+// Version is what version prints with --json. Fields are only ever added.
+type Version struct {
+	Version  int    `json:"version"`
+	Agent    string `json:"agent"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from files that differ from the revision
+	Go       string `json:"go"`
+	SQLite   string `json:"sqlite_driver,omitempty"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// Refusal is what every command prints with --json when it is refused. Fields are only ever added.
+type Refusal struct {
+	Version   int             `json:"version"`
+	RunID     string          `json:"run_id"` // empty where it is about none
+	ThreadID  string          `json:"thread_id,omitempty"`
+	Reused    bool            `json:"reused"` // another run has the thread, or drives the run
+	Submitted bool            `json:"submitted"`
+	Status    string          `json:"status"` // always refused
+	RunStatus recovery.Status `json:"run_status,omitempty"`
+	ExitCode  int             `json:"exit_code"`
+	Error     string          `json:"error"`
+	Next      []string        `json:"next"`
+}
