@@ -24,7 +24,7 @@ type Fault struct {
 	Run   func(ctx context.Context, l *Lab, c Choice) error
 }
 
-// Choice says how much of a fault is tried.
+// Choice says which stories of a fault are carried out.
 type Choice struct {
 	Short   bool
 	Seed    uint64
@@ -79,13 +79,13 @@ func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 	return nil
 }
 
-// Case is one story of a fault. try reports what it finds itself; its error is the lab's own.
+// Case is one story of a fault. Try reports what it finds itself; its error is the lab's own.
 type Case struct {
 	Key string // after "name/"
 	Try func(ctx context.Context, key string) error
 }
 
-// RunCases carries out those that were asked for, several at once: all, one, or those whose keys begin alike.
+// RunCases carries out the stories that were asked for, several at once: all, one, or those whose keys begin with the same parts.
 func (l *Lab) RunCases(ctx context.Context, name string, c Choice, all []Case) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -221,7 +221,7 @@ func (l *Lab) runFamily(ctx context.Context, f plan.Family) error {
 	return l.sweep(ctx, f)
 }
 
-// mostPasses bounds a sweep: no story comes by a point that often.
+// mostPasses bounds a sweep: no story reaches a point that often.
 const mostPasses = 200
 
 // sweep kills at the first pass of every command, at the second, and so on until none is left.

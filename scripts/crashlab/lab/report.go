@@ -235,14 +235,14 @@ func (r *Report) Progress() {
 	fmt.Fprintf(r.Out, "%d of %d %s, %d stories, %d kills; the rest takes about %s\n", r.begun, r.of, r.pieces, r.Stories, r.Kills, rest.Round(time.Second))
 }
 
-// noteUnmet notes a story that did not come by the point that the plan expected of it.
+// noteUnmet notes a story that did not reach the point that the plan expected of it.
 func (r *Report) noteUnmet(f plan.Family) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Unmet = append(r.Unmet, f.Point+" in "+f.Tool+"/"+f.Situation+"/"+f.Shape)
 }
 
-// unreached are the points that no story came by.
+// unreached are the points that no story reached.
 func (r *Report) unreached() []string {
 	var out []string
 	for _, p := range fault.All() {

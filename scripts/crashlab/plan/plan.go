@@ -20,7 +20,7 @@ type Job struct {
 	Victim                 string
 	Leave                  bool
 	Arms                   []Arm
-	Change                 func(s *story.Story) // what a fault's story has otherwise; no part of the key
+	Change                 func(s *story.Story) // changes the story of a fault; no part of the key
 }
 
 // Key names a job; -only takes it.
@@ -66,7 +66,7 @@ func ParseKey(text string) (Job, error) {
 
 func victims() []string { return []string{"host", "runner", "both"} }
 
-// Family is all that a fault point means for a story: it is killed at every pass, or at the first that is met.
+// Family is one fault point in one story. In a sweep the story is killed at every time that it reaches the point, else at the first.
 type Family struct {
 	Job   // without the arm that is swept
 	Point string
@@ -112,7 +112,7 @@ func Generate(c Choice) *Plan {
 	return p
 }
 
-// possible are the shapes in which there is the story.
+// possible lists the shapes in which the story exists.
 func (p *Plan) possible(tool, situation string) []string {
 	var out []string
 	for _, shape := range story.Shapes() {
@@ -125,7 +125,7 @@ func (p *Plan) possible(tool, situation string) []string {
 	return out
 }
 
-// addAll takes every point. Without everyShape the shape goes round.
+// addAll takes every point. Without EveryShape the shapes take turns.
 func (p *Plan) addAll(c Choice, tool, situation string, possible []string) {
 	for n, point := range fault.All() {
 		take := possible
@@ -264,7 +264,7 @@ func (p *Plan) addRepeatedKills(c Choice) {
 	}
 }
 
-// StoryPassing finds a story of the tool that passes the point, from the n-th on.
+// StoryPassing finds a story of the tool that reaches the point. It begins to look at the n-th situation and shape.
 func StoryPassing(tool, point string, n int) (situation, shape string, ok bool) {
 	all := story.Situations()
 	for i := range all {

@@ -33,7 +33,7 @@ type Story struct {
 	Subject                Subject           // the tool's line of the table
 }
 
-// Situations say where the call stands. The order is the one of the report.
+// Situations say where in the run the call stands, in the order of the report.
 func Situations() []string {
 	return []string{"first", "reads", "effects", "question", "limit", "recovery", "compaction", "failure"}
 }
@@ -152,7 +152,7 @@ func (s *Story) Script() ([]modeltest.Turn, error) {
 	return append(turns, modeltest.Turn{Text: "The story is told."}), nil
 }
 
-// Misses says whether a story of the shape passes by a point at all; why says why not.
+// Misses says why no process of the story reaches a fault point; "" where one does.
 func (s *Story) Misses(point string) (why string) {
 	place, _, _ := strings.Cut(point, ".")
 	wire := s.Shape != "runbook"

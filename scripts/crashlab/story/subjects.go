@@ -43,11 +43,11 @@ type Subject struct {
 	Moves   bool // files into place
 	Server  bool // an MCP server's
 	Elicits bool // asks in the middle of its call
-	Blind   bool // what came of a call whose host died, nobody here can look at
+	Blind   bool // nothing on this machine shows what came of a call whose host died
 	Files   func(mark string) map[string]string
 	Before  func(mark string) []Step // turns that the call rests on
 	Call    func(mark, counter string) Step
-	Returns string // words that its result must hold
+	Returns string // text that its result must hold
 }
 
 // Subjects has a line for each tool of the binary; one that is missing is an error of the lab. What stands behind a colon names
@@ -96,7 +96,7 @@ func Subjects() map[string]Subject {
 	}
 }
 
-// CallsOf are the ways to call the tools that the lab knows, and the tools that it does not know.
+// CallsOf lists the ways to call those of the tools that the lab knows, and names the others.
 func CallsOf(tools []string) (names, unknown []string) {
 	for _, t := range tools {
 		if _, ok := Subjects()[t]; !ok {

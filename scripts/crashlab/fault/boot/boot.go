@@ -69,7 +69,7 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "boot", c, stories)
 }
 
-// restarts lists the stories: each fault point with two tools that come by it.
+// restarts lists the stories: each fault point with two tools that reach it.
 func restarts() []*restart {
 	var out []*restart
 	tools := []string{"shell", "write_file", "shell:write", "fetch", "apply_patch", "shell:read", "ask_user"}

@@ -24,7 +24,7 @@ import (
 // shortage is a story in which the disk under the state has no room for a while.
 type shortage struct {
 	plan.Job
-	tries  []plan.Arm // where it is taken: the first of them that the story comes by; none for before the first command
+	tries  []plan.Arm // where it is taken: the first of them that the story reaches; none for before the first command
 	kind   string     // what is taken: space, inodes, or bare (space, and the ballast too)
 	victim string     // who is killed meanwhile: nobody, host or both
 	growth bool       // a command's output grows meanwhile
@@ -72,7 +72,7 @@ func runFull(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "full", c, stories)
 }
 
-// shortages lists the stories: each fault point with a tool that comes by it, each thing that may be missing, each victim.
+// shortages lists the stories: each fault point with a tool that reaches it, each thing that may be missing, each victim.
 func shortages() []*shortage {
 	var out []*shortage
 	tools := []string{"shell", "write_file", "fetch", "shell:write", "apply_patch", "ask_user", "read_file"}
@@ -251,7 +251,7 @@ func (w *starved) checkMessage(o judge.Output) {
 	}
 }
 
-// takeAndGoOn takes the room away while the story stands still, lets it go on, sees that nothing is begun without room, and gives
+// takeAndGoOn takes the room away while the story is stopped, lets it go on, sees that nothing is begun without room, and gives
 // the room back.
 func (w *starved) takeAndGoOn(s *trial.Halted) error {
 	if err := w.take(); err != nil {

@@ -165,7 +165,7 @@ func (z *readOnlyTrial) finish(ctx context.Context) error {
 	return z.Proceed(ctx, func(args []string) error { return z.StepHalting(args, z.tries, &z.met, z.freezeAndGoOn) })
 }
 
-// freezeAndGoOn turns the disk read-only while the story stands still, sees that nothing is begun, and makes it writable again.
+// freezeAndGoOn turns the disk read-only while the story is stopped, sees that nothing is begun, and makes it writable again.
 func (z *readOnlyTrial) freezeAndGoOn(s *trial.Halted) error {
 	if z.how == "fails" {
 		if err := z.disk.Fail(); err != nil {

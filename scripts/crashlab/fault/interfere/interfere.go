@@ -3,7 +3,7 @@
 // Package interfere is about what people and other processes do to a run: signals, cancels, takeovers, panics, decisions on calls that are
 // asked for again, also in other spellings, and states that are taken away or put back.
 //
-// Each is done while a command of a story stands still at a fault point. interfere.go has what they need: a kind lists its stories, says
+// Each is done while a command of a story is stopped at a fault point. interfere.go has what they need: a kind lists its stories, says
 // what is done, how the end is judged, and has a control. A new one is a file here and a line in the main package.
 package interfere
 
@@ -25,7 +25,7 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// interference is a story in which somebody interferes while one of its commands, or a runner of its, stands still at a fault point.
+// interference is a story in which somebody interferes while one of its commands, or a runner of its, is stopped at a fault point.
 type interference struct {
 	plan.Job
 	way   string     // what is done
@@ -48,7 +48,7 @@ type kind struct {
 	all        func() []*interference
 	short      int // how many of them the short pass holds, of as many ways as it can
 	act        func(b *interfered, s *trial.Halted) error
-	step       func(b *interfered, args []string) error              // carries a command out in place of a stand still and act; nil for those
+	step       func(b *interfered, args []string) error              // carries a command out instead of halting it for act; nil for those
 	judge      func(b *interfered, was, is judge.End) judge.Findings // of a story that was interfered with, at its end
 	control    func(ctx context.Context, l *lab.Lab, k kind) error
 }
@@ -90,7 +90,7 @@ type interfered struct {
 	*trial.Trial
 	*interference
 	was         judge.End // of the same story without interference
-	met         bool      // it came by the point
+	met         bool      // it reached the point
 	run         string    // that was interfered with; "" where there was none yet
 	ended       string    // how that run stood when nobody interfered any more
 	saw         map[string]int
@@ -131,7 +131,7 @@ func interfere(ctx context.Context, l *lab.Lab, k kind, i *interference) (*inter
 	return b, is, nil
 }
 
-// interfereWith finds the run of a command that stands still, and has act interfere with it.
+// interfereWith finds the run of a command that is stopped, and has act interfere with it.
 func (b *interfered) interfereWith(s *trial.Halted, act func(*interfered, *trial.Halted) error) error {
 	if err := b.Look(); err != nil {
 		return errors.Join(err, trial.Abort(s.Command))
@@ -143,7 +143,7 @@ func (b *interfered) interfereWith(s *trial.Halted, act func(*interfered, *trial
 	if err := act(b, s); err != nil {
 		return errors.Join(err, trial.Abort(s.Command))
 	}
-	b.RunnerHalted = s.Arm.InRunner() // a runner that comes by the point only now stands still there
+	b.RunnerHalted = s.Arm.InRunner() // a runner that reaches the point only now is stopped there
 	if err := b.Look(); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func judgeUnharmed(b *interfered, was, is judge.End) judge.Findings {
 	return append(f, judge.CompareEnds(was, is, b.Unknown > 0, left)...)
 }
 
-// commonPoints are points that every command comes by which changes a run.
+// commonPoints are points that are reached by every command that changes a run.
 func commonPoints() []string {
 	return []string{string(fault.Started), string(fault.BeforeCommit), string(fault.AfterCommit)}
 }
@@ -250,7 +250,7 @@ func interferingTools() []string {
 	return []string{"shell", "write_file", "fetch", "shell:write", "ask_user", "apply_patch", "shell:read"}
 }
 
-// atEveryPoint lists each fault point with a number of tools that come by it.
+// atEveryPoint lists each fault point with a number of tools that reach it.
 func atEveryPoint(way string, tools int) []*interference {
 	var out []*interference
 	all := interferingTools()

@@ -31,7 +31,7 @@ func signalOf() map[string]syscall.Signal {
 	return map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
 }
 
-// signalled sends the signal. A host that stands still gets it when it goes on; a runner that does stands still, in half of the
+// signalled sends the signal. A host that is stopped gets it when it goes on; a runner that is stopped stays so, in half of the
 // stories, until the next command has seen it.
 func signalled(b *interfered, s *trial.Halted) error {
 	if err := s.Cmd.Process.Signal(signalOf()[b.way]); err != nil {

@@ -66,7 +66,7 @@ func twins() []*interference {
 	return out
 }
 
-// killedAndAskedAgain kills the command that stands still, with what it started.
+// killedAndAskedAgain kills the command that is stopped, with what it started.
 func killedAndAskedAgain(b *interfered, s *trial.Halted) error {
 	if err := s.Release("both"); err != nil {
 		return err
