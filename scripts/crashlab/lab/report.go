@@ -213,7 +213,7 @@ func (r *Report) AddFailure(f Failure) {
 	fmt.Fprintf(r.Out, "  seed %d, kept in %s\n  again: %s\n", r.Seed, f.Folder, f.Repeat)
 }
 
-// BeginPart begins a part of so many pieces, which progress then counts.
+// BeginPart begins a part of so many pieces, which Progress then counts.
 func (r *Report) BeginPart(of int, pieces string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

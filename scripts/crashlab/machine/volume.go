@@ -20,7 +20,7 @@ type Volume struct {
 	VolumeOptions
 	at    string // where it is mounted
 	image string // of an ext4; "" for a tmpfs
-	taken int    // files that fillInodes has made
+	taken int    // files that FillInodes has made
 }
 
 type VolumeOptions struct {

@@ -79,7 +79,7 @@ func (s *Server) Close() error { return errors.Join(s.http.Close(), s.wire.Close
 
 func (s *Server) URL() string { return "http://" + s.listen.Addr().String() }
 
-// Add adds a story, which prompts that hold the words begin.
+// Add adds a story, which is begun by prompts that hold this text.
 func (s *Server) Add(prompt string, turns []modeltest.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,7 +43,7 @@ func StartCounter() (*Counter, error) {
 // counterWork is how long an effect takes. A commit is over sooner.
 const counterWork = 20 * time.Millisecond
 
-// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the word that a question is coming, and has a page to look at.
+// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the notice that a question is coming, and has a page to look at.
 func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	if r.Method == http.MethodGet && r.URL.Path == "/page" {
@@ -96,7 +96,7 @@ func (c *Counter) announce(world string) {
 	}
 }
 
-// Questions brings the word that a question of the world is coming.
+// Questions receives the notices that a question of the world is coming.
 func (c *Counter) Questions(world int) chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"agent/scripts/crashlab/story"
 )
 
-// ErrStuck says that the story does not come to its end.
+// ErrStuck says that a story does not come to its end.
 var ErrStuck = errors.New("the run never ends")
 
 // Layer puts something under a world: it gets the world's folder before anything is in it, and what it mounts on home in there
@@ -42,8 +42,8 @@ type World struct {
 	Env         []string
 	Model       *model.Server
 	Witness     *Witness
-	hasMCP      bool                  // of MCP
-	RemoveLayer func(bool) error      // see layer; nil without one
+	hasMCP      bool                  // an MCP server is among its tools
+	RemoveLayer func(bool) error      // see Layer; nil without one
 	Launch      func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
 
 	mu      sync.Mutex
@@ -133,7 +133,7 @@ type Command struct {
 	Args  []string
 	Ended chan struct{}
 
-	killedAt time.Time // see output
+	killedAt time.Time // see judge.Output
 }
 
 // buffer is what a command has printed so far.
