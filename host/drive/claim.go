@@ -43,7 +43,7 @@ func (p *Process) claim(ctx context.Context, run string, read folding, record fu
 	return out, err
 }
 
-// open folds the run's journal under its lock.
+// open folds the run's journal under its lock. Step 2.
 func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.File) (*driver, error) {
 	head, err := p.Store.Head(ctx, run)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Process) corrupt(ctx context.Context, head db.Head, err error) error {
 	return err
 }
 
-// claimed records run.claimed together with what changed since the run was last driven.
+// claimed records run.claimed together with what changed since the run was last driven. Step 1.
 func (d *driver) claimed(ctx context.Context, t Changes) error {
 	s := d.state
 	if err := t.possible(s); err != nil {

@@ -228,6 +228,7 @@ func (j judge) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s re
 }
 
 // recover decides about the calls that an earlier owner left, records the decisions, and shows them.
+// Step 2.
 func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
 	p := cl.judge().planFor(ctx, cl.state, lost, true)
 	fault.Hit(fault.InRecovery)

@@ -25,6 +25,7 @@ func (cl *caller) settle(e ended) {
 // settleOne turns what came back into the call's one result. A call of a runner that this process only stopped watching
 // stays without one: it goes on, and the next owner picks it up. So does a call that a shutdown kept from acting, where the next
 // owner can see that it did not act: as a failed call it would be lost.
+// The result is in the commit of step 6.
 func (cl *caller) settleOne(e ended) {
 	if cancel := cl.flying[e.place.Index]; cancel != nil {
 		cancel()
