@@ -167,7 +167,7 @@ func (j judge) changes(s *recovery.State) []string {
 // Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each further decision is a fact that
 // observers see.
 func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(Plan)) (Outcome, error) {
-	return p.claim(ctx, run, p.trueState, func(ctx context.Context, d *driver) error {
+	return p.claim(ctx, run, p.unredacted, func(ctx context.Context, d *driver) error {
 		if err := d.claimed(ctx, t); err != nil {
 			return err
 		}

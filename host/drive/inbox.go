@@ -246,7 +246,7 @@ func (in *inbox) takeAnswer(ctx context.Context) (bool, error) {
 	if in.state.Open == nil || in.state.Open.ID != row.ID {
 		return false, nil
 	}
-	in.policy.stands = in.policy.stands || stands(*in.state.Open, row.Answer)
+	in.policy.stale = in.policy.stale || addsRules(*in.state.Open, row.Answer)
 	in.record(answerFact(*row))
 	return true, nil
 }

@@ -270,7 +270,7 @@ func TestStoryClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := s.facts()
-		d, err := s.open(s.t.Context(), s.created.Run, s.trueState, nil)
+		d, err := s.open(s.t.Context(), s.created.Run, s.unredacted, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
