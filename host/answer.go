@@ -37,7 +37,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 		return Taken{}, err
 	}
 	fault.Hit(fault.AnswerRecorded)
-	h.SaveRules(h.Env, row.Run, row.Request, answer)
+	drive.SaveRules(&h.Process, h.Env, row.Run, row.Request, answer)
 	if !resume {
 		_, err := h.Reconcile(ctx, true)
 		return Taken{Request: row}, err
@@ -107,7 +107,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.ClaimToEnd(ctx, run)
+		out, err := drive.ClaimToEnd(ctx, &h.Process, run)
 		var held *owner.HeldError
 		var done *drive.FinishedError
 		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {

@@ -37,7 +37,7 @@ func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w recovery.Wo
 		return err
 	}
 	word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
-	id, err := h.PutOwnResolution(ctx, c.Run, word)
+	id, err := drive.PutOwnResolution(ctx, &h.Process, c.Run, word)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w recovery.Wo
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	for lost := 1; ; {
-		err := h.TakeResolutions(ctx, c.Run, id)
+		err := drive.TakeResolutions(ctx, &h.Process, c.Run, id)
 		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
 		var held *owner.HeldError
 		switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
 )
 
@@ -28,10 +29,10 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
 		word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
-		if _, err := h.PutResolution(ctx, row.Run, word); err != nil {
+		if _, err := drive.PutResolution(ctx, &h.Process, row.Run, word); err != nil {
 			return Taken{}, err
 		}
-		if err := notHeld(h.TakeResolutions(ctx, row.Run, 0)); err != nil {
+		if err := notHeld(drive.TakeResolutions(ctx, &h.Process, row.Run, 0)); err != nil {
 			return Taken{}, err
 		}
 	}

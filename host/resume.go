@@ -24,7 +24,7 @@ func (h *Host) Resume(ctx context.Context, run string, t drive.Changes, shown fu
 	if err := h.afterReboot(ctx, run); err != nil {
 		return drive.Outcome{}, err
 	}
-	return h.Claim(ctx, run, t, shown)
+	return drive.Claim(ctx, &h.Process, run, t, shown)
 }
 
 // afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the

@@ -44,7 +44,7 @@ func caught(run string, do func() error) (err error) {
 }
 
 // Holding takes the run's lock, has do work under it, and lets it go, also after a panic. Step 1.
-func (p *Process) Holding(run string, do func(*ofd.File) error) error {
+func Holding(p *Process, run string, do func(*ofd.File) error) error {
 	lock, err := p.Locks().Take(run)
 	if err != nil {
 		return err

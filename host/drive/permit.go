@@ -249,7 +249,7 @@ func bindingChanges(then, now string) string {
 
 // SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
 // becomes of its rules.
-func (p *Process) SaveRules(e Env, run string, r recovery.Request, answer json.RawMessage) {
+func SaveRules(p *Process, e Env, run string, r recovery.Request, answer json.RawMessage) {
 	rules := r.Rules[recovery.Text(answer)]
 	if rules == "" || e.Stand == nil {
 		return

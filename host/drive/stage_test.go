@@ -87,7 +87,7 @@ func (s *stage) hint() { s.hints <- struct{}{} }
 
 // start creates the run and drives it.
 func (s *stage) start(ctx context.Context) (Outcome, error) {
-	return s.Create(ctx, New{Created: s.created, Env: s.Env, Model: s.model, Fresh: true})
+	return Create(ctx, s.Process, New{Created: s.created, Env: s.Env, Model: s.model, Fresh: true})
 }
 
 // mustStart is start where nothing is to go wrong.
@@ -103,7 +103,7 @@ func (s *stage) mustStart() Outcome {
 // resume claims the run and drives it on, as the next process does.
 func (s *stage) resume() Outcome {
 	s.t.Helper()
-	out, err := s.Claim(s.t.Context(), s.created.Run, Changes{}, nil)
+	out, err := Claim(s.t.Context(), s.Process, s.created.Run, Changes{}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
