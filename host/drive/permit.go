@@ -266,3 +266,14 @@ func (p *Process) Stood(e Env, run string, r recovery.Request, answer json.RawMe
 func stands(r recovery.Request, answer json.RawMessage) bool {
 	return r.Rules[recovery.Text(answer)] != ""
 }
+
+// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
+func (pol *policy) entire(c *recovery.Call) error {
+	if len(pol.lost) == 0 {
+		return nil
+	}
+	if fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+		return errors.New("not executed: its arguments hold a secret that cannot be given back")
+	}
+	return nil
+}
