@@ -138,13 +138,13 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 	if err != nil {
 		return &usageError{err}
 	}
-	modes, has := recovery.Modes(), st.Limits
+	has := st.Limits
 	for _, f := range []struct {
 		flag   string
 		looser bool
 		has    any
 	}{
-		{"mode", slices.Index(modes, l.Mode) > slices.Index(modes, st.Mode), st.Mode},
+		{"mode", l.Mode != "" && l.Mode.LooserThan(st.Mode), st.Mode},
 		{"max-turns", above(l.MaxTurns, has.MaxTurns), has.MaxTurns},
 		{"timeout", above(l.Timeout, has.Timeout), has.Timeout},
 		{"max-tokens", above(l.MaxTokens, has.MaxTokens), has.MaxTokens},
@@ -159,5 +159,5 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 
 // above says whether a limit that was given is higher than the run's. Zero is no limit.
 func above[N int | int64 | time.Duration](given *N, has N) bool {
-	return given != nil && has > 0 && (*given == 0 || *given > has)
+	return given != nil && recovery.Looser(*given, has)
 }
