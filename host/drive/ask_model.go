@@ -120,7 +120,7 @@ func (d *driver) timeIsUp() {
 	d.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", d.state.Limits.Timeout))
 }
 
-// noAnswer records why there is none, and whether the request is sent again. Told to stop, it records nothing: the same
+// noAnswer records why there is none, and whether the request is sent again. Asked to stop, it records nothing: the same
 // request is sent after a resume.
 func (d *driver) noAnswer(ctx context.Context, s *streaming, err error) error {
 	var e *model.Error

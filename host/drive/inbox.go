@@ -173,7 +173,7 @@ func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except stri
 	return nil
 }
 
-// settleElsewhere puts a person's word on a call of another run into that run's inbox before the fact here is durable:
+// settleElsewhere puts a person's decision on a call of another run into that run's inbox before the fact here is durable:
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
 func (d *driver) settleElsewhere(ctx context.Context) error {
 	for _, f := range d.facts {

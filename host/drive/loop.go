@@ -211,7 +211,7 @@ func (d *driver) deadline() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// cancelled ends the run on a person's word. An answer that was given before is taken first: its row is closed already.
+// cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
 func (d *driver) cancelled(ctx context.Context, by string) error {
 	_, err := d.takeAnswer(ctx)
 	if err == nil {
