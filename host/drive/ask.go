@@ -4,33 +4,41 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"agent/db"
 	"agent/recovery"
 )
 
+// questions is what a person is asked.
+type questions struct {
+	*recorder
+	policy  *policy
+	inbox   *inbox
+	elicits *elicits
+	calls   *caller
+}
+
 // ask makes the open question durable and waits for its answer where somebody can give it here; otherwise the run waits
 // without a process.
-func (d *driver) ask(ctx context.Context, r *recovery.Request) error {
-	if err := d.flush(ctx); err != nil {
+func (qs *questions) ask(ctx context.Context, r *recovery.Request) error {
+	if err := qs.calls.flush(ctx); err != nil {
 		return err
 	}
-	if done, err := d.takeAnswer(ctx); done || err != nil {
+	if done, err := qs.inbox.takeAnswer(ctx); done || err != nil {
 		return err
 	}
-	if expired(r, d.now()) {
-		d.record(recovery.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
+	if expired(r, qs.now()) {
+		qs.record(recovery.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
 		return nil
 	}
 	if r.Kind == recovery.RequestElicit {
-		return d.askDuring(ctx, r)
+		return qs.askDuring(ctx, r)
 	}
-	if d.env.Ask == nil {
+	if qs.env.Ask == nil {
 		return errLeave
 	}
-	return d.askHere(ctx, r)
+	return qs.askHere(ctx, r)
 }
 
 func expired(r *recovery.Request, now time.Time) bool {
@@ -43,23 +51,23 @@ type reply struct {
 }
 
 // askHere puts the question to the terminal and watches for an answer from elsewhere meanwhile.
-func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
-	typed, restore := d.typing(ctx, r)
+func (qs *questions) askHere(ctx context.Context, r *recovery.Request) error {
+	typed, restore := qs.typing(ctx, r)
 	defer restore() // before anything else is shown
 	for {
 		var done bool
 		var err error
 		select {
 		case got := <-typed:
-			return d.answeredHere(ctx, r, got)
-		case <-untilExpiry(r, d.now()):
-			if _, err = d.p.Store.Expire(ctx); err == nil {
-				done, err = d.takeAnswer(ctx)
+			return qs.answeredHere(ctx, r, got)
+		case <-untilExpiry(r, qs.now()):
+			if _, err = qs.p.Store.Expire(ctx); err == nil {
+				done, err = qs.inbox.takeAnswer(ctx)
 			}
-		case <-d.waker.C():
-			done, err = d.takeAnswer(ctx)
+		case <-qs.inbox.waker.C():
+			done, err = qs.inbox.takeAnswer(ctx)
 			if err == nil && !done {
-				done, err = d.stopped(ctx)
+				done, err = qs.stopped(ctx)
 			}
 		case <-ctx.Done():
 			done = true
@@ -71,18 +79,18 @@ func (d *driver) askHere(ctx context.Context, r *recovery.Request) error {
 }
 
 // typing puts the question to the terminal, if there is one. stop ends that, and returns when the terminal is restored.
-func (d *driver) typing(ctx context.Context, r *recovery.Request) (<-chan reply, func()) {
-	if d.env.Ask == nil {
+func (qs *questions) typing(ctx context.Context, r *recovery.Request) (<-chan reply, func()) {
+	if qs.env.Ask == nil {
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	typed, over := make(chan reply, 1), make(chan struct{})
-	run, question := d.state.Created.Run, db.Cleaned(d.p.Store, *r)
+	run, question := qs.state.Created.Run, db.Cleaned(qs.p.Store, *r)
 	go func() {
 		defer close(over)
 		var a json.RawMessage
 		err := caught(run, func() (err error) {
-			a, err = d.env.Ask(ctx, run, question)
+			a, err = qs.env.Ask(ctx, run, question)
 			return err
 		})
 		typed <- reply{a, err}
@@ -101,13 +109,13 @@ func untilExpiry(r *recovery.Request, now time.Time) <-chan time.Time {
 
 // stopped reads the inbox while a question stands. It says whether something came that is to be recorded at once: the end of the run, or a
 // decision about a call that may answer the question.
-func (d *driver) stopped(ctx context.Context) (bool, error) {
-	err := d.readInbox(ctx)
-	return d.state.Stopping != nil || len(d.facts) > 0, err
+func (qs *questions) stopped(ctx context.Context) (bool, error) {
+	err := qs.inbox.readInbox(ctx)
+	return qs.state.Stopping != nil || len(qs.facts) > 0, err
 }
 
 // answeredHere records what was typed, first come, first served.
-func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got reply) error {
+func (qs *questions) answeredHere(ctx context.Context, r *recovery.Request, got reply) error {
 	if p, ok := got.err.(*PanicError); ok {
 		panic(p)
 	}
@@ -117,45 +125,19 @@ func (d *driver) answeredHere(ctx context.Context, r *recovery.Request, got repl
 	case got.err != nil && ctx.Err() != nil:
 		return nil
 	case got.err != nil:
-		d.p.Warn(d.state.Created.Run, "ask at the terminal: %v", got.err)
+		qs.p.Warn(qs.state.Created.Run, "ask at the terminal: %v", got.err)
 		return errLeave
 	}
-	_, err := d.p.Store.Answer(ctx, r.ID, got.answer, d.p.Who)
+	_, err := qs.p.Store.Answer(ctx, r.ID, got.answer, qs.p.Who)
 	var conflict *db.ConflictError
 	var late *db.ExpiredError
 	if errors.As(err, &conflict) || errors.As(err, &late) {
-		d.p.Note(d.state.Created.Run, "%v", err)
+		qs.p.Note(qs.state.Created.Run, "%v", err)
 	} else if err != nil {
 		return err
 	} else {
-		d.p.Stood(d.env, d.state.Created.Run, *r, got.answer)
+		qs.p.Stood(qs.env, qs.state.Created.Run, *r, got.answer)
 	}
-	_, err = d.takeAnswer(ctx)
+	_, err = qs.inbox.takeAnswer(ctx)
 	return err
-}
-
-// takeAnswer consumes the answer that stands in the request's row, whoever gave it.
-func (d *driver) takeAnswer(ctx context.Context) (bool, error) {
-	row, err := d.p.Store.AnswerFor(context.WithoutCancel(ctx), d.state.Created.Run)
-	if err != nil || row == nil {
-		return false, err
-	}
-	if d.state.Open == nil || d.state.Open.ID != row.ID {
-		return false, nil
-	}
-	d.stands = d.stands || stands(*d.state.Open, row.Answer)
-	d.record(answerFact(*row))
-	return true, nil
-}
-
-// answerFact is the fact that a settled request row becomes.
-func answerFact(row db.PendingRow) recovery.Body {
-	if row.Status == "resolved" {
-		return recovery.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
-	}
-	reason := "nobody answered in time"
-	if row.Status == "cancelled" {
-		reason = fmt.Sprintf("the question was withdrawn by %s", row.By)
-	}
-	return recovery.RequestClosed{ID: row.ID, Status: row.Status, Reason: reason}
 }

@@ -14,40 +14,49 @@ import (
 	"agent/recovery/fault"
 )
 
+// modelTurn is what the model is asked, and what comes of it.
+type modelTurn struct {
+	*recorder
+	policy *policy
+	inbox  *inbox
+	calls  *caller
+	model  model.Model // made when it is needed first
+}
+
 // callModel asks for one answer. Its text is shown as it comes and is not durable; the answer is one fact. So is that none
 // came: what follows from that is decided by the facts, here and after a crash alike.
-func (d *driver) callModel(ctx context.Context, a recovery.CallModel) error {
-	if err := d.mayAsk(ctx, a.NotBefore); err != nil {
+func (mt *modelTurn) callModel(ctx context.Context, a recovery.CallModel) error {
+	if err := mt.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
 	}
 	fault.Hit(fault.BeforeModel)
-	s := &streaming{req: d.request(d.state.Messages(), a.Turn), shown: true}
-	answer, err := d.stream(ctx, s)
+	s := &streaming{req: mt.request(mt.state.Messages(), a.Turn), shown: true}
+	answer, err := mt.stream(ctx, s)
 	if err != nil {
-		return d.noAnswer(ctx, s, err)
+		return mt.noAnswer(ctx, s, err)
 	}
 	fault.Hit(fault.AfterModel)
-	d.record(d.answered(answer))
+	mt.record(mt.policy.answered(answer))
 	return nil
 }
 
 // compact has the model write the summary that stands for older messages from then on.
-func (d *driver) compact(ctx context.Context, a recovery.Compact) error {
-	if err := d.mayAsk(ctx, a.NotBefore); err != nil {
+func (mt *modelTurn) compact(ctx context.Context, a recovery.Compact) error {
+	if err := mt.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
 	}
-	d.p.Note(d.state.Created.Run, "the model's window fills: asking it for a summary of older messages")
-	turn := len(d.state.Turns) + 1
-	s := &streaming{req: d.request(d.state.SummaryMessages(a.Through), turn)}
-	answer, err := d.stream(ctx, s)
+	mt.p.Note(mt.state.Created.Run, "the model's window fills: asking it for a summary of older messages")
+	turn := len(mt.state.Turns) + 1
+	s := &streaming{req: mt.request(mt.state.SummaryMessages(a.Through), turn)}
+	answer, err := mt.stream(ctx, s)
 	if err == nil && (wordsOf(answer) == "" || answer.Stop != recovery.AnswerEnd) {
 		err = &model.Error{Fault: recovery.FaultGarbage, Message: "the model was asked for a summary and wrote no whole one", Began: true}
 	}
 	if err != nil {
-		return d.noAnswer(ctx, s, err)
+		return mt.noAnswer(ctx, s, err)
 	}
 	fault.Hit(fault.BeforeSummary)
-	d.record(d.state.Summarised(a, wordsOf(answer), answer.Usage))
+	mt.record(mt.state.Summarised(a, wordsOf(answer), answer.Usage))
 	return nil
 }
 
@@ -73,74 +82,70 @@ func orLeave(err error) error {
 }
 
 // mayAsk makes durable what is recorded, finds the model, and waits until it may be asked.
-func (d *driver) mayAsk(ctx context.Context, notBefore time.Time) error {
-	if err := d.flush(ctx); err != nil {
+func (mt *modelTurn) mayAsk(ctx context.Context, notBefore time.Time) error {
+	if err := mt.calls.flush(ctx); err != nil {
 		return err
 	}
-	if d.model == nil {
-		m, err := d.env.Model(d.state.Created, d.env.Tools)
+	if mt.model == nil {
+		m, err := mt.env.Model(mt.state.Created, mt.env.Tools)
 		if err != nil {
-			return d.interrupt(ctx, recovery.CauseModel, err.Error())
+			return mt.calls.interrupt(ctx, recovery.CauseModel, err.Error())
 		}
-		d.model = m
+		mt.model = m
 	}
-	wait := notBefore.Sub(d.steady())
+	wait := notBefore.Sub(mt.steady())
 	if notBefore.IsZero() || wait <= 0 {
 		return nil
 	}
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	return d.meanwhile(ctx, over.C)
+	return mt.meanwhile(ctx, over.C)
 }
 
 // meanwhile waits for the time, and looks after the run until then.
-func (d *driver) meanwhile(ctx context.Context, over <-chan time.Time) error {
-	limit, stop := d.deadline()
+func (mt *modelTurn) meanwhile(ctx context.Context, over <-chan time.Time) error {
+	limit, stop := mt.deadline()
 	defer stop()
 	for {
 		select {
 		case <-over:
 			return nil
 		case <-limit:
-			d.timeIsUp()
-		case <-d.waker.C():
-			if err := d.readInbox(ctx); err != nil {
+			mt.timeIsUp()
+		case <-mt.inbox.waker.C():
+			if err := mt.inbox.readInbox(ctx); err != nil {
 				return err
 			}
 		case <-ctx.Done():
 			return errStopped
 		}
-		if d.state.Stopping != nil {
+		if mt.state.Stopping != nil {
 			return errStopped
 		}
 	}
 }
 
-func (d *driver) timeIsUp() {
-	d.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", d.state.Limits.Timeout))
-}
-
 // noAnswer records why there is none, and whether the request is sent again. Asked to stop, it records nothing: the same
 // request is sent after a resume.
-func (d *driver) noAnswer(ctx context.Context, s *streaming, err error) error {
+func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) error {
 	var e *model.Error
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errStopped):
 		return nil
 	case !errors.As(err, &e):
-		return d.interrupt(ctx, recovery.CauseModel, fmt.Sprintf("ask model %s: %v", d.state.Created.Model, err))
+		return mt.calls.interrupt(ctx, recovery.CauseModel, fmt.Sprintf("ask model %s: %v", mt.state.Created.Model, err))
 	}
 	fact := recovery.ModelFailed{
-		Fault: e.Fault, Detail: fmt.Sprintf("ask model %s: %v", d.state.Created.Model, e), Remedy: e.Remedy, Tries: d.state.Tries() + 1,
+		Fault: e.Fault, Detail: fmt.Sprintf("ask model %s: %v", mt.state.Created.Model, e), Remedy: e.Remedy, Tries: mt.state.Tries() + 1,
 	}
 	if e.Began || s.began {
-		fact.Usage = d.state.Charge(s.text.String())
+		fact.Usage = mt.state.Charge(s.text.String())
 	}
 	fact.Wait, fact.Again = recovery.Retry(e.Fault, fact.Tries, e.After, rand.Float64())
 	if !fact.Again && e.After > recovery.Patience {
-		fact.Remedy = fmt.Sprintf("the provider wants no request %s; resume after that", quiet(e.After, d.p.Now()))
+		fact.Remedy = fmt.Sprintf("the provider wants no request %s; resume after that", quiet(e.After, mt.p.Now()))
 	}
-	d.record(fact)
+	mt.record(fact)
 	return nil
 }
 
@@ -174,12 +179,12 @@ const (
 )
 
 // stream reads the answer in a goroutine, so that a cancel, the time limit or a shutdown ends it at once.
-func (d *driver) stream(ctx context.Context, s *streaming) (*model.Answer, error) {
+func (mt *modelTurn) stream(ctx context.Context, s *streaming) (*model.Answer, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	got := make(chan streamed, 1)
-	go func() { a, err := d.read(within, s); got <- streamed{a, err} }()
-	limit, stop := d.deadline()
+	go func() { a, err := mt.read(within, s); got <- streamed{a, err} }()
+	limit, stop := mt.deadline()
 	defer stop()
 	slow := time.NewTimer(forgetAfter)
 	defer slow.Stop()
@@ -191,17 +196,17 @@ func (d *driver) stream(ctx context.Context, s *streaming) (*model.Answer, error
 			}
 			return r.answer, r.err
 		case <-slow.C:
-			d.forget()
+			mt.calls.forget()
 		case <-limit:
-			d.timeIsUp()
-		case <-d.waker.C():
-			if err := d.readInbox(ctx); err != nil {
+			mt.timeIsUp()
+		case <-mt.inbox.waker.C():
+			if err := mt.inbox.readInbox(ctx); err != nil {
 				return nil, err
 			}
 		case <-ctx.Done():
 			return abandoned(got)
 		}
-		if d.state.Stopping != nil {
+		if mt.state.Stopping != nil {
 			cancel()
 			return abandoned(got)
 		}
@@ -221,50 +226,50 @@ func abandoned(got <-chan streamed) (*model.Answer, error) {
 }
 
 // read drains the stream. It only publishes: it never waits for a disk, a database or a slow observer.
-func (d *driver) read(ctx context.Context, s *streaming) (answer *model.Answer, err error) {
+func (mt *modelTurn) read(ctx context.Context, s *streaming) (answer *model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = newPanic(d.state.Created.Run, p)
+			err = newPanic(mt.state.Created.Run, p)
 		}
 	}()
-	for delta, err := range d.model.Stream(ctx, s.req) {
+	for delta, err := range mt.model.Stream(ctx, s.req) {
 		if err != nil {
 			return nil, err
 		}
 		if delta.Answer != nil {
 			// Its last word need not wait for the commit.
-			d.p.Hub.Publish(stream.Event{Run: d.state.Created.Run, Turn: s.req.Turn, Whole: true})
+			mt.p.Hub.Publish(stream.Event{Run: mt.state.Created.Run, Turn: s.req.Turn, Whole: true})
 			return delta.Answer, nil
 		}
 		s.began = true
 		s.text.WriteString(delta.Text)
 		s.text.WriteString(delta.Reasoning)
 		if s.shown {
-			d.showPiece(s.req.Turn, delta)
+			mt.showPiece(s.req.Turn, delta)
 		}
 		fault.Hit(fault.MidAnswer)
 	}
 	return nil, errors.New("the stream ended without an answer")
 }
 
-func (d *driver) showPiece(turn int, p model.Delta) {
-	run := d.state.Created.Run
+func (mt *modelTurn) showPiece(turn int, p model.Delta) {
+	run := mt.state.Created.Run
 	if p.Reasoning != "" {
-		d.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Reasoning: p.Reasoning})
+		mt.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Reasoning: p.Reasoning})
 	}
 	if p.Text != "" {
-		d.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Text: p.Text})
+		mt.p.Hub.Publish(stream.Event{Run: run, Turn: turn, Text: p.Text})
 	}
 }
 
 // request is built from the facts alone, so it is the same before and after a crash.
-func (d *driver) request(messages []recovery.Message, turn int) model.Request {
-	setup := d.state.Created.Setup
+func (mt *modelTurn) request(messages []recovery.Message, turn int) model.Request {
+	setup := mt.state.Created.Setup
 	req := model.Request{
 		System: setup.System, Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
-		Thread: d.state.Created.Thread, Turn: turn,
+		Thread: mt.state.Created.Thread, Turn: turn,
 	}
-	for _, s := range d.env.Tools.Specs() {
+	for _, s := range mt.env.Tools.Specs() {
 		req.Tools = append(req.Tools, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema})
 	}
 	return req

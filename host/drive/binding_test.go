@@ -27,21 +27,21 @@ func (held) Question(json.RawMessage) (recovery.Question, error) {
 // PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the rules and the tools that it was given
 // for. Each of them voids it when it changes, by name.
 func TestEveryPartOfAYesCounts(t *testing.T) {
-	bound := func(change func(*driver, *recovery.Call)) string {
+	bound := func(change func(*policy, *recovery.Call)) string {
 		t.Helper()
 		reg, err := tools.NewRegistry(held{to: "namespaces"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &driver{
+		pol := &policy{recorder: &recorder{
 			p: &Process{}, env: Env{Tools: reg},
 			state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: "/w"}},
-		}
+		}}
 		c := &recovery.Call{Proposal: recovery.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
 		if change != nil {
-			change(d, c)
+			change(pol, c)
 		}
-		return d.binding(c)
+		return pol.binding(c)
 	}
 	registry := func(list ...tools.Tool) *tools.Registry {
 		reg, err := tools.NewRegistry(list...)
@@ -54,13 +54,13 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 	if now := bound(nil); bindingChanges(given, now) != "" {
 		t.Errorf("nothing changed: %q", bindingChanges(given, now))
 	}
-	for want, change := range map[string]func(*driver, *recovery.Call){
-		"the call changed":                       func(_ *driver, c *recovery.Call) { c.Fingerprint = "hmac-sha256:v1:2" },
-		"the folder changed":                     func(d *driver, _ *recovery.Call) { d.state.Created.Folder = "/v" },
-		"the mode changed":                       func(d *driver, _ *recovery.Call) { d.state.Mode = recovery.ModeAuto },
-		"what the system confines it to changed": func(d *driver, _ *recovery.Call) { d.env.Tools = registry(held{to: "none"}) },
-		"the rules changed": func(d *driver, _ *recovery.Call) {
-			d.policy = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "other"})
+	for want, change := range map[string]func(*policy, *recovery.Call){
+		"the call changed":                       func(_ *policy, c *recovery.Call) { c.Fingerprint = "hmac-sha256:v1:2" },
+		"the folder changed":                     func(pol *policy, _ *recovery.Call) { pol.state.Created.Folder = "/v" },
+		"the mode changed":                       func(pol *policy, _ *recovery.Call) { pol.state.Mode = recovery.ModeAuto },
+		"what the system confines it to changed": func(pol *policy, _ *recovery.Call) { pol.env.Tools = registry(held{to: "none"}) },
+		"the rules changed": func(pol *policy, _ *recovery.Call) {
+			pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "other"})
 		},
 	} {
 		if got := bindingChanges(given, bound(change)); got != want {

@@ -61,7 +61,7 @@ func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.
 	}
 	d, err := p.newDriver(s, head, lock)
 	if err == nil {
-		d.lost = lost
+		d.policy.lost = lost
 	}
 	return d, err
 }
@@ -99,13 +99,13 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 		return err
 	}
 	body := t.claim(s, d.judge().claimFact(s, unknown))
-	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.lost), t.notes(s))
+	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
 	d.record(body)
 	for _, n := range notes {
 		d.record(recovery.RunNoted{Text: n})
 	}
 	d.recordAll(t.messages(s, body, d.p.Who))
-	return d.flush(ctx)
+	return d.calls.flush(ctx)
 }
 
 func (j judge) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
@@ -137,7 +137,7 @@ func (d *driver) enter(ctx context.Context, c recovery.RunCreated) error {
 		return err
 	}
 	d.use(env)
-	return d.setRules(c.Folder)
+	return d.policy.setRules(c.Folder)
 }
 
 // changes says what is different from when the run was created.
@@ -172,8 +172,8 @@ func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(P
 			return err
 		}
 		fault.Hit(fault.AfterClaim)
-		d.forgetLeftovers()
-		if err := d.readInbox(ctx); err != nil {
+		d.calls.forgetLeftovers()
+		if err := d.inbox.readInbox(ctx); err != nil {
 			return err
 		}
 		if shown != nil {
@@ -187,12 +187,12 @@ func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(P
 func (p *Process) ClaimToEnd(ctx context.Context, run string) (Outcome, error) {
 	return p.claim(ctx, run, p.ownState, func(ctx context.Context, d *driver) error {
 		d.record(d.judge().claimFact(d.state, nil))
-		if err := d.flush(ctx); err != nil {
+		if err := d.calls.flush(ctx); err != nil {
 			return err
 		}
-		if err := d.readInbox(ctx); err != nil {
+		if err := d.inbox.readInbox(ctx); err != nil {
 			return err
 		}
-		return d.cancelled(ctx, p.Who)
+		return d.inbox.cancelled(ctx, p.Who)
 	})
 }

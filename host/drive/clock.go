@@ -15,9 +15,9 @@ const clockSlack = 10 * time.Second
 
 // clockSet says that the clock went another way than the time that passed since the last fact. What is recorded next carries
 // the new time.
-func (d *driver) clockSet() (recovery.RunNoted, bool) {
-	step := d.p.Now().Sub(d.steady()).Round(time.Millisecond)
-	going := d.state.Status == recovery.StatusRunning || d.state.Status == recovery.StatusWaiting
+func (rec *recorder) clockSet() (recovery.RunNoted, bool) {
+	step := rec.p.Now().Sub(rec.steady()).Round(time.Millisecond)
+	going := rec.state.Status == recovery.StatusRunning || rec.state.Status == recovery.StatusWaiting
 	if !going || step.Abs() < clockSlack {
 		return recovery.RunNoted{}, false
 	}
@@ -29,4 +29,4 @@ func (d *driver) clockSet() (recovery.RunNoted, bool) {
 }
 
 // steady is the time by the clock as it stood at the last fact: what waits and limits are held against.
-func (d *driver) steady() time.Time { return d.seen.date.Add(time.Since(d.seen.at)) }
+func (rec *recorder) steady() time.Time { return rec.seen.date.Add(time.Since(rec.seen.at)) }

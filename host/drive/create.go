@@ -37,7 +37,7 @@ func (p *Process) Create(ctx context.Context, n New) (out Outcome, err error) {
 			return err
 		}
 		d.use(n.Env)
-		d.fresh, d.model = n.Fresh, n.Model
+		d.fresh, d.turn.model = n.Fresh, n.Model
 		out, err = d.drive(ctx, func(ctx context.Context) error { return d.create(ctx, n) })
 		return err
 	})
@@ -47,7 +47,7 @@ func (p *Process) Create(ctx context.Context, n New) (out Outcome, err error) {
 // create records the run: creation, claim and the first request are one commit.
 func (d *driver) create(ctx context.Context, n New) error {
 	d.record(n.Created)
-	if err := d.setRules(n.Created.Folder); err != nil {
+	if err := d.policy.setRules(n.Created.Folder); err != nil {
 		return err
 	}
 	d.record(d.judge().claimFact(d.state, n.Unknown))
@@ -57,7 +57,7 @@ func (d *driver) create(ctx context.Context, n New) error {
 	d.noteMove(n.Before)
 	d.noteEdited(n.Edited)
 	d.settleDown(recovery.Next(d.state))
-	if err := d.flush(ctx); err != nil {
+	if err := d.calls.flush(ctx); err != nil {
 		return err
 	}
 	fault.Hit(fault.AfterClaim)

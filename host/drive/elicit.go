@@ -21,16 +21,23 @@ type asking struct {
 // errGaveUp is what a call gets that no longer waits.
 var errGaveUp = errors.New("the question was closed without an answer")
 
+// elicits is what calls ask a person while they are under way.
+type elicits struct {
+	*recorder
+	asks  chan *asking // from calls that are under way
+	asked *asking      // the one that was heard
+}
+
 // asker is tools.Call.Ask: it hands the question to the goroutine that drives the run, and waits.
-func (d *driver) asker(place recovery.Place) func(context.Context, recovery.Question) (json.RawMessage, error) {
-	if d.asks == nil {
+func (el *elicits) asker(place recovery.Place) func(context.Context, recovery.Question) (json.RawMessage, error) {
+	if el.asks == nil {
 		return nil // a look at the call, by a recovery or a plan
 	}
 	return func(ctx context.Context, q recovery.Question) (json.RawMessage, error) {
 		q.Kind = recovery.RequestElicit
 		a := &asking{place: place, question: q, reply: make(chan reply, 1), gone: ctx.Done()}
 		select {
-		case d.asks <- a:
+		case el.asks <- a:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -45,55 +52,55 @@ func (d *driver) asker(place recovery.Place) func(context.Context, recovery.Ques
 
 // heard takes up the question of a call. It is opened once no other call is under way: a run has one open request, and
 // nothing but the call that asks waits for it.
-func (d *driver) heard(a *asking) {
-	if d.asked != nil {
-		a.reply <- reply{err: fmt.Errorf("call %s asks already; ask again when it has its answer", d.asked.place)}
+func (el *elicits) heard(a *asking) {
+	if el.asked != nil {
+		a.reply <- reply{err: fmt.Errorf("call %s asks already; ask again when it has its answer", el.asked.place)}
 		return
 	}
-	d.asked = a
+	el.asked = a
 }
 
-// openAsked opens the question that was heard, when it may be.
-func (d *driver) openAsked() bool {
-	if d.asked == nil || d.asked.id != "" || len(d.flying) != 1 || d.state.Stopping != nil || d.state.Open != nil {
+// openAsked opens the question that was heard, when it may be. alone says that no other call is under way.
+func (el *elicits) openAsked(alone bool) bool {
+	if el.asked == nil || el.asked.id != "" || !alone || el.state.Stopping != nil || el.state.Open != nil {
 		return false
 	}
-	at := d.asked.place
-	d.record(recovery.RequestOpened{Request: recovery.Request{Question: d.asked.question, Call: &at}})
-	d.asked.id = d.state.Open.ID
+	at := el.asked.place
+	el.record(recovery.RequestOpened{Request: recovery.Request{Question: el.asked.question, Call: &at}})
+	el.asked.id = el.state.Open.ID
 	return true
 }
 
 // hushed forgets the question of a call that ended before it could be opened.
-func (d *driver) hushed(at recovery.Place) {
-	if d.asked != nil && d.asked.id == "" && d.asked.place.Index == at.Index {
-		d.asked = nil
+func (el *elicits) hushed(at recovery.Place) {
+	if el.asked != nil && el.asked.id == "" && el.asked.place.Index == at.Index {
+		el.asked = nil
 	}
 }
 
 // answeredAsked gives a call its answer, which is durable now.
-func (d *driver) answeredAsked(id string, answer json.RawMessage, err error) {
-	if d.asked == nil || d.asked.id != id {
+func (el *elicits) answeredAsked(id string, answer json.RawMessage, err error) {
+	if el.asked == nil || el.asked.id != id {
 		return // its call is gone
 	}
-	d.asked.reply <- reply{answer, err}
-	d.asked = nil
+	el.asked.reply <- reply{answer, err}
+	el.asked = nil
 }
 
 // withdraw closes the question of a call that is under way, on the word of nobody.
-func (d *driver) withdraw(reason string) {
-	if r := d.state.Open; r != nil && r.Kind == recovery.RequestElicit {
-		d.record(recovery.RequestClosed{ID: r.ID, Status: "cancelled", Reason: reason})
+func (el *elicits) withdraw(reason string) {
+	if r := el.state.Open; r != nil && r.Kind == recovery.RequestElicit {
+		el.record(recovery.RequestClosed{ID: r.ID, Status: "cancelled", Reason: reason})
 	}
 }
 
 // askDuring waits for the answer to a question of a call that is under way. Its tool may take the question back, or end.
-func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
-	typed, stop := d.typing(ctx, r)
+func (qs *questions) askDuring(ctx context.Context, r *recovery.Request) error {
+	typed, stop := qs.typing(ctx, r)
 	defer stop()
 	var gone <-chan struct{}
-	if d.asked != nil {
-		gone = d.asked.gone
+	if qs.elicits.asked != nil {
+		gone = qs.elicits.asked.gone
 	}
 	for {
 		var done bool
@@ -101,23 +108,23 @@ func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 		select {
 		case got := <-typed:
 			typed = nil // left open here, it can still be answered from elsewhere
-			if done, err = d.typedHere(ctx, r, got); err == nil && !done && got.err != nil {
-				d.p.Note(d.state.Created.Run, "the question stays open; answer it with: agent answer %s", r.ID)
+			if done, err = qs.typedHere(ctx, r, got); err == nil && !done && got.err != nil {
+				qs.p.Note(qs.state.Created.Run, "the question stays open; answer it with: agent answer %s", r.ID)
 			}
-		case e := <-d.results:
-			d.results <- e // it is settled behind the end of the question
-			d.withdraw("the call that asked ended without the answer")
+		case e := <-qs.calls.results:
+			qs.calls.results <- e // it is settled behind the end of the question
+			qs.elicits.withdraw("the call that asked ended without the answer")
 			return nil
 		case <-gone:
-			d.withdraw("the call that asked does not wait for the answer any longer")
+			qs.elicits.withdraw("the call that asked does not wait for the answer any longer")
 			return nil
-		case <-untilExpiry(r, d.now()):
-			if _, err = d.p.Store.Expire(ctx); err == nil {
-				done, err = d.takeAnswer(ctx)
+		case <-untilExpiry(r, qs.now()):
+			if _, err = qs.p.Store.Expire(ctx); err == nil {
+				done, err = qs.inbox.takeAnswer(ctx)
 			}
-		case <-d.waker.C():
-			if done, err = d.takeAnswer(ctx); err == nil && !done {
-				done, err = d.stopped(ctx)
+		case <-qs.inbox.waker.C():
+			if done, err = qs.inbox.takeAnswer(ctx); err == nil && !done {
+				done, err = qs.stopped(ctx)
 			}
 		case <-ctx.Done():
 			done = true
@@ -129,8 +136,8 @@ func (d *driver) askDuring(ctx context.Context, r *recovery.Request) error {
 }
 
 // typedHere takes what was typed at the terminal, if anything was.
-func (d *driver) typedHere(ctx context.Context, r *recovery.Request, got reply) (bool, error) {
-	err := d.answeredHere(ctx, r, got)
+func (qs *questions) typedHere(ctx context.Context, r *recovery.Request, got reply) (bool, error) {
+	err := qs.answeredHere(ctx, r, got)
 	if errors.Is(err, errLeave) {
 		return false, nil
 	}

@@ -14,22 +14,22 @@ import (
 )
 
 // forget removes the files of runner calls whose result is durable.
-func (d *driver) forget() {
-	for _, c := range d.done {
+func (cl *caller) forget() {
+	for _, c := range cl.done {
 		fault.Hit(fault.BeforeForget)
-		if a, ok := d.tool(c).(tools.Attacher); ok {
+		if a, ok := cl.tool(c).(tools.Attacher); ok {
 			if err := a.Forget(c); err != nil {
-				d.p.Warn(c.Run, "%v (agent doctor finds what is left)", err)
+				cl.p.Warn(c.Run, "%v (agent doctor finds what is left)", err)
 			}
 		}
 	}
-	d.done = nil
+	cl.done = nil
 }
 
 // forgetLeftovers removes what an earlier owner had no time to: files of calls with a durable result, and of attempts
 // that were followed by another.
-func (d *driver) forgetLeftovers() {
-	dir := filepath.Join(d.p.CallsDir(), d.state.Created.Run)
+func (cl *caller) forgetLeftovers() {
+	dir := filepath.Join(cl.p.CallsDir(), cl.state.Created.Run)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // no folder, no leftovers; one that cannot be read is found by agent doctor
@@ -40,31 +40,31 @@ func (d *driver) forgetLeftovers() {
 			continue
 		}
 		p := recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
-		c, err := d.state.Call(p)
+		c, err := cl.state.Call(p)
 		if err != nil || (c.Phase != recovery.PhaseSettled && p.Attempt >= c.Attempt) {
 			continue
 		}
-		tc := d.toolCall(c)
+		tc := cl.toolCall(c)
 		tc.Place = p
-		d.done = append(d.done, tc)
+		cl.done = append(cl.done, tc)
 	}
-	d.forget()
+	cl.forget()
 }
 
 // tidy has the tools remove what they kept for a run that has ended.
-func (d *driver) tidy() {
-	if d.dead != nil || !d.state.Status.Terminal() {
+func (cl *caller) tidy() {
+	if cl.dead != nil || !cl.state.Status.Terminal() {
 		return
 	}
-	run := d.state.Created.Run
-	for _, name := range d.env.Tools.Names() {
-		t, err := d.env.Tools.Get(name)
+	run := cl.state.Created.Run
+	for _, name := range cl.env.Tools.Names() {
+		t, err := cl.env.Tools.Get(name)
 		if err != nil {
 			continue // there is every tool that is named
 		}
 		if k, ok := t.(tools.Tidier); ok {
 			if err := k.Tidy(run); err != nil {
-				d.p.Warn(run, "%v", err)
+				cl.p.Warn(run, "%v", err)
 			}
 		}
 	}

@@ -159,11 +159,11 @@ func lostNotes(lost []db.Lost) []string {
 }
 
 // entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
-func (d *driver) entire(c *recovery.Call) error {
-	if len(d.lost) == 0 {
+func (pol *policy) entire(c *recovery.Call) error {
+	if len(pol.lost) == 0 {
 		return nil
 	}
-	if fp, err := d.p.Store.Fingerprint(d.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+	if fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
 		return errors.New("not executed: its arguments hold a secret that cannot be given back")
 	}
 	return nil

@@ -103,11 +103,12 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	}
 	whole := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
 	broken := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
-	d := &driver{p: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}, lost: []db.Lost{{ID: "b", Why: "gone"}}}
-	if err := d.entire(whole); err != nil {
+	rec := &recorder{p: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}}
+	pol := &policy{recorder: rec, lost: []db.Lost{{ID: "b", Why: "gone"}}}
+	if err := pol.entire(whole); err != nil {
 		t.Error(err)
 	}
-	if err := d.entire(broken); err == nil {
+	if err := pol.entire(broken); err == nil {
 		t.Error("a call runs with a placeholder in its arguments")
 	}
 }

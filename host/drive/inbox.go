@@ -19,32 +19,40 @@ const (
 	inboxResolution = "resolution"
 )
 
+// inbox is what other processes leave for the owner of the run.
+type inbox struct {
+	*recorder
+	policy *policy
+	waker  *wake
+	passed []recovery.CallResolved // decisions about calls of other runs that were left for this one
+}
+
 // readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
 // commit that journals it. It comes with every hint that the database changed, so whether it is still there is looked at too.
-func (d *driver) readInbox(ctx context.Context) error {
-	if err := d.present(); err != nil {
+func (in *inbox) readInbox(ctx context.Context) error {
+	if err := in.present(); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // a shutdown at this moment is looked at next, and is no failure
-	rows, err := d.p.Store.Inbox(ctx, d.state.Created.Run)
+	rows, err := in.p.Store.Inbox(ctx, in.state.Created.Run)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		if d.taken(r.ID) {
+		if in.taken(r.ID) {
 			continue
 		}
-		d.consume = append(d.consume, r.ID)
-		if err := d.take(ctx, r); err != nil {
-			d.refused = append(d.refused, r.ID)
-			d.p.Warn(d.state.Created.Run, "%v", err)
+		in.consume = append(in.consume, r.ID)
+		if err := in.take(ctx, r); err != nil {
+			in.refused = append(in.refused, r.ID)
+			in.p.Warn(in.state.Created.Run, "%v", err)
 		}
 	}
 	return nil
 }
 
-func (d *driver) taken(id int64) bool {
-	for _, c := range d.consume {
+func (in *inbox) taken(id int64) bool {
+	for _, c := range in.consume {
 		if c == id {
 			return true
 		}
@@ -52,25 +60,25 @@ func (d *driver) taken(id int64) bool {
 	return false
 }
 
-func (d *driver) take(ctx context.Context, r db.InboxRow) error {
+func (in *inbox) take(ctx context.Context, r db.InboxRow) error {
 	switch r.Kind {
 	case InboxCancel:
-		return d.cancelled(ctx, r.By)
+		return in.cancelled(ctx, r.By)
 	case inboxResolution:
 		body, err := decodeResolution(r)
 		if err != nil {
 			return err
 		}
-		if body.Run != "" && body.Run != d.state.Created.Run {
-			d.passed = append(d.passed, body)
-			d.record(body)
+		if body.Run != "" && body.Run != in.state.Created.Run {
+			in.passed = append(in.passed, body)
+			in.record(body)
 			return nil
 		}
-		c, err := d.state.Call(body.Place)
+		c, err := in.state.Call(body.Place)
 		if err != nil || !c.Resolvable(body.Word) {
 			return fmt.Errorf("word on call %s: its outcome is not unknown (any more)", body.Place)
 		}
-		d.record(body)
+		in.record(body)
 		return nil
 	}
 	return fmt.Errorf("inbox row %d: kind %q is not known", r.ID, r.Kind)
@@ -122,7 +130,7 @@ func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run s
 	for _, r := range rows {
 		if r.Kind == inboxResolution && err == nil {
 			d.consume = append(d.consume, r.ID)
-			if refused := d.take(ctx, r); refused != nil {
+			if refused := d.inbox.take(ctx, r); refused != nil {
 				d.refused = append(d.refused, r.ID)
 				if r.ID != own {
 					p.Warn(run, "%v", refused)
@@ -130,22 +138,22 @@ func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run s
 			}
 		}
 	}
-	if err = errors.Join(err, d.flush(ctx)); err != nil {
+	if err = errors.Join(err, d.calls.flush(ctx)); err != nil {
 		return err
 	}
 	return d.closeSuperseded(ctx)
 }
 
 // dropRefused takes from the inbox what no fact follows from, when there is no fact to take it with.
-func (d *driver) dropRefused(ctx context.Context) error {
-	if len(d.refused) == 0 {
+func (in *inbox) dropRefused(ctx context.Context) error {
+	if len(in.refused) == 0 {
 		return nil
 	}
-	if err := d.p.Store.DropMessages(context.WithoutCancel(ctx), d.head, d.refused); err != nil {
+	if err := in.p.Store.DropMessages(context.WithoutCancel(ctx), in.head, in.refused); err != nil {
 		return err
 	}
-	d.consume = slices.DeleteFunc(d.consume, func(id int64) bool { return slices.Contains(d.refused, id) })
-	d.refused = nil
+	in.consume = slices.DeleteFunc(in.consume, func(id int64) bool { return slices.Contains(in.refused, id) })
+	in.refused = nil
 	return nil
 }
 
@@ -175,10 +183,10 @@ func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except stri
 
 // settleElsewhere puts a person's decision on a call of another run into that run's inbox before the fact here is durable:
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
-func (d *driver) settleElsewhere(ctx context.Context) error {
-	for _, f := range d.facts {
-		if b, ok := f.Body.(recovery.CallResolved); ok && b.Run != "" && !d.cameFromThere(b) {
-			if _, err := d.p.PutOwnResolution(context.WithoutCancel(ctx), b.Run, b); err != nil {
+func (in *inbox) settleElsewhere(ctx context.Context) error {
+	for _, f := range in.facts {
+		if b, ok := f.Body.(recovery.CallResolved); ok && b.Run != "" && !in.cameFromThere(b) {
+			if _, err := in.p.PutOwnResolution(context.WithoutCancel(ctx), b.Run, b); err != nil {
 				return err
 			}
 		}
@@ -187,14 +195,14 @@ func (d *driver) settleElsewhere(ctx context.Context) error {
 }
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
-func (d *driver) settledElsewhere(ctx context.Context, b recovery.CallResolved) {
-	err := d.p.TakeResolutions(context.WithoutCancel(ctx), b.Run, 0)
+func (in *inbox) settledElsewhere(ctx context.Context, b recovery.CallResolved) {
+	err := in.p.TakeResolutions(context.WithoutCancel(ctx), b.Run, 0)
 	var p *PanicError
 	if errors.As(err, &p) {
 		panic(p)
 	}
 	if err != nil {
-		d.p.Warn(d.state.Created.Run, "pass the decision on to run %s: %v (it is kept)", b.Run, err)
+		in.p.Warn(in.state.Created.Run, "pass the decision on to run %s: %v (it is kept)", b.Run, err)
 	}
 }
 
@@ -206,7 +214,7 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 		return nil
 	}
 	d.record(end, recovery.RunInterrupted{Cause: recovery.CauseAnswered, Detail: end.Reason})
-	err := d.flush(ctx)
+	err := d.calls.flush(ctx)
 	if errors.As(err, new(*db.ConflictError)) {
 		return nil
 	}
@@ -217,4 +225,39 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 }
 
 // cameFromThere says whether a decision about another run's call came from that run, which has it already.
-func (d *driver) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(d.passed, b) }
+func (in *inbox) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(in.passed, b) }
+
+// cancelled ends the run on a person's word. An answer that was given before is taken first: its row is closed already.
+func (in *inbox) cancelled(ctx context.Context, by string) error {
+	_, err := in.takeAnswer(ctx)
+	if err == nil {
+		in.stopFor(recovery.StopCancelled, by, "cancelled by "+by)
+	}
+	return err
+}
+
+// takeAnswer consumes the answer that stands in the request's row, whoever gave it.
+func (in *inbox) takeAnswer(ctx context.Context) (bool, error) {
+	row, err := in.p.Store.AnswerFor(context.WithoutCancel(ctx), in.state.Created.Run)
+	if err != nil || row == nil {
+		return false, err
+	}
+	if in.state.Open == nil || in.state.Open.ID != row.ID {
+		return false, nil
+	}
+	in.policy.stands = in.policy.stands || stands(*in.state.Open, row.Answer)
+	in.record(answerFact(*row))
+	return true, nil
+}
+
+// answerFact is the fact that a settled request row becomes.
+func answerFact(row db.PendingRow) recovery.Body {
+	if row.Status == "resolved" {
+		return recovery.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
+	}
+	reason := "nobody answered in time"
+	if row.Status == "cancelled" {
+		reason = fmt.Sprintf("the question was withdrawn by %s", row.By)
+	}
+	return recovery.RequestClosed{ID: row.ID, Status: row.Status, Reason: reason}
+}

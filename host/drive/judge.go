@@ -21,7 +21,7 @@ type judge struct {
 func (p *Process) judge() judge { return judge{p, p.Env.Tools} }
 
 // judge looks with the tools of the driver's run.
-func (d *driver) judge() judge { return judge{d.p, d.env.Tools} }
+func (rec *recorder) judge() judge { return judge{rec.p, rec.env.Tools} }
 
 // callFor is a call as its tool sees it where nothing of it is under way in this process.
 func callFor(s *recovery.State, c *recovery.Call) tools.Call {

@@ -44,15 +44,15 @@ func (d *driver) readAgain(ctx context.Context) error {
 	if d.head, err = d.p.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
-	d.state, d.dead, d.facts, d.consume, d.refused, d.launch, d.done = s, nil, nil, nil, nil, nil, nil
-	d.settleAgain()
-	if _, err := d.takeAnswer(ctx); err != nil {
+	d.state, d.dead, d.facts, d.consume, d.refused, d.calls.launch, d.calls.done = s, nil, nil, nil, nil, nil, nil
+	d.calls.settleAgain()
+	if _, err := d.inbox.takeAnswer(ctx); err != nil {
 		return err
 	}
 	if stopping != nil {
 		d.stopFor(stopping.Why, stopping.By, stopping.Reason)
 	}
-	return d.readInbox(ctx)
+	return d.inbox.readInbox(ctx)
 }
 
 func (d *driver) step(ctx context.Context, action recovery.Action) error {
@@ -64,20 +64,20 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 		d.recordNext(ctx, a.Facts)
 		return nil
 	case recovery.Done:
-		if err := d.flush(ctx); err != nil {
+		if err := d.calls.flush(ctx); err != nil {
 			return err
 		}
 		return errLeave
 	case recovery.Claim:
-		return errors.Join(d.flush(ctx), errLeave)
+		return errors.Join(d.calls.flush(ctx), errLeave)
 	}
 	if ctx.Err() != nil {
 		return d.shutDown(ctx)
 	}
-	if d.full == nil && startsSomething(action) && d.p.Store.DiskFull() {
-		d.full = errDiskFull
+	if d.calls.full == nil && startsSomething(action) && d.p.Store.DiskFull() {
+		d.calls.full = errDiskFull
 	}
-	if d.full != nil && (startsSomething(action) || len(d.flying) == 0) {
+	if d.calls.full != nil && (startsSomething(action) || len(d.calls.flying) == 0) {
 		return d.noRoom(ctx)
 	}
 	return d.perform(ctx, action)
@@ -103,19 +103,19 @@ func startsSomething(a recovery.Action) bool {
 func (d *driver) perform(ctx context.Context, action recovery.Action) error {
 	switch a := action.(type) {
 	case recovery.Recover:
-		return d.recover(ctx, a.Calls)
+		return d.calls.recover(ctx, a.Calls)
 	case recovery.Start:
-		return d.start(ctx, a.Calls)
+		return d.calls.start(ctx, a.Calls)
 	case recovery.Await:
 		return d.await(ctx)
 	case recovery.StopCalls:
-		return d.stopCalls(ctx, a)
+		return d.calls.stopCalls(ctx, a)
 	case recovery.AskPerson:
-		return d.ask(ctx, a.Request)
+		return d.questions.ask(ctx, a.Request)
 	case recovery.CallModel:
-		return d.callModel(ctx, a)
+		return d.turn.callModel(ctx, a)
 	case recovery.Compact:
-		return d.compact(ctx, a)
+		return d.turn.compact(ctx, a)
 	}
 	return fmt.Errorf("drive run %s: action %T is not known", d.state.Created.Run, action)
 }
@@ -131,24 +131,24 @@ func endsRun(r recovery.Record) bool {
 // await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
 // time limit, the end of the context.
 func (d *driver) await(ctx context.Context) error {
-	if d.openAsked() || d.gathers(ctx) {
+	if d.elicits.openAsked(len(d.calls.flying) == 1) || d.calls.gathers(ctx) {
 		return nil
 	}
-	if err := d.flush(ctx); err != nil {
+	if err := d.calls.flush(ctx); err != nil {
 		return err
 	}
 	limit, stop := d.deadline()
 	defer stop()
 	select {
-	case a := <-d.asks:
-		d.heard(a)
+	case a := <-d.elicits.asks:
+		d.elicits.heard(a)
 		return nil
-	case e := <-d.results:
-		d.settle(e)
-		d.drain()
+	case e := <-d.calls.results:
+		d.calls.settle(e)
+		d.calls.drain()
 		return nil
-	case <-d.waker.C():
-		return d.readInbox(ctx)
+	case <-d.inbox.waker.C():
+		return d.inbox.readInbox(ctx)
 	case <-limit:
 		d.timeIsUp()
 		return nil
@@ -157,89 +157,20 @@ func (d *driver) await(ctx context.Context) error {
 	}
 }
 
-// gatherFor is how long results of reads wait for those of their neighbours. Nothing is in doubt meanwhile: a read whose
-// result was not recorded is read again.
-const gatherFor = 20 * time.Millisecond
-
-// gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
-// share a commit. It says whether one came.
-func (d *driver) gathers(ctx context.Context) bool {
-	if len(d.facts) == 0 || len(d.launch) > 0 || len(d.consume) > 0 {
-		return false
-	}
-	for _, f := range d.facts {
-		s, ok := f.Body.(recovery.CallSettled)
-		if !ok {
-			return false
-		}
-		if c, err := d.state.Call(s.Place); err != nil || c.Effect != recovery.EffectRead {
-			return false
-		}
-	}
-	wait := time.NewTimer(min(gatherFor, gatherFor-d.steady().Sub(d.facts[0].Time)))
-	defer wait.Stop()
-	select {
-	case e := <-d.results:
-		d.settle(e)
-		d.drain()
-		return true
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// drain takes what has come meanwhile, so that results that end together share a commit.
-func (d *driver) drain() {
-	for {
-		select {
-		case e := <-d.results:
-			d.settle(e)
-		default:
-			return
-		}
-	}
-}
-
-// deadline fires when the run's time is used up; nil channel without a limit.
-func (d *driver) deadline() (<-chan time.Time, func()) {
-	limit := d.state.Limits.Timeout
-	if limit == 0 || d.state.Stopping != nil {
-		return nil, func() {}
-	}
-	t := time.NewTimer(limit - d.state.Spent(d.steady()))
-	return t.C, func() { t.Stop() }
-}
-
-// cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
-func (d *driver) cancelled(ctx context.Context, by string) error {
-	_, err := d.takeAnswer(ctx)
-	if err == nil {
-		d.stopFor(recovery.StopCancelled, by, "cancelled by "+by)
-	}
-	return err
-}
-
-func (d *driver) stopFor(why recovery.Stop, by, reason string) {
-	if d.state.Stopping == nil {
-		d.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
-	}
-}
-
 // shutDown leaves the run on a signal.
 func (d *driver) shutDown(ctx context.Context) error {
-	d.withdraw("the host was asked to stop")
+	d.elicits.withdraw("the host was asked to stop")
 	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
 }
 
 // leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
 func (d *driver) leave(ctx context.Context, why recovery.Cause, detail string) error {
-	if err := d.flush(ctx); err != nil {
+	if err := d.calls.flush(ctx); err != nil {
 		return err
 	}
-	d.collect(5 * time.Second)
+	d.calls.collect(5 * time.Second)
 	if d.state.Status == recovery.StatusWaiting {
-		return errors.Join(d.flush(ctx), errLeave)
+		return errors.Join(d.calls.flush(ctx), errLeave)
 	}
 	// A result that came in may have finished the run: success beats a late shutdown.
 	for {
@@ -250,9 +181,9 @@ func (d *driver) leave(ctx context.Context, why recovery.Cause, detail string) e
 		d.recordNext(ctx, r.Facts)
 	}
 	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
-		return errors.Join(d.flush(ctx), errLeave)
+		return errors.Join(d.calls.flush(ctx), errLeave)
 	}
-	return d.interrupt(ctx, why, detail)
+	return d.calls.interrupt(ctx, why, detail)
 }
 
 func cause(ctx context.Context) string {
@@ -260,23 +191,4 @@ func cause(ctx context.Context) string {
 		return c.Error()
 	}
 	return ErrShutdown.Error()
-}
-
-// collect takes the results of calls that act inside this process. Those of a runner come back at once, without a result.
-func (d *driver) collect(wait time.Duration) {
-	limit := time.NewTimer(wait)
-	defer limit.Stop()
-	for len(d.flying) > 0 {
-		select {
-		case e := <-d.results:
-			d.settle(e)
-		case <-limit.C:
-			return
-		}
-	}
-}
-
-func (d *driver) interrupt(ctx context.Context, c recovery.Cause, detail string) error {
-	d.record(recovery.RunInterrupted{Cause: c, Detail: detail})
-	return errors.Join(d.flush(ctx), errLeave)
 }

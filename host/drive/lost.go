@@ -3,7 +3,6 @@ package drive
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"agent/db"
@@ -30,51 +29,44 @@ func (e *RecordLostError) Error() string {
 func (e *RecordLostError) Unwrap() error { return e.Err }
 
 // present stops the run where its record is no longer in the state folder. A commit looks of itself.
-func (d *driver) present() error {
-	err := d.p.Store.Present()
+func (rec *recorder) present() error {
+	err := rec.p.Store.Present()
 	if err == nil {
 		return nil
 	}
-	d.dead = d.recordLost(err)
-	return d.dead
+	rec.dead = rec.recordLost(err)
+	return rec.dead
 }
 
 // recordLost completes an error about the files of the store with what of this run is not in the folder: the facts of the
 // commit that went elsewhere, and the calls that are under way. Any other error is returned as it is.
-func (d *driver) recordLost(err error) error {
+func (rec *recorder) recordLost(err error) error {
 	var gone *db.GoneError
 	if !errors.As(err, &gone) {
 		return err
 	}
-	lost := &RecordLostError{Run: d.state.Created.Run, Err: gone}
-	for _, f := range d.facts {
-		if s := d.lostFact(f.Body); s != "" {
+	lost := &RecordLostError{Run: rec.state.Created.Run, Err: gone}
+	for _, f := range rec.facts {
+		if s := rec.lostFact(f.Body); s != "" {
 			lost.Facts = append(lost.Facts, s)
 		}
 	}
-	var running []int
-	for i := range d.flying {
-		if !slices.ContainsFunc(d.launch, func(l takeOff) bool { return l.place.Index == i }) {
-			running = append(running, i)
-		}
-	}
-	slices.Sort(running)
-	for _, i := range running {
-		lost.Facts = append(lost.Facts, d.callText(recovery.Place{Turn: len(d.state.Turns), Index: i})+" was under way, and how it ends is unknown")
+	for _, at := range rec.inFlight() {
+		lost.Facts = append(lost.Facts, rec.callText(at)+" was under way, and how it ends is unknown")
 	}
 	return lost
 }
 
 // lostFact tells in a few words what a fact says that a person must know of; empty for those that only lead there.
-func (d *driver) lostFact(b recovery.Body) string {
+func (rec *recorder) lostFact(b recovery.Body) string {
 	switch b := b.(type) {
 	case recovery.CallSettled:
 		if b.Result.How == recovery.HowTold {
 			return "" // it did not run
 		}
-		return fmt.Sprintf("%s ran, with the outcome %s", d.callText(b.Place), b.Result.Outcome)
+		return fmt.Sprintf("%s ran, with the outcome %s", rec.callText(b.Place), b.Result.Outcome)
 	case recovery.ModelAnswered:
-		return fmt.Sprintf("the answer of the model in turn %d", len(d.state.Turns))
+		return fmt.Sprintf("the answer of the model in turn %d", len(rec.state.Turns))
 	case recovery.RequestOpened:
 		return "the question " + b.Request.ID
 	case recovery.RequestAnswered:
@@ -86,10 +78,10 @@ func (d *driver) lostFact(b recovery.Body) string {
 }
 
 // callText names a call with its tool and what it is about, without secrets.
-func (d *driver) callText(p recovery.Place) string {
-	c, err := d.state.Call(p)
+func (rec *recorder) callText(p recovery.Place) string {
+	c, err := rec.state.Call(p)
 	if err != nil {
 		return "call " + p.String()
 	}
-	return d.p.Store.Clean(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, Words(c.Tool, c.Args)))
+	return rec.p.Store.Clean(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, Words(c.Tool, c.Args)))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"time"
 
@@ -86,14 +85,14 @@ func (d *driver) guarded(ctx context.Context, do func() error) error {
 func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	never, ready := d.letGo()
+	never, ready := d.calls.letGo()
 	if mine, err := d.reload(ctx); err != nil || !mine {
 		return err
 	}
 	if d.state.Status.Terminal() || d.state.Status == recovery.StatusInterrupted {
 		return nil
 	}
-	d.settleAgain()
+	d.calls.settleAgain()
 	for _, at := range never {
 		if c, err := d.state.Call(at); err == nil && c.Phase == recovery.PhaseStarted && c.Attempt == at.Attempt {
 			e := recovery.Evidence{ToolKnown: true, Restored: true}
@@ -110,34 +109,8 @@ func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 			err = errors.Join(err, a.Forget(p.call)) // it never began, and it is settled or was never recorded
 		}
 	}
-	d.forgetLeftovers()
+	d.calls.forgetLeftovers()
 	return err
-}
-
-// letGo forgets what waited for a commit. It closes what was prepared for calls that had not begun, which is their proof of
-// it, and returns that with those calls whose start may be on record.
-func (d *driver) letGo() (never []recovery.Place, ready []prepared) {
-	for _, l := range d.launch {
-		if cancel := d.flying[l.place.Index]; cancel != nil {
-			cancel()
-		}
-		delete(d.flying, l.place.Index)
-		if l.fresh {
-			never = append(never, l.place)
-		}
-	}
-	d.launch = nil
-	for index, p := range d.handles {
-		if d.flying[index] != nil {
-			continue
-		}
-		delete(d.handles, index)
-		c, ok := p.handle.(io.Closer)
-		if ok && c.Close() == nil { // one that began has closed it already
-			ready = append(ready, p)
-		}
-	}
-	return never, ready
 }
 
 // reload reads the run again as the journal has it. It says whether the claim of this process is in it.
@@ -157,18 +130,8 @@ func (d *driver) reload(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	d.state, d.head = s, head
-	d.facts, d.consume, d.refused, d.launch, d.done = nil, nil, nil, nil, nil
+	d.facts, d.consume, d.refused, d.calls.launch, d.calls.done = nil, nil, nil, nil, nil
 	return true, nil
-}
-
-// settleAgain records the results that came and did not become durable.
-func (d *driver) settleAgain() {
-	came := d.came
-	d.came = nil
-	for _, e := range came {
-		e.host = nil
-		d.settle(e)
-	}
 }
 
 // abandon leaves a run as interrupted that cannot be ended without another panic.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/db"
 	"agent/host/guard"
 	"agent/host/permit"
 	"agent/recovery"
@@ -27,28 +28,37 @@ func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision 
 	return d
 }
 
+// policy says what may run: the rules that hold in the run's folder, as they were when this process took the run, and what a yes is
+// bound to.
+type policy struct {
+	*recorder
+	rules  permit.Policy
+	stands bool      // an answer added rules since: they are read again
+	lost   []db.Lost // secrets of the run that cannot be given back
+}
+
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
-func (d *driver) setRules(folder string) error {
-	if d.env.Rules == nil {
+func (pol *policy) setRules(folder string) error {
+	if pol.env.Rules == nil {
 		return nil
 	}
-	rules, err := d.env.Rules(folder)
+	rules, err := pol.env.Rules(folder)
 	if err == nil {
-		d.policy = permit.New(rules...)
+		pol.rules = permit.New(rules...)
 	}
 	return err
 }
 
 // query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
 // folder on the way, and more time than all else that is decided about a call.
-func (d *driver) query(t tools.Tool, name string, args json.RawMessage) permit.Request {
+func (pol *policy) query(t tools.Tool, name string, args json.RawMessage) permit.Request {
 	q := permit.Request{
-		Mode: d.state.Mode, Authored: d.state.Created.Authored, Tool: name, Args: args, Effect: tools.EffectOf(t, d.state.Created.Folder, args), Folder: d.state.Created.Folder,
+		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: tools.EffectOf(t, pol.state.Created.Folder, args), Folder: pol.state.Created.Folder,
 	}
 	if o, ok := t.(tools.Outward); ok {
 		q.Outward = o.Outward(args)
 	}
-	if d.policy.Concerns(q) {
+	if pol.rules.Concerns(q) {
 		q.Paths = pathsOf(t, q.Folder, args)
 	}
 	return q
@@ -136,12 +146,12 @@ func followed(folder, p string) string {
 }
 
 // readRules reads the rules again once an answer of this run added some. Where that fails, those of before hold.
-func (d *driver) readRules() {
-	if !d.stands {
+func (pol *policy) readRules() {
+	if !pol.stands {
 		return
 	}
-	if err := d.setRules(d.state.Created.Folder); err != nil {
-		d.p.Warn(d.state.Created.Run, "read the rules of permission again: %v", err)
+	if err := pol.setRules(pol.state.Created.Folder); err != nil {
+		pol.p.Warn(pol.state.Created.Run, "read the rules of permission again: %v", err)
 	}
 }
 
@@ -154,27 +164,27 @@ func confinement(t tools.Tool, args json.RawMessage) string {
 }
 
 // permission decides about a call of the answer, and what an answer that stands would add.
-func (d *driver) permission(p *recovery.Proposal, t tools.Tool) {
-	q := d.query(t, p.Tool, p.Args)
+func (pol *policy) permission(p *recovery.Proposal, t tools.Tool) {
+	q := pol.query(t, p.Tool, p.Args)
 	p.Sandbox = confinement(t, p.Args)
-	if p.Decision, p.Why = d.policy.Decide(q); p.Decision == recovery.DecisionAsk && d.env.Stand != nil {
+	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == recovery.DecisionAsk && pol.env.Stand != nil {
 		q.Paths = pathsOf(t, q.Folder, p.Args)
-		p.Always, p.Never = permit.TOML(d.policy.Always(q)), permit.TOML(d.policy.Never(q))
+		p.Always, p.Never = permit.TOML(pol.rules.Always(q)), permit.TOML(pol.rules.Never(q))
 	}
 }
 
 // void is the fact that what let a call run no longer does: what a yes was bound to has changed, or the rules of now are stricter
 // than those of when it was recorded. Nil when it may start.
-func (d *driver) void(c *recovery.Call) recovery.Body {
+func (pol *policy) void(c *recovery.Call) recovery.Body {
 	fact := recovery.ApprovalVoided{Place: c.Place}
-	t, err := d.env.Tools.Get(c.Tool)
+	t, err := pol.env.Tools.Get(c.Tool)
 	if err != nil || c.Question != nil {
 		return nil // it is told so, or answered
 	}
-	now, why := d.policy.Decide(d.query(t, c.Tool, c.Args))
+	now, why := pol.rules.Decide(pol.query(t, c.Tool, c.Args))
 	changed := ""
 	if c.Approved != "" {
-		changed = bindingChanges(c.Approved, d.binding(c))
+		changed = bindingChanges(c.Approved, pol.binding(c))
 	}
 	if strictness(now) > strictness(c.Decision) {
 		fact.Decision, fact.Reason = now, "the rules or what it does are others now: "+why
@@ -194,15 +204,15 @@ func strictness(d recovery.Decision) int {
 
 // binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the variables that a command's
 // environment passes on, what confines it, the rules that restrict, and the tools. If one of them changes, the yes is void.
-func (d *driver) binding(c *recovery.Call) string {
-	s := d.state
+func (pol *policy) binding(c *recovery.Call) string {
+	s := pol.state
 	level := ""
-	if t, err := d.env.Tools.Get(c.Tool); err == nil {
+	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
 		level = confinement(t, c.Args)
 	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, d.policy.Digest(), d.env.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, pol.rules.Digest(), pol.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

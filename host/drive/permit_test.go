@@ -63,25 +63,26 @@ func TestBindingChanges(t *testing.T) {
 // A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
-	d := &driver{p: &Process{}, state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}}
-	if q := d.query(writes{}, "write_file", args); q.Paths != nil {
+	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
+	if q := pol.query(writeFile{}, "write_file", args); q.Paths != nil {
 		t.Errorf("%q without a rule", q.Paths)
 	}
 	p := recovery.Proposal{Tool: "write_file", Args: args}
-	d.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
-	d.permission(&p, writes{})
+	pol.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
+	pol.permission(&p, writeFile{})
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
 	}
-	d.policy = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
-	d.permission(&p, writes{})
+	pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.permission(&p, writeFile{})
 	if p.Decision != recovery.DecisionDeny {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
 	}
 }
 
-// writes is a tool that writes in the workspace.
-type writes struct{}
+// writeFile is a tool that writes in the workspace.
+type writeFile struct{}
 
-func (writes) Spec() tools.Spec                       { return tools.Spec{Name: "write_file"} }
-func (writes) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
+func (writeFile) Spec() tools.Spec                       { return tools.Spec{Name: "write_file"} }
+func (writeFile) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }

@@ -227,22 +227,22 @@ func (j judge) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s re
 }
 
 // recover decides about the calls that an earlier owner left, records the decisions, and shows them.
-func (d *driver) recover(ctx context.Context, lost []*recovery.Call) error {
-	p := d.judge().planFor(ctx, d.state, lost, true)
+func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
+	p := cl.judge().planFor(ctx, cl.state, lost, true)
 	fault.Hit(fault.InRecovery)
 	for _, step := range p.Steps {
 		c := step.call
 		if c.Phase != recovery.PhaseStarted {
 			continue
 		}
-		d.recordAll(step.found.Facts(c))
-		d.afterVerdict(ctx, step)
+		cl.recordAll(step.found.Facts(c))
+		cl.afterVerdict(ctx, step)
 	}
 	return nil
 }
 
-func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
-	t, err := d.env.Tools.Get(step.call.Tool)
+func (cl *caller) afterVerdict(ctx context.Context, step PlanStep) {
+	t, err := cl.env.Tools.Get(step.call.Tool)
 	if err != nil {
 		return
 	}
@@ -252,9 +252,9 @@ func (d *driver) afterVerdict(ctx context.Context, step PlanStep) {
 	}
 	switch step.Verdict {
 	case recovery.VerdictAttach:
-		d.attach(ctx, step.call, a)
+		cl.attach(ctx, step.call, a)
 	case recovery.VerdictAdopt, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain:
-		d.done = append(d.done, d.toolCall(step.call))
+		cl.done = append(cl.done, cl.toolCall(step.call))
 	}
 }
 

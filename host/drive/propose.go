@@ -10,12 +10,12 @@ import (
 
 // answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
 // permission rules say.
-func (d *driver) answered(a *model.Answer) recovery.ModelAnswered {
-	d.readRules()
+func (pol *policy) answered(a *model.Answer) recovery.ModelAnswered {
+	pol.readRules()
 	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
 	for _, b := range a.Blocks {
 		if b.Kind == recovery.BlockCall {
-			fact.Calls = append(fact.Calls, d.proposed(a, b.Call))
+			fact.Calls = append(fact.Calls, pol.proposed(a, b.Call))
 			continue
 		}
 		fact.Blocks = append(fact.Blocks, b)
@@ -24,8 +24,8 @@ func (d *driver) answered(a *model.Answer) recovery.ModelAnswered {
 }
 
 // proposed is a call of the answer. What a model asks for while it refuses to answer is not carried out.
-func (d *driver) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Proposal {
-	p := d.propose(c)
+func (pol *policy) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Proposal {
+	p := pol.propose(c)
 	if a.Stop == recovery.AnswerRefuse && p.Invalid == "" {
 		p.Invalid, p.Question = "the answer that holds it was refused", nil
 	}
@@ -35,7 +35,7 @@ func (d *driver) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Propo
 	return p
 }
 
-func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
+func (pol *policy) propose(c *recovery.CallBlock) recovery.Proposal {
 	p := recovery.Proposal{
 		ID: NewID("c"), Provider: c.Provider, Tool: c.Tool, Args: c.Args,
 		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
@@ -47,28 +47,28 @@ func (d *driver) propose(c *recovery.CallBlock) recovery.Proposal {
 		}
 		p.Args, p.Invalid = text, "its arguments are not JSON"
 	}
-	fp, err := d.p.Store.Fingerprint(d.state.Created.Thread, p.Tool, p.Args)
+	fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, p.Tool, p.Args)
 	if err != nil {
 		p.Invalid, fp = err.Error(), "none:"+Digest(p.Args)
 	}
 	p.Fingerprint = fp
-	t, err := d.env.Tools.Get(p.Tool)
+	t, err := pol.env.Tools.Get(p.Tool)
 	if err != nil {
 		p.Invalid = err.Error()
 	}
 	if p.Invalid == "" {
-		if err := d.env.Tools.Read(p.Tool, p.Args); err != nil {
+		if err := pol.env.Tools.Read(p.Tool, p.Args); err != nil {
 			p.Invalid = err.Error()
 		}
 	}
 	if p.Invalid == "" {
-		d.classify(&p, t)
+		pol.classify(&p, t)
 	}
 	return p
 }
 
-func (d *driver) classify(p *recovery.Proposal, t tools.Tool) {
-	p.Effect = tools.EffectOf(t, d.state.Created.Folder, p.Args)
+func (pol *policy) classify(p *recovery.Proposal, t tools.Tool) {
+	p.Effect = tools.EffectOf(t, pol.state.Created.Folder, p.Args)
 	if r, ok := t.(tools.RetrySafe); ok {
 		p.RetrySafe = r.RetrySafe(p.Args)
 	}
@@ -81,5 +81,5 @@ func (d *driver) classify(p *recovery.Proposal, t tools.Tool) {
 		p.Question = &q
 		return
 	}
-	d.permission(p, t)
+	pol.permission(p, t)
 }

@@ -24,40 +24,40 @@ type takeOff struct {
 
 // ground drops an effect that waited. Its start is recorded, and what a runner prepared for it is left as it is and let go
 // of: the proof for the next owner that it never began.
-func (d *driver) ground(index int) {
-	if cancel := d.flying[index]; cancel != nil {
+func (cl *caller) ground(index int) {
+	if cancel := cl.flying[index]; cancel != nil {
 		cancel()
 	}
-	delete(d.flying, index)
-	if c, ok := d.handles[index].handle.(io.Closer); ok {
+	delete(cl.flying, index)
+	if c, ok := cl.handles[index].handle.(io.Closer); ok {
 		if err := c.Close(); err != nil {
-			d.p.Warn(d.state.Created.Run, "%v", err)
+			cl.p.Warn(cl.state.Created.Run, "%v", err)
 		}
 	}
-	delete(d.handles, index)
-	if d.full == nil {
-		d.full = errDiskFull
+	delete(cl.handles, index)
+	if cl.full == nil {
+		cl.full = errDiskFull
 	}
 }
 
 // noRoom leaves the run, once everything that was under way has come home.
 func (d *driver) noRoom(ctx context.Context) error {
 	remedy := "make room on the disk of"
-	if err := noteDiskError(d.p.Home, d.full); err != nil {
+	if err := noteDiskError(d.p.Home, d.calls.full); err != nil {
 		d.p.Warn(d.state.Created.Run, "%v", err)
 	}
 	switch {
-	case errors.Is(d.full, syscall.EIO):
+	case errors.Is(d.calls.full, syscall.EIO):
 		remedy = "see to the disk of"
-	case errors.Is(d.full, syscall.EROFS):
+	case errors.Is(d.calls.full, syscall.EROFS):
 		remedy = "make it writable:"
 	}
-	why := fmt.Sprintf("%v; nothing new is started: %s %s", d.full, remedy, d.p.Home)
+	why := fmt.Sprintf("%v; nothing new is started: %s %s", d.calls.full, remedy, d.p.Home)
 	if d.state.Status == recovery.StatusWaiting {
 		d.p.Warn(d.state.Created.Run, "%s", why)
-		return errors.Join(d.flush(ctx), errLeave)
+		return errors.Join(d.calls.flush(ctx), errLeave)
 	}
-	return d.interrupt(ctx, recovery.CauseFailing, why)
+	return d.calls.interrupt(ctx, recovery.CauseFailing, why)
 }
 
 // leastRoom is what a runner needs for its records, with something to spare; bytes.
@@ -65,14 +65,14 @@ const leastRoom = 64 << 10
 
 // stalled says that a call's runner never began because the state folder took none of its records. That is no result of the call:
 // it is still to come.
-func (d *driver) stalled(t tools.Tool, e ended) bool {
-	if !outlives(t) || e.err == nil || e.result.Applied != recovery.AppliedNo || d.state.Stopping != nil {
+func (cl *caller) stalled(t tools.Tool, e ended) bool {
+	if !outlives(t) || e.err == nil || e.result.Applied != recovery.AppliedNo || cl.state.Stopping != nil {
 		return false
 	}
 	if unwritable(e.err) {
 		return true
 	}
-	disk, err := db.DiskOf(d.p.Home)
+	disk, err := db.DiskOf(cl.p.Home)
 	return err == nil && (disk.Free >= 0 && disk.Free < leastRoom || disk.Files == 0)
 }
 

@@ -11,8 +11,24 @@ import (
 // write to the log as often as runs are driven, and that inside the write.
 type wakes struct {
 	mu    sync.Mutex // guards the rest
-	watch *stream.Waker
+	watch watch
 	runs  map[*wake]bool
+	open  func(files ...string) (watch, error) // nil is stream.NewWaker
+}
+
+// watch is what hints come from.
+type watch interface {
+	C() <-chan struct{}
+	Done() <-chan struct{}
+	Close()
+}
+
+// begin starts a watch of the files.
+func (w *wakes) begin(files ...string) (watch, error) {
+	if w.open != nil {
+		return w.open(files...)
+	}
+	return stream.NewWaker(files...)
 }
 
 // wake hints one run that another process may have written to the database.
@@ -26,7 +42,7 @@ func (w *wakes) join(files ...string) (*wake, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch == nil {
-		watch, err := stream.NewWaker(files...)
+		watch, err := w.begin(files...)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +77,7 @@ func (w *wake) Close() {
 const lookCost = time.Millisecond
 
 // pass hands the hints of one watch to every run, until another watch has taken its place or none.
-func (w *wakes) pass(watch *stream.Waker) {
+func (w *wakes) pass(watch watch) {
 	for {
 		select {
 		case <-watch.C():
@@ -79,7 +95,7 @@ func (w *wakes) pass(watch *stream.Waker) {
 }
 
 // tell hints every run, and says how long to leave them alone then.
-func (w *wakes) tell(watch *stream.Waker) time.Duration {
+func (w *wakes) tell(watch watch) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch != watch {
