@@ -227,7 +227,7 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 // cameFromThere says whether a decision about another run's call came from that run, which has it already.
 func (in *inbox) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(in.passed, b) }
 
-// cancelled ends the run on a person's word. An answer that was given before is taken first: its row is closed already.
+// cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
 func (in *inbox) cancelled(ctx context.Context, by string) error {
 	_, err := in.takeAnswer(ctx)
 	if err == nil {
