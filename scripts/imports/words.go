@@ -57,7 +57,7 @@ func goodUse(text string, at []int, names map[string]bool) bool {
 // ceilings are how many refused words still stand in a folder and below it, from before they were refused. A number may only shrink.
 // They are for whole trees, since files move between packages.
 func ceilings() map[string]int {
-	return map[string]int{"host": 18, "scripts": 29}
+	return map[string]int{"host": 18, "scripts": 5}
 }
 
 // checkWords finds refused words in the comments of all Go files, in the string literals of those that are no tests, and in Markdown.
