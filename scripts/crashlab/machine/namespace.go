@@ -16,7 +16,7 @@ import (
 // bootID is where the kernel says which start of the machine this is.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// View is what a command sees of the machine that is not so.
+// View is how the machine looks to one command: which start of it, and what stands where.
 type View struct {
 	Boot  string            // the file that stands for the boot id; "" for the real one
 	Binds map[string]string // what is seen, by where; both exist
