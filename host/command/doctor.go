@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
-	"agent/host"
 	"agent/host/config"
+	"agent/host/doctor"
 	"agent/host/view"
 )
 
@@ -69,23 +69,23 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
-	var f host.Findings
+	var f doctor.Findings
 	if c.Bool("secrets") {
 		if c.Bool("fix") {
 			return &usageError{errors.New("give --secrets without --fix: it only looks")}
 		}
 		a.findSecrets(ctx, home, &f)
 	} else {
-		f = host.ExamineFolder(home)
+		f = doctor.Folder(home)
 		a.examineSelf(home, &f)
 		a.examineStore(ctx, home, c.Bool("fix"), &f)
 	}
 	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {
-		case host.LevelBad:
+		case doctor.LevelBad:
 			v.Bad++
-		case host.LevelWarn:
+		case doctor.LevelWarn:
 			v.Warnings++
 		}
 	}
@@ -102,7 +102,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 }
 
 // examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *app) examineSelf(home string, f *host.Findings) {
+func (a *app) examineSelf(home string, f *doctor.Findings) {
 	const area = "settings"
 	if a.armed != "" {
 		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
@@ -123,7 +123,7 @@ func (a *app) examineSelf(home string, f *host.Findings) {
 }
 
 // examineConfig reads the person's configuration: with an error in it nothing starts.
-func (a *app) examineConfig(f *host.Findings) {
+func (a *app) examineConfig(f *doctor.Findings) {
 	const area = "configuration"
 	path := config.UserPath(a.Getenv)
 	if path == "" {
@@ -146,7 +146,7 @@ func (a *app) examineConfig(f *host.Findings) {
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
-func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.Findings) {
+func (a *app) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {
 		f.OK(areaDatabase, "there is none yet: nothing was run")
@@ -164,7 +164,7 @@ func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.F
 		fix = false
 	}
 	a.examineSchema(ctx, s, fix, f)
-	found, err := s.Examine(ctx, fix) // a row that it repairs may be all that is wrong with the database
+	found, err := doctor.Examine(ctx, s.Host, fix) // a row that it repairs may be all that is wrong with the database
 	a.examineDatabase(ctx, s, f)
 	*f = append(*f, found...)
 	if err != nil {
