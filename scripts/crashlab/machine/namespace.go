@@ -30,6 +30,13 @@ func (s View) Start(c *exec.Cmd) error {
 	go func() {
 		// And for good: a child gets the namespace of the thread that made it, and no other thread may.
 		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// The main thread does not end with what is locked to it, and in /proc the process has its mounts. Held here, it leaves
+			// the work to another thread.
+			started <- s.Start(c)
+			runtime.UnlockOSThread()
+			return
+		}
 		started <- s.startHere(c)
 	}()
 	return <-started
