@@ -113,7 +113,7 @@ func (w *workspace) setMove(sc *scene, d deed) bool {
 type found int
 
 const (
-	foundOdd found = iota // something else, or it cannot be told
+	foundOdd found = iota // something else, or it cannot be determined
 	foundOld              // untouched
 	foundNew              // done, in the moment of the command
 )

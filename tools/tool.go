@@ -132,7 +132,7 @@ type Attacher interface {
 	// Bury ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
 	Bury(ctx context.Context, c Call) ([]string, error)
 	// Living looks again, by the trace of an earlier sighting, for what could not be shown dead then. It changes nothing; an
-	// error means that it could not be told.
+	// error means that it could not be determined.
 	Living(trace json.RawMessage) ([]string, error)
 	// Stop asks a running call to end, durably. The result comes from Call or Attach.
 	Stop(c Call, reason string) error

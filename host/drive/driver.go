@@ -121,7 +121,7 @@ func (d *driver) outcome() Outcome {
 	return out
 }
 
-// close ends what works for the run in this process. Its lock is its holder's to give up.
+// close ends what works for the run in this process. Its holder frees its lock.
 func (d *driver) close() {
 	defer d.inbox.waker.Close()
 	d.live.Close()

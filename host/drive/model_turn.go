@@ -125,7 +125,7 @@ func (mt *modelTurn) meanwhile(ctx context.Context, over <-chan time.Time) error
 	}
 }
 
-// noAnswer records why there is none, and whether the request is sent again. Told to stop, it records nothing: the same
+// noAnswer records why there is none, and whether the request is sent again. Asked to stop, it records nothing: the same
 // request is sent after a resume.
 func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) error {
 	var e *model.Error

@@ -139,7 +139,7 @@ func followed(folder, p string) string {
 			return filepath.Join(real, rest)
 		}
 		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			return p // it cannot be told; the tool says so too
+			return p // it is not known; the tool reports it too
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
@@ -179,7 +179,7 @@ func (pol *policy) void(c *recovery.Call) recovery.Body {
 	fact := recovery.ApprovalVoided{Place: c.Place}
 	t, err := pol.env.Tools.Get(c.Tool)
 	if err != nil || c.Question != nil {
-		return nil // it is told so, or answered
+		return nil // it gets that as its result, or the answer
 	}
 	now, why := pol.rules.Decide(pol.query(t, c.Tool, c.Args))
 	changed := ""

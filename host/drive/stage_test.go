@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,9 @@ type stage struct {
 	journal *flaky
 	hints   chan struct{}
 	created recovery.RunCreated
-	notes   []string // what was said to whoever watches
+
+	mu    sync.Mutex // guards notes
+	notes []string   // what was published for whoever watches
 }
 
 // story plays in a bubble of its own.
@@ -58,6 +61,8 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 		s.waker.Open = func(...string) (stream.HintSource, error) { return watched{s.hints, make(chan struct{})}, nil }
 		s.Guard()
 		s.Hub.Through(func(e stream.Event) []stream.Event {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			if e.Note != "" {
 				s.notes = append(s.notes, e.Note)
 			}
@@ -153,6 +158,8 @@ func (s *stage) wants(out Outcome, status recovery.Status, cause recovery.Cause)
 
 // said tells whether a note holds the words.
 func (s *stage) said(words string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, words) })
 }
 
@@ -270,7 +277,9 @@ type prop struct {
 	name   string
 	effect recovery.Effect
 	act    func(context.Context, tools.Call) (recovery.Result, error)
-	acted  int
+
+	mu    sync.Mutex // guards acted while calls are under way
+	acted int
 }
 
 func (p *prop) Spec() tools.Spec {
@@ -278,7 +287,9 @@ func (p *prop) Spec() tools.Spec {
 }
 func (p *prop) Effect(json.RawMessage) recovery.Effect { return p.effect }
 func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+	p.mu.Lock()
 	p.acted++
+	p.mu.Unlock()
 	if p.act == nil {
 		return fine(), nil
 	}
