@@ -14,6 +14,7 @@ import (
 	"agent/host/permit"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/shell"
 )
 
 // Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
@@ -202,7 +203,7 @@ func (d *driver) binding(c *recovery.Call) string {
 	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, d.policy.Digest(), d.env.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, shell.EnvironmentNames(os.Environ()), level, d.policy.Digest(), d.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

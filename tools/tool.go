@@ -1,7 +1,4 @@
-// Package tools holds the contract of a tool, the registry and the built-in tools.
-//
-// Over budget: at most 40 files: the built-in tools still lie beside what a tool is; files, shell and inspection are to be packages
-// Over budget: at most 6500 lines: likewise
+// Package tools holds the contract of a tool and the registry of a run's tools. The built-in tools lie in the packages below it.
 package tools
 
 import (

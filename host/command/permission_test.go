@@ -7,13 +7,14 @@ import (
 
 	"agent/host/permit"
 	"agent/tools"
+	"agent/tools/builtin"
 )
 
 // Each built-in tool that needs permission can be named by a rule, and no other name can: a rule about it would do nothing.
 func TestRulesNameTheBuiltInTools(t *testing.T) {
 	dir := t.TempDir()
-	list, err := tools.Builtin(tools.Options{
-		State: dir, Calls: filepath.Join(dir, "calls"), Exe: filepath.Join(dir, "agent"), Outputs: struct{ tools.Outputs }{},
+	list, err := builtin.Tools(builtin.Options{
+		State: dir, Calls: filepath.Join(dir, "calls"), Exe: filepath.Join(dir, "agent"), Outputs: struct{ builtin.Outputs }{},
 	})
 	if err != nil {
 		t.Fatal(err)

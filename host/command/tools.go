@@ -20,6 +20,7 @@ import (
 	"agent/tools"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
+	"agent/tools/shell"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
@@ -115,7 +116,7 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 
 // environment names what a command finds in its environment, the mark of its call included.
 func environment() []string {
-	names := append(tools.EnvironmentNames(os.Environ()), runner.MarkName)
+	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
