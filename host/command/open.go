@@ -171,7 +171,7 @@ func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) 
 	}
 	o := db.Options{
 		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
+		Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
 		return nil, err
@@ -204,10 +204,10 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
-	h := &host.Host{
+	h := &host.Host{Process: host.Process{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: process.Self(),
 		Who: who(),
-	}
+	}}
 	h.Env.Tools, err = builtin.Registry(builtin.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),

@@ -162,7 +162,7 @@ func (s *session) printInterrupted(out host.Outcome) {
 	if b != nil {
 		a.say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, view.FaultText(model, *b))
 		if b.Remedy != "" {
-			a.say(a.Err, "mend it first:  %s", b.Remedy)
+			a.say(a.Err, "fix it first:   %s", b.Remedy)
 			onward = "then go on:    "
 		}
 	} else {

@@ -123,7 +123,7 @@ func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error
 			defer t.close()
 			yes, err := t.askTrust(ctx, f)
 			if errors.Is(err, errNoAnswer) {
-				err = errors.New("nothing was said of it, so nothing is changed")
+				err = errors.New("there is no decision on it, so nothing is changed")
 			}
 			return yes, err
 		}

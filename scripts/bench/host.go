@@ -22,6 +22,7 @@ import (
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -107,8 +108,8 @@ func (b *bench) openHost(ctx context.Context) (*inProcess, error) {
 		return nil, err
 	}
 	p := &inProcess{home: home, folder: folder}
-	p.store, err = db.Open(ctx, home, db.Options{NoBallast: true, Hit: func(point string) {
-		if point == "db.after_commit" {
+	p.store, err = db.Open(ctx, home, db.Options{NoBallast: true, Hit: func(point fault.Point) {
+		if point == fault.AfterCommit {
 			p.commits.Add(1)
 		}
 	}})
@@ -123,11 +124,11 @@ func (p *inProcess) host(m model.Model) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &host.Host{
+	return &host.Host{Process: host.Process{
 		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: process.Self(),
 		Who: "bench",
 		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
-	}, nil
+	}}, nil
 }
 
 // carryOut drives a new run to its end.

@@ -2,4 +2,6 @@
 
 package shell
 
-func dieAt(string) func(string) { return nil }
+import "agent/recovery/fault"
+
+func dieAt(string) func(fault.Point) { return nil }
