@@ -50,10 +50,8 @@ func LazyRegistry(tools []Tool) (*Registry, error) {
 		if _, twice := r.tools[spec.Name]; twice {
 			return nil, fmt.Errorf("register tool %q: the name is taken", spec.Name)
 		}
-		_, acts := t.(Caller)
-		_, asks := t.(Asker)
-		if acts == asks {
-			return nil, fmt.Errorf("register tool %q: it must be exactly one of Caller and Asker", spec.Name)
+		if _, acts := t.(Caller); acts == spec.Asks {
+			return nil, fmt.Errorf("register tool %q: it must do exactly one of acting (Caller) and asking (Spec.Asks)", spec.Name)
 		}
 		schema := sync.OnceValues(func() (*jsonschema.Resolved, error) { return parseSchema(spec.Schema) })
 		if f, ok := t.(Foreign); ok && f.Unchecked() {

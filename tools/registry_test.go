@@ -14,7 +14,7 @@ type fake struct{ name, about, schema string }
 func (f fake) Spec() Spec {
 	return Spec{Name: f.name, Description: f.about, Schema: json.RawMessage(f.schema)}
 }
-func (fake) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+func (fake) Describe(string, json.RawMessage) Traits { return Traits{Effect: recovery.EffectRead} }
 
 type fakeCaller struct{ fake }
 
@@ -24,7 +24,11 @@ func (fakeCaller) Call(context.Context, Call) (recovery.Result, error) {
 
 type fakeBoth struct{ fakeCaller }
 
-func (fakeBoth) Question(json.RawMessage) (recovery.Question, error) { return recovery.Question{}, nil }
+func (f fakeBoth) Spec() Spec {
+	spec := f.fakeCaller.Spec()
+	spec.Asks = true
+	return spec
+}
 
 func TestNewRegistryRefuses(t *testing.T) {
 	good := fake{"a", "", `{"type":"object"}`}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"agent/host/permit"
-	"agent/tools"
 	"agent/tools/builtin"
 )
 
@@ -21,8 +20,8 @@ func TestRulesNameTheBuiltInTools(t *testing.T) {
 	}
 	var want []string
 	for _, tool := range list {
-		if _, asks := tool.(tools.Asker); !asks {
-			want = append(want, tool.Spec().Name)
+		if spec := tool.Spec(); !spec.Asks {
+			want = append(want, spec.Name)
 		}
 	}
 	got := permit.Tools()

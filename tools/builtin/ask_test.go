@@ -31,13 +31,13 @@ func TestQuestions(t *testing.T) {
 		if err := b.Registry.Read(tt.tool, json.RawMessage(tt.args)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.Tool(tt.tool).(tools.Asker).Question(json.RawMessage(tt.args))
-		if err != nil || !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s %s: got %+v, %v", tt.tool, tt.args, got, err)
+		got := b.Tool(tt.tool).Describe("", json.RawMessage(tt.args)).Question
+		if got == nil || !reflect.DeepEqual(*got, tt.want) {
+			t.Errorf("%s %s: got %+v", tt.tool, tt.args, got)
 		}
 	}
 	for _, tool := range []string{"ask_user", "confirm_action"} {
-		if _, err := b.Tool(tool).(tools.Asker).Question(json.RawMessage(`{}`)); err == nil {
+		if q := b.Tool(tool).Describe("", json.RawMessage(`{}`)).Question; q != nil || b.Tool(tool).(tools.Checker).Check(json.RawMessage(`{}`)) == nil {
 			t.Errorf("%s asks an empty question", tool)
 		}
 	}

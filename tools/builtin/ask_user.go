@@ -19,7 +19,7 @@ type askArgs struct {
 // Spec describes the tool.
 func (askUser) Spec() tools.Spec {
 	return tools.Spec{
-		Name: "ask_user",
+		Name: "ask_user", Asks: true,
 		Description: "Ask the person a question and wait for the answer, however long it takes. " +
 			"Use it when only they can know or decide; give choices when the answers can be listed.",
 		Schema: json.RawMessage(`{
@@ -38,11 +38,22 @@ func (askUser) Spec() tools.Spec {
 	}
 }
 
-// Effect is a local write: it makes a pending request.
-func (askUser) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
+// Describe reads the question. The effect is a local write: it makes a pending request.
+func (t askUser) Describe(_ string, args json.RawMessage) tools.Traits {
+	d := tools.Traits{Effect: recovery.EffectWriteLocal}
+	if q, err := t.question(args); err == nil {
+		d.Question = &q
+	}
+	return d
+}
 
-// Question reads the question.
-func (askUser) Question(args json.RawMessage) (recovery.Question, error) {
+// Check says why arguments make no question.
+func (t askUser) Check(args json.RawMessage) error {
+	_, err := t.question(args)
+	return err
+}
+
+func (askUser) question(args json.RawMessage) (recovery.Question, error) {
 	a, err := tools.Decode[askArgs](args)
 	if err != nil {
 		return recovery.Question{}, err

@@ -19,7 +19,7 @@ type confirmArgs struct {
 // Spec describes the tool.
 func (confirmAction) Spec() tools.Spec {
 	return tools.Spec{
-		Name: "confirm_action",
+		Name: "confirm_action", Asks: true,
 		Description: "Ask the person for a yes or a no before something that should not happen without it, and wait for the answer, " +
 			"however long it takes.",
 		Schema: json.RawMessage(`{
@@ -34,11 +34,22 @@ func (confirmAction) Spec() tools.Spec {
 	}
 }
 
-// Effect is a local write: it makes a pending request.
-func (confirmAction) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
+// Describe reads the question. The effect is a local write: it makes a pending request.
+func (t confirmAction) Describe(_ string, args json.RawMessage) tools.Traits {
+	d := tools.Traits{Effect: recovery.EffectWriteLocal}
+	if q, err := t.question(args); err == nil {
+		d.Question = &q
+	}
+	return d
+}
 
-// Question reads the question.
-func (confirmAction) Question(args json.RawMessage) (recovery.Question, error) {
+// Check says why arguments make no question.
+func (t confirmAction) Check(args json.RawMessage) error {
+	_, err := t.question(args)
+	return err
+}
+
+func (confirmAction) question(args json.RawMessage) (recovery.Question, error) {
 	a, err := tools.Decode[confirmArgs](args)
 	if err != nil {
 		return recovery.Question{}, err

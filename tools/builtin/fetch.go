@@ -59,13 +59,20 @@ func (fetchTool) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read for GET and HEAD, and an external write for all else.
-func (fetchTool) Effect(args json.RawMessage) recovery.Effect {
+// Describe names the host and port that are asked. Only a read, GET or HEAD, may be sent again: a server need not keep what PUT and
+// DELETE promise, nor heed a key.
+func (fetchTool) Describe(_ string, args json.RawMessage) tools.Traits {
 	a, err := tools.Decode[fetchArgs](args)
+	d := tools.Traits{Effect: recovery.EffectRead, RetrySafe: true, Outward: "an address that cannot be read"}
 	if err != nil || fetch.Writes(a.Method) {
-		return recovery.EffectWriteExternal
+		d.Effect, d.RetrySafe = recovery.EffectWriteExternal, false
 	}
-	return recovery.EffectRead
+	if err == nil {
+		if _, at, err := fetch.Parse(a.URL); err == nil {
+			d.Outward = at.String()
+		}
+	}
+	return d
 }
 
 // Bounds are how long a request may take, and what of its answer is shown.
@@ -135,20 +142,6 @@ func actingHeaders(given map[string]string) map[string]string {
 		}
 	}
 	return out
-}
-
-// RetrySafe says that only a read may be sent again. A server need not keep what PUT and DELETE promise, nor heed a key.
-func (t fetchTool) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }
-
-// Outward names the host and port that are asked.
-func (fetchTool) Outward(args json.RawMessage) string {
-	a, err := tools.Decode[fetchArgs](args)
-	if err == nil {
-		if _, at, err := fetch.Parse(a.URL); err == nil {
-			return at.String()
-		}
-	}
-	return "an address that cannot be read"
 }
 
 // Check refuses what cannot be asked, before a person is.

@@ -260,15 +260,15 @@ func TestFetchEffect(t *testing.T) {
 		`{"method":"DELETE"}`: recovery.EffectWriteExternal, `{"method":"get"}`: recovery.EffectWriteExternal,
 		`{"method":1}`: recovery.EffectWriteExternal, ``: recovery.EffectWriteExternal,
 	} {
-		if got := f.Effect(json.RawMessage(text)); got != want || f.RetrySafe(json.RawMessage(text)) != (want == recovery.EffectRead) {
-			t.Errorf("%s: %s", text, got)
+		if got := f.Describe("", json.RawMessage(text)); got.Effect != want || got.RetrySafe != (want == recovery.EffectRead) {
+			t.Errorf("%s: %+v", text, got)
 		}
 	}
 	for url, want := range map[string]string{
 		"https://Example.com/a": "example.com:443", "http://[2606:4700::1]:81": "[2606:4700::1]:81", "http://example.com.": "example.com:80",
 		"nonsense": "an address that cannot be read",
 	} {
-		if got := f.Outward(json.RawMessage(`{"url":"` + url + `"}`)); got != want {
+		if got := f.Describe("", json.RawMessage(`{"url":"`+url+`"}`)).Outward; got != want {
 			t.Errorf("%s: %s", url, got)
 		}
 	}

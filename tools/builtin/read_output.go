@@ -46,8 +46,10 @@ func (readOutput) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read.
-func (readOutput) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+// Describe says that it only reads.
+func (readOutput) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectRead}
+}
 
 // Call reads a part of the output.
 func (t readOutput) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {

@@ -25,7 +25,7 @@ func TestBuiltin(t *testing.T) {
 		"read_output": recovery.EffectRead, "search": recovery.EffectRead, "shell": recovery.EffectWriteExternal,
 		"write_file": recovery.EffectWriteLocal,
 	} {
-		if got := b.Tool(name).Effect(json.RawMessage(`{"path":"a"}`)); got != effect {
+		if got := b.Tool(name).Describe("", json.RawMessage(`{"path":"a"}`)).Effect; got != effect {
 			t.Errorf("%s: %s, want %s", name, got, effect)
 		}
 	}
@@ -35,12 +35,12 @@ func TestBuiltin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := b.Tool(tool).Effect(raw); got != recovery.EffectWriteExternal {
+			if got := b.Tool(tool).Describe("", raw).Effect; got != recovery.EffectWriteExternal {
 				t.Errorf("%s %s: %s; git may run what is written there", tool, path, got)
 			}
 		}
 	}
-	if got := b.Tool("write_file").Effect(json.RawMessage(`{`)); got != recovery.EffectWriteExternal {
+	if got := b.Tool("write_file").Describe("", json.RawMessage(`{`)).Effect; got != recovery.EffectWriteExternal {
 		t.Errorf("broken arguments: %s, want the most dangerous", got)
 	}
 }
@@ -118,11 +118,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tool.Effect(json.RawMessage(text))
-		if a, ok := tool.(tools.Asker); ok {
-			if q, err := a.Question(json.RawMessage(text)); err != nil || q.Message == "" {
-				t.Fatalf("%s %s: %+v, %v", name, text, q, err)
-			}
+		is := tool.Describe("", json.RawMessage(text))
+		if q := is.Question; tool.Spec().Asks && (q == nil || q.Message == "") {
+			t.Fatalf("%s %s: %+v", name, text, q)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"agent/recovery"
@@ -41,39 +40,18 @@ func (applyPatch) Spec() tools.Spec {
 	}
 }
 
-// Effect is a local write, unless it changes what is obeyed outside of the sandbox.
-func (applyPatch) Effect(args json.RawMessage) recovery.Effect {
-	a, err := tools.Decode[patchArgs](args)
-	if err == nil && a.Patch == "" {
-		return recovery.EffectWriteLocal
-	}
-	p, perr := patch.Parse(a.Patch)
-	if err != nil || perr != nil || slices.ContainsFunc(p.Paths(), obeyed) {
-		return recovery.EffectWriteExternal
-	}
-	return recovery.EffectWriteLocal
-}
-
-// EffectIn is what the patch can be in that workspace.
-func (t applyPatch) EffectIn(folder string, args json.RawMessage) recovery.Effect {
-	e := t.Effect(args)
-	if e == recovery.EffectWriteLocal && obeyedIn(folder, t.Paths(args)...) {
-		return recovery.EffectWriteExternal
-	}
-	return e
-}
-
-// Paths are the files that the patch names, for rules of permission; none of what is no patch.
-func (applyPatch) Paths(args json.RawMessage) []string {
+// Describe names the files that the patch names. It is a local write, unless it changes what is obeyed outside of the sandbox.
+func (applyPatch) Describe(folder string, args json.RawMessage) tools.Traits {
+	d := tools.Traits{Effect: recovery.EffectWriteExternal, Paths: []string{}} // of what is no patch
 	a, err := tools.Decode[patchArgs](args)
 	if err != nil {
-		return nil
+		return d
 	}
-	p, err := patch.Parse(a.Patch)
-	if err != nil {
-		return nil
+	if p, err := patch.Parse(a.Patch); err == nil || a.Patch == "" {
+		d.Paths = append(d.Paths, p.Paths()...)
+		d.Effect = writeEffect(folder, d.Paths...)
 	}
-	return p.Paths()
+	return d
 }
 
 // Check refuses what is no patch.

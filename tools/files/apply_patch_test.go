@@ -189,7 +189,7 @@ func TestPatchEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (applyPatch{}).Effect(raw); got != want {
+		if got := (applyPatch{}).Describe("", raw).Effect; got != want {
 			t.Errorf("%q: %s", text, got)
 		}
 	}

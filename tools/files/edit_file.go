@@ -44,12 +44,9 @@ func (editFile) Spec() tools.Spec {
 	}
 }
 
-// Effect is a local write.
-func (editFile) Effect(args json.RawMessage) recovery.Effect { return writeEffect(args) }
-
-// EffectIn is what the edit can be in that workspace.
-func (editFile) EffectIn(folder string, args json.RawMessage) recovery.Effect {
-	return writeEffectIn(folder, args)
+// Describe says what the edit can be in that workspace.
+func (editFile) Describe(folder string, args json.RawMessage) tools.Traits {
+	return describeWrite(folder, args)
 }
 
 // Check refuses an edit that changes nothing.

@@ -45,8 +45,10 @@ func (findFiles) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read.
-func (findFiles) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+// Describe says that it only reads.
+func (findFiles) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectRead}
+}
 
 // Check refuses a pattern that cannot be read.
 func (findFiles) Check(args json.RawMessage) error {

@@ -43,8 +43,10 @@ func (listDir) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read.
-func (listDir) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+// Describe says that it only reads.
+func (listDir) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectRead}
+}
 
 // Call lists the folder.
 func (t listDir) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {

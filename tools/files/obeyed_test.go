@@ -19,7 +19,7 @@ func TestObeyedIsNoLocalWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (writeFile{}).Effect(raw); got != want {
+		if got := (writeFile{}).Describe("", raw).Effect; got != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

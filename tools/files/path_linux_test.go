@@ -237,7 +237,7 @@ func TestGitsOwnFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := tool.Effect(raw); got != recovery.EffectWriteExternal {
+			if got := tool.Describe("", raw).Effect; got != recovery.EffectWriteExternal {
 				t.Errorf("%s %q: %s", tool.Spec().Name, path, got)
 			}
 		}
@@ -245,7 +245,7 @@ func TestGitsOwnFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (applyPatch{}).Effect(raw); got != recovery.EffectWriteExternal {
+		if got := (applyPatch{}).Describe("", raw).Effect; got != recovery.EffectWriteExternal {
 			t.Errorf("apply_patch %q: %s", path, got)
 		}
 	}
@@ -254,7 +254,7 @@ func TestGitsOwnFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (writeFile{}).Effect(raw); got != recovery.EffectWriteLocal {
+		if got := (writeFile{}).Describe("", raw).Effect; got != recovery.EffectWriteLocal {
 			t.Errorf("%q: %s", path, got)
 		}
 	}

@@ -42,8 +42,10 @@ func (readFile) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read.
-func (readFile) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+// Describe says that it only reads.
+func (readFile) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectRead}
+}
 
 // Call reads the file.
 func (t readFile) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {

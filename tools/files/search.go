@@ -56,8 +56,10 @@ func (search) Spec() tools.Spec {
 	}
 }
 
-// Effect is a read.
-func (search) Effect(json.RawMessage) recovery.Effect { return recovery.EffectRead }
+// Describe says that it only reads.
+func (search) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectRead}
+}
 
 // Check refuses patterns that cannot be read.
 func (search) Check(args json.RawMessage) error {

@@ -41,23 +41,9 @@ func (writeFile) Spec() tools.Spec {
 	}
 }
 
-// Effect is a local write.
-func (writeFile) Effect(args json.RawMessage) recovery.Effect { return writeEffect(args) }
-
-// EffectIn is what the write can be in that workspace.
-func (writeFile) EffectIn(folder string, args json.RawMessage) recovery.Effect {
-	return writeEffectIn(folder, args)
-}
-
-// writeEffectIn is writeEffect with what the settings of the workspace's repositories name.
-func writeEffectIn(folder string, args json.RawMessage) recovery.Effect {
-	var a struct {
-		Path string `json:"path"`
-	}
-	if e := writeEffect(args); e != recovery.EffectWriteLocal || json.Unmarshal(args, &a) != nil || !obeyedIn(folder, a.Path) {
-		return e
-	}
-	return recovery.EffectWriteExternal
+// Describe says what the write can be in that workspace.
+func (writeFile) Describe(folder string, args json.RawMessage) tools.Traits {
+	return describeWrite(folder, args)
 }
 
 // obeyedIn says whether git, an editor or a shell obeys one of these files of the workspace, once all of them are there.
@@ -76,13 +62,21 @@ func obeyedIn(folder string, paths ...string) bool {
 	return slices.ContainsFunc(list, obeyed) || gitrepo.Obeys(folder, list...)
 }
 
-// writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
-// rules and servers with them: whoever works there next obeys them.
-func writeEffect(args json.RawMessage) recovery.Effect {
+// describeWrite describes a write of the file that the arguments name.
+func describeWrite(folder string, args json.RawMessage) tools.Traits {
 	var a struct {
 		Path string `json:"path"`
 	}
-	if json.Unmarshal(args, &a) != nil || obeyed(a.Path) {
+	if json.Unmarshal(args, &a) != nil {
+		return tools.Traits{Effect: recovery.EffectWriteExternal}
+	}
+	return tools.Traits{Effect: writeEffect(folder, a.Path)}
+}
+
+// writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
+// rules and servers with them, and what the settings of its repositories name: whoever works there next obeys them.
+func writeEffect(folder string, paths ...string) recovery.Effect {
+	if slices.ContainsFunc(paths, obeyed) || folder != "" && obeyedIn(folder, paths...) {
 		return recovery.EffectWriteExternal
 	}
 	return recovery.EffectWriteLocal

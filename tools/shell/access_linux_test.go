@@ -23,20 +23,20 @@ func TestAccess(t *testing.T) {
 		`{"command":":","access":"other"}`: recovery.EffectWriteExternal, `[]`: recovery.EffectWriteExternal,
 	} {
 		args := json.RawMessage(access)
-		if got := open.Effect(args); got != recovery.EffectWriteExternal {
+		if got := open.Describe("", args).Effect; got != recovery.EffectWriteExternal {
 			t.Errorf("without a sandbox %s is a %s", access, got)
 		}
 		if !s.Namespaces {
 			continue
 		}
-		if got := confined.Effect(args); got != want {
+		if got := confined.Describe("", args).Effect; got != want {
 			t.Errorf("%s is a %s", access, got)
 		}
-		if got := confined.RetrySafe(args); got != (want == recovery.EffectRead) {
+		if got := confined.Describe("", args).RetrySafe; got != (want == recovery.EffectRead) {
 			t.Errorf("%s may be run twice: %v", access, got)
 		}
 	}
-	if got := confined.Confinement(json.RawMessage(`{"command":":"}`)); !strings.HasPrefix(got, "access full: ") {
+	if got := confined.Describe("", json.RawMessage(`{"command":":"}`)).Confinement; !strings.HasPrefix(got, "access full: ") {
 		t.Errorf("a yes is bound to %q", got)
 	}
 	b.Refused("shell", args{"command": ":", "access": "all"})

@@ -119,8 +119,14 @@ func (shell) Spec() tools.Spec {
 	}
 }
 
-// Effect is what the operating system keeps the command to. Where nothing does, and with access full, it is an external write.
-func (t shell) Effect(args json.RawMessage) recovery.Effect {
+// Describe says what the operating system keeps the command to. A command that can write nothing may be run twice.
+func (t shell) Describe(_ string, args json.RawMessage) tools.Traits {
+	e := t.effect(args)
+	return tools.Traits{Effect: e, RetrySafe: e == recovery.EffectRead, Confinement: t.confinement(args)}
+}
+
+// effect is an external write with access full, and where nothing confines the command.
+func (t shell) effect(args json.RawMessage) recovery.Effect {
 	a, err := tools.Decode[shellArgs](args)
 	switch {
 	case err != nil || a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
@@ -133,13 +139,10 @@ func (t shell) Effect(args json.RawMessage) recovery.Effect {
 	return recovery.EffectWriteExternal
 }
 
-// RetrySafe says that a command that can write nothing may be run twice.
-func (t shell) RetrySafe(args json.RawMessage) bool { return t.Effect(args) == recovery.EffectRead }
-
 // onlyRead says whether a command was kept to reading when it was started, and would be now: however it ended, it changed
 // nothing.
 func (t shell) onlyRead(c tools.Call) bool {
-	if t.Effect(c.Args) != recovery.EffectRead {
+	if t.effect(c.Args) != recovery.EffectRead {
 		return false
 	}
 	if len(c.Before) == 0 {
@@ -149,8 +152,8 @@ func (t shell) onlyRead(c tools.Call) bool {
 	return err == nil && is.Access == sandbox.Read && is.Sandbox == t.box.Support().Level(sandbox.Read)
 }
 
-// Confinement words what holds for the command.
-func (t shell) Confinement(args json.RawMessage) string {
+// confinement words what holds for the command.
+func (t shell) confinement(args json.RawMessage) string {
 	a, err := tools.Decode[shellArgs](args)
 	if err != nil || t.box == nil {
 		return ""
