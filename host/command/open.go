@@ -20,7 +20,7 @@ import (
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
-	"agent/tools"
+	"agent/tools/builtin"
 	"agent/tools/mcp"
 	"agent/tools/ofd"
 	"agent/tools/process"
@@ -208,7 +208,7 @@ func (a *app) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: process.Self(),
 		Who: who(),
 	}}
-	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{
+	h.Env.Tools, err = builtin.Registry(builtin.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
 	})

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host/owner"
+	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools/ofd"
 )
@@ -23,7 +24,7 @@ const (
 type inbox struct {
 	*recorder
 	policy *policy
-	waker  *wake
+	waker  *stream.Subscription
 	passed []recovery.CallResolved // decisions about calls of other runs that were left for this one
 }
 
