@@ -23,7 +23,7 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return []rule{
+	return append(toolLayers(), []rule{
 		{dir: ".", allow: []string{"host/command"},
 			why: "main only hands arguments, streams and signals to the command line"},
 		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
@@ -69,6 +69,15 @@ func layers() []rule {
 		{dir: "db/lastlog", why: "the log is read without a store"},
 		{dir: "db/redact", allow: []string{"recovery"},
 			why: "redaction works on values and is used by the store only"},
+		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
+			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
+	}...)
+}
+
+// toolLayers is who may import whom below tools.
+func toolLayers() []rule {
+	return []rule{
 		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
 		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
@@ -77,9 +86,6 @@ func layers() []rule {
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
-		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
-			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
-		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	}
 }
 
