@@ -124,7 +124,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]view.Run, error) {
 
 // unmarked adds the runs that lost their owner to a list in which they belong.
 func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, marks map[string]host.Mark) ([]db.RunRow, error) {
-	lost, err := s.Look(ctx, false)
+	lost, err := s.Reconcile(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -323,7 +323,7 @@ func (s *session) close() error {
 // look marks runs that lost their owner, where that can be written and is wanted, and prints one line for each.
 func (s *session) look(ctx context.Context, write bool, how use) error {
 	mark := write && how != useLook
-	marks, err := s.Look(ctx, mark)
+	marks, err := s.Reconcile(ctx, mark)
 	for _, m := range marks {
 		if !m.Kept {
 			s.lost = append(s.lost, m.Run)

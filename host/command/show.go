@@ -200,7 +200,7 @@ func (s *session) runNow(ctx context.Context, run string) (view.Run, error) {
 	}
 	v := view.NewRun(row, fault.Now())
 	if s.lock == nil { // the state folder cannot be written: a lost owner is seen, and not marked
-		marks, err := s.Look(ctx, false)
+		marks, err := s.Reconcile(ctx, false)
 		if err != nil {
 			return v, err
 		}
