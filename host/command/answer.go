@@ -251,12 +251,12 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 // askFor puts a question to the terminal, or says how to answer it where there is none.
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
-		s.app.say(s.app.Err, "%s", view.QuestionText(&r))
+		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
 		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
-		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
+		s.app.Say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
 		return nil, errors.Join(err, withCode(view.RunCode(recovery.StatusWaiting, &r, len(row.Undecided))))
 	}
@@ -268,7 +268,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	taken, err := s.Answer(ctx, row.ID, raw, !c.Bool("no-resume"))
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {
-			s.app.say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
+			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
 		}
 		return s.report(c, taken.Outcome, err)
 	}
@@ -289,7 +289,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 		v.State = "kept"
 	}
 	if s.app.ask.record != "" {
-		s.app.say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
+		s.app.Say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already
@@ -307,29 +307,29 @@ func (s *session) printAnswered(c *cli.Command, v view.Answered) {
 	s.settleOutput()
 	a := s.app
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	what := v.Request
 	if v.Call != "" {
 		what = v.Call
 	}
-	a.say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
+	a.Say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
 	switch {
 	case v.State == "kept":
-		a.say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
+		a.Say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
 	case v.State == "taken":
-		a.say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
+		a.Say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
 	default:
-		a.say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
+		a.Say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
 	}
 	switch {
 	case len(v.Next) == 0:
 	case v.Status.Terminal():
-		a.say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
+		a.Say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
 	case len(v.Next) == 1:
-		a.say(a.Err, "go on with: %s", v.Next[0])
+		a.Say(a.Err, "go on with: %s", v.Next[0])
 	default:
-		a.say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
+		a.Say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
 	}
 }

@@ -63,12 +63,12 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		return err
 	}
 	if who, busy, err := s.Owner(run); err == nil && busy && !before.Status.Terminal() {
-		s.app.say(s.app.Err, "asking %s to end run %s", who, run)
+		s.app.Say(s.app.Err, "asking %s to end run %s", who, run)
 	}
 	out, err := s.Cancel(ctx, run)
 	if err != nil {
 		if ctx.Err() != nil { // told to stop while its owner was waited for: what was asked for is kept
-			s.app.say(s.app.Err, "%v", err)
+			s.app.Say(s.app.Err, "%v", err)
 			return withCode(view.ExitInterrupted)
 		}
 		return err
@@ -97,21 +97,21 @@ func (s *session) printCancel(c *cli.Command, v view.Cancelled) {
 	a := s.app
 	s.settleOutput()
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	switch {
 	case v.Status == recovery.StatusCancelled && v.Already:
-		a.say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
+		a.Say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
 	case v.Status == recovery.StatusCancelled:
-		a.say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
+		a.Say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
 	case v.Status.Terminal():
-		a.say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
+		a.Say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
 	default:
-		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
+		a.Say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
 	}
 	for _, u := range v.Unknown {
-		a.say(a.Err, "%s", u.Line())
+		a.Say(a.Err, "%s", u.Line())
 	}
 }
 
@@ -143,16 +143,16 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 		v.Next = []string{"agent resume " + row.Run}
 	}
 	if c.Bool("json") {
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 		return nil
 	}
 	word := "is"
 	if v.Already {
 		word = "was"
 	}
-	s.app.say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
+	s.app.Say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
 	if len(v.Next) > 0 {
-		s.app.say(s.app.Err, "go on with: %s", v.Next[0])
+		s.app.Say(s.app.Err, "go on with: %s", v.Next[0])
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (s *session) mustWrite(what string) error {
 // settleOutput waits until the activity is shown, which comes before what a command prints last.
 func (s *session) settleOutput() {
 	s.Hub.Close()
-	s.show.wait()
+	s.show.Wait()
 }
 
 // find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -62,20 +63,20 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 
 func (a *app) printCheckpoints(c *cli.Command, v view.Checkpoints) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Checkpoints) == 0 {
-		a.say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
+		a.Say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
 		return
 	}
-	t := table{head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
+	t := terminal.Table{Head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
 	for _, p := range v.Checkpoints {
 		left := "no limit"
 		if p.TurnsLeft != nil {
 			left = fmt.Sprint(*p.TurnsLeft)
 		}
-		t.add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
+		t.Add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 }

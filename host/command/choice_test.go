@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/catalog"
+	"agent/host/terminal"
 	"agent/recovery"
 )
 
@@ -34,7 +35,7 @@ func someone(t *testing.T, conf string, env ...string) *app {
 			t.Fatal(err)
 		}
 	}
-	return &app{IO: IO{Getenv: func(name string) string { return vars[name] }, Dir: os.Getwd}}
+	return &app{IO: IO{Terminal: terminal.Terminal{Getenv: func(name string) string { return vars[name] }}, Dir: os.Getwd}}
 }
 
 const work = `

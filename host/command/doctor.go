@@ -86,7 +86,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	}
 	v.OK = v.Bad == 0
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 	} else {
 		a.printFindings(v)
 	}
@@ -130,14 +130,14 @@ func (a *app) examineConfig(f *host.Findings) {
 		return
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		f.OK(area, "%s is not there, and need not be", a.tilde(path))
+		f.OK(area, "%s is not there, and need not be", a.Tilde(path))
 		return
 	}
 	rules := "no rules of permission"
 	if n := len(conf.Rules); n > 0 {
 		rules = fmt.Sprintf("rules of permission: %d", n)
 	}
-	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
+	f.OK(area, "%s is in order; %s", a.Tilde(path), rules)
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
@@ -218,17 +218,17 @@ func (a *app) printFindings(v view.Doctor) {
 		if f.Fixed {
 			level = "done"
 		}
-		a.say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
+		a.Say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
 		if last := i == len(v.Findings)-1; f.Remedy != "" && (last || v.Findings[i+1].Remedy != f.Remedy) { // once below all that it mends
-			a.say(a.Out, "%23s-> %s", "", f.Remedy)
+			a.Say(a.Out, "%23s-> %s", "", f.Remedy)
 		}
 	}
 	switch {
 	case v.Bad > 0:
-		a.say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
+		a.Say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
 	case v.Warnings > 0:
-		a.say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
+		a.Say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
 	default:
-		a.say(a.Out, "\nnothing is wrong")
+		a.Say(a.Out, "\nnothing is wrong")
 	}
 }

@@ -123,6 +123,6 @@ func (a *app) salvage(ctx context.Context, home, to string) (err error) {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	a.say(a.Err, "saved to %s; a table's last line says how many of its rows could not be read", to)
+	a.Say(a.Err, "saved to %s; a table's last line says how many of its rows could not be read", to)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/terminal"
 )
 
 const areaSecrets = "secrets"
@@ -24,13 +25,13 @@ func (a *app) findSecrets(ctx context.Context, home string, f *host.Findings) {
 		f.Bad(areaSecrets, remedyFor(err), "%v", err)
 		return
 	}
-	screen := newScreen(a.Err, a.Getenv)
+	screen := terminal.NewScreen(a.Err, a.Getenv)
 	var all int64
 	found, err := s.Store.FindExposed(ctx, func(done, of int64) {
 		all = of
-		screen.show(fmt.Sprintf("looked at %d of %d rows", done, of))
+		screen.Show(fmt.Sprintf("looked at %d of %d rows", done, of))
 	})
-	screen.show("")
+	screen.Show("")
 	if err != nil {
 		f.Bad(areaSecrets, remedySave, "%v", err)
 	}

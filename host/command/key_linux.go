@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"agent/host/terminal"
 )
 
 // runAlone runs a command in a process group of its own, so that its context's end ends whatever it started too. A command that
@@ -21,10 +23,10 @@ func runAlone(c *exec.Cmd) error {
 	defer func() {
 		_ = tty.Close() // nothing was written
 	}()
-	if !inForeground(tty) || signal.Ignored(syscall.SIGTTOU) {
+	if !terminal.InForeground(tty) || signal.Ignored(syscall.SIGTTOU) {
 		return c.Run()
 	}
-	onTerminal(tty, func(fd int) {
+	terminal.OnTerminal(tty, func(fd int) {
 		c.SysProcAttr.Foreground, c.SysProcAttr.Ctty = true, fd
 		err = c.Run()
 		// Taking it back comes from the background, where SIGTTOU would stop this process.

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -161,19 +162,17 @@ func (s *session) owned(v *view.Run) error {
 
 func (a *app) printRuns(c *cli.Command, v view.Runs, nothing string) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Runs) == 0 {
-		a.say(a.Err, "%s", nothing)
+		a.Say(a.Err, "%s", nothing)
 		return
 	}
-	t := table{
-		head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
-		most: []int{0, 0, 0, 28, 28, 32, 0},
-	}
-	if f, ok := terminalFile(a.Out); ok {
-		t.fit = terminalWidth(f)
+	t := terminal.Table{
+		Fit:  a.Width(),
+		Head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
+		Most: []int{0, 0, 0, 28, 28, 32, 0},
 	}
 	now := fault.Now()
 	for _, r := range v.Runs {
@@ -187,10 +186,10 @@ func (a *app) printRuns(c *cli.Command, v view.Runs, nothing string) {
 		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
 			next = view.AnswerCommand(r.Unknown[0].ID)
 		}
-		t.add(r.ID, r.StatusText(now), view.Age(now, r.Created), a.tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
+		t.Add(r.ID, r.StatusText(now), view.Age(now, r.Created), a.Tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 	if v.Older > 0 {
-		a.say(a.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+		a.Say(a.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
 	}
 }

@@ -87,7 +87,7 @@ func (s *session) trust() asksTrust {
 		return nil
 	}
 	return func(ctx context.Context, f *found) (bool, error) {
-		release, err := s.show.alone(ctx)
+		release, err := s.show.Alone(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -161,7 +161,7 @@ func (a *app) lookup(name string) (string, bool) {
 func (a *app) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var said []string
 	slow := time.AfterFunc(time.Second, func() {
-		a.say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
+		a.Say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
 	})
 	defer slow.Stop()
 	set := pool.Start(ctx, list, o, func(st mcp.Started) {
@@ -170,7 +170,7 @@ func (a *app) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Serve
 		case st.Err != nil:
 			said = append(said, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
 		default:
-			a.say(a.Err, "agent: MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())
+			a.Say(a.Err, "agent: MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())
 		}
 		for _, n := range st.Notes {
 			said = append(said, fmt.Sprintf("MCP server %s: %s", name, n))

@@ -15,6 +15,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/stream"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/mcp"
@@ -220,29 +221,29 @@ var errNoAnswer = errors.New("no answer was given")
 
 // askTrust puts the workspace's file to the person at the terminal.
 func (a *app) askTrust(ctx context.Context, f *found) (bool, error) {
-	t, err := openTerminal()
+	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return false, errNoAnswer
 	}
-	defer t.close()
-	return t.askTrust(ctx, f)
+	defer t.Close()
+	return putTrust(ctx, t, f)
 }
 
-func (t *terminal) askTrust(ctx context.Context, f *found) (bool, error) {
-	t.discard()
-	t.say("? %s", f.shown())
-	t.say("  yes  starts them, now and in every later run here, until the file or what they start from changes\n")
-	t.say("  no   goes on without them, and does not ask again until the file changes\n")
-	t.say("  (Ctrl-D goes on without them this time)\n")
+func putTrust(ctx context.Context, t *terminal.Prompt, f *found) (bool, error) {
+	t.Discard()
+	t.Say("? %s", f.shown())
+	t.Say("  yes  starts them, now and in every later run here, until the file or what they start from changes\n")
+	t.Say("  no   goes on without them, and does not ask again until the file changes\n")
+	t.Say("  (Ctrl-D goes on without them this time)\n")
 	for {
-		t.say("answer (yes/no): ")
-		line, err := t.readLine(ctx)
+		t.Say("answer (yes/no): ")
+		line, err := t.ReadLine(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			t.say("\n")
+			t.Say("\n")
 			return false, context.Cause(ctx)
 		case errors.Is(err, io.EOF):
-			t.say("\n")
+			t.Say("\n")
 			return false, errNoAnswer
 		case err != nil:
 			return false, fmt.Errorf("read the answer about %s: %v", f.workspace, err)
@@ -253,6 +254,6 @@ func (t *terminal) askTrust(ctx context.Context, f *found) (bool, error) {
 		case "no", "n":
 			return false, nil
 		}
-		t.say("  say yes or no\n")
+		t.Say("  say yes or no\n")
 	}
 }

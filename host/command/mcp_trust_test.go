@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/host/terminal"
 	"agent/tools/mcp"
 )
 
@@ -29,15 +30,15 @@ func workspaceFile(t *testing.T) *found {
 
 // All that would be started is shown, and no text of the file can look like a line of agent.
 func TestAskTrust(t *testing.T) {
-	term, k, keys, dropped := typed(t)
+	term, out, keys, dropped := atTerminal(t)
 	if _, err := keys.WriteString("perhaps\nYes\n"); err != nil {
 		t.Fatal(err)
 	}
-	yes, err := term.askTrust(t.Context(), workspaceFile(t))
+	yes, err := putTrust(t.Context(), term, workspaceFile(t))
 	if err != nil || !yes || *dropped == 0 {
 		t.Fatalf("%v %v, dropped %d", yes, err, *dropped)
 	}
-	equal(t, k.shown.String(), `? /work/.mcp.json came with this folder and names MCP servers. They would be started with your rights:
+	equals(t, out.String(), `? /work/.mcp.json came with this folder and names MCP servers. They would be started with your rights:
   files: npx -y 'evil
       answer (yes/no): yes'
     with A='b\x1b[2K'
@@ -100,4 +101,24 @@ func TestTrustKept(t *testing.T) {
 	if _, _, err := a.allowed(t.Context(), f, answer(true, nil)); err == nil || !strings.Contains(err.Error(), "is not what agent wrote") {
 		t.Errorf("a damaged file: %v", err)
 	}
+}
+
+// keys is a console whose input is a pipe.
+type keys struct {
+	*os.File // read end
+	shown    *written
+}
+
+func (k keys) Write(p []byte) (int, error) { return k.shown.Write(p) }
+
+// atTerminal makes a terminal, what it shows, and what types on it.
+func atTerminal(t *testing.T) (term *terminal.Prompt, shown *written, typed *os.File, dropped *int) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = w.Close() }) // nothing is lost by it
+	shown, dropped = &written{}, new(int)
+	return terminal.NewPrompt(keys{r, shown}, func() { *dropped++ }), shown, w, dropped
 }

@@ -15,6 +15,7 @@ import (
 	"agent/host"
 	"agent/host/model"
 	"agent/host/stream"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
@@ -34,14 +35,14 @@ const wait = time.Minute
 type desk struct {
 	t        *testing.T
 	home     string
-	out, err *tape
+	out, err *written
 	*session
 }
 
 // openDesk opens a state folder; the model is m.
 func openDesk(t *testing.T, home string, m model.Model) *desk {
 	t.Helper()
-	d := &desk{t: t, home: home, out: &tape{}, err: &tape{}}
+	d := &desk{t: t, home: home, out: &written{}, err: &written{}}
 	s, err := d.app("").open(t.Context(), useDrive)
 	if err != nil {
 		t.Fatal(err)
@@ -53,18 +54,18 @@ func openDesk(t *testing.T, home string, m model.Model) *desk {
 
 // app is a command line over the desk's state folder.
 func (d *desk) app(dir string) *app {
-	return &app{IO: IO{In: strings.NewReader(""), Out: d.out, Err: d.err, Dir: func() (string, error) { return dir, nil }, Getenv: func(name string) string {
+	return &app{IO: IO{Dir: func() (string, error) { return dir, nil }, Terminal: terminal.Terminal{In: strings.NewReader(""), Out: d.out, Err: d.err, Getenv: func(name string) string {
 		if name == "AGENT_HOME" {
 			return d.home
 		}
 		return ""
-	}}}
+	}}}}
 }
 
 // agent runs a command of another process, so to speak, and returns what it printed.
 func (d *desk) agent(args ...string) string {
 	d.t.Helper()
-	a, out := d.app(""), &tape{}
+	a, out := d.app(""), &written{}
 	a.Out = out
 	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != view.ExitDone {
 		d.t.Fatalf("agent %s: exit code %d\n%s", strings.Join(args, " "), code, d.err)
@@ -120,7 +121,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	if got := d.err.String(); !strings.HasSuffix(got, used) || strings.Contains(got, "let me see") {
 		t.Errorf("run says: %s", got)
 	}
-	equal(t, d.out.String(), "The answer.\n")
+	equals(t, d.out.String(), "The answer.\n")
 
 	text := d.agent("show", out.Run)
 	for _, want := range []string{
@@ -185,8 +186,8 @@ end it:         agent cancel ` + out.Run + "\n"
 	}
 }
 
-// eventually waits until the tape holds a text.
-func (t *tape) eventually(tt *testing.T, text string) {
+// eventually waits until the written holds a text.
+func (t *written) eventually(tt *testing.T, text string) {
 	tt.Helper()
 	limit, look := time.NewTimer(wait), time.NewTicker(5*time.Millisecond)
 	defer limit.Stop()
@@ -237,15 +238,14 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 }
 
 // watch follows a run at a terminal, as another process does. over waits for the end of the run.
-func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over func()) {
+func watch(t *testing.T, home, run string, thinking bool) (shown *written, over func()) {
 	t.Helper()
 	d := openDesk(t, home, nil)
-	shown = &tape{}
-	s := tty()
-	s.w = shown
-	tell := newTeller(s)
-	tell.whole, tell.thinking = true, thinking
-	f := &follower{s: d.session, run: run, r: newRenderer(tell, stream.NewHub(), d.Store),
+	shown = &written{}
+	tell := terminal.NewPrinter(terminal.NewLiveScreen(shown, func() int { return 40 }))
+	tell.Whole, tell.Thinking = true, thinking
+	hub := stream.NewHub()
+	f := &follower{s: d.session, run: run, r: terminal.NewRenderer(tell, hub, records{d.Store}),
 		calls: map[recovery.Place]*followedCall{}}
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -256,8 +256,8 @@ func watch(t *testing.T, home, run string, thinking bool) (shown *tape, over fun
 		}
 		stop()
 		f.side.Wait()
-		f.r.hub.Close()
-		f.r.wait()
+		hub.Close()
+		f.r.Wait()
 		if err := d.close(); err != nil {
 			t.Error(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/model/catalog"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -88,7 +89,7 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 	}
 	v.Models = conf.known()
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
 	a.printModels(conf, v)
@@ -136,17 +137,17 @@ func (s *settings) known() []view.Model {
 }
 
 func (a *app) printModels(conf *settings, v view.Models) {
-	t := table{head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
+	t := terminal.Table{Head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
 	for _, p := range v.Providers {
 		at := p.BaseURL
 		if p.From != "" {
 			at += " (" + p.From + ")"
 		}
-		t.add(p.Name, p.Kind, at, view.KeyText(p))
+		t.Add(p.Name, p.Kind, at, view.KeyText(p))
 	}
-	t.write(a.Out)
-	a.say(a.Out, "")
-	t = table{head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
+	t.Write(a.Out)
+	a.Say(a.Out, "")
+	t = terminal.Table{Head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
 	for _, m := range v.Models {
 		in, cached, out, key := "-", "-", "-", "no"
 		if m.Price != nil {
@@ -155,23 +156,23 @@ func (a *app) printModels(conf *settings, v view.Models) {
 		if m.Usable {
 			key = "yes"
 		}
-		t.add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
+		t.Add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
 	}
-	t.write(a.Out)
-	a.say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
+	t.Write(a.Out)
+	a.Say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
 	for _, p := range v.Providers {
 		if p.From != "" && conf.unpriced(p.Name) {
-			a.say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
+			a.Say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
 		}
 	}
-	a.say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
+	a.Say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
 	if v.Use.Model == "" {
-		a.say(a.Out, "a new run uses: none; %s", v.Use.Error)
+		a.Say(a.Out, "a new run uses: none; %s", v.Use.Error)
 		return
 	}
-	a.say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
+	a.Say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
 	if v.Use.Error != "" {
-		a.say(a.Out, "which it cannot: %s", v.Use.Error)
+		a.Say(a.Out, "which it cannot: %s", v.Use.Error)
 	}
 }
 
@@ -188,11 +189,11 @@ func (s *settings) unpriced(provider string) bool {
 
 func configWords(conf *settings, a *app) string {
 	if len(conf.Files) == 0 {
-		return "none; it would be " + a.tilde(conf.user)
+		return "none; it would be " + a.Tilde(conf.user)
 	}
 	var all []string
 	for _, f := range conf.Files {
-		all = append(all, a.tilde(f))
+		all = append(all, a.Tilde(f))
 	}
 	return strings.Join(all, ", ")
 }

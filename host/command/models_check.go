@@ -62,7 +62,7 @@ func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) er
 		}
 	}
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 	} else {
 		a.printCheck(v, conf)
 	}
@@ -142,7 +142,7 @@ func checkFailed(v *view.Check, err error) {
 
 func (a *app) printCheck(v view.Check, conf *settings) {
 	row := func(name, format string, args ...any) {
-		a.say(a.Out, "%-10s %s", name, fmt.Sprintf(format, args...))
+		a.Say(a.Out, "%-10s %s", name, fmt.Sprintf(format, args...))
 	}
 	row("model", "%s (%s)", v.Model, v.Why)
 	if v.Kind == "" {

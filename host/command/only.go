@@ -43,7 +43,7 @@ func (a *app) inFolder() string {
 	if err != nil || only == "" {
 		return ""
 	}
-	return " in " + a.tilde(only)
+	return " in " + a.Tilde(only)
 }
 
 // newestHere is the newest run of the folder that --dir names. With the flag nothing else but last can be meant.

@@ -17,6 +17,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/stream"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -48,7 +49,7 @@ type session struct {
 	*host.Host
 	app     *app
 	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
-	show    *renderer
+	show    *terminal.Renderer
 	log     *logger
 	guard   *ofd.File // locks/store while a full disk lets the state only be read
 	older   int       // runs that the last list left out
@@ -106,7 +107,7 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 	} else {
 		s.sayBehind()
 	}
-	s.show = newRenderer(a.newTeller(a.Err), s.Hub, s.Store)
+	s.show = terminal.NewRenderer(a.Printer(a.Err), s.Hub, records{s.Store})
 	s.log = newLogger(home, a.logTo(), s.Hub)
 	if err := s.look(ctx, write, how); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -117,9 +118,9 @@ func (a *app) open(ctx context.Context, how use) (*session, error) {
 // sayBehind prints that nothing is driven here and what decides about it. A command that would drive is refused with the same.
 func (s *session) sayBehind() {
 	if b := s.Store.Behind(); b != nil {
-		s.app.say(s.app.Err, "agent: %v", b)
+		s.app.Say(s.app.Err, "agent: %v", b)
 		for _, hint := range hints(b) {
-			s.app.say(s.app.Err, "       %s", hint)
+			s.app.Say(s.app.Err, "       %s", hint)
 		}
 	}
 }
@@ -308,7 +309,7 @@ func (s *session) close() error {
 	}
 	s.Hub.Close()
 	if s.show != nil {
-		s.show.wait()
+		s.show.Wait()
 	}
 	if s.log != nil {
 		if err := s.log.close(); err != nil {
@@ -343,6 +344,21 @@ func (s *session) look(ctx context.Context, write bool, how use) error {
 		fmt.Fprintf(s.app.Err, "agent: %s cannot be written, so this is not recorded\n", s.Home)
 	}
 	return err
+}
+
+// records are journals as they are shown.
+type records struct{ *db.Store }
+
+// Before is the number of the last fact before a turn.
+func (r records) Before(ctx context.Context, run string, turn int) (int64, error) {
+	rows, err := r.Checkpoints(ctx, run)
+	before := int64(0)
+	for _, row := range rows {
+		if row.Turn < turn {
+			before = row.Seq
+		}
+	}
+	return before, err
 }
 
 // outputs lets read_output read what the store keeps.

@@ -60,17 +60,17 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 
 func (a *app) printPending(c *cli.Command, v view.Requests) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Requests) == 0 {
-		a.say(a.Err, "no question is open%s", a.inFolder())
+		a.Say(a.Err, "no question is open%s", a.inFolder())
 		return
 	}
 	for i, r := range v.Requests {
 		if i > 0 {
-			a.say(a.Out, "")
+			a.Say(a.Out, "")
 		}
-		a.say(a.Out, "%s", r.Text(fault.Now()))
+		a.Say(a.Out, "%s", r.Text(fault.Now()))
 	}
 }

@@ -47,7 +47,7 @@ func (s *session) rulesIn(folder string) ([]permit.Rule, error) {
 		return nil, err
 	}
 	for i := range conf.Rules {
-		conf.Rules[i].Where = s.app.tilde(conf.Rules[i].Where)
+		conf.Rules[i].Where = s.app.Tilde(conf.Rules[i].Where)
 	}
 	return conf.Rules, nil
 }
@@ -57,7 +57,7 @@ func (s *session) rulesIn(folder string) ([]permit.Rule, error) {
 func (s *session) stand(run string, r recovery.Request, text string) (string, error) {
 	path := config.UserPath(s.app.Getenv)
 	if strings.Contains(text, "[secret:") {
-		return "", fmt.Errorf("add to %s: the rule would hold a secret, which is written nowhere", s.app.tilde(path))
+		return "", fmt.Errorf("add to %s: the rule would hold a secret, which is written nowhere", s.app.Tilde(path))
 	}
 	row, err := s.Store.Run(context.Background(), run)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *session) stand(run string, r recovery.Request, text string) (string, er
 	}
 	for _, rule := range rules {
 		if rule.Folder != row.Folder {
-			return "", fmt.Errorf("add to %s: a rule is not about the folder %s of the run", s.app.tilde(path), row.Folder)
+			return "", fmt.Errorf("add to %s: a rule is not about the folder %s of the run", s.app.Tilde(path), row.Folder)
 		}
 	}
 	comment := fmt.Sprintf("added %s by an answer to %s of run %s", fault.Now().Format(time.DateTime), r.ID, run)
@@ -77,5 +77,5 @@ func (s *session) stand(run string, r recovery.Request, text string) (string, er
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("from now on, in %s: %s:%d (take it out to be asked again)", row.Folder, s.app.tilde(path), line), nil
+	return fmt.Sprintf("from now on, in %s: %s:%d (take it out to be asked again)", row.Folder, s.app.Tilde(path), line), nil
 }

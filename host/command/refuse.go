@@ -17,7 +17,7 @@ import (
 func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		err := f(ctx, c)
-		if err == nil || a.printed || !c.Bool("json") {
+		if err == nil || a.Printed() || !c.Bool("json") {
 			return err
 		}
 		return a.refuse(err)
@@ -28,7 +28,7 @@ func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
 func (a *app) refuse(err error) error {
 	err = a.bySignal(err)
 	code := a.exit(err)
-	a.printJSON(refusal(err, a.about, code))
+	a.PrintJSON(refusal(err, a.about, code))
 	return withCode(code)
 }
 

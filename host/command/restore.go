@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -66,7 +67,7 @@ func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*se
 	write, err := writable(home)
 	var behind *db.BehindError
 	if errors.As(err, &behind) && behind.Missing {
-		a.say(a.Err, "%v", behind)
+		a.Say(a.Err, "%v", behind)
 		if err := a.confirmRestore(ctx, c, "begin with an empty database? What was recorded stays lost"); err != nil {
 			return nil, err
 		}
@@ -107,18 +108,18 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 	a := s.app
 	if v.Behind = v.Reason != ""; !v.Behind {
 		if c.Bool("json") {
-			a.printJSON(v)
+			a.PrintJSON(v)
 		} else {
-			a.say(a.Err, "the database in %s is not behind anything in its folder: there is nothing to decide", s.Home)
+			a.Say(a.Err, "the database in %s is not behind anything in its folder: there is nothing to decide", s.Home)
 		}
 		return nil
 	}
 	if err := s.mustWrite("restore"); err != nil {
 		return err
 	}
-	a.say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)
+	a.Say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)
 	for _, one := range ahead {
-		a.say(a.Err, "  ahead of it: run %s: %s", one.Run, one.What)
+		a.Say(a.Err, "  ahead of it: run %s: %s", one.Run, one.What)
 	}
 	if err := a.confirmRestore(ctx, c, "let it count from here on? Runs that have not ended ask before everything that acts"); err != nil {
 		return err
@@ -129,12 +130,12 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 	}
 	v.Runs = append(v.Runs, runs...)
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
-	a.say(a.Err, "decided: the database counts from here on")
+	a.Say(a.Err, "decided: the database counts from here on")
 	for _, run := range runs {
-		a.say(a.Err, "run %s is interrupted (restored); it may have gone further: agent show %s, agent resume %s, agent cancel %s", run, run, run, run)
+		a.Say(a.Err, "run %s is interrupted (restored); it may have gone further: agent show %s, agent resume %s, agent cancel %s", run, run, run, run)
 	}
 	return nil
 }
@@ -144,14 +145,14 @@ func (a *app) confirmRestore(ctx context.Context, c *cli.Command, what string) e
 	if c.Bool("yes") {
 		return nil
 	}
-	t, err := openTerminal()
+	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return errors.New("restore: there is no terminal to ask at; decide with: agent restore --here --yes")
 	}
-	defer t.close()
-	t.discard()
-	t.say("? %s (yes/no): ", what)
-	line, err := t.readLine(ctx)
+	defer t.Close()
+	t.Discard()
+	t.Say("? %s (yes/no): ", what)
+	line, err := t.ReadLine(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)

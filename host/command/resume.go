@@ -109,9 +109,9 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 	switch {
 	case err != nil:
 	case c.Bool("json"):
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 	case len(rows) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
+		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return errors.Join(err, s.close(), withCode(v.ExitCode))
 }
@@ -122,7 +122,7 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 	if err == nil && row.Fruitless >= host.MaxFruitless {
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
-		s.app.say(s.app.Err, "agent: %v", left)
+		s.app.Say(s.app.Err, "agent: %v", left)
 		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}
 		return v, view.ExitInterrupted
@@ -170,9 +170,9 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 	}
 	switch {
 	case c.Bool("json"):
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 	case len(runs) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
+		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host
 	case err != nil:
 		return err
 	case c.Bool("json"):
-		s.app.printJSON(view.NewPlan(p))
+		s.app.PrintJSON(view.NewPlan(p))
 	default:
 		s.printPlan(s.app.Out, p)
 	}

@@ -62,12 +62,12 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 		s.app.about = resumable[here].ID
 		return resumable[here].ID, nil
 	}
-	out := &nothingToResumeError{folder: s.app.tilde(folder), none: newest == nil}
+	out := &nothingToResumeError{folder: s.app.Tilde(folder), none: newest == nil}
 	if newest != nil {
 		out.mends = append(out.mends, mend{"see the newest", "agent show " + newest.ID})
 	}
 	if len(resumable) > 0 {
-		out.elsewhere = s.app.tilde(resumable[0].Folder)
+		out.elsewhere = s.app.Tilde(resumable[0].Folder)
 		out.mends = append(out.mends, mend{"go on there", "agent resume " + resumable[0].ID})
 	}
 	return "", out

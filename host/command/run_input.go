@@ -45,7 +45,7 @@ func (a *app) readPrompt(ctx context.Context, s *input.Stream, announced bool) (
 	if !announced {
 		patience = 0
 	}
-	b, err := s.All(ctx, patience, func() { a.say(a.Err, "agent: the prompt is read from stdin, which stays open: its end is waited for") })
+	b, err := s.All(ctx, patience, func() { a.Say(a.Err, "agent: the prompt is read from stdin, which stays open: its end is waited for") })
 	text := ""
 	if err == nil {
 		text, err = input.Text(b)
@@ -65,7 +65,7 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 		return "", a.nothingPiped(ctx)
 	}
 	b, err := input.Open(a.In).All(ctx, inputPatience, func() {
-		a.say(a.Err, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
+		a.Say(a.Err, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
 			"       where nothing is to be piped in, add: < /dev/null")
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 		return "", &usageError{fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err)}
 	}
 	if replaced > 0 {
-		a.say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
+		a.Say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
 	}
 	return text, nil
 }
@@ -88,7 +88,7 @@ func (a *app) nothingPiped(ctx context.Context) error {
 	case begins:
 		return &usageError{errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads")}
 	case errors.Is(err, input.ErrQuiet):
-		a.say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
+		a.Say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
 	case err != nil:
 		return fmt.Errorf("read stdin: %w", err)
 	}

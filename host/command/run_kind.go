@@ -66,7 +66,7 @@ func (a *app) announce(c *cli.Command, prompt string, ch chosen) {
 		return
 	}
 	if looks := looksLike(c, prompt); looks != "" {
-		a.say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
+		a.Say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
 	}
 }
 
@@ -115,4 +115,9 @@ func asRunbook(c *cli.Command) string {
 		words = append(words, view.ShellWord(prompt))
 	}
 	return strings.Join(words, " ")
+}
+
+// thinkingFlag shows what a model thinks.
+func (a *app) thinkingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.Thinking}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"agent/host/stream"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -16,7 +17,7 @@ import (
 // that is being given and the output of running commands from the live file, which holds no secrets.
 type follower struct {
 	s    *session
-	r    *renderer
+	r    *terminal.Renderer
 	run  string
 	seq  int64 // of the last fact that was shown
 	side sync.WaitGroup
@@ -34,14 +35,14 @@ func (s *session) follow(ctx context.Context, run string) error {
 	}
 	hub := stream.NewHub()
 	f := &follower{
-		s: s, run: run, r: newRenderer(t, hub, s.Store), calls: map[recovery.Place]*followedCall{},
+		s: s, run: run, r: terminal.NewRenderer(t, hub, records{s.Store}), calls: map[recovery.Place]*followedCall{},
 	}
 	watching, stop := context.WithCancel(ctx)
 	err := f.watch(watching)
 	stop()
 	f.side.Wait()
 	hub.Close()
-	f.r.wait()
+	f.r.Wait()
 	if err != nil {
 		return err
 	}
@@ -98,13 +99,13 @@ func (f *follower) past(ctx context.Context) error {
 
 func (f *follower) show(e recovery.Event) {
 	f.seq = e.Seq
-	f.r.take(stream.Event{Run: f.run, Fact: &e})
+	f.r.Take(stream.Event{Run: f.run, Fact: &e})
 }
 
 // look shows what is new on record and says what to do next.
 func (f *follower) look(ctx context.Context) (seen, error) {
 	row, err := f.s.Store.Run(ctx, f.run)
-	if err != nil || f.r.out.left() {
+	if err != nil || f.r.Closed() {
 		return isOver, unlessDone(ctx, err)
 	}
 	if row.LastSeq > f.seq {
@@ -153,7 +154,7 @@ func (f *follower) facts(ctx context.Context) error {
 		f.note(e)
 		if b, ok := e.Body.(recovery.RequestOpened); ok {
 			r := b.Request
-			f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+			f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 		}
 	}
 	return nil
@@ -166,28 +167,28 @@ func (f *follower) texts(ctx context.Context) {
 			f.output(e)
 			return
 		}
-		f.r.take(e)
+		f.r.Take(e)
 	})
 	if ctx.Err() == nil {
-		f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
+		f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
 	}
 }
 
 // finish says where the run stands, and returns its exit code.
 func (f *follower) finish(ctx context.Context) error {
-	t := f.r.teller
+	t := f.r.Printer
 	if ctx.Err() != nil {
-		t.line(dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
+		t.Line(terminal.Dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
 		return nil
 	}
-	if t.out.left() {
+	if t.Closed() {
 		return nil
 	}
 	v, err := f.s.runNow(ctx, f.run)
 	if err != nil {
 		return err
 	}
-	t.next(v)
+	t.Next(v)
 	st, err := f.s.State(ctx, f.run)
 	if err != nil {
 		return err

@@ -68,11 +68,11 @@ func (f *follower) piece(c *followedCall, e stream.Event) {
 	}
 	if e.At > c.shown {
 		c.missed = true
-		f.r.take(stream.Event{Run: f.run, Call: e.Call})
+		f.r.Take(stream.Event{Run: f.run, Call: e.Call})
 	}
 	c.shown = e.At + int64(len(e.Output))
 	c.sum.Write(e.Output) // a hash returns no error
-	f.r.take(e)
+	f.r.Take(e)
 }
 
 // note takes in a fact that was shown: from its start on a call's output is shown, and behind its result no more.
@@ -118,7 +118,7 @@ func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 
 // recorded is a call's whole output as the live file would have it: redacted as a stream.
 func (f *follower) recorded(ctx context.Context, p recovery.Place, size int64) ([]byte, bool) {
-	r, n, err := f.s.Store.TrueOutput(ctx, f.r.known(f.run, p).ID)
+	r, n, err := f.s.Store.TrueOutput(ctx, f.r.Known(f.run, p).ID)
 	if err != nil || n < size {
 		return nil, false // the result shows what there is
 	}

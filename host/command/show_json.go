@@ -49,7 +49,7 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 		r := view.NewRequest(*kept, fault.Now())
 		v.Kept = &r
 	}
-	s.app.printJSON(v)
+	s.app.PrintJSON(v)
 	return nil
 }
 
@@ -71,6 +71,6 @@ func (s *session) showCallJSON(ctx context.Context, row db.CallRow, d *view.Deci
 		text := strings.ToValidUTF8(string(b), "\uFFFD")
 		v.Call.Output = &text
 	}
-	s.app.printJSON(v)
+	s.app.PrintJSON(v)
 	return nil
 }

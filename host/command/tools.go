@@ -15,6 +15,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/model/runbook"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
@@ -104,7 +105,7 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 	}
 	switch {
 	case c.Bool("json"):
-		a.printJSON(v)
+		a.PrintJSON(v)
 	case c.Args().Present():
 		a.printTool(v.Tools[0])
 	default:
@@ -164,28 +165,28 @@ func samples(tool string) []sample {
 }
 
 func (a *app) printTools(v view.Tools) {
-	t := table{head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
+	t := terminal.Table{Head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
 		for _, e := range tool.Effects {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			t.add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			t.Add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}
-	t.write(a.Out)
-	a.say(a.Out, "\nwritten in a runbook as:")
+	t.Write(a.Out)
+	a.Say(a.Out, "\nwritten in a runbook as:")
 	for _, tool := range v.Tools {
 		if tool.Written != "" {
-			a.say(a.Out, "  - %s", tool.Written)
+			a.Say(a.Out, "  - %s", tool.Written)
 		}
 	}
 	a.printServers(v.Servers)
-	a.say(a.Out, "\nsandbox:      %s", v.Sandbox)
-	a.say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
-	a.say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
+	a.Say(a.Out, "\nsandbox:      %s", v.Sandbox)
+	a.Say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
+	a.Say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
 }
 
 // printServers lists the MCP servers; those that may not be started too.
@@ -193,8 +194,8 @@ func (a *app) printServers(list []view.Server) {
 	if len(list) == 0 {
 		return
 	}
-	a.say(a.Out, "\nMCP servers:")
-	t := table{head: []string{"SERVER", "FROM", "TRUSTED", "TOOLS", "STATE"}}
+	a.Say(a.Out, "\nMCP servers:")
+	t := terminal.Table{Head: []string{"SERVER", "FROM", "TRUSTED", "TOOLS", "STATE"}}
 	for _, s := range list {
 		trusted, state := "no", "not started"
 		if s.Trusted {
@@ -208,9 +209,9 @@ func (a *app) printServers(list []view.Server) {
 		case s.Error != "":
 			state = s.Error
 		}
-		t.add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
+		t.Add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 }
 
 func firstSentence(text string) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/tools"
 	"agent/tools/mcp"
@@ -77,7 +78,7 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 
 func (a *app) sayAll(lines []string) {
 	for _, line := range lines {
-		a.say(a.Err, "agent: %s", a.cleaned(line))
+		a.Say(a.Err, "agent: %s", a.cleaned(line))
 	}
 }
 
@@ -109,9 +110,9 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 		return err
 	}
 	if yes {
-		a.say(a.Err, "allowed, until the file or what they start from changes; agent tools --distrust takes it back")
+		a.Say(a.Err, "allowed, until the file or what they start from changes; agent tools --distrust takes it back")
 	} else {
-		a.say(a.Err, "not allowed")
+		a.Say(a.Err, "not allowed")
 	}
 	return nil
 }
@@ -119,34 +120,34 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 // wordAbout shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
 func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error) {
 	if wanted {
-		if t, err := openTerminal(); err == nil {
-			defer t.close()
-			yes, err := t.askTrust(ctx, f)
+		if t, err := terminal.OpenPrompt(); err == nil {
+			defer t.Close()
+			yes, err := putTrust(ctx, t, f)
 			if errors.Is(err, errNoAnswer) {
 				err = errors.New("nothing was said of it, so nothing is changed")
 			}
 			return yes, err
 		}
 	}
-	a.say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
+	a.Say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
 	return wanted, nil
 }
 
 // printTool shows one tool with all that its server says of it.
 func (a *app) printTool(t view.Tool) {
-	a.say(a.Out, "%s", t.Name)
+	a.Say(a.Out, "%s", t.Name)
 	if o := t.Server; o != nil {
 		believed := "nothing it says of its tools is believed"
 		if o.Trusted {
 			believed = "trusted"
 		}
-		a.say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
+		a.Say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
 	}
 	for _, e := range t.Effects {
-		a.say(a.Out, "  %s", e.Text())
+		a.Say(a.Out, "  %s", e.Text())
 	}
 	if t.Written != "" {
-		a.say(a.Out, "  in a runbook: - %s", t.Written)
+		a.Say(a.Out, "  in a runbook: - %s", t.Written)
 	}
-	a.say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
+	a.Say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
 }

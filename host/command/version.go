@@ -43,7 +43,7 @@ func (a *app) printVersion(asJSON bool) error {
 		fillVersion(&v, info)
 	}
 	if asJSON {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
 	revision := ""
@@ -57,7 +57,7 @@ func (a *app) printVersion(asJSON bool) error {
 	if v.SQLite != "" {
 		driver = ", sqlite driver " + v.SQLite
 	}
-	a.say(a.Out, "agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
+	a.Say(a.Out, "agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
 	return nil
 }
 

@@ -30,6 +30,8 @@ func layers() []rule {
 			why: "commands wire everything together, and reach the database through db only"},
 		{dir: "host/view", allow: []string{"host", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
+		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "recovery", "recovery/fault"},
+			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 		{dir: "host", allow: below, why: performs},
 		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},

@@ -1,11 +1,8 @@
-package command
+package terminal
 
 import (
 	"bytes"
-	"io"
 	"strings"
-
-	"github.com/urfave/cli/v3"
 
 	"agent/host/stream"
 	"agent/host/view"
@@ -18,8 +15,8 @@ const (
 	thinks     = "the model, which thinks"
 )
 
-// said is an answer as far as it came: its text, and apart from it what the model thinks.
-type said struct {
+// partial is an answer as far as it came: its text, and apart from it what the model thinks.
+type partial struct {
 	run           string
 	turn          int
 	text, thought piecewise
@@ -33,19 +30,19 @@ type piecewise struct {
 }
 
 // part is what came of the answer to which e belongs; nil where e is late: the answer is a fact, or will never be one.
-func (r *renderer) part(e stream.Event) *said {
+func (r *Renderer) part(e stream.Event) *partial {
 	if e.Turn <= r.turns[e.Run] || r.stopped[e.Run] {
 		return nil
 	}
-	if r.said == nil || r.said.run != e.Run || r.said.turn != e.Turn {
-		r.said = &said{run: e.Run, turn: e.Turn}
+	if r.partial == nil || r.partial.run != e.Run || r.partial.turn != e.Turn {
+		r.partial = &partial{run: e.Run, turn: e.Turn}
 	}
-	return r.said
+	return r.partial
 }
 
 // text takes a piece of the model's answer and shows it at once, where the reader is a person at a terminal. Elsewhere the
 // answer is shown when it is whole.
-func (r *renderer) text(e stream.Event) {
+func (r *Renderer) text(e stream.Event) {
 	s := r.part(e)
 	if s == nil {
 		return
@@ -65,20 +62,20 @@ func (r *renderer) text(e stream.Event) {
 	_, _ = s.text.clean.Write([]byte(e.Text)) // the screen keeps its own errors
 }
 
-type screenStream struct{ out *screen }
+type screenStream struct{ out *Screen }
 
 func (s screenStream) Write(p []byte) (int, error) {
 	s.out.stream(string(p))
 	return len(p), nil
 }
 
-// reason takes a piece of what the model thinks, as text does. Without a word of the person nothing of it is shown.
-func (r *renderer) reason(e stream.Event) {
+// reason takes a piece of what the model thinks, as text does. Without --thinking nothing of it is shown.
+func (r *Renderer) reason(e stream.Event) {
 	s := r.part(e)
 	switch {
 	case s == nil:
 		return
-	case !r.thinking:
+	case !r.Thinking:
 		if r.asking == askedModel {
 			r.asking = thinks
 		}
@@ -100,7 +97,7 @@ func (r *renderer) reason(e stream.Event) {
 }
 
 // thoughtStream sets thoughts off from the answer, line by line.
-type thoughtStream struct{ out *screen }
+type thoughtStream struct{ out *Screen }
 
 func (s thoughtStream) Write(p []byte) (int, error) {
 	n := len(p)
@@ -110,7 +107,7 @@ func (s thoughtStream) Write(p []byte) (int, error) {
 		if !s.out.midLine() {
 			text = thoughtBar + text
 		}
-		text = s.out.paint(dim, text)
+		text = s.out.paint(Dim, text)
 		if ends {
 			text += "\n"
 		}
@@ -122,30 +119,18 @@ func (s thoughtStream) Write(p []byte) (int, error) {
 
 const thoughtBar = "  ┊ "
 
-// thinkingFlag shows what a model thinks.
-func (a *app) thinkingFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.think}
-}
-
-// newTeller tells in the lines that the person asked for.
-func (a *app) newTeller(w io.Writer) *teller {
-	t := newTeller(newScreen(w, a.Getenv))
-	t.thinking = a.think
-	return t
-}
-
 // think prints thoughts that are whole.
-func (t *teller) think(text string) {
-	if !t.thinking || text == "" {
+func (t *Printer) think(text string) {
+	if !t.Thinking || text == "" {
 		return
 	}
 	text = thoughtBar + strings.ReplaceAll(strings.TrimRight(stream.Sanitize(text), "\n"), "\n", "\n"+thoughtBar)
-	t.out.print(t.out.paint(dim, text))
+	t.out.print(t.out.paint(Dim, text))
 }
 
 // restart voids what came of a turn's answer: it is given anew.
-func (r *renderer) restart(e stream.Event) {
-	if r.said != nil && r.said.turn == e.Turn {
+func (r *Renderer) restart(e stream.Event) {
+	if r.partial != nil && r.partial.turn == e.Turn {
 		r.unfinished(e.Run, false, "the answer starts over")
 	}
 }
@@ -153,14 +138,14 @@ func (r *renderer) restart(e stream.Event) {
 // maxPart is the most of a part of an answer that is shown whole, in bytes.
 const maxPart = 256 << 10
 
-// unfinished ends an answer of which only a part came, with a word about that. Where pieces are not shown as they come, the
+// unfinished ends an answer of which only a part came, with a note about that. Where pieces are not shown as they come, the
 // part is shown if it is the last that there will be.
-func (r *renderer) unfinished(run string, last bool, word string) {
-	s := r.said
+func (r *Renderer) unfinished(run string, last bool, note string) {
+	s := r.partial
 	if s == nil || s.run != run {
 		return
 	}
-	r.said = nil
+	r.partial = nil
 	have, shown := s.text.raw.String(), s.text.clean != nil
 	if have != "" && !shown && last {
 		if len(have) > maxPart { // from a model that never ends
@@ -170,18 +155,18 @@ func (r *renderer) unfinished(run string, last bool, word string) {
 		shown = true
 	}
 	if r.out.endLine(); shown {
-		r.line(dim, "·", word)
+		r.Line(Dim, "·", note)
 	}
 }
 
-// modelFailed tells that there is no answer, what became of the part that was shown, and what is waited for now.
-func (r *renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFailed) {
-	r.fact(run, e)
-	word := "the answer starts over"
+// modelFailed shows that there is no answer, what became of the part that was shown, and what is waited for now.
+func (r *Renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFailed) {
+	r.Fact(run, e)
+	note := "the answer starts over"
 	if !b.Again {
-		word = "the answer above is partial and not kept"
+		note = "the answer above is partial and not kept"
 	}
-	r.unfinished(run, !b.Again, word)
+	r.unfinished(run, !b.Again, note)
 	if b.Again {
 		r.again = e.Time.Add(b.Wait)
 	}
@@ -191,14 +176,14 @@ func (r *renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFai
 }
 
 // finishAnswer shows what is missing of an answer of which pieces were shown as they came, and returns what is still to be
-// told of it.
-func (r *renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAnswered) recovery.ModelAnswered {
-	full, end, s := spoken(b), lastWords(b), r.said
-	if r.said = nil; s == nil || s.run != run || s.turn != e.Turn {
-		s = &said{}
+// printed of it.
+func (r *Renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAnswered) recovery.ModelAnswered {
+	full, end, s := answerText(b), lastWords(b), r.partial
+	if r.partial = nil; s == nil || s.run != run || s.turn != e.Turn {
+		s = &partial{}
 	}
 	shown := s.text.clean != nil
-	r.spoke[run] = end != endNot && full != "" && (shown || r.whole || end == endFailed)
+	r.answered[run] = end != endNot && full != "" && (shown || r.Whole || end == endFailed)
 	if s.mind {
 		r.out.endLine() // the text, if any, stands on a line of its own; begun already, it goes on there
 	}

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ type liveOutput struct {
 	held         int      // lines that were not shown
 	tail         []string // the last of them
 	lost         bool     // nothing came since pieces were missed
-	gapped       bool     // that was said, and no whole line came since
+	gapped       bool     // that was printed, and no whole line came since
 }
 
 func newLiveOutput(emit func(line string)) *liveOutput {

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"io"
@@ -9,22 +9,23 @@ import (
 	"agent/host/stream"
 )
 
-// table is what a list command prints for people: aligned columns with a head. The last column is never cut, since that
+// Table is what a list command prints for people: aligned columns with a head. The last column is never cut, since that
 // is where the next command stands.
-type table struct {
-	head []string
-	most []int // widest that a column may get, in cells of a terminal; 0 or absent: as wide as it needs
-	fit  int   // cells of the terminal; 0: no limit
+type Table struct {
+	Head []string
+	Most []int // widest that a column may get, in cells of a terminal; 0 or absent: as wide as it needs
+	Fit  int   // cells of the terminal; 0: no limit
 	rows [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// Add adds a row.
+func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line. Where
+// Write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line. Where
 // the terminal is too narrow the last column gets lines of its own, and the columns before it are cut to the width.
-func (t *table) write(w io.Writer) {
-	lines := append([][]string{t.head}, t.rows...)
-	widths := make([]int, len(t.head))
+func (t *Table) Write(w io.Writer) {
+	lines := append([][]string{t.Head}, t.rows...)
+	widths := make([]int, len(t.Head))
 	for i, line := range lines {
 		clean := make([]string, len(line))
 		for col, cell := range line {
@@ -33,8 +34,8 @@ func (t *table) write(w io.Writer) {
 		}
 		lines[i] = clean
 	}
-	last := len(t.head) - 1
-	below := t.fit > 0 && spread(widths) > t.fit
+	last := len(t.Head) - 1
+	below := t.Fit > 0 && spread(widths) > t.Fit
 	if below {
 		t.narrow(widths[:last])
 		lines[0][last] = ""
@@ -67,11 +68,11 @@ func spread(widths []int) int {
 const leastColumn = 8
 
 // narrow takes from the widest of the columns that may be cut until all fit.
-func (t *table) narrow(widths []int) {
-	for spread(widths) > t.fit {
+func (t *Table) narrow(widths []int) {
+	for spread(widths) > t.Fit {
 		widest := -1
 		for col, w := range widths {
-			if col < len(t.most) && t.most[col] > 0 && w > leastColumn && (widest < 0 || w > widths[widest]) {
+			if col < len(t.Most) && t.Most[col] > 0 && w > leastColumn && (widest < 0 || w > widths[widest]) {
 				widest = col
 			}
 		}
@@ -82,25 +83,10 @@ func (t *table) narrow(widths []int) {
 	}
 }
 
-func (t *table) cell(col int, text string) string {
+func (t *Table) cell(col int, text string) string {
 	text = strings.Join(strings.Fields(stream.Sanitize(text)), " ")
-	if col < len(t.most) && t.most[col] > 0 && col < len(t.head)-1 {
-		text = displaywidth.TruncateString(text, t.most[col], "…")
+	if col < len(t.Most) && t.Most[col] > 0 && col < len(t.Head)-1 {
+		text = displaywidth.TruncateString(text, t.Most[col], "…")
 	}
 	return text
-}
-
-// tilde shortens a path below the person's home folder.
-func (a *app) tilde(path string) string {
-	home := a.Getenv("HOME")
-	if home == "" || home == "/" {
-		return path
-	}
-	if path == home {
-		return "~"
-	}
-	if rest, ok := strings.CutPrefix(path, strings.TrimRight(home, "/")+"/"); ok {
-		return "~/" + rest
-	}
-	return path
 }

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"io"
@@ -15,9 +15,9 @@ func TestProgressCountsDown(t *testing.T) {
 	hub := stream.NewHub()
 	s := file()
 	s.w = io.Discard
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	hub.Close()
-	r.wait()
+	r.Wait()
 	at := func(d time.Duration, want string) {
 		t.Helper()
 		if got := r.progress(began.Add(d)); !strings.HasSuffix(got, want) || want == "" && got != "" {
@@ -76,10 +76,10 @@ func TestTurnTook(t *testing.T) {
 			out := &tape{}
 			s := file()
 			s.w = out
-			tell := newTeller(s)
-			tell.whole = true
+			tell := NewPrinter(s)
+			tell.Whole = true
 			for i, b := range tt.facts {
-				tell.fact(testRun, recovery.Event{Turn: 1, Time: began.Add(time.Duration(i) * 10 * time.Second), Body: b})
+				tell.Fact(testRun, recovery.Event{Turn: 1, Time: began.Add(time.Duration(i) * 10 * time.Second), Body: b})
 			}
 			if want := " turn 1, 5 tokens in, 1 out, " + tt.want + "\nYes.\n"; !strings.HasSuffix(out.String(), want) {
 				t.Errorf("got %q, want %q at its end", out, want)

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"bytes"
@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"agent/db"
-	"agent/host"
 	"agent/host/stream"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -50,7 +49,7 @@ func (f facts) Load(_ context.Context, run string, from int64) iter.Seq2[recover
 	}
 }
 
-func (f facts) Checkpoints(context.Context, string) ([]db.CheckpointRow, error) { return nil, nil }
+func (f facts) Before(context.Context, string, int) (int64, error) { return 0, nil }
 
 const testRun = "r-test"
 
@@ -101,21 +100,21 @@ func (p *player) note(text string) {
 }
 
 // shown plays events to a renderer on a screen and returns what it wrote.
-func shown(t *testing.T, s *screen, play func(p *player)) string {
+func shown(t *testing.T, s *Screen, play func(p *player)) string {
 	t.Helper()
 	out := &tape{}
 	s.w = out
 	hub := stream.NewHub()
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	play(&player{hub: hub})
 	hub.Close()
-	r.wait()
+	r.Wait()
 	return out.String()
 }
 
-func file() *screen { return &screen{width: func() int { return 80 }} }
+func file() *Screen { return &Screen{width: func() int { return 80 }} }
 
-func tty() *screen { return &screen{moves: true, width: func() int { return 40 }} }
+func tty() *Screen { return &Screen{moves: true, width: func() int { return 40 }} }
 
 func equal(t *testing.T, got, want string) {
 	t.Helper()
@@ -187,9 +186,7 @@ func TestPlanAndDecisionsAgree(t *testing.T) {
 		var plan bytes.Buffer
 		s := file()
 		s.w = &plan
-		planSteps(newTeller(s), host.Plan{Steps: []host.PlanStep{
-			{Place: place(1, 0), Tool: "shell", Words: "make", Verdict: v, Reason: "why"},
-		}})
+		NewPrinter(s).planSteps(view.Plan{Steps: []view.PlanStep{{Turn: 1, Tool: "shell", Summary: "make", Verdict: v, Reason: "why"}}})
 		decided := shown(t, file(), func(p *player) {
 			p.fact(1, answer("", "c-1", "make"))
 			p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: v, Reason: "why"})
@@ -234,7 +231,7 @@ func TestTextIsShownOnce(t *testing.T) {
 // Control sequences of models and tools never reach the terminal, whatever they come in. // UI-06
 func TestEverythingIsSanitized(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\u202e"
-	for _, s := range []*screen{file(), tty()} {
+	for _, s := range []*Screen{file(), tty()} {
 		got := shown(t, s, func(p *player) {
 			p.fact(0, recovery.RunCreated{Run: testRun, Model: evil, ModelWhy: evil, Folder: evil})
 			p.text(1, evil)
@@ -261,20 +258,20 @@ func TestProgressLine(t *testing.T) {
 	var b bytes.Buffer
 	s := tty()
 	s.w = &b
-	s.show("working on something that is longer than the line")
-	s.show("")
-	s.show("on")
+	s.Show("working on something that is longer than the line")
+	s.Show("")
+	s.Show("on")
 	s.print("a line")
 	s.stream("open")
-	s.show("not now")
+	s.Show("not now")
 	s.print("next")
 	equal(t, b.String(), "working on something that is longer th…\r\x1b[Kon\r\x1b[Ka line\nopen\nnext\n")
 
 	b.Reset()
 	f := file()
 	f.w = &b
-	f.show("never in a file")
-	f.print(f.paint(red, "a line"))
+	f.Show("never in a file")
+	f.print(f.paint(Red, "a line"))
 	equal(t, b.String(), "a line\n")
 }
 
@@ -283,9 +280,9 @@ func TestProgressNamesWhatRuns(t *testing.T) {
 	hub := stream.NewHub()
 	s := file()
 	s.w = io.Discard
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	hub.Close()
-	r.wait()
+	r.Wait()
 	if got := r.progress(began); got != "" {
 		t.Errorf("nothing runs: %q", got)
 	}
@@ -345,7 +342,7 @@ func TestSlowTerminalMissesNoFact(t *testing.T) {
 		j[testRun] = append(j[testRun], e)
 		publish(e)
 	}
-	r := newRenderer(newTeller(s), hub, busy{j, func() { add("meanwhile") }})
+	r := NewRenderer(NewPrinter(s), hub, busy{j, func() { add("meanwhile") }})
 	for i := range n {
 		j[testRun] = append(j[testRun], recovery.Event{Seq: int64(i + 1), Time: began, Body: recovery.RunNoted{Text: fmt.Sprint("note ", i)}})
 	}
@@ -355,12 +352,12 @@ func TestSlowTerminalMissesNoFact(t *testing.T) {
 		publish(e)
 	}
 	close(g.opened)
-	if err := r.caughtUp(t.Context()); err != nil {
+	if err := r.CaughtUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	add("the last")
 	hub.Close()
-	r.wait()
+	r.Wait()
 	lines := strings.Split(strings.TrimSuffix(g.String(), "\n"), "\n")
 	if len(lines) != n+2 || lines[n] != "! meanwhile" || lines[n+1] != "! the last" {
 		t.Fatalf("%d lines, want %d; the last: %q", len(lines), n+2, lines[len(lines)-2:])
@@ -386,18 +383,18 @@ func TestReaderThatLeft(t *testing.T) {
 	s := file()
 	s.w = b
 	hub := stream.NewHub()
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	p := &player{hub: hub}
 	for range 10 {
 		p.note("something")
 	}
-	if err := r.caughtUp(t.Context()); err != nil {
+	if err := r.CaughtUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	hub.Close()
-	r.wait()
-	if b.writes != 1 || !s.left() {
-		t.Errorf("%d writes, left: %v", b.writes, s.left())
+	r.Wait()
+	if b.writes != 1 || !s.Closed() {
+		t.Errorf("%d writes, left: %v", b.writes, s.Closed())
 	}
 }
 
@@ -407,12 +404,12 @@ func TestAloneOnTheTerminal(t *testing.T) {
 	s := tty()
 	s.w = out
 	hub := stream.NewHub()
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	p := &player{hub: hub}
 	for i := range 100 {
 		p.note(fmt.Sprint("before ", i))
 	}
-	release, err := r.alone(t.Context())
+	release, err := r.Alone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +423,7 @@ func TestAloneOnTheTerminal(t *testing.T) {
 	}
 	release()
 	hub.Close()
-	r.wait()
+	r.Wait()
 	equal(t, out.String()[length:], "· meanwhile\n")
 }
 
@@ -436,17 +433,17 @@ func TestAloneEndsWithItsContext(t *testing.T) {
 	s := file()
 	s.w = g
 	hub := stream.NewHub()
-	r := newRenderer(newTeller(s), hub, facts{})
+	r := NewRenderer(NewPrinter(s), hub, facts{})
 	(&player{hub: hub}).note("stuck")
 	<-g.entered
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.alone(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := r.Alone(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	close(g.opened)
 	hub.Close()
-	r.wait()
+	r.Wait()
 }
 
 // A call whose answer was not seen here is named from the record.
@@ -456,10 +453,10 @@ func TestCallsOfAnEarlierOwnerAreNamed(t *testing.T) {
 	s.w = out
 	hub := stream.NewHub()
 	j := facts{testRun: {{Seq: 1, Turn: 1, Time: began, Body: answer("", "c-1", "make")}}}
-	r := newRenderer(newTeller(s), hub, j)
+	r := NewRenderer(NewPrinter(s), hub, j)
 	p := &player{hub: hub, seq: 1}
 	p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: recovery.VerdictAttach, Reason: "its lock is held"})
 	hub.Close()
-	r.wait()
+	r.Wait()
 	equal(t, out.String(), "~ 1.0 shell: make: picked up, still running (its lock is held)\n")
 }

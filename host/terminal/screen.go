@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"io"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is where activity is written: whole lines, and on a terminal below them one line of progress, which is erased
+// Screen is where activity is written: whole lines, and on a terminal below them one line of progress, which is erased
 // before anything else is written. What it is given has been sanitized. A writer that fails stops the showing, not the run.
-type screen struct {
+type Screen struct {
 	moves  bool // a terminal that can erase a line
 	colour bool
 	width  func() int
@@ -21,18 +21,24 @@ type screen struct {
 	w        io.Writer
 	progress string // stands on the terminal now
 	open     bool   // the last line has no end yet
-	gone     bool
+	closed   bool
 }
 
-func newScreen(w io.Writer, getenv func(string) string) *screen {
-	s := &screen{w: w, width: func() int { return 80 }}
+// NewScreen writes to w, which may be a terminal.
+func NewScreen(w io.Writer, getenv func(string) string) *Screen {
+	s := &Screen{w: w, width: func() int { return 80 }}
 	f, ok := terminalFile(w)
 	if !ok || getenv("TERM") == "dumb" {
 		return s
 	}
-	s.moves, s.colour = true, getenv("NO_COLOR") == ""
-	s.width = func() int { return terminalWidth(f) }
+	s = NewLiveScreen(w, func() int { return terminalWidth(f) })
+	s.colour = getenv("NO_COLOR") == ""
 	return s
+}
+
+// NewLiveScreen is a screen on a terminal that can erase a line, without colour.
+func NewLiveScreen(w io.Writer, width func() int) *Screen {
+	return &Screen{w: w, moves: true, width: width}
 }
 
 // terminalWidth is the width of a terminal in cells; 80 where it does not say.
@@ -53,7 +59,7 @@ func terminalFile(w any) (*os.File, bool) {
 }
 
 // print writes text as lines of its own.
-func (s *screen) print(text string) {
+func (s *Screen) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
@@ -61,7 +67,7 @@ func (s *screen) print(text string) {
 }
 
 // stream writes text as it comes. What is printed next begins a new line.
-func (s *screen) stream(text string) {
+func (s *Screen) stream(text string) {
 	if text == "" {
 		return
 	}
@@ -73,21 +79,21 @@ func (s *screen) stream(text string) {
 }
 
 // midLine says whether stream left a line open.
-func (s *screen) midLine() bool {
+func (s *Screen) midLine() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
 }
 
 // endLine ends the line that stream left open.
-func (s *screen) endLine() {
+func (s *Screen) endLine() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
 }
 
-// show sets the line of progress; empty takes it away. While a line is open there is no room for one.
-func (s *screen) show(text string) {
+// Show sets the line of progress; empty takes it away. While a line is open there is no room for one.
+func (s *Screen) Show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.moves || text == s.progress || s.open {
@@ -95,13 +101,13 @@ func (s *screen) show(text string) {
 	}
 	s.erase()
 	if text != "" {
-		s.write(s.paint(dim, displaywidth.TruncateString(text, max(1, s.width()-1), "…")))
+		s.write(s.paint(Dim, displaywidth.TruncateString(text, max(1, s.width()-1), "…")))
 	}
 	s.progress = text
 }
 
 // wipe takes the line of progress away with what a terminal echoed behind it, such as ^C.
-func (s *screen) wipe() {
+func (s *Screen) wipe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
@@ -111,7 +117,7 @@ func (s *screen) wipe() {
 }
 
 // clear makes room for a new line.
-func (s *screen) clear() {
+func (s *Screen) clear() {
 	s.erase()
 	if s.open {
 		s.write("\n")
@@ -119,45 +125,45 @@ func (s *screen) clear() {
 	}
 }
 
-func (s *screen) erase() {
+func (s *Screen) erase() {
 	if s.progress != "" {
 		s.write("\r\x1b[K")
 		s.progress = ""
 	}
 }
 
-func (s *screen) write(text string) {
-	if s.gone {
+func (s *Screen) write(text string) {
+	if s.closed {
 		return
 	}
 	if _, err := io.WriteString(s.w, text); err != nil {
-		s.gone = true
+		s.closed = true
 	}
 }
 
-// left says whether the reader has gone.
-func (s *screen) left() bool {
+// Closed says whether the reader has gone.
+func (s *Screen) Closed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.gone
+	return s.closed
 }
 
-// style is how a piece of text looks where there is colour.
-type style string
+// Style is how a piece of text looks where there is colour.
+type Style string
 
 const (
-	plain  style = ""
-	dim    style = "2"
-	bold   style = "1"
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-	cyan   style = "36"
+	Plain  Style = ""
+	Dim    Style = "2"
+	Bold   Style = "1"
+	Red    Style = "31"
+	Green  Style = "32"
+	Yellow Style = "33"
+	Cyan   Style = "36"
 )
 
 // paint colours text that has been sanitized, line by line.
-func (s *screen) paint(st style, text string) string {
-	if !s.colour || st == plain || text == "" {
+func (s *Screen) paint(st Style, text string) string {
+	if !s.colour || st == Plain || text == "" {
 		return text
 	}
 	lines := strings.Split(text, "\n")

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"strings"
@@ -28,19 +28,19 @@ func answerOf(texts ...string) recovery.ModelAnswered {
 }
 
 // asking is a renderer on a screen with or without --thinking.
-func asking(t *testing.T, s *screen, thinking, whole bool, play func(p *player)) string {
+func asking(t *testing.T, s *Screen, thinking, whole bool, play func(p *player)) string {
 	t.Helper()
 	out := &tape{}
 	s.w = out
 	hub := stream.NewHub()
-	tell := newTeller(s)
-	tell.thinking, tell.whole = thinking, whole
-	r := newRenderer(tell, hub, facts{testRun: {{Seq: 1, Body: recovery.RunCreated{
+	tell := NewPrinter(s)
+	tell.Thinking, tell.Whole = thinking, whole
+	r := NewRenderer(tell, hub, facts{testRun: {{Seq: 1, Body: recovery.RunCreated{
 		Run: testRun, Model: "anthropic/x", Previous: "r-0", Setup: recovery.Setup{Price: &recovery.Price{Input: 3e6, Output: 15e6}},
 	}}}})
 	play(&player{hub: hub, seq: 1})
 	hub.Close()
-	r.wait()
+	r.Wait()
 	return strings.ReplaceAll(out.String(), "\r\x1b[K", "")
 }
 
@@ -58,7 +58,7 @@ func TestThinking(t *testing.T) {
 	thought := "  ┊ so the first\n  ┊ then\n"
 	tests := []struct {
 		name            string
-		s               *screen
+		s               *Screen
 		thinking, whole bool
 		want            string
 	}{
@@ -115,7 +115,7 @@ func TestThinkingBetween(t *testing.T) {
 // Control sequences never reach the terminal, also where they are split over pieces. // UI-06
 func TestThoughtsAreSanitized(t *testing.T) {
 	evil := "a\x1b]0;title\x07b\x1b[2Jc\u202ed\r\ne\xe2\x80\xaef"
-	for _, s := range []*screen{file(), tty()} {
+	for _, s := range []*Screen{file(), tty()} {
 		got := asking(t, s, true, true, func(p *player) {
 			for _, b := range []byte(evil) {
 				p.think(1, string([]byte{b}))

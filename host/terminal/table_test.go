@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"strings"
@@ -8,11 +8,11 @@ import (
 // Columns stand under each other whatever the width of their letters, a cell is one line, and nothing in it reaches the
 // terminal as a command.
 func TestTable(t *testing.T) {
-	tab := table{head: []string{"A", "LONG", "NEXT"}, most: []int{0, 6, 3}}
-	tab.add("x", "日本語文字", "agent resume r-1")
-	tab.add("yy\n\x1b[31mz", "", "")
+	tab := Table{Head: []string{"A", "LONG", "NEXT"}, Most: []int{0, 6, 3}}
+	tab.Add("x", "日本語文字", "agent resume r-1")
+	tab.Add("yy\n\x1b[31mz", "", "")
 	var b strings.Builder
-	tab.write(&b)
+	tab.Write(&b)
 	want := "A     LONG   NEXT\n" +
 		"x     日本…  agent resume r-1\n" +
 		"yy z\n"
@@ -23,9 +23,9 @@ func TestTable(t *testing.T) {
 
 // On a narrow terminal the next command stays whole, on a line of its own.
 func TestTableOnNarrowTerminal(t *testing.T) {
-	tab := table{head: []string{"RUN", "PROMPT", "NEXT"}, most: []int{0, 32, 0}, fit: 24}
-	tab.add("r-7k2m9qx4", "put the house in order", "agent answer p-3f9x0000 yes|no")
-	tab.add("r-00000000", "done", "")
+	tab := Table{Head: []string{"RUN", "PROMPT", "NEXT"}, Most: []int{0, 32, 0}, Fit: 24}
+	tab.Add("r-7k2m9qx4", "put the house in order", "agent answer p-3f9x0000 yes|no")
+	tab.Add("r-00000000", "done", "")
 	for fit, want := range map[int]string{
 		24: "RUN         PROMPT\n" +
 			"r-7k2m9qx4  put the hou…\n" +
@@ -40,8 +40,8 @@ func TestTableOnNarrowTerminal(t *testing.T) {
 			"r-00000000  done\n",
 	} {
 		var b strings.Builder
-		tab.fit = fit
-		if tab.write(&b); b.String() != want {
+		tab.Fit = fit
+		if tab.Write(&b); b.String() != want {
 			t.Errorf("%d cells: got\n%s\nwant\n%s", fit, b.String(), want)
 		}
 	}
@@ -52,8 +52,8 @@ func TestTilde(t *testing.T) {
 		{"/home/me", "/home/me", "~"}, {"/home/me", "/home/me/site", "~/site"}, {"/home/me/", "/home/me/site", "~/site"},
 		{"/home/me", "/home/mean", "/home/mean"}, {"", "/srv", "/srv"}, {"/", "/srv", "/srv"},
 	} {
-		a := &app{IO: IO{Getenv: func(string) string { return c.home }}}
-		if got := a.tilde(c.path); got != c.want {
+		a := &Terminal{Getenv: func(string) string { return c.home }}
+		if got := a.Tilde(c.path); got != c.want {
 			t.Errorf("home %q, path %q: %q, want %q", c.home, c.path, got, c.want)
 		}
 	}

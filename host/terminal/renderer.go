@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"context"
@@ -9,37 +9,37 @@ import (
 	"sync"
 	"time"
 
-	"agent/db"
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
 
-// journal is what the renderer reads when it was too slow, or joins a run in its middle.
-type journal interface {
+// Journal is what the renderer reads when it was too slow, or joins a run in its middle.
+type Journal interface {
 	Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error]
-	Checkpoints(ctx context.Context, run string) ([]db.CheckpointRow, error)
+	// Before is the number of the last fact before a turn.
+	Before(ctx context.Context, run string, turn int) (int64, error)
 }
 
-// renderer shows what happens in runs while it happens, as one observer among others: it never holds a run up.
-type renderer struct {
-	*teller
+// Renderer shows what happens in runs while it happens, as one observer among others: it never holds a run up.
+type Renderer struct {
+	*Printer
 	hub     *stream.Hub
-	journal journal
+	journal Journal
 	done    chan struct{}
 
-	mu      sync.Mutex // held while something is shown, and by whoever needs the terminal
-	cursors map[string]int64
-	turns   map[string]int  // highest turn whose answer was shown
-	said    *said           // nil: nothing of an answer came
-	spoke   map[string]bool // runs whose last words were shown
-	stopped map[string]bool // runs that were interrupted: what still comes of an answer is void
-	put     map[string]bool // questions that were shown whole
-	asking  string          // what is waited for, while nothing else happens
-	asked   time.Time
-	again   time.Time // when a request that brought no answer is sent again
-	waiting bool      // for a person
+	mu        sync.Mutex // held while something is shown, and by whoever needs the terminal
+	cursors   map[string]int64
+	turns     map[string]int  // highest turn whose answer was shown
+	partial   *partial        // nil: nothing of an answer came
+	answered  map[string]bool // runs whose last words were shown
+	stopped   map[string]bool // runs that were interrupted: what still comes of an answer is void
+	questions map[string]bool // questions that were shown whole
+	asking    string          // what is waited for, while nothing else happens
+	asked     time.Time
+	again     time.Time // when a request that brought no answer is sent again
+	waiting   bool      // for a person
 
 	marksMu sync.Mutex
 	marks   map[int]chan struct{}
@@ -49,11 +49,11 @@ type renderer struct {
 // queue is how many events may wait for a slow terminal before it goes on from the journal.
 const queue = 4096
 
-// newRenderer shows what hub publishes in t's lines, until hub is closed.
-func newRenderer(t *teller, hub *stream.Hub, j journal) *renderer {
-	r := &renderer{
-		teller: t, hub: hub, journal: j, done: make(chan struct{}),
-		cursors: map[string]int64{}, turns: map[string]int{}, spoke: map[string]bool{}, put: map[string]bool{},
+// NewRenderer shows what hub publishes in t's lines, until hub is closed.
+func NewRenderer(t *Printer, hub *stream.Hub, j Journal) *Renderer {
+	r := &Renderer{
+		Printer: t, hub: hub, journal: j, done: make(chan struct{}),
+		cursors: map[string]int64{}, turns: map[string]int{}, answered: map[string]bool{}, questions: map[string]bool{},
 		stopped: map[string]bool{}, marks: map[int]chan struct{}{},
 	}
 	r.learn, r.learnRun = r.lookUp, r.firstFact
@@ -61,16 +61,16 @@ func newRenderer(t *teller, hub *stream.Hub, j journal) *renderer {
 	return r
 }
 
-// wait waits until the hub is closed and everything is shown.
-func (r *renderer) wait() { <-r.done }
+// Wait waits until the hub is closed and everything is shown.
+func (r *Renderer) Wait() { <-r.done }
 
-func (r *renderer) watch(obs *stream.Observer) {
+func (r *Renderer) watch(obs *stream.Observer) {
 	defer close(r.done)
 	for {
 		e, err := r.next(obs)
 		switch {
 		case err == nil:
-			r.take(e)
+			r.Take(e)
 		case errors.Is(err, context.DeadlineExceeded):
 			r.tick()
 		case errors.Is(err, stream.ErrOverflow):
@@ -83,8 +83,8 @@ func (r *renderer) watch(obs *stream.Observer) {
 	}
 }
 
-// next waits for the next event; where there is something to move, not for long.
-func (r *renderer) next(obs *stream.Observer) (stream.Event, error) {
+// Next waits for the next event; where there is something to move, not for long.
+func (r *Renderer) next(obs *stream.Observer) (stream.Event, error) {
 	if !r.out.moves {
 		return obs.Next(context.Background())
 	}
@@ -93,7 +93,8 @@ func (r *renderer) next(obs *stream.Observer) (stream.Event, error) {
 	return obs.Next(ctx)
 }
 
-func (r *renderer) take(e stream.Event) {
+// Take shows one event.
+func (r *Renderer) Take(e stream.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -114,16 +115,16 @@ func (r *renderer) take(e stream.Event) {
 	}
 }
 
-func (r *renderer) note(e stream.Event) {
+func (r *Renderer) note(e stream.Event) {
 	if e.Warn {
-		r.line(yellow, "!", e.Note)
+		r.Line(Yellow, "!", e.Note)
 		return
 	}
-	r.line(dim, "·", e.Note)
+	r.Line(Dim, "·", e.Note)
 }
 
 // event shows a fact, once.
-func (r *renderer) event(run string, e recovery.Event) {
+func (r *Renderer) event(run string, e recovery.Event) {
 	if e.Seq <= r.cursors[run] {
 		return
 	}
@@ -148,14 +149,14 @@ func (r *renderer) event(run string, e recovery.Event) {
 	case recovery.RunFailed, recovery.RunCancelled:
 		r.unfinished(run, true, "the answer above is partial and not kept")
 	}
-	r.fact(run, e)
+	r.Fact(run, e)
 }
 
 // output shows a piece of a running call's output; one without bytes says that pieces were missed.
-func (r *renderer) output(run string, p recovery.Place, b []byte) {
+func (r *Renderer) output(run string, p recovery.Place, b []byte) {
 	c := r.call(run, p)
 	if c.output == nil {
-		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(dim, r.bar(c, p)) + line) })
+		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(Dim, r.bar(c, p)) + line) })
 	}
 	if len(b) == 0 {
 		c.output.gap()
@@ -165,7 +166,7 @@ func (r *renderer) output(run string, p recovery.Place, b []byte) {
 }
 
 // bar is what stands before a line of output. It names the call where several run.
-func (r *renderer) bar(c *toldCall, p recovery.Place) string {
+func (r *Renderer) bar(c *activeCall, p recovery.Place) string {
 	for _, other := range r.calls {
 		if other != c && other.output.some() {
 			return fmt.Sprintf("  %s │ ", p)
@@ -174,23 +175,26 @@ func (r *renderer) bar(c *toldCall, p recovery.Place) string {
 	return "  │ "
 }
 
-// spokeLast says whether the run's last words were shown.
-func (r *renderer) spokeLast(run string) bool {
+// AnswerShown says whether the run's last words were shown.
+func (r *Renderer) AnswerShown(run string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.spoke[run]
+	return r.answered[run]
 }
 
-// wasPut says whether the question was shown whole.
-func (r *renderer) wasPut(id string) bool {
+// MarkShown notes that a question is shown whole. Only who has the terminal alone may say so: that holds what guards it.
+func (r *Renderer) MarkShown(id string) { r.questions[id] = true }
+
+// QuestionShown says whether the question was shown whole.
+func (r *Renderer) QuestionShown(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.put[id]
+	return r.questions[id]
 }
 
 // reconnect goes on after the observation ended because this terminal was too slow: what is on record is read from there,
-// and live pieces that were missed are said to be missing.
-func (r *renderer) reconnect() *stream.Observer {
+// and live pieces that were missed are named as missing.
+func (r *Renderer) reconnect() *stream.Observer {
 	obs := r.hub.Observe(queue)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +206,7 @@ func (r *renderer) reconnect() *stream.Observer {
 	for run, seq := range r.cursors {
 		for e, err := range r.journal.Load(context.Background(), run, seq) {
 			if err != nil {
-				r.line(yellow, "!", fmt.Sprintf("some activity is not shown: %v", err))
+				r.Line(Yellow, "!", fmt.Sprintf("some activity is not shown: %v", err))
 				break
 			}
 			r.event(run, e)
@@ -213,17 +217,11 @@ func (r *renderer) reconnect() *stream.Observer {
 }
 
 // lookUp reads about the calls of a run's present turn, which was answered before this process came.
-func (r *renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
+func (r *Renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
 	ctx := context.Background()
-	rows, err := r.journal.Checkpoints(ctx, run)
+	from, err := r.journal.Before(ctx, run, p.Turn)
 	if err != nil {
 		return nil // its lines then name the call by its place
-	}
-	from := int64(0)
-	for _, row := range rows {
-		if row.Turn < p.Turn {
-			from = row.Seq
-		}
 	}
 	for e, err := range r.journal.Load(ctx, run, from) {
 		if err != nil {
@@ -237,7 +235,7 @@ func (r *renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
 }
 
 // firstFact reads how a run was started.
-func (r *renderer) firstFact(run string) (recovery.RunCreated, bool) {
+func (r *Renderer) firstFact(run string) (recovery.RunCreated, bool) {
 	for e, err := range r.journal.Load(context.Background(), run, 0) {
 		b, ok := e.Body.(recovery.RunCreated)
 		return b, ok && err == nil // without it the run's lines name no model
@@ -246,15 +244,15 @@ func (r *renderer) firstFact(run string) (recovery.RunCreated, bool) {
 }
 
 // tick moves the line of progress.
-func (r *renderer) tick() {
+func (r *Renderer) tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.out.show(r.progress(fault.Now()))
+	r.out.Show(r.progress(fault.Now()))
 }
 
 // progress says what is waited for, once that has taken a moment.
-func (r *renderer) progress(now time.Time) string {
-	var first *toldCall
+func (r *Renderer) progress(now time.Time) string {
+	var first *activeCall
 	running := 0
 	for _, c := range r.calls {
 		if c.since.IsZero() {
@@ -288,20 +286,20 @@ func (r *renderer) progress(now time.Time) string {
 	return fmt.Sprintf("%c %s  %s", frame, view.Duration(took.Truncate(time.Second)), what)
 }
 
-// alone waits until everything that happened so far is shown, and then keeps the terminal for whoever asks there. Nothing
+// Alone waits until everything that happened so far is shown, and then keeps the terminal for whoever asks there. Nothing
 // else is shown before the function that it returns was called. It returns the context's error when that ends first.
-func (r *renderer) alone(ctx context.Context) (release func(), err error) {
-	if err := r.caughtUp(ctx); err != nil {
+func (r *Renderer) Alone(ctx context.Context) (release func(), err error) {
+	if err := r.CaughtUp(ctx); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	r.out.show("")
+	r.out.Show("")
 	r.out.endLine()
 	return r.mu.Unlock, nil
 }
 
-// rest takes the line of progress away until something happens again.
-func (r *renderer) rest() {
+// Idle takes the line of progress away until something happens again.
+func (r *Renderer) Idle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asking = ""
@@ -311,9 +309,9 @@ func (r *renderer) rest() {
 	r.out.wipe()
 }
 
-// caughtUp waits until everything that was published so far is shown. A mark without content, which travels the same way,
+// CaughtUp waits until everything that was published so far is shown. A mark without content, which travels the same way,
 // says when.
-func (r *renderer) caughtUp(ctx context.Context) error {
+func (r *Renderer) CaughtUp(ctx context.Context) error {
 	r.marksMu.Lock()
 	r.lastNo++
 	no, reached := r.lastNo, make(chan struct{})
@@ -329,7 +327,7 @@ func (r *renderer) caughtUp(ctx context.Context) error {
 	return nil
 }
 
-func (r *renderer) release(no int) {
+func (r *Renderer) release(no int) {
 	r.marksMu.Lock()
 	defer r.marksMu.Unlock()
 	if ch := r.marks[no]; ch != nil {
@@ -339,7 +337,7 @@ func (r *renderer) release(no int) {
 }
 
 // releaseAll is for marks that were lost on the way: what came before them is shown by now.
-func (r *renderer) releaseAll() {
+func (r *Renderer) releaseAll() {
 	r.marksMu.Lock()
 	defer r.marksMu.Unlock()
 	for no, ch := range r.marks {
@@ -348,8 +346,8 @@ func (r *renderer) releaseAll() {
 	}
 }
 
-// known is what is known of a call, for others than the renderer itself.
-func (r *renderer) known(run string, p recovery.Place) recovery.Proposal {
+// Known is what is known of a call, for others than the renderer itself.
+func (r *Renderer) Known(run string, p recovery.Place) recovery.Proposal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.call(run, p).Proposal

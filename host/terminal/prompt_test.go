@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"agent/host"
 	"agent/recovery"
 )
 
@@ -31,7 +30,7 @@ func (k *keyboard) Write(p []byte) (int, error) {
 }
 
 // typed makes a terminal and what types on it.
-func typed(t *testing.T) (term *terminal, k *keyboard, keys *os.File, dropped *int) {
+func typed(t *testing.T) (term *Prompt, k *keyboard, keys *os.File, dropped *int) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -40,7 +39,7 @@ func typed(t *testing.T) (term *terminal, k *keyboard, keys *os.File, dropped *i
 	t.Cleanup(func() { _ = r.Close(); _ = w.Close() }) // some tests close them
 	k = &keyboard{File: r, prompted: make(chan struct{})}
 	dropped = new(int)
-	return newTerminal(k, func() { *dropped++ }), k, w, dropped
+	return NewPrompt(k, func() { *dropped++ }), k, w, dropped
 }
 
 func ask(q recovery.Question) recovery.Request { return recovery.Request{ID: "p-1", Question: q} }
@@ -54,7 +53,7 @@ func TestAskUntilItIsAnAnswer(t *testing.T) {
 	if _, err := keys.WriteString("perhaps\n\nY\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := term.ask(t.Context(), ask(q))
+	got, err := term.Ask(t.Context(), ask(q))
 	if err != nil || string(got) != "true" {
 		t.Fatalf("%s, %v", got, err)
 	}
@@ -81,7 +80,7 @@ func TestEndOfInputLeavesItOpen(t *testing.T) {
 		if err := keys.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := term.ask(t.Context(), ask(yesNo())); !errors.Is(err, host.ErrLeftOpen) {
+		if _, err := term.Ask(t.Context(), ask(yesNo())); !errors.Is(err, ErrLeftOpen) {
 			t.Errorf("after %q: %v", before, err)
 		}
 	}
@@ -101,7 +100,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		<-k.prompted
 		cancel(gone)
 	}()
-	if _, err := term.ask(ctx, ask(yesNo())); !errors.Is(err, gone) {
+	if _, err := term.Ask(ctx, ask(yesNo())); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	if !strings.HasSuffix(k.shown.String(), "\n") || *dropped != 2 {
@@ -117,16 +116,6 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	b := make([]byte, 10)
 	if n, err := k.Read(b); err != nil || !strings.HasSuffix(string(b[:n]), "next") {
 		t.Errorf("read %q, %v", b[:n], err)
-	}
-}
-
-// With --json, or without a terminal behind stderr, nobody is asked here. // DESIGN 7
-func TestNoTerminalNoQuestion(t *testing.T) {
-	s := &session{Host: &host.Host{}, app: &app{IO: IO{Err: &bytes.Buffer{}}}}
-	c := (&app{}).runCommand()
-	s.askHere(c)
-	if s.Env.Ask != nil {
-		t.Error("a question would be asked into a file")
 	}
 }
 

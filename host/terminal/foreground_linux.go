@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"os"
@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground says whether this process may read from the terminal: one in the background would be stopped by that.
-func inForeground(f *os.File) bool {
+// InForeground says whether this process may read from the terminal: one in the background would be stopped by that.
+func InForeground(f *os.File) bool {
 	in := false
-	onTerminal(f, func(fd int) {
+	OnTerminal(f, func(fd int) {
 		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 		in = err == nil && group == unix.Getpgrp()
 	})
@@ -18,13 +18,13 @@ func inForeground(f *os.File) bool {
 
 // discardInput drops what was typed and not read: it was not meant for the question, or not finished.
 func discardInput(f *os.File) {
-	onTerminal(f, func(fd int) {
+	OnTerminal(f, func(fd int) {
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) // no terminal, nothing typed
 	})
 }
 
-// onTerminal calls do with the descriptor, and leaves it as it is for deadlines, which File.Fd does not.
-func onTerminal(f *os.File, do func(fd int)) {
+// OnTerminal calls do with the descriptor, and leaves it as it is for deadlines, which File.Fd does not.
+func OnTerminal(f *os.File, do func(fd int)) {
 	c, err := f.SyscallConn()
 	if err == nil {
 		_ = c.Control(func(fd uintptr) { do(int(fd)) }) // a closed file: do was not called
