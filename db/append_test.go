@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional on.
@@ -432,8 +433,8 @@ func TestGroupCommit(t *testing.T) {
 	var commits atomic.Int64
 	const runs, turns = 64, 4
 	s := openStore(t, stateDir(t), func(o *Options) {
-		o.Hit = func(point string) {
-			if point == "db.after_commit" {
+		o.Hit = func(point fault.Point) {
+			if point == fault.AfterCommit {
 				commits.Add(1)
 			}
 		}
@@ -565,7 +566,7 @@ func TestContextBeforeTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
-	s.o.Hit = func(string) { cancel() }
+	s.o.Hit = func(fault.Point) { cancel() }
 	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "y"}), AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}

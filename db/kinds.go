@@ -45,7 +45,7 @@ func numberOf(k recovery.Kind) (int64, error) {
 
 func kindOf(number int64) (recovery.Kind, error) {
 	if number < 1 || number >= int64(len(kindNames)) || kindNames[number] == "" {
-		return "", fmt.Errorf("a fact of kind number %d is not known to this binary", number)
+		return "", &recovery.UnknownFactError{What: fmt.Sprintf("a fact of kind number %d is not known to this binary", number)}
 	}
 	return kindNames[number], nil
 }

@@ -73,6 +73,7 @@ type decoded struct {
 	bad  string // the body is not what was stored
 	err  error  // the body could not be read, or is not for this binary
 	lost []Lost // secrets that the body names and that could not be put back
+	size int    // bytes of the body as it is stored
 }
 
 // damage says that a body is not what was stored.
@@ -141,7 +142,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
 		out.err = d.s.explain(err)
 		return out
 	}
-	out.hash = hash
+	out.hash, out.size = hash, len(data)
 	kind, err := kindOf(r.Kind)
 	if err != nil {
 		out.err = err
@@ -185,6 +186,8 @@ type cursor struct {
 	seq    int64 // of the last fact that was read
 	digest []byte
 	lost   func(Lost)
+
+	unknown bool // a fact that this binary does not know comes without its body, instead of an error
 }
 
 // start finds the digest that the first row is chained to.
@@ -234,7 +237,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	if !bytes.Equal(want, r.Digest) {
 		return e, c.s.corrupt(c.head.Run, e.Seq, "it does not match its digest", nil)
 	}
-	if d.err != nil {
+	if newer := (*recovery.UnknownFactError)(nil); d.err != nil && !(c.unknown && errors.As(d.err, &newer)) {
 		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
 	}
 	for _, l := range d.lost {

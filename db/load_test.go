@@ -200,32 +200,74 @@ func TestLoadPart(t *testing.T) {
 	}
 }
 
-// A body of a newer version is refused by name and not guessed at.
-func TestLoadRefusesNewerBodies(t *testing.T) {
-	dir := stateDir(t)
-	s, err := Open(context.Background(), dir, Options{NoBallast: true})
-	if err != nil {
-		t.Fatal(err)
+// A fact of a newer version or kind is refused by name and not guessed at. Who only shows the journal gets it without its body.
+func TestFactsOfANewerBinary(t *testing.T) {
+	for name, newer := range map[string]func(*fact){
+		"version": func(f *fact) { f.row.V = recovery.Version + 1 },
+		"kind":    func(f *fact) { f.row.Kind = 99 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stateDir(t)
+			s, err := Open(context.Background(), dir, Options{NoBallast: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			startRun(t, s, "r-newernew")
+			facts, err := s.prepare(Head{No: 1, Run: "r-newernew"}, events(createdFact("r-newernew", "t-newernew")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := facts[0]
+			newer(&f)
+			f.chain(1, nil)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			tamper(t, dir, "UPDATE journal SET v = ?1, digest = ?2, time = ?3, body = ?4, kind = ?5 WHERE id & 16777215 = 1",
+				f.row.V, f.row.Digest, f.row.Time, f.row.Body, f.row.Kind)
+			s = openStore(t, dir)
+			for _, err := range s.Load(context.Background(), "r-newernew", 0) {
+				if err == nil || errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "binary") {
+					t.Fatalf("%v", err)
+				}
+				break
+			}
+			page, err := Page(context.Background(), s, "r-newernew", 0, 1, 1)
+			if err != nil || len(page) != 1 || page[0].Body != nil || page[0].Seq != 1 || string(page[0].Digest) != string(f.row.Digest) {
+				t.Errorf("%+v, %v", page, err)
+			}
+		})
 	}
-	startRun(t, s, "r-newernew")
-	h := Head{No: 1, Run: "r-newernew"}
-	facts, err := s.prepare(h, events(createdFact("r-newernew", "t-newernew")))
-	if err != nil {
-		t.Fatal(err)
+}
+
+// A page ends at its number of facts or once it has its size, and holds at least one fact.
+func TestPages(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-pagepage")
+	for n := 1; n <= 20; n++ {
+		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), strings.Repeat("x", 1000))
+		h = appendAll(t, s, appendAll(t, s, h, a, AppendOptions{}), b, AppendOptions{})
 	}
-	f := facts[0]
-	f.row.V = recovery.Version + 1
-	f.chain(1, nil)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	tamper(t, dir, "UPDATE journal SET v = ?1, digest = ?2, time = ?3, body = ?4 WHERE id & 16777215 = 1", f.row.V, f.row.Digest, f.row.Time, f.row.Body)
-	s = openStore(t, dir)
-	for _, err := range s.Load(context.Background(), "r-newernew", 0) {
-		if err == nil || errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "newer") {
-			t.Fatalf("%v", err)
+	all := loadAll(t, s, h.Run)
+	for _, c := range []struct{ after, rows, size, want int }{
+		{0, 1000, 1 << 30, len(all)}, {0, 40, 1 << 30, 40}, {len(all) - 2, 40, 1 << 30, 2}, {3, 7, 1, 1}, {0, 0, 1, 0}, {len(all), 9, 9, 0},
+	} {
+		page, err := Page(t.Context(), s, h.Run, int64(c.after), c.rows, c.size)
+		if err != nil || len(page) != c.want {
+			t.Errorf("%+v: %d facts, %v", c, len(page), err)
+			continue
 		}
-		break
+		for i, row := range page {
+			if !reflect.DeepEqual(row.Event, all[c.after+i]) {
+				t.Errorf("%+v: fact %d is %+v", c, i, row.Event)
+			}
+			if digest, found, err := DigestAt(t.Context(), s, h.Run, row.Seq); err != nil || !found || string(digest) != string(row.Digest) {
+				t.Errorf("the digest of fact %d: %x, %t, %v", row.Seq, digest, found, err)
+			}
+		}
+	}
+	if digest, found, err := DigestAt(t.Context(), s, h.Run, h.Seq+1); err != nil || found {
+		t.Errorf("behind the last fact: %x, %v", digest, err)
 	}
 }
 

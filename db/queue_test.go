@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // A panic in the middle of a commit leaves nobody waiting; its transaction is undone, and who writes after it can.
@@ -16,8 +17,8 @@ func TestPanicInACommit(t *testing.T) {
 	h := startRun(t, s, "r-panicpan")
 	other := startRun(t, s, "r-panicoth")
 	second := make(chan error, 1)
-	s.o.Hit = func(point string) {
-		s.o.Hit = func(string) {}
+	s.o.Hit = func(point fault.Point) {
+		s.o.Hit = func(fault.Point) {}
 		go func() {
 			_, err := s.Append(ctx, other, events(recovery.RunNoted{Text: "after"}), AppendOptions{})
 			second <- err

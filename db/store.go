@@ -48,8 +48,8 @@ type Options struct {
 	// Known are values that must not come to rest in the clear, such as keys in the environment. Store.Know adds others.
 	Known []redact.Known
 
-	// Hit is called at the named places around a commit: db.before_commit, db.after_commit. May be nil.
-	Hit func(point string)
+	// Hit is called before and after a commit; fault.Hit where it is nil. Tests look at commits with it.
+	Hit func(fault.Point)
 }
 
 // Store is an open state folder. Its methods may be called from any goroutine.
@@ -209,7 +209,7 @@ func newStore(dir string, o Options) (*Store, error) {
 		o.BusyWait = 30 * time.Second
 	}
 	if o.Hit == nil {
-		o.Hit = func(string) {}
+		o.Hit = fault.Hit
 	}
 	return &Store{dir: abs, path: filepath.Join(abs, fileName), o: o}, nil
 }

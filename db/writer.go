@@ -9,6 +9,7 @@ import (
 	"modernc.org/sqlite"
 
 	"agent/db/dbsqlc"
+	"agent/recovery/fault"
 )
 
 // tx is the transaction that a job writes in.
@@ -99,12 +100,12 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	if alive == 0 {
 		return w.undo()
 	}
-	w.s.o.Hit("db.before_commit")
+	w.s.o.Hit(fault.BeforeCommit)
 	if err := w.exec("COMMIT"); err != nil {
 		return w.abort(err)
 	}
 	w.dirty = true
-	w.s.o.Hit("db.after_commit")
+	w.s.o.Hit(fault.AfterCommit)
 	if err := w.s.present(); err != nil {
 		w.dead = err // what was committed is not where the next process looks for it, and neither would anything after it be
 	}

@@ -11,6 +11,7 @@ import (
 	"agent/db"
 	"agent/host/model"
 	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 // steady is a model that asks for one call in each of so many turns.
@@ -40,8 +41,8 @@ func TestATurnTakesTwoCommits(t *testing.T) {
 		h := newHost(t, steady{"acts", turns}, fake{"acts", recovery.EffectWriteLocal, func(context.Context) (recovery.Result, error) {
 			return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, Content: "done"}, nil
 		}})
-		store, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true, Hit: func(point string) {
-			if point == "db.after_commit" {
+		store, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true, Hit: func(point fault.Point) {
+			if point == fault.AfterCommit {
 				n++
 			}
 		}})

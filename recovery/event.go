@@ -323,14 +323,20 @@ func Kinds() []Kind {
 	}
 }
 
+// UnknownFactError says that a newer binary wrote a fact.
+type UnknownFactError struct{ What string }
+
+// Error says which kind or version is not known.
+func (e *UnknownFactError) Error() string { return e.What }
+
 // Decode reads a stored body. A kind or version that this binary does not know is an error that names it.
 func Decode(kind Kind, version int, data []byte) (Body, error) {
 	decode, ok := decoders[kind]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("decode journal fact: kind %q is not known to this binary", kind)
+		return nil, &UnknownFactError{fmt.Sprintf("decode journal fact: kind %q is not known to this binary", kind)}
 	case version > Version:
-		return nil, fmt.Errorf("decode %s: version %d is newer than this binary knows (%d)", kind, version, Version)
+		return nil, &UnknownFactError{fmt.Sprintf("decode %s: version %d is newer than this binary knows (%d)", kind, version, Version)}
 	case version < 1:
 		return nil, fmt.Errorf("decode %s: there is no version %d", kind, version)
 	}

@@ -41,13 +41,13 @@ func actAndDie(tool, attempt, folder, before, args string) int {
 }
 
 // dieAt has a runner kill itself at the point that the file die-at beside its folder names.
-func dieAt(folder string) func(string) {
+func dieAt(folder string) func(fault.Point) {
 	point, err := os.ReadFile(filepath.Join(folder, "die-at"))
 	if err != nil {
 		return nil
 	}
-	return func(at string) {
-		if at == string(point) {
+	return func(at fault.Point) {
+		if string(at) == string(point) {
 			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 			select {}
 		}

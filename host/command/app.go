@@ -56,7 +56,7 @@ func Main(args []string, std IO) (code int) {
 		return view.ExitUsage
 	}
 	if len(args) == 3 && args[1] == RunnerCommand {
-		return runner.Main(args[2], runner.MainOptions{Hit: func(name string) { fault.Hit(fault.Point(name)) }})
+		return runner.Main(args[2], runner.MainOptions{})
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
 		(&app{IO: std}).complete(context.Background(), args[2:])

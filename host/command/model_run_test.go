@@ -14,7 +14,6 @@ import (
 
 	"agent/host"
 	"agent/host/model"
-	"agent/host/stream"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
@@ -221,7 +220,7 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 		go func() { ended <- d.run(request(t)) }()
 		run := theRun(t, home)
 
-		shown, over := watch(t, home, run, thinking)
+		shown, over := observe(t, home, run, thinking)
 		for _, want := range []string{"let me", "let me", "The ", "The "} { // a word is shown with the blank behind it
 			if thinking || !strings.HasPrefix(want, "let") {
 				shown.eventually(t, want)
@@ -237,27 +236,20 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 	}
 }
 
-// watch follows a run at a terminal, as another process does. over waits for the end of the run.
-func watch(t *testing.T, home, run string, thinking bool) (shown *written, over func()) {
+// observe follows a run at a terminal, as another process does. over waits for the end of the run.
+func observe(t *testing.T, home, run string, thinking bool) (shown *written, over func()) {
 	t.Helper()
 	d := openDesk(t, home, nil)
 	shown = &written{}
 	tell := terminal.NewPrinter(terminal.NewLiveScreen(shown, func() int { return 40 }))
 	tell.Whole, tell.Thinking = true, thinking
-	hub := stream.NewHub()
-	f := &follower{s: d.session, run: run, r: terminal.NewRenderer(tell, hub, records{d.Store}),
-		calls: map[recovery.Place]*followedCall{}}
+	f := newFollower(d.session, tell, run)
 	ended := make(chan error, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	go func() { ended <- f.watch(ctx) }()
+	go func() { ended <- f.follow(t.Context()) }()
 	return shown, func() {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		stop()
-		f.side.Wait()
-		hub.Close()
-		f.r.Wait()
 		if err := d.close(); err != nil {
 			t.Error(err)
 		}
@@ -281,7 +273,7 @@ func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
 	ended := make(chan host.Outcome, 1)
 	go func() { ended <- d.run(request(t)) }()
 	run := theRun(t, home)
-	shown, over := watch(t, home, run, false)
+	shown, over := observe(t, home, run, false)
 	shown.eventually(t, "Half an")
 	next <- struct{}{}
 	shown.eventually(t, "The ")

@@ -172,7 +172,7 @@ func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) 
 	}
 	o := db.Options{
 		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Hit: func(name string) { fault.Hit(fault.Point(name)) }, Known: known(),
+		Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
 		return nil, err

@@ -2,29 +2,38 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
-	"sync"
+	"time"
 
 	"agent/host/stream"
 	"agent/host/terminal"
 	"agent/host/view"
+	"agent/host/watch"
 	"agent/recovery"
 )
 
-// follower watches a run from outside of the process that drives it: facts come from the journal, and the text of the answer
-// that is being given and the output of running commands from the live file, which holds no secrets.
+// follower shows a run to a person from outside of the process that drives it.
 type follower struct {
-	s    *session
-	r    *terminal.Renderer
-	run  string
-	seq  int64 // of the last fact that was shown
-	side sync.WaitGroup
-
-	mu    sync.Mutex
+	s     *session
+	r     *terminal.Renderer
+	hub   *stream.Hub
+	run   string
+	feed  *watch.Feed
+	past  int64 // the last fact that was on record when the following began
+	lost  bool  // the run has no owner and is not marked yet
+	turn  int   // whose live text was shown
+	text  bool  // of turn, since it last began
+	mind  bool  // likewise what the model thinks
 	calls map[recovery.Place]*followedCall
+	said  bool // that live text cannot be had
 }
+
+// markAgain is how long a follower waits before it marks a run without an owner once more: another process may have been about to.
+const markAgain = time.Second
 
 // follow shows a run's past and goes on with what happens, until it ends, or until it waits or is interrupted and nobody
 // drives it.
@@ -33,145 +42,153 @@ func (s *session) follow(ctx context.Context, run string) error {
 	if _, err := s.head(ctx, t, run); err != nil {
 		return err
 	}
-	hub := stream.NewHub()
-	f := &follower{
-		s: s, run: run, r: terminal.NewRenderer(t, hub, records{s.Store}), calls: map[recovery.Place]*followedCall{},
-	}
-	watching, stop := context.WithCancel(ctx)
-	err := f.watch(watching)
-	stop()
-	f.side.Wait()
-	hub.Close()
-	f.r.Wait()
-	if err != nil {
+	f := newFollower(s, t, run)
+	if err := f.follow(ctx); err != nil {
 		return err
 	}
 	return f.finish(ctx)
 }
 
-// watch shows facts as they come. It returns without an error when there is nothing more to wait for.
-func (f *follower) watch(ctx context.Context) error {
-	w, err := stream.NewWaker(f.s.Store.Files()...)
+func newFollower(s *session, t *terminal.Printer, run string) *follower {
+	hub := stream.NewHub()
+	return &follower{s: s, run: run, hub: hub, r: terminal.NewRenderer(t, hub, records{s.Store}), calls: map[recovery.Place]*followedCall{}}
+}
+
+// follow shows everything until there is nothing more to wait for, or ctx is done.
+func (f *follower) follow(ctx context.Context) error {
+	defer f.r.Wait()
+	defer f.hub.Close()
+	h, err := f.s.Store.Head(ctx, f.run)
+	if err != nil {
+		return err
+	}
+	f.past = h.Seq
+	w, err := watch.New(watch.Options{Store: f.s.Store, Live: filepath.Join(f.s.Home, "live"), Held: f.s.Held})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := f.past(ctx); err != nil {
+	if f.feed, err = w.Run(ctx, f.run); err != nil {
 		return err
 	}
-	f.side.Go(func() { f.texts(ctx) })
+	defer f.feed.Close()
+	return f.watch(ctx)
+}
+
+// watch shows what comes. It returns without an error when there is nothing more to wait for.
+func (f *follower) watch(ctx context.Context) error {
+	var c watch.Cursor
 	for {
-		next, err := f.look(ctx)
-		if err != nil || next == isOver {
+		lines, err := f.next(ctx, &c)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
 		}
-		if next == lookAgain {
-			continue
+		for _, l := range lines {
+			if over, err := f.line(ctx, l); over || err != nil {
+				return err
+			}
 		}
-		select {
-		case <-w.C():
-		case <-ctx.Done():
+		if f.r.Closed() {
 			return nil
 		}
+		f.notice()
 	}
 }
 
-// What a look at a run may lead to.
-type seen int
-
-const (
-	isOver    seen = iota // nothing more comes
-	lookAgain             // there may be more already
-	mayChange             // wait for a change
-)
-
-// past shows what is on record.
-func (f *follower) past(ctx context.Context) error {
-	for e, err := range f.s.Store.Load(ctx, f.run, 0) {
-		if err != nil {
-			return err
-		}
-		f.show(e)
-		f.note(e)
+// next waits for lines; while the run has no owner not for long, and then it marks it once more.
+func (f *follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, error) {
+	if !f.lost {
+		return f.feed.Next(ctx, c)
 	}
-	return nil
-}
-
-func (f *follower) show(e recovery.Event) {
-	f.seq = e.Seq
-	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-}
-
-// look shows what is new on record and says what to do next.
-func (f *follower) look(ctx context.Context) (seen, error) {
-	row, err := f.s.Store.Run(ctx, f.run)
-	if err != nil || f.r.Closed() {
-		return isOver, unlessDone(ctx, err)
+	wait, stop := context.WithTimeout(ctx, markAgain)
+	defer stop()
+	lines, err := f.feed.Next(wait, c)
+	if wait.Err() == nil || ctx.Err() != nil {
+		return lines, err
 	}
-	if row.LastSeq > f.seq {
-		return lookAgain, f.facts(ctx)
-	}
-	if row.Status.Terminal() {
-		return isOver, nil
-	}
-	held, err := f.s.Held(f.run)
-	if err != nil || held {
-		return mayChange, err
-	}
-	lost := row.Status == recovery.StatusRunning || row.Status == recovery.StatusQueued
-	if row.Status == recovery.StatusWaiting {
-		answered, err := f.s.Store.Answered(ctx, f.run)
-		if err != nil {
-			return isOver, unlessDone(ctx, err)
-		}
-		lost = answered != nil
-	}
-	if !lost || f.s.lock == nil {
-		return isOver, nil
-	}
-	// Nobody drives it any more. With the mark, the cause comes as a fact.
 	_, err = f.s.Look(ctx, true)
-	return mayChange, unlessDone(ctx, err)
+	return lines, err
 }
 
-// unlessDone drops the errors that the end of the watching makes.
-func unlessDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// line shows one line and says whether nothing more comes.
+func (f *follower) line(ctx context.Context, l watch.Line) (over bool, err error) {
+	switch {
+	case l.Fact != nil:
+		f.fact(ctx, *l.Fact)
+	case l.State != nil:
+		return f.state(ctx, *l.State)
+	case l.Type == watch.TypeOutput:
+		f.output(l.Live)
+	case l.Live != nil:
+		f.answer(l.Live, l.Type == watch.TypeReasoning)
+	case l.Type == watch.TypeUnknown:
+		f.r.Take(stream.Event{Run: f.run, Note: "a newer agent recorded something here that this one cannot show", Warn: true})
 	}
-	return err
+	return false, nil
 }
 
-func (f *follower) facts(ctx context.Context) error {
-	for e, err := range f.s.Store.Load(ctx, f.run, f.seq) {
-		if err != nil {
-			return unlessDone(ctx, err)
-		}
-		if b, ok := e.Body.(recovery.CallSettled); ok {
-			f.finishOutput(ctx, b)
-		}
-		f.show(e)
-		f.note(e)
-		if b, ok := e.Body.(recovery.RequestOpened); ok {
-			r := b.Request
-			f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
-		}
+func (f *follower) fact(ctx context.Context, e recovery.Event) {
+	if b, ok := e.Body.(recovery.CallSettled); ok {
+		f.finishOutput(ctx, b)
 	}
-	return nil
+	f.r.Take(stream.Event{Run: f.run, Fact: &e})
+	if b, ok := e.Body.(recovery.RequestOpened); ok && e.Seq > f.past {
+		r := b.Request
+		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+	}
 }
 
-// texts shows the model's answer and the output of calls as they come.
-func (f *follower) texts(ctx context.Context) {
-	err := stream.FollowLive(ctx, filepath.Join(f.s.Home, "live"), f.run, func(e stream.Event) {
-		if e.Call != nil {
-			f.output(e)
-			return
-		}
-		f.r.Take(e)
-	})
-	if ctx.Err() == nil {
-		f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
+// state says whether nothing more comes of a run that stands so. One that lost its owner is marked: then the cause comes as a fact.
+func (f *follower) state(ctx context.Context, s watch.State) (over bool, err error) {
+	f.lost = false
+	if s.Held || s.Status.Terminal() { // the end of the feed comes behind the last fact
+		return false, nil
 	}
+	f.lost = s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
+	if !f.lost || f.s.lock == nil {
+		return true, nil
+	}
+	if _, err = f.s.Look(ctx, true); ctx.Err() != nil {
+		return true, nil
+	}
+	return false, err
+}
+
+// answer shows a piece of the model's answer, or of what it thinks.
+func (f *follower) answer(l *watch.Frame, mind bool) {
+	shown := f.text
+	if mind {
+		shown = f.mind
+	}
+	if l.Turn != f.turn {
+		f.turn, f.text, f.mind = l.Turn, false, false
+	} else if l.Start && shown {
+		f.r.Take(stream.Event{Run: f.run, Turn: l.Turn, Void: true})
+		f.text, f.mind = false, false
+	}
+	if len(l.Data) == 0 {
+		return
+	}
+	e := stream.Event{Run: f.run, Turn: l.Turn}
+	if mind {
+		e.Reasoning, f.mind = string(l.Data), true
+	} else {
+		e.Text, f.text = string(l.Data), true
+	}
+	f.r.Take(e)
+}
+
+// notice says once that there is no live text.
+func (f *follower) notice() {
+	err := f.feed.Notice()
+	if err == nil || f.said {
+		return
+	}
+	f.said = true
+	f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
 }
 
 // finish says where the run stands, and returns its exit code.

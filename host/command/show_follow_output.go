@@ -7,102 +7,56 @@ import (
 	"hash"
 
 	"agent/host/stream"
+	"agent/host/watch"
 	"agent/recovery"
 )
 
-// followedCall is a call whose output comes from the live file, while its facts come from the journal. The two travel apart:
-// output may come before the fact that started its call and after the one that settled it.
+// followedCall is a call whose output was shown while it ran.
 type followedCall struct {
-	started bool
-	settled bool
-	early   []stream.Event // came before the start was shown
-	size    int            // bytes of early
-	shown   int64          // bytes of the output that were shown, from its beginning if nothing was missed
-	missed  bool
-	sum     hash.Hash // of what was shown
+	shown  int64     // bytes of the output that were shown, from its beginning if nothing was missed
+	missed bool      // some of it was too much for the live file
+	sum    hash.Hash // of what was shown
 }
 
-const (
-	// mostEarly is how much output waits for the fact that starts its call, bytes.
-	mostEarly = 1 << 20
-	// mostRest is how large a whole output may be to have its end taken from the record, bytes.
-	mostRest = 4 << 20
-)
+// mostRest is how large a whole output may be to have its end taken from the record, bytes.
+const mostRest = 4 << 20
 
-func (f *follower) call(p recovery.Place) *followedCall {
-	c := f.calls[p]
+// output shows a piece of a call's output, once, and says where some is missing.
+func (f *follower) output(l *watch.Frame) {
+	c := f.calls[l.Call]
 	if c == nil {
 		c = &followedCall{sum: sha256.New()}
-		f.calls[p] = c
+		f.calls[l.Call] = c
 	}
-	return c
+	f.piece(c, l.Call, l.Offset, l.Data)
 }
 
-// output shows a piece of a call's output, once: the process that resumes a run writes the output of a call that went on from
-// its beginning.
-func (f *follower) output(e stream.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.call(*e.Call)
-	switch {
-	case c.settled:
-	case c.started:
-		f.piece(c, e)
-	default:
-		c.early, c.size = append(c.early, e), c.size+len(e.Output)
-		for c.size > mostEarly && len(c.early) > 1 {
-			c.size -= len(c.early[0].Output)
-			c.early = c.early[1:]
-		}
+func (f *follower) piece(c *followedCall, p recovery.Place, at int64, data []byte) {
+	if again := c.shown - at; again > 0 {
+		data = data[min(again, int64(len(data))):]
+		at += again
 	}
-}
-
-// piece wants f.mu.
-func (f *follower) piece(c *followedCall, e stream.Event) {
-	if again := c.shown - e.At; again > 0 {
-		e.Output = e.Output[min(again, int64(len(e.Output))):]
-		e.At += again
-	}
-	if len(e.Output) == 0 {
+	if len(data) == 0 {
 		return
 	}
-	if e.At > c.shown {
+	if at > c.shown {
 		c.missed = true
-		f.r.Take(stream.Event{Run: f.run, Call: e.Call})
+		f.r.Take(stream.Event{Run: f.run, Call: &p})
 	}
-	c.shown = e.At + int64(len(e.Output))
-	c.sum.Write(e.Output) // a hash returns no error
-	f.r.Take(e)
-}
-
-// note takes in a fact that was shown: from its start on a call's output is shown, and behind its result no more.
-func (f *follower) note(e recovery.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch b := e.Body.(type) {
-	case recovery.CallStarted:
-		c := f.call(b.Place)
-		c.started = true
-		for _, early := range c.early {
-			f.piece(c, early)
-		}
-		c.early = nil
-	case recovery.CallSettled:
-		c := f.call(b.Place)
-		c.settled, c.early = true, nil
-	}
+	c.shown = at + int64(len(data))
+	c.sum.Write(data) // a hash returns no error
+	f.r.Take(stream.Event{Run: f.run, Call: &p, At: at, Output: data})
 }
 
 // finishOutput shows what is missing at the end of an output whose call has its result: the live file comes later than facts.
 // It is taken from the record, where the output is there whole and begins with what was shown.
 func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.call(b.Place)
+	c := f.calls[b.Place]
+	delete(f.calls, b.Place)
 	var printed struct {
 		Bytes, Kept int64
 	}
-	if c.settled || c.shown == 0 || c.missed || json.Unmarshal(b.Result.Data, &printed) != nil ||
+	if c == nil || c.shown == 0 || c.missed || json.Unmarshal(b.Result.Data, &printed) != nil ||
 		printed.Bytes > mostRest || printed.Kept != printed.Bytes {
 		return // nothing is missing, or nothing whole is there: the result shows what is
 	}
@@ -112,7 +66,7 @@ func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 	}
 	begins := sha256.Sum256(whole[:c.shown])
 	if string(begins[:]) == string(c.sum.Sum(nil)) {
-		f.piece(c, stream.Event{Run: f.run, Call: &b.Place, At: c.shown, Output: whole[c.shown:]})
+		f.piece(c, b.Place, c.shown, whole[c.shown:])
 	}
 }
 

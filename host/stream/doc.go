@@ -5,7 +5,7 @@
 // command's output, a note) is live only: pieces that are neighbours in a queue become one, and the fact that follows replaces them.
 //
 // Inside a process observers sit on a [Hub]. Between processes the present turn's text, reasoning and output of running calls go through a file per run
-// ([Live], [FollowLive]) and facts through the database, whose changes a [Waker] hints at.
+// ([Live], [LiveReader]) and facts through the database, whose changes a [Waker] hints at.
 //
 // To miss nothing and see nothing twice, observe first, read the journal up to its last fact next, and then pass over
 // the facts that the observation delivers again.

@@ -2,10 +2,8 @@ package stream
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -13,58 +11,40 @@ import (
 	"strings"
 )
 
-// FollowLive calls emit with the answer that the model is giving to run and the output of its running calls, from its
-// beginning and then as it comes, until ctx is done, whose error it returns. The file need not be there yet, and may go and
-// come again. What is emitted is a Turn with Text or Reasoning, or with Void, or a Call with Output and At. Output may come
-// again (an owner that picked a call up writes it from its beginning) and may lack pieces: At tells. Any process may follow,
-// and nothing is written. dir is that of OpenLive.
-func FollowLive(ctx context.Context, dir, run string, emit func(Event)) error {
-	path, err := livePath(dir, run)
-	if err != nil {
-		return err
-	}
-	w, err := NewWaker(path)
-	if err != nil {
-		return fmt.Errorf("follow the live file of %s: %w", run, err)
-	}
-	defer w.Close()
-	f := &follower{path: path, run: run, emit: emit}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := f.look(); err != nil {
-			return fmt.Errorf("follow the live file of %s: %w", run, err)
-		}
-		select {
-		case <-w.C():
-		case <-ctx.Done():
-		}
-	}
-}
-
-// follower is a position in a live file.
-type follower struct {
+// LiveReader is a position in a run's live file, from any process: it reads what its owner wrote since the last look. Its methods
+// are for one goroutine.
+type LiveReader struct {
 	path   string
 	run    string
-	emit   func(Event)
 	gen    string // what offset belongs to
-	offset int64  // of the first line not emitted yet
+	offset int64  // of the first line that was not emitted yet
 	turn   int    // of the last piece emitted; 0 if there was none
 	fresh  bool   // nothing of gen was emitted yet
 }
 
-// look emits what has been written since the last look.
-func (f *follower) look() error {
+// NewLiveReader reads the live file of run from its beginning. dir is that of OpenLive; the file need not be there yet, and may go
+// and come again.
+func NewLiveReader(dir, run string) (*LiveReader, error) {
+	path, err := livePath(dir, run)
+	if err != nil {
+		return nil, err
+	}
+	return &LiveReader{path: path, run: run}, nil
+}
+
+// Read calls emit with what was written since the last time: a Turn with Text or Reasoning, or with Void where its answer starts
+// over, or a Call with Output and At. Output may come again (an owner that picked a call up writes it from its beginning) and may
+// lack pieces: At says where it belongs.
+func (f *LiveReader) Read(emit func(Event)) error {
 	for {
-		if again, err := f.read(); err != nil || !again {
+		if again, err := f.read(emit); err != nil || !again {
 			return err
 		}
 	}
 }
 
 // read emits whole lines from the position on. It returns true when the file was emptied meanwhile and has new text.
-func (f *follower) read() (bool, error) {
+func (f *LiveReader) read(emit func(Event)) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -97,23 +77,23 @@ func (f *follower) read() (bool, error) {
 				return now != "", err
 			}
 		} else {
-			f.pass(l)
+			f.pass(l, emit)
 		}
 		f.offset += int64(len(line))
 	}
 }
 
-func (f *follower) pass(l liveLine) {
+func (f *LiveReader) pass(l liveLine, emit func(Event)) {
 	if l.Call != nil {
-		f.emit(Event{Run: f.run, Call: l.Call, At: l.At, Output: append([]byte(l.Output), l.Bytes...)})
+		emit(Event{Run: f.run, Call: l.Call, At: l.At, Output: append([]byte(l.Output), l.Bytes...)})
 		return // it says nothing about where the answer stands
 	}
 	if f.fresh && f.turn == l.Turn {
-		f.emit(Event{Run: f.run, Turn: l.Turn, Void: true})
+		emit(Event{Run: f.run, Turn: l.Turn, Void: true})
 	}
 	f.fresh, f.turn = false, l.Turn
 	if l.Text != "" || l.Reasoning != "" { // else it is of a kind that this binary does not know
-		f.emit(Event{Run: f.run, Turn: l.Turn, Text: l.Text, Reasoning: l.Reasoning})
+		emit(Event{Run: f.run, Turn: l.Turn, Text: l.Text, Reasoning: l.Reasoning})
 	}
 }
 

@@ -46,6 +46,45 @@ func (h *heard) emit(e Event) {
 	fmt.Fprintf(h, "%d:%s ", e.Turn, text)
 }
 
+// follower is a reader with where it emits to.
+type follower struct {
+	path string
+	emit func(Event)
+	read *LiveReader
+}
+
+func (f *follower) look() error {
+	if f.read == nil {
+		r, err := NewLiveReader(filepath.Dir(f.path), filepath.Base(f.path))
+		if err != nil {
+			return err
+		}
+		f.read = r
+	}
+	return f.read.Read(f.emit)
+}
+
+// follow reads a live file whenever its folder's waker says that it changed, until ctx is done.
+func (f *follower) follow(ctx context.Context) error {
+	w, err := NewFolderWaker(filepath.Dir(f.path))
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		if names, all := w.Changed(); all || names[filepath.Base(f.path)] {
+			if err := f.look(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-w.C():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 func (h *heard) want(t *testing.T, want string) {
 	t.Helper()
 	if got := h.String(); got != want {
@@ -87,8 +126,8 @@ func TestLiveRefusesWhatIsNoID(t *testing.T) {
 			l.Close()
 			t.Errorf("OpenLive took %q", run)
 		}
-		if err := FollowLive(t.Context(), t.TempDir(), run, nil); err == nil {
-			t.Errorf("FollowLive took %q", run)
+		if _, err := NewLiveReader(t.TempDir(), run); err == nil {
+			t.Errorf("NewLiveReader took %q", run)
 		}
 	}
 }
@@ -239,12 +278,13 @@ func TestFollowLive(t *testing.T) {
 	}
 	pieces, ended := make(chan piece), make(chan error)
 	go func() {
-		ended <- FollowLive(ctx, dir, "r-1", func(e Event) {
+		f := &follower{path: filepath.Join(dir, "r-1"), emit: func(e Event) {
 			select {
 			case pieces <- piece{e.Turn, e.Text, e.Reasoning}:
 			case <-ctx.Done():
 			}
-		})
+		}}
+		ended <- f.follow(ctx)
 	}()
 	want := func(turn int, text, reasoning string) {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 // nothing, and several changes may be one. Make the waker first and look next, so that no change falls between.
 type Waker struct {
 	names   map[string]bool // absolute paths that are of interest
+	folder  bool            // all files of dirs are of interest instead
 	dirs    []string
 	instead time.Duration // the poll where there is no notification
 	hints   chan struct{}
@@ -29,6 +31,9 @@ type Waker struct {
 	stop    chan struct{}
 	done    chan struct{}
 	closed  atomic.Bool
+
+	mu      sync.Mutex
+	changed map[string]bool // base names since Changed was last asked; nil: any may have changed
 
 	// Only run uses what follows.
 	rest <-chan time.Time // fires when hintGap is over; nil when it is
@@ -46,17 +51,28 @@ func echoAfter() []time.Duration {
 // system's file notification cannot be had it wakes four times a second instead, and Notice says so.
 func NewWaker(paths ...string) (*Waker, error) { return NewWakerEvery(slowPoll, paths...) }
 
-// NewWakerEvery is NewWaker with another slow poll; at most every 250 ms it is also what replaces notification.
-func NewWakerEvery(poll time.Duration, paths ...string) (*Waker, error) {
-	return newWaker(poll, watchFolders, paths)
+// NewFolderWaker wakes on changes of any file in the folder dir, and Changed names them: one for a whole folder takes one of the
+// 128 watchers that a user may have, instead of one a file.
+func NewFolderWaker(dir string) (*Waker, error) {
+	return newWaker(slowPoll, watchFolders, []string{filepath.Join(dir, "*")}, true)
 }
 
-func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, error), paths []string) (*Waker, error) {
+// NewPollingWaker is NewWaker without notification: it wakes four times a second.
+func NewPollingWaker(paths ...string) (*Waker, error) {
+	return newWaker(slowPoll, func([]string) (*fsnotify.Watcher, error) { return nil, errors.New("it is not wanted") }, paths, false)
+}
+
+// NewWakerEvery is NewWaker with another slow poll; at most every 250 ms it is also what replaces notification.
+func NewWakerEvery(poll time.Duration, paths ...string) (*Waker, error) {
+	return newWaker(poll, watchFolders, paths, false)
+}
+
+func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, error), paths []string, folder bool) (*Waker, error) {
 	if len(paths) == 0 || poll <= 0 {
 		return nil, fmt.Errorf("watch for changes: %d files every %v", len(paths), poll)
 	}
 	w := &Waker{
-		names: map[string]bool{}, instead: min(poll, fastPoll), hints: make(chan struct{}, 1),
+		names: map[string]bool{}, folder: folder, instead: min(poll, fastPoll), hints: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, path := range paths {
@@ -79,6 +95,26 @@ func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, 
 
 // C delivers hints. It is never closed.
 func (w *Waker) C() <-chan struct{} { return w.hints }
+
+// Changed gives the names of the files that changed since the last call, and true where any may have: a poll names none.
+func (w *Waker) Changed() (names map[string]bool, all bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names, w.changed = w.changed, map[string]bool{}
+	return names, names == nil
+}
+
+// change keeps a name for Changed, or with "" that any file may have changed.
+func (w *Waker) change(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case name == "":
+		w.changed = nil
+	case w.changed != nil:
+		w.changed[name] = true
+	}
+}
 
 // Done is closed when the waker was closed.
 func (w *Waker) Done() <-chan struct{} { return w.stop }
@@ -123,6 +159,7 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 		case <-w.stop:
 			return
 		case <-tick.C:
+			w.change("")
 			w.hint()
 		case <-w.rest:
 			w.rest = nil
@@ -136,6 +173,7 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 			case !ok:
 				errs = nil // events is closed with it and says so
 			case errors.Is(err, fsnotify.ErrEventOverflow):
+				w.change("")
 				w.hint() // the kernel dropped some, which may have been ours
 			default:
 				lost = err
@@ -146,6 +184,7 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 			events, errs = nil, nil
 			_ = watcher.Close() // as above
 			tick.Reset(w.instead)
+			w.change("")
 			w.hint() // something may have happened since
 		}
 	}
@@ -156,7 +195,8 @@ func (w *Waker) happened(event fsnotify.Event, ok bool) error {
 	switch {
 	case !ok:
 		return errors.New("it ended")
-	case w.names[event.Name]:
+	case w.names[event.Name] || w.folder && !slices.Contains(w.dirs, event.Name):
+		w.change(filepath.Base(event.Name))
 		w.hint()
 		w.await(echoAfter())
 	case event.Has(fsnotify.Remove|fsnotify.Rename) && slices.Contains(w.dirs, event.Name):

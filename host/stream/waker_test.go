@@ -75,7 +75,7 @@ func TestWakerPassesOverOtherFiles(t *testing.T) {
 func TestWakerWithoutNotification(t *testing.T) {
 	limit := errors.New("too many open files")
 	none := func([]string) (*fsnotify.Watcher, error) { return nil, limit }
-	w, err := newWaker(time.Hour, none, []string{filepath.Join(t.TempDir(), "db")})
+	w, err := newWaker(time.Hour, none, []string{filepath.Join(t.TempDir(), "db")}, false)
 	ok(t, err)
 	defer w.Close()
 	if err := w.Notice(); !errors.Is(err, limit) {

@@ -22,6 +22,7 @@ import (
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/fault"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -107,8 +108,8 @@ func (b *bench) openHost(ctx context.Context) (*inProcess, error) {
 		return nil, err
 	}
 	p := &inProcess{home: home, folder: folder}
-	p.store, err = db.Open(ctx, home, db.Options{NoBallast: true, Hit: func(point string) {
-		if point == "db.after_commit" {
+	p.store, err = db.Open(ctx, home, db.Options{NoBallast: true, Hit: func(point fault.Point) {
+		if point == fault.AfterCommit {
 			p.commits.Add(1)
 		}
 	}})

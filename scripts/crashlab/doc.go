@@ -13,24 +13,48 @@
 //
 // Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that fill, fail, turn read-only or are
 // slow, power cuts, clocks that jump, another boot, panics, and with what people and other processes do: signals, cancels, takeovers,
-// decisions on calls that are asked for again, also in other words, states that are taken away or put back (faults.go lists them). Disks and boots need mounts, which the lab
-// makes in a mount namespace of its own, so that nothing is left when it is killed. What this machine or this user cannot have (an
-// ordinary user has no mounts) is named at the start as not tried, which is no failure.
+// decisions on calls that are asked for again, also in other words, states that are taken away or put back (faults.go lists them). Disks
+// and boots need mounts, which the lab makes in a mount namespace of its own, so that nothing is left when it is killed. What this
+// machine or this user cannot have (an ordinary user has no mounts) is named at the start as not tried, which is no failure.
 //
 // On two cores -short takes four minutes; the whole pass about an hour and a half, 45 minutes of it for the faults,
 // panics, signals, cancels and takeovers; -every-shape about two hours. Every minute a line says how far it is and how long the rest
 // of the part takes.
 //
-// The scripts in attacks attack promises from outside: with the binary, a shell and a witness of their own, and without knowing the
-// code. Each is first run as its own control, in which it makes the damage itself. attacks/lib.bash says how one is written.
+// The scripts in fault/attack/scripts attack promises from outside: with the binary, a shell and a witness of their own, and without
+// knowing the code. Each is first run as its own control, in which it makes the damage itself. lib.bash there says how one is written.
 //
 // What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
 // and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and
 // its step, so one that happens twice is seen. The database is read by SQL alone, from a copy, with a reading of its own of what
-// the journal holds (journal.go, check.go).
+// the journal holds (packages journal and judge).
 //
 // Every run begins with controls: damage made on purpose, which the lab must find.
 //
-// Over budget: at most 53 files: world, story, judge and faults are to be packages
-// Over budget: at most 10840 lines: likewise
+// # Map
+//
+// A package imports only what stands above it in this list (scripts/imports holds the exact rules).
+//
+//	marks          what effects are recognized by
+//	mcp            the MCP server whose tools the stories call
+//	story          pure: the tools and situations, and what a model or a runbook asks for in them
+//	plan           pure: which fault point is met in which story, and who is killed
+//	journal        reads the database by SQL, from a copy
+//	judge          pure: holds record, output and witnesses against each other, and names what is not as promised
+//	model          the model that is asked, in the words of three providers
+//	machine        disks that fill, fail and remember, mounts, boots
+//	disk           a module of its own: the program that serves a disk that fails and remembers
+//	world          a state folder, a workspace, processes, and the witness
+//	trial          one story on its way through its world
+//	lab            many jobs at once, each compared with the same story in which nothing was killed; the report
+//	control        damage made on purpose
+//	random         kills at any moment
+//	fault/disk     no room, errors, read-only, slow
+//	fault/power    power cuts
+//	fault/clock    clocks that jump
+//	fault/boot     another start of the machine
+//	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states that are gone or older
+//	fault/attack   scripts that attack from outside
+//
+// A new tool is a line in story.Subjects. A new fault is a package below fault, or a file in one, and a line in faults.go.
 package main

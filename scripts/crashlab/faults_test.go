@@ -7,67 +7,47 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
+
+	"agent/scripts/crashlab/lab"
 )
 
-func quietLab() *lab {
-	return &lab{mounts: errors.New("no mounts in a test"), report: newReport(io.Discard, "faults", 1)}
+func quietLab() *lab.Lab {
+	return &lab.Lab{Mounts: errors.New("no mounts in a test"), Report: lab.NewReport(io.Discard, "faults", 1)}
 }
 
 // A kind of fault is named by the first part of a key, so names are unique and hold no slash; each says what it is.
 func TestTroubleNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, x := range troubles() {
-		if x.name == "" || strings.Contains(x.name, "/") || seen[x.name] || x.what == "" || x.needs == nil || x.run == nil {
+	for _, x := range faults() {
+		if x.Name == "" || strings.Contains(x.Name, "/") || seen[x.Name] || x.What == "" || x.Needs == nil || x.Run == nil {
 			t.Errorf("%+v", x)
 		}
-		seen[x.name] = true
+		seen[x.Name] = true
 	}
 }
 
 // What cannot be tried here, or by this user, is named before anything begins, and is no failure; what there is not is an error.
 func TestNotTried(t *testing.T) {
-	for _, x := range troubles() {
+	for _, x := range faults() {
 		l := quietLab()
-		why := x.needs(l)
+		why := x.Needs(l)
 		if why == nil {
 			continue
 		}
-		l.survey(x.name)
-		if err := l.troubled(context.Background(), troubleChoice{only: x.name}); err != nil {
-			t.Errorf("%s: %v", x.name, err)
+		l.NoteUntried(faults(), x.Name)
+		if err := l.RunFaults(context.Background(), faults(), lab.Choice{Only: x.Name}); err != nil {
+			t.Errorf("%s: %v", x.Name, err)
 		}
-		if !strings.Contains(l.report.NotTried[x.name], why.Error()) || !strings.Contains(l.report.NotTried[x.name], "namespace") || len(l.report.Failures) > 0 {
-			t.Errorf("%s: %v %v", x.name, l.report.NotTried, l.report.Failures)
+		if !strings.Contains(l.Report.NotTried[x.Name], why.Error()) || !strings.Contains(l.Report.NotTried[x.Name], "namespace") || len(l.Report.Failures) > 0 {
+			t.Errorf("%s: %v %v", x.Name, l.Report.NotTried, l.Report.Failures)
 		}
 	}
 	l := quietLab()
-	if l.survey(""); len(l.report.NotTried) < 5 { // all but the clocks and, for root, the boots
-		t.Errorf("without mounts only this is not tried: %v", l.report.NotTried)
+	if l.NoteUntried(faults(), ""); len(l.Report.NotTried) < 5 { // all but the clocks and, for root, the boots
+		t.Errorf("without mounts only this is not tried: %v", l.Report.NotTried)
 	}
-	if err := quietLab().troubled(context.Background(), troubleChoice{only: "flood/1"}); err == nil || !strings.Contains(err.Error(), `no fault "flood"`) {
+	if err := quietLab().RunFaults(context.Background(), faults(), lab.Choice{Only: "flood/1"}); err == nil || !strings.Contains(err.Error(), `no fault "flood"`) {
 		t.Errorf("a fault that there is not: %v", err)
-	}
-}
-
-// -only takes one story, or those whose keys begin alike; without it all are carried out, whatever was found in one of them. The lab's own trouble ends it.
-func TestOrdeals(t *testing.T) {
-	var told atomic.Int32
-	all := func(err error) []ordeal {
-		try := func(context.Context, string) error { told.Add(1); return err }
-		return []ordeal{{"a/1", try}, {"a/2", try}, {"b/1", try}}
-	}
-	for _, c := range []struct {
-		only string
-		err  error
-		want int32
-		says string
-	}{{"", nil, 3, ""}, {"a/2", nil, 1, ""}, {"", errFound, 3, ""}, {"a", nil, 2, ""}, {"c", nil, 0, `no story "c"`}, {"b/1", io.ErrUnexpectedEOF, 1, "b/1: unexpected EOF"}} {
-		told.Store(0)
-		err := quietLab().ordeals(context.Background(), "x", troubleChoice{only: c.only, workers: 2}, all(c.err))
-		if told.Load() != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %d stories, %v", c, told.Load(), err)
-		}
 	}
 }

@@ -20,7 +20,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"agent/recovery/fault"
+	"agent/scripts/crashlab/control"
+	"agent/scripts/crashlab/lab"
+	"agent/scripts/crashlab/machine"
+	"agent/scripts/crashlab/mcp"
+	"agent/scripts/crashlab/plan"
+	"agent/scripts/crashlab/random"
+	"agent/scripts/crashlab/story"
+	"agent/scripts/crashlab/world"
 )
+
+// errNoFaults stands where nothing was asked for that would need a mount.
+var errNoFaults = errors.New("no fault of the machine was asked for")
 
 type options struct {
 	short, everyShape    bool
@@ -33,8 +44,8 @@ type options struct {
 }
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == serverCommand {
-		if err := serveMCP(os.Stdin, os.Stdout, os.Args[2], os.Args[3]); err != nil {
+	if len(os.Args) == 4 && os.Args[1] == mcp.Command {
+		if err := mcp.Serve(os.Stdin, os.Stdout, os.Args[2], os.Args[3]); err != nil {
 			fmt.Fprintf(os.Stderr, "crashlab as an MCP server: %v\n", err)
 			os.Exit(1)
 		}
@@ -89,14 +100,14 @@ func (o *options) check(rest []string) error {
 		return fmt.Errorf("-for %s: it cannot take less than no time", o.duration)
 	case o.point != "" && !slices.Contains(fault.All(), fault.Point(o.point)):
 		return fmt.Errorf("-point %s: there is no such fault point", o.point)
-	case o.where != "" && !slices.Contains(situations(), o.where):
-		return fmt.Errorf("-situation %s: there are %s", o.where, strings.Join(situations(), ", "))
+	case o.where != "" && !slices.Contains(story.Situations(), o.where):
+		return fmt.Errorf("-situation %s: there are %s", o.where, strings.Join(story.Situations(), ", "))
 	}
-	if _, ok := subjects()[o.tool]; o.tool != "" && !ok {
-		return fmt.Errorf("-tool %s: there are %s", o.tool, strings.Join(slices.Sorted(maps.Keys(subjects())), ", "))
+	if _, ok := story.Subjects()[o.tool]; o.tool != "" && !ok {
+		return fmt.Errorf("-tool %s: there are %s", o.tool, strings.Join(slices.Sorted(maps.Keys(story.Subjects())), ", "))
 	}
 	if o.only != "" && !o.faults {
-		if _, err := parseKey(o.only); err != nil {
+		if _, err := plan.ParseKey(o.only); err != nil {
 			return fmt.Errorf("-only: %v", err)
 		}
 	}
@@ -132,7 +143,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	began := time.Now()
 	mounts := errNoFaults
 	if o.meetsFaults() {
-		mounts = ownMounts()
+		mounts = machine.OwnMounts()
 	}
 	dir, err := os.MkdirTemp(o.dir, "crashlab-")
 	if err != nil {
@@ -144,28 +155,28 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	if err := roomIn(dir); err != nil {
 		return false, errors.Join(err, os.Remove(dir))
 	}
-	l := &lab{dir: dir, short: o.short, mounts: mounts, report: newReport(out, o.mode(), o.seed), intact: map[string]*intact{}}
+	l := &lab.Lab{Dir: dir, Short: o.short, Mounts: mounts, Report: lab.NewReport(out, o.mode(), o.seed)}
 	if o.meetsFaults() {
-		l.survey(o.only)
+		l.NoteUntried(faults(), o.only)
 	}
 	if o.exe == "" {
-		if o.exe, err = build(ctx, dir); err != nil {
+		if o.exe, err = world.Build(ctx, dir); err != nil {
 			return false, err
 		}
 	}
-	c, err := startCounter()
+	c, err := world.StartCounter()
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	l.exe, l.counter = o.exe, c
-	if err := l.controls(ctx); err != nil {
+	defer func() { err = errors.Join(err, c.Close()) }()
+	l.Exe, l.Counter = o.exe, c
+	if err := control.Run(ctx, l); err != nil {
 		return false, err
 	}
 	systematic, err := o.stories(ctx, l)
-	l.report.used()
-	ok = l.report.print(began, systematic && err == nil)
-	err = errors.Join(err, l.report.write(o.json))
+	l.Report.Used()
+	ok = l.Report.Print(began, systematic && err == nil)
+	err = errors.Join(err, l.Report.Write(o.json))
 	if ok && (err == nil || ctx.Err() != nil) { // a pass that was broken off keeps nothing for anybody to look at
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
@@ -210,41 +221,41 @@ func (o options) meetsFaults() bool { return o.faults || o.only == "" && o.durat
 func (o options) whole() bool { return o.point == "" && o.tool == "" && o.where == "" }
 
 // stories carries out what was asked for. It says whether all fault points should have been reached.
-func (o options) stories(ctx context.Context, l *lab) (systematic bool, err error) {
+func (o options) stories(ctx context.Context, l *lab.Lab) (systematic bool, err error) {
 	if o.faults {
-		return false, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, only: o.only, workers: o.workers})
+		return false, l.RunFaults(ctx, faults(), lab.Choice{Short: o.short, Seed: o.seed, Only: o.only, Workers: o.workers})
 	}
 	if o.only != "" {
-		j, err := parseKey(o.only)
+		j, err := plan.ParseKey(o.only)
 		if err != nil {
 			return false, err
 		}
-		fired, _, err := l.try(ctx, j)
-		fmt.Fprintf(l.report.out, "reached: %v of %v\n", fired, j.arms)
+		fired, _, err := l.Try(ctx, j)
+		fmt.Fprintf(l.Report.Out, "reached: %v of %v\n", fired, j.Arms)
 		return false, err
 	}
 	if o.duration > 0 {
-		return false, l.random(ctx, o)
+		return false, random.Run(ctx, l, o.duration, o.seed)
 	}
-	tools, err := toolsOf(ctx, l.exe, l.dir)
+	tools, err := world.ToolsOf(ctx, l.Exe, l.Dir)
 	if err != nil {
 		return false, err
 	}
-	tools, unknown := callsOf(tools)
+	tools, unknown := story.CallsOf(tools)
 	if len(unknown) > 0 {
 		return false, fmt.Errorf("the tool %s has no story: add a line to subjects in scripts/crashlab/tools.go", unknown[0])
 	}
-	p := generate(choice{short: o.short, everyShape: o.everyShape, seed: o.seed, tools: tools})
-	l.report.Skipped, l.report.Left = p.skipped, p.left
-	p.families = slices.DeleteFunc(p.families, func(f family) bool {
-		return o.point != "" && f.point != o.point || o.tool != "" && f.tool != o.tool || o.where != "" && f.situation != o.where
+	p := plan.Generate(plan.Choice{Short: o.short, EveryShape: o.everyShape, Seed: o.seed, Tools: tools})
+	l.Report.Skipped, l.Report.Left = p.Skipped, p.LeftOut
+	p.Families = slices.DeleteFunc(p.Families, func(f plan.Family) bool {
+		return o.point != "" && f.Point != o.point || o.tool != "" && f.Tool != o.tool || o.where != "" && f.Situation != o.where
 	})
-	if len(p.families) == 0 {
+	if len(p.Families) == 0 {
 		return false, errors.New("no combination is left of what was chosen: without -short there are more, or no such story passes by the point")
 	}
-	fmt.Fprintf(l.report.out, "%d combinations of a fault point and a story, in %s\n", len(p.families), l.dir)
-	if err := l.all(ctx, p.families, o.workers); err != nil || !o.whole() {
+	fmt.Fprintf(l.Report.Out, "%d combinations of a fault point and a story, in %s\n", len(p.Families), l.Dir)
+	if err := l.RunFamilies(ctx, p.Families, o.workers); err != nil || !o.whole() {
 		return o.whole(), err
 	}
-	return true, l.troubled(ctx, troubleChoice{short: o.short, seed: o.seed, workers: o.workers})
+	return true, l.RunFaults(ctx, faults(), lab.Choice{Short: o.short, Seed: o.seed, Workers: o.workers})
 }

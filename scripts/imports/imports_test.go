@@ -51,6 +51,7 @@ func TestEveryLayerMayImportWhatItsRuleNames(t *testing.T) {
 		"recovery/fold.go":             importing("recovery", "fmt", "time", "encoding/json"),
 		"recovery/fold_test.go":        importing("recovery", "os", "time", "pgregory.net/rapid"),
 		"recovery/fault/fault.go":      importing("fault", "os", "syscall"),
+		"scripts/crashlab/judge/j.go":  importing("judge", "fmt", "time", "agent/scripts/crashlab/journal"),
 		"scripts/bench/main.go":        importing("main", "agent/db/dbsqlc", "database/sql"),
 		"scripts/sqlc/go.mod":          "module nested\n",
 		"scripts/sqlc/broken.go":       "not Go at all",
@@ -63,6 +64,14 @@ func TestEveryLayerMayImportWhatItsRuleNames(t *testing.T) {
 
 func TestEveryImportRuleFires(t *testing.T) {
 	tests := []struct{ file, target, want string }{
+		{"scripts/crashlab/judge/check.go", "os", "imports os"},
+		{"scripts/crashlab/judge/check.go", "database/sql", "SQLite is reached only through db"},
+		{"scripts/crashlab/judge/check.go", "agent/scripts/crashlab/world", "the judge decides from the record"},
+		{"scripts/crashlab/story/story.go", "agent/scripts/crashlab/plan", "a story is data"},
+		{"scripts/crashlab/world/world.go", "agent/scripts/crashlab/trial", "a world starts and kills processes"},
+		{"scripts/crashlab/lab/lab.go", "agent/scripts/crashlab/fault/boot", "the lab knows no kind of fault"},
+		{"scripts/crashlab/fault/boot/boot.go", "agent/scripts/crashlab/fault/power", "know nothing of each other"},
+		{"scripts/crashlab/journal/journal.go", "agent/recovery", "read by SQL alone"},
 		{"main.go", "agent/host", "main may import only host/command"},
 		{"main.go", "database/sql", "SQLite is reached only through db"},
 		{"host/command/run.go", "agent/db/dbsqlc", "without db/dbsqlc"},
@@ -131,7 +140,7 @@ func refuses(t *testing.T, file, text, want string) {
 }
 
 func TestEveryRuleGivesAReasonAndALimit(t *testing.T) {
-	for _, r := range layers() {
+	for _, r := range append(layers(), crashlab()...) {
 		if r.permits("no/such/package") && r.dir != "host/command" {
 			t.Errorf("the rule of %s permits anything", r.dir)
 		}

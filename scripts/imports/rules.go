@@ -53,6 +53,8 @@ func layers() []rule {
 			why: "what a person gives is read before anything is opened; it knows no run and no model"},
 		{dir: "host/stream", allow: []string{"recovery"},
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
+		{dir: "host/watch", allow: []string{"recovery", "db", "host/stream"},
+			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
 		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact", "db/mark", "db/lastlog"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
@@ -69,13 +71,44 @@ func layers() []rule {
 	}
 }
 
+// crashlab is who may import whom in the crash lab: what decides knows nothing of what starts and kills.
+func crashlab() []rule {
+	const lab = "scripts/crashlab/"
+	in := func(names ...string) []string {
+		for i := range names {
+			names[i] = lab + names[i]
+		}
+		return names
+	}
+	worlds := in("marks", "mcp", "story", "plan", "journal", "judge", "model", "machine", "world", "trial", "lab")
+	below := append([]string{"recovery/fault", "host/model/modeltest"}, worlds...)
+	return []rule{
+		{dir: "scripts/crashlab", allow: append(in("control", "random", "fault/..."), below...),
+			why: "main reads the command line and lists the kinds of faults"},
+		{dir: lab + "marks", why: "marks are texts"},
+		{dir: lab + "mcp", why: "the server is a process of its own, which knows nothing of the lab"},
+		{dir: lab + "story", allow: append(in("marks", "mcp"), "host/model/modeltest"), why: "a story is data"},
+		{dir: lab + "plan", allow: append(in("story"), "recovery/fault"), why: "what is tried follows from the stories and a seed"},
+		{dir: lab + "journal", why: "the record is read by SQL alone: what the product misreads is not misread here"},
+		{dir: lab + "judge", allow: in("journal", "marks"), why: "the judge decides from the record and from what was seen and printed"},
+		{dir: lab + "model", allow: []string{"host/model/modeltest"}, why: "the model sees requests and nothing else"},
+		{dir: lab + "machine", why: "disks, mounts and boots are made for whoever needs them"},
+		{dir: lab + "world", allow: in("marks", "mcp", "story", "judge", "model"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
+		{dir: lab + "trial", allow: in("marks", "story", "plan", "journal", "judge", "world"), why: "a trial is one story on its way"},
+		{dir: lab + "lab", allow: append(in("story", "plan", "judge", "world", "trial"), "recovery/fault"), why: "the lab knows no kind of fault"},
+		{dir: lab + "control", allow: worlds, why: "controls damage what the lab has made"},
+		{dir: lab + "random", allow: worlds, why: "chance kills in the same worlds"},
+		{dir: lab + "fault", allow: below, why: "kinds of faults stand on the lab, and know nothing of each other"},
+	}
+}
+
 // unbound are folders that no rule binds.
-func unbound(dir string) bool { return within(dir, "scripts") }
+func unbound(dir string) bool { return within(dir, "scripts") && !within(dir, "scripts/crashlab") }
 
 // ruleFor finds the rule of the nearest folder that has one. The root's rule binds the root alone, so a new
 // top-level folder has none.
 func ruleFor(dir string) (rule, bool) {
-	for _, r := range layers() {
+	for _, r := range append(layers(), crashlab()...) {
 		if r.dir == dir {
 			return r, true
 		}
@@ -108,8 +141,14 @@ func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// mayReachSQL are the folders that may import database/sql and the driver.
-func mayReachSQL(dir string) bool { return dir == "db" || dir == "db/dbsqlc" }
+// mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads copies, and writes tables of its own.
+func mayReachSQL(dir string) bool {
+	switch dir {
+	case "db", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+		return true
+	}
+	return false
+}
 
 // impureInRecovery are standard packages by which the world, a clock or chance would reach a decision.
 func impureInRecovery(target string) bool {

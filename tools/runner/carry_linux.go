@@ -17,11 +17,11 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	if yes, why := cancelled(k.folder); yes {
 		return nil, k.neverRan(CauseCancelled, why), nil
 	}
-	k.hit("runner.before_began")
+	k.hit(fault.RunnerBegins)
 	if err := k.writeBegan(); err != nil {
 		return nil, Exit{}, err
 	}
-	k.hit("runner.after_began")
+	k.hit(fault.RunnerBegan)
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	asked := k.watchCancel(ctx)
@@ -32,7 +32,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	if err != nil {
 		return nil, k.neverRan(CauseStartError, err.Error()), nil
 	}
-	k.hit("runner.after_start")
+	k.hit(fault.RunnerRunning)
 	go c.buryOrphans()
 	cause, message := k.attend(c, asked)
 	c.out.finish()
@@ -41,7 +41,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	if exit.PutBack = brief(planted); len(planted) > 0 {
 		_ = note(k.folder, planted) // the exit record has the beginning of it
 	}
-	k.hit("runner.after_command")
+	k.hit(fault.RunnerCommand)
 	return c, exit, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"agent/tools/runner"
 	"agent/tools/sandbox"
+
 	"golang.org/x/sys/unix"
 )
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"agent/tools/runner"
+
 	"golang.org/x/sys/unix"
 )
 

@@ -35,7 +35,7 @@ type keeper struct {
 	room   *os.File // the reserved bytes of exit
 	me     proc
 	spool  *spool
-	hit    func(string)
+	hit    func(fault.Point)
 }
 
 // Main is the runner process: it carries out the call prepared in folder, whose lock and specification it inherited, and returns
@@ -45,7 +45,7 @@ func Main(folder string, opts MainOptions) int {
 	syscall.CloseOnExec(jobFD)
 	k := &keeper{folder: folder, hit: opts.Hit}
 	if k.hit == nil {
-		k.hit = func(string) {}
+		k.hit = fault.Hit
 	}
 	if err := k.takeLock(); err != nil {
 		fmt.Fprintf(os.Stderr, "run call in %s: %v\n", folder, err)
@@ -63,7 +63,7 @@ func Main(folder string, opts MainOptions) int {
 	if err := k.record(exit); err != nil {
 		return codeNoExit
 	}
-	k.hit("runner.after_exit")
+	k.hit(fault.RunnerExit)
 	_ = k.lock.Close() // the call is over; what lingers must not hold its lock
 	if c != nil {
 		c.out.linger()

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"agent/recovery/fault"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -33,12 +35,12 @@ func TestMain(m *testing.M) {
 }
 
 // dieAt kills the process at the point that the environment names.
-func dieAt(point string) {
-	if os.Getenv("DIE_AT") == point {
+func dieAt(point fault.Point) {
+	if os.Getenv("DIE_AT") == string(point) {
 		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 		select {}
 	}
-	if os.Getenv("PAUSE_AT") == point {
+	if os.Getenv("PAUSE_AT") == string(point) {
 		// Both wait for the test.
 		_ = os.WriteFile(os.Getenv("REACHED"), []byte("reached\n"), 0)
 		_, _ = os.ReadFile(os.Getenv("GO"))

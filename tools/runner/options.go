@@ -1,8 +1,10 @@
 package runner
 
+import "agent/recovery/fault"
+
 // MainOptions of the runner process.
 type MainOptions struct {
-	// Hit, if set, is called at runner.before_began, runner.after_began, runner.after_start, runner.after_command (ended, exit not
-	// yet durable) and runner.after_exit. A test may end the process there.
-	Hit func(name string)
+	// Hit is called at the fault points fault.RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand (ended, exit not yet durable)
+	// and RunnerExit; fault.Hit where it is nil.
+	Hit func(fault.Point)
 }

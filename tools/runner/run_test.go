@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agent/tools/runner"
+
 	"golang.org/x/sys/unix"
 )
 

@@ -1,0 +1,72 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"agent/db/dbsqlc"
+	"agent/recovery"
+)
+
+// Row is a fact as the journal holds it. Its body is nil where a newer binary wrote a kind or a version that this one does not know.
+type Row struct {
+	recovery.Event
+	Digest []byte // of the journal up to this fact
+}
+
+// pageStep is how many facts a page reads at once before it looks at their size.
+const pageStep = 32
+
+// Page reads facts of a run after the one numbered after, in order: at most rows of them, and none more once their bodies have
+// size bytes. What it returns was compared with its digests, as Load does; secrets are placeholders. No transaction is open when it
+// returns, so a reader that is slow with a page holds nothing back.
+func Page(ctx context.Context, s *Store, run string, after int64, rows int, size int) ([]Row, error) {
+	h, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{s: s, head: h, seq: max(0, after), unknown: true}
+	if err := c.start(ctx); err != nil {
+		return nil, err
+	}
+	var page []Row
+	for len(page) < rows && size > 0 && c.seq < h.Seq {
+		step := int64(min(pageStep, rows-len(page)))
+		if err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
+			list, err := q.Facts(ctx, packID(h.No, c.seq), packID(h.No, h.Seq), step)
+			if err == nil && len(list) == 0 {
+				err = s.corrupt(run, c.seq+1, "it is missing", nil)
+			}
+			d := decoder{s: s, q: q}
+			for i := 0; err == nil && i < len(list) && size > 0; i++ {
+				found := d.decode(ctx, &list[i])
+				var e recovery.Event
+				if e, err = c.next(&list[i], &found); err == nil {
+					page, size = append(page, Row{Event: e, Digest: list[i].Digest}), size-found.size
+				}
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// DigestAt is the digest of a run's journal up to one fact, and false where there is no such fact.
+func DigestAt(ctx context.Context, s *Store, run string, seq int64) ([]byte, bool, error) {
+	h, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, false, err
+	}
+	var digest []byte
+	err = s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
+		digest, err = q.GetDigest(ctx, packID(h.No, seq))
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		return err
+	})
+	return digest, digest != nil, err
+}

@@ -1,0 +1,191 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"agent/db"
+	"agent/host/stream"
+)
+
+const (
+	mostLines  = 256       // that an observer gets at once
+	mostBytes  = 256 << 10 // of their JSON
+	keptBytes  = 1 << 20   // of facts that a feed keeps
+	frameEvery = 20 * time.Millisecond
+	eachAdds   = 100 * time.Microsecond // to the time between two looks, for each observer
+)
+
+// Feed is one run as observers see it. Its methods may be called by any goroutine, each with a cursor of its own.
+type Feed struct {
+	w     *Watcher
+	run   string
+	file  *stream.LiveReader
+	hints chan struct{}
+	ctx   context.Context
+	stop  context.CancelFunc
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed when there is something new
+	observers int
+	gone      bool // ended: nobody may join any more
+	closing   *time.Timer
+	err       error // ended it
+	liveErr   error // why there is no live text and output
+	seq       int64 // of the last fact that was read
+	window    []Line
+	size      int // bytes of the window's JSON
+	state     Line
+	stateNo   int64
+	over      bool // the run has ended and all of its facts were read
+	live      live
+}
+
+// newFeed reads where a run stands: nothing of what was before is kept but what the last turn's live text depends on.
+func newFeed(ctx context.Context, w *Watcher, run string) (*Feed, error) {
+	file, err := stream.NewLiveReader(w.o.Live, run)
+	if err != nil {
+		return nil, err
+	}
+	h, err := w.o.Store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	f := &Feed{w: w, run: run, file: file, hints: make(chan struct{}, 1), changed: make(chan struct{}), seq: h.Seq, live: newLive()}
+	if err := f.lastTurn(ctx); err != nil {
+		return nil, err
+	}
+	f.ctx, f.stop = context.WithCancel(w.ctx)
+	if err := f.look(); err != nil {
+		f.stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lastTurn takes in what the facts of the newest turn replaced.
+func (f *Feed) lastTurn(ctx context.Context) error {
+	for upto := f.seq; upto > 0; {
+		first := max(0, upto-mostLines)
+		began, err := f.replaced(ctx, first, upto)
+		if err != nil || began < f.live.turn {
+			return err
+		}
+		upto = first
+	}
+	return nil
+}
+
+// replaced takes in the facts after the one numbered first, up to the one numbered last, of the newest turn there, and returns the
+// turn of the first of them.
+func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err error) {
+	for at := first; at < last; {
+		page, err := db.Page(ctx, f.w.o.Store, f.run, at, int(last-at), mostBytes)
+		if err != nil {
+			return 0, err
+		}
+		if at == first {
+			turn = page[0].Turn
+		}
+		for i := range page {
+			if page[i].Turn >= f.live.turn {
+				f.live.fact(&page[i].Event)
+			}
+		}
+		at = page[len(page)-1].Seq
+	}
+	return turn, nil
+}
+
+// Notice says why live text and output are not shown; nil where they are. Facts have all of it once it is whole.
+func (f *Feed) Notice() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.liveErr
+}
+
+// join counts an observer; false where the feed has ended.
+func (f *Feed) join() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone {
+		return false
+	}
+	f.observers++
+	if f.closing != nil {
+		f.closing.Stop()
+		f.closing = nil
+	}
+	return true
+}
+
+// Close says that an observer leaves; each of them calls it once. The feed stays for a while: a connection that broke comes back.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.observers--
+	if f.observers == 0 && !f.gone {
+		f.closing = time.AfterFunc(f.w.linger, f.leave)
+	}
+}
+
+// leave ends a feed that nobody observes.
+func (f *Feed) leave() {
+	f.mu.Lock()
+	f.gone = f.observers == 0
+	gone := f.gone
+	f.mu.Unlock()
+	if gone {
+		f.stop()
+	}
+}
+
+func (f *Feed) hint() {
+	select {
+	case f.hints <- struct{}{}:
+	default: // one is waiting already
+	}
+}
+
+// work looks whenever something may be new, until nobody observes the run any more or it cannot be read.
+func (f *Feed) work() {
+	defer f.w.remove(f)
+	defer f.stop()
+	for {
+		select {
+		case <-f.hints:
+		case <-f.ctx.Done():
+			f.end(ErrClosed)
+			return
+		}
+		if err := f.look(); err != nil {
+			f.end(err)
+			return
+		}
+		select {
+		case <-time.After(f.pace()):
+		case <-f.ctx.Done():
+		}
+	}
+}
+
+// pace is the time between two looks: the more observers, the fewer and larger frames.
+func (f *Feed) pace() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return max(frameEvery, time.Duration(f.observers)*eachAdds)
+}
+
+func (f *Feed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.gone = err, true
+	f.news()
+}
+
+// news wakes who waits. It wants f.mu.
+func (f *Feed) news() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}

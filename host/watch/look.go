@@ -1,0 +1,134 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+
+	"agent/db"
+	"agent/host/stream"
+	"agent/recovery"
+)
+
+// look reads what is new. The order matters: what the live file has was written after the facts that it depends on were durable, so it
+// is read before them, and a fact that replaces a part of it is seen in the same look. The run's row is read before its facts, so no
+// status is shown before the fact that it follows from.
+func (f *Feed) look() error {
+	var pieces []stream.Event
+	liveErr := f.file.Read(func(e stream.Event) { pieces = append(pieces, e) })
+	state, last, err := f.row()
+	if err != nil {
+		return err
+	}
+	lines, events, err := f.facts(last)
+	if err != nil {
+		return err
+	}
+	line, err := stateLine(f.run, state)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.liveErr = liveErr
+	news := len(lines) > 0
+	for i := range events {
+		f.live.fact(events[i])
+	}
+	for i := range pieces {
+		news = f.live.take(&pieces[i], f.w.newGen) || news
+	}
+	f.keep(lines)
+	if f.stateNo == 0 || *f.state.State != state {
+		f.state, news = line, true
+		f.stateNo++
+	}
+	f.over = state.Status.Terminal() && f.seq >= last
+	if news {
+		f.news()
+	}
+	return nil
+}
+
+// row is what is known of the run beside its facts, and the number of its last fact then.
+func (f *Feed) row() (State, int64, error) {
+	row, err := f.w.o.Store.Run(f.ctx, f.run)
+	if err != nil {
+		return State{}, 0, err
+	}
+	s := State{Status: row.Status, Cause: row.Cause, Epoch: row.Epoch}
+	if !s.Status.Terminal() {
+		if s.Held, err = f.w.o.Held(f.run); err != nil {
+			return s, 0, err
+		}
+	}
+	if s.Status == recovery.StatusWaiting {
+		kept, err := f.w.o.Store.Answered(f.ctx, f.run)
+		if err != nil {
+			return s, 0, err
+		}
+		s.Kept = kept != nil
+	}
+	return s, row.LastSeq, nil
+}
+
+// facts reads the facts after those that were read, up to the one numbered last at least.
+func (f *Feed) facts(last int64) ([]Line, []*recovery.Event, error) {
+	var lines []Line
+	var events []*recovery.Event
+	f.mu.Lock()
+	after := f.seq
+	f.mu.Unlock()
+	for after < last {
+		page, err := f.page(f.ctx, after)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page {
+			lines = append(lines, page[i].line)
+			events = append(events, &page[i].row.Event)
+		}
+		after = page[len(page)-1].row.Seq
+	}
+	return lines, events, nil
+}
+
+// numbered is a fact with its line.
+type numbered struct {
+	row  db.Row
+	line Line
+}
+
+// page reads a page of the journal and encodes it.
+func (f *Feed) page(ctx context.Context, after int64) ([]numbered, error) {
+	rows, err := db.Page(ctx, f.w.o.Store, f.run, after, mostLines, mostBytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("watch run %s: fact %d is missing", f.run, after+1)
+	}
+	page := make([]numbered, len(rows))
+	for i, row := range rows {
+		line, err := factLine(f.run, row)
+		if err != nil {
+			return nil, err
+		}
+		page[i] = numbered{row, line}
+	}
+	return page, nil
+}
+
+// keep appends to the window and lets go of its oldest. It wants f.mu.
+func (f *Feed) keep(lines []Line) {
+	for _, l := range lines {
+		f.window, f.size, f.seq = append(f.window, l), f.size+len(l.JSON), f.seq+1
+	}
+	drop := 0
+	for f.size > keptBytes && drop < len(f.window)-1 {
+		f.size -= len(f.window[drop].JSON)
+		drop++
+	}
+	if drop > 0 {
+		f.window = append([]Line(nil), f.window[drop:]...)
+	}
+}

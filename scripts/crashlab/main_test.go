@@ -1,0 +1,26 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What names nothing is refused before anything is told: a pass of no stories would end well.
+func TestOptionsThatNameNothing(t *testing.T) {
+	for _, bad := range [][]string{
+		{"-point", "nowhere"}, {"-tool", "nothing"}, {"-situation", "never"}, {"-only", "no/key"}, {"-jobs", "0"}, {"-for", "-1s"}, {"more"},
+	} {
+		var out strings.Builder
+		if _, err := parse(bad, &out); err == nil || !strings.HasPrefix(out.String(), "crashlab: ") {
+			t.Errorf("%v: %v, %q", bad, err, out.String())
+		}
+	}
+	o, err := parse([]string{"-exe", "agent", "-dir", ".", "-point", "db.before_commit", "-tool", "shell:write", "-situation", "limit"}, io.Discard)
+	if err != nil || !filepath.IsAbs(o.exe) || !filepath.IsAbs(o.dir) {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

@@ -1,0 +1,61 @@
+//go:build linux
+
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Build makes the binary as it is released.
+func Build(ctx context.Context, dir string) (string, error) {
+	out := filepath.Join(dir, "agent")
+	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", out, "agent")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the binary: %v\n%s", err, text)
+	}
+	return out, nil
+}
+
+// ToolsOf lists the tools that the binary has.
+func ToolsOf(ctx context.Context, exe, home string) ([]string, error) {
+	c := exec.CommandContext(ctx, exe, "tools", "--json")
+	c.Env, c.Dir = append(PlainEnv(), "HOME="+home, "AGENT_HOME="+filepath.Join(home, "state")), home
+	text, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("agent tools --json: %v", err)
+	}
+	var l struct {
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return nil, fmt.Errorf("agent tools --json: %v", err)
+	}
+	var names []string
+	for _, t := range l.Tools {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// PlainEnv is the environment without what would choose a model or a folder.
+func PlainEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		switch name {
+		case "HOME", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENT_HOME", "AGENT_FAULT", "AGENT_FAULT_UNSAFE", "NO_COLOR":
+			return true
+		}
+		return strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_BASE_URL")
+	})
+}

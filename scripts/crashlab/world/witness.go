@@ -1,0 +1,83 @@
+//go:build linux
+
+package world
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"agent/scripts/crashlab/marks"
+)
+
+// witness counts effects without a word from the process or its database.
+type witness struct {
+	world   int
+	effects string // commands append to it
+	folder  string
+	Counter *Counter
+	inotify int
+	Moved   map[string]int // marks of files that were moved into place
+}
+
+func NewWitness(world int, folder string, c *Counter) (*witness, error) {
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %v", folder, err)
+	}
+	if _, err := unix.InotifyAddWatch(fd, folder, unix.IN_MOVED_TO); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch %s: %v", folder, err), unix.Close(fd))
+	}
+	return &witness{world: world, effects: filepath.Join(folder, "effects"), folder: folder, Counter: c, inotify: fd, Moved: map[string]int{}}, nil
+}
+
+func (w *witness) Close() error { return unix.Close(w.inotify) }
+
+// drain takes what the kernel has noted. The queue is filled before the call that moves a file returns.
+func (w *witness) drain() error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(w.inotify, buf)
+		if errors.Is(err, unix.EAGAIN) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what happened in %s: %v", w.folder, err)
+		}
+		for at := 0; at < n; {
+			e := (*unix.InotifyEvent)(unsafe.Pointer(&buf[at]))
+			if e.Mask&unix.IN_Q_OVERFLOW != 0 {
+				return fmt.Errorf("read what happened in %s: the kernel's queue ran over", w.folder)
+			}
+			name := strings.TrimRight(string(buf[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+int(e.Len)]), "\x00")
+			for _, m := range marks.Find(name) {
+				w.Moved[m]++
+			}
+			at += unix.SizeofInotifyEvent + int(e.Len)
+		}
+	}
+}
+
+// Counts says how often each marked effect has happened so far.
+func (w *witness) Counts() (map[string]int, error) {
+	if err := w.drain(); err != nil {
+		return nil, err
+	}
+	all := w.Counter.of(w.world)
+	text, err := os.ReadFile(w.effects)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		all[strings.TrimSpace(line)]++
+	}
+	for m, n := range w.Moved {
+		all[m] += n
+	}
+	return all, nil
+}
