@@ -43,7 +43,7 @@ EXIT STATUS
    1 refused: it has an answer already, the answer does not fit, there is no such id; 2 wrong usage, or several questions are open;
    3 or 5 it was left open`
 
-func (a *app) answerCommand() *cli.Command {
+func (a *commandLine) answerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
 		Usage:       "answer a question, or say what became of a call",
@@ -67,7 +67,7 @@ type reply struct {
 	given bool
 }
 
-func (a *app) answer(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 	id, r, err := answerArguments(c)
 	if err != nil {
 		return err
@@ -103,15 +103,15 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	args := c.Args().Slice()
 	if len(args) > 2 {
-		return "", r, &usageError{errors.New(`give the answer as one argument: put it in quotes`)}
+		return "", r, usage(errors.New(`give the answer as one argument: put it in quotes`))
 	}
 	if c.IsSet("value") {
 		if len(args) == 2 {
-			return "", r, &usageError{errors.New("give the answer as an argument or with --value, not both")}
+			return "", r, usage(errors.New("give the answer as an argument or with --value, not both"))
 		}
 		r.value, r.given = json.RawMessage(c.String("value")), true
 		if !json.Valid(r.value) {
-			return "", r, &usageError{fmt.Errorf("--value %s: this is not JSON", c.String("value"))}
+			return "", r, usage(fmt.Errorf("--value %s: this is not JSON", c.String("value")))
 		}
 	}
 	if len(args) == 2 {
@@ -209,7 +209,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		}
 		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
-	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
+	return db.PendingRow{}, usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
 }
 
 // newestRequest is the open request that was asked last.
@@ -252,7 +252,7 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
 		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
-		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
+		return nil, usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {

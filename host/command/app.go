@@ -59,7 +59,7 @@ func Main(args []string, std IO) (code int) {
 		return runner.Main(args[2], runner.MainOptions{})
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
-		(&app{IO: std}).complete(context.Background(), args[2:])
+		(&commandLine{IO: std}).complete(context.Background(), args[2:])
 		return view.ExitDone
 	}
 	if err := enoughFiles(); err != nil {
@@ -69,7 +69,7 @@ func Main(args []string, std IO) (code int) {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	std.Watch()
-	a := &app{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
+	a := &commandLine{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
 	defer func() {
 		if p := recover(); p != nil {
 			code = a.panicked(p, debug.Stack())
@@ -111,7 +111,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 }
 
 // Over budget: at most 114 methods: every command is a method of it; opening is to be a package
-type app struct {
+type commandLine struct {
 	IO
 	args     []string            // as they were typed, with the binary's name
 	armed    string              // what is said about an armed fault point
@@ -125,7 +125,7 @@ type app struct {
 	told     func() error        // why the command was told to stop; nil while it was not
 }
 
-func (a *app) root() *cli.Command {
+func (a *commandLine) root() *cli.Command {
 	return &cli.Command{
 		Name:            "agent",
 		Usage:           "host AI agents that survive anything",

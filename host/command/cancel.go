@@ -24,7 +24,7 @@ EXAMPLE
 EXIT STATUS
    0 the run is cancelled, or was already; 1 it ended before, or was refused; 2 wrong usage; 4 it is asked for and not yet done`
 
-func (a *app) cancelCommand() *cli.Command {
+func (a *commandLine) cancelCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "cancel",
 		Usage:       "end a run, or withdraw a question",
@@ -35,9 +35,9 @@ func (a *app) cancelCommand() *cli.Command {
 	}
 }
 
-func (a *app) cancel(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) cancel(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run or one request: agent cancel last")}
+		return usage(errors.New("name one run or one request: agent cancel last"))
 	}
 	s, err := a.open(ctx, useRead)
 	if err != nil {

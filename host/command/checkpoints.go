@@ -22,7 +22,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 there is no such run, 2 wrong usage`
 
-func (a *app) checkpointsCommand() *cli.Command {
+func (a *commandLine) checkpointsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "checkpoints",
 		Usage:       "list the checkpoints of a run",
@@ -33,9 +33,9 @@ func (a *app) checkpointsCommand() *cli.Command {
 	}
 }
 
-func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) checkpoints(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run: agent checkpoints last")}
+		return usage(errors.New("name one run: agent checkpoints last"))
 	}
 	s, err := a.open(ctx, useRead)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	return s.close()
 }
 
-func (a *app) printCheckpoints(c *cli.Command, v view.Checkpoints) {
+func (a *commandLine) printCheckpoints(c *cli.Command, v view.Checkpoints) {
 	if c.Bool("json") {
 		a.PrintJSON(v)
 		return

@@ -25,7 +25,7 @@ type settings struct {
 }
 
 // settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
-func (a *app) settings(folder string) (*settings, error) {
+func (a *commandLine) settings(folder string) (*settings, error) {
 	conf, user, err := a.config(folder)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (a *app) settings(folder string) (*settings, error) {
 	s := &settings{Config: conf, models: catalog.New(a.Getenv, providers, models), user: user}
 	for _, p := range s.models.Providers() {
 		if err := config.CheckURL(p.BaseURL); err != nil && p.From == p.URLEnv {
-			return nil, &usageError{fmt.Errorf("%s: %v", p.URLEnv, err)}
+			return nil, usage(fmt.Errorf("%s: %v", p.URLEnv, err))
 		}
 	}
 	return s, nil
@@ -96,7 +96,7 @@ func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow
 }
 
 // choose is chooseModel with what it needs of the thread.
-func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before last) (chosen, error) {
+func (a *commandLine) choose(ctx context.Context, conf *settings, f runFlags, before last) (chosen, error) {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Runbook: f.Runbook, Flag: f.Model, Thread: before.model, Config: conf.Model,
 		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
@@ -106,7 +106,7 @@ func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before las
 		none.Remedy = "name the one at " + f.BaseURL + " with --model, such as openai/<model>"
 	}
 	if err != nil {
-		return chosen{}, &usageError{err}
+		return chosen{}, usage(err)
 	}
 	if f.BaseURL == "" && f.Model == "" && f.Runbook == "" && before.model != "" {
 		f.BaseURL = before.url // the thread goes on where it was
@@ -119,12 +119,12 @@ func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before las
 	}
 	out := chosen{Name: ch.Name, Why: ch.Why}
 	if out.Setup, err = a.setup(conf, &out, f.BaseURL); err != nil {
-		return chosen{}, &usageError{err}
+		return chosen{}, usage(err)
 	}
 	out.Setup.Effort, out.Setup.NoCompact, out.Setup.Images = f.Effort, f.NoCompact, f.Images
 	if out.Setup.Provider == "" {
 		if len(f.Images) > 0 {
-			return chosen{}, &usageError{fmt.Errorf("show pictures to %s: it sees none; name another model with --model", ch.Name)}
+			return chosen{}, usage(fmt.Errorf("show pictures to %s: it sees none; name another model with --model", ch.Name))
 		}
 		out.Setup.Effort = ""
 	}
@@ -132,7 +132,7 @@ func (a *app) choose(ctx context.Context, conf *settings, f runFlags, before las
 }
 
 // setup is what the chosen model is asked with. The name of a recording becomes absolute.
-func (a *app) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
+func (a *commandLine) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
 	name, model, err := conf.models.Parse(ch.Name)
 	if err != nil {
 		return recovery.Setup{}, err
@@ -195,9 +195,9 @@ func priced(conf *settings, ch chosen, limits recovery.Limits) error {
 		lines = []string{price("input_price", list.Input) + unit, price("cached_price", list.Cached),
 			price("written_price", list.Written), price("output_price", list.Output)}
 	}
-	return &usageError{fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
+	return usage(fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
 		recovery.Dollars(limits.MaxCost), ch.Name, why, conf.user,
-		confLines(append([]string{fmt.Sprintf("[models.%q]", ch.Name)}, lines...)...))}
+		confLines(append([]string{fmt.Sprintf("[models.%q]", ch.Name)}, lines...)...)))
 }
 
 // listPrice is what a model costs at its provider's own address; nil when that is not known.

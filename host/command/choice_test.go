@@ -18,7 +18,7 @@ import (
 )
 
 // someone is an app of a person with an own home folder, this environment and this config.toml.
-func someone(t *testing.T, conf string, env ...string) *app {
+func someone(t *testing.T, conf string, env ...string) *commandLine {
 	t.Helper()
 	home := t.TempDir()
 	vars := map[string]string{"HOME": home, "OLLAMA_HOST": "http://127.0.0.1:1"} // nothing listens at port 1
@@ -35,7 +35,7 @@ func someone(t *testing.T, conf string, env ...string) *app {
 			t.Fatal(err)
 		}
 	}
-	return &app{IO: IO{Terminal: terminal.Terminal{Getenv: func(name string) string { return vars[name] }}, Dir: os.Getwd}}
+	return &commandLine{IO: IO{Terminal: terminal.Terminal{Getenv: func(name string) string { return vars[name] }}, Dir: os.Getwd}}
 }
 
 const work = `

@@ -12,7 +12,7 @@ import (
 )
 
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
-func (a *app) commands() []*cli.Command {
+func (a *commandLine) commands() []*cli.Command {
 	list := []*cli.Command{
 		a.runCommand(),
 		a.here(a.lsCommand(), "only runs that work in `FOLDER`"),
@@ -42,7 +42,7 @@ func (a *app) commands() []*cli.Command {
 
 func noSuchCommand(c *cli.Command, name string) error {
 	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
-	return &usageError{fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name))}
+	return usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
 }
 
 // meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings have to be the same.
@@ -56,7 +56,7 @@ func meant(near, typed string) string {
 
 // wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether JSON is wanted is looked for
 // in what was typed.
-func (a *app) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
+func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		text = "there is no flag --" + rest + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
@@ -102,7 +102,7 @@ EXAMPLE
 EXIT STATUS
    0 shown, 2 there is no such command`
 
-func (a *app) helpCommand() *cli.Command {
+func (a *commandLine) helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
 		Usage:       "show help",
@@ -112,7 +112,7 @@ func (a *app) helpCommand() *cli.Command {
 			name := c.Args().First()
 			switch {
 			case c.Args().Len() > 1:
-				return &usageError{errors.New("name one command: agent help run")}
+				return usage(errors.New("name one command: agent help run"))
 			case name == "":
 				return cli.ShowRootCommandHelp(c.Root())
 			case c.Root().Command(name) == nil:

@@ -31,7 +31,7 @@ const newestCompleted = 50
 
 // typedLine is a command line as far as it was typed.
 type typedLine struct {
-	app     *app
+	app     *commandLine
 	cmd     *cli.Command // the last command that was named
 	args    []string     // its arguments before the word that is being typed
 	value   string       // the flag whose value is being typed
@@ -41,7 +41,7 @@ type typedLine struct {
 }
 
 // complete prints what may stand where the last word is being typed.
-func (a *app) complete(ctx context.Context, words []string) {
+func (a *commandLine) complete(ctx context.Context, words []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -279,7 +279,7 @@ func (t *typedLine) offer(word, about string) {
 
 // withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
 // that the person is typing, and every command shows it when it is run.
-func (a *app) withStore(ctx context.Context, f func(*db.Store) error) {
+func (a *commandLine) withStore(ctx context.Context, f func(*db.Store) error) {
 	home, err := a.home()
 	if err != nil {
 		return

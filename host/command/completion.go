@@ -20,7 +20,7 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *app) completionCommand() *cli.Command {
+func (a *commandLine) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "completion",
 		Usage:       "print a completion script for bash, zsh or fish",
@@ -30,13 +30,13 @@ func (a *app) completionCommand() *cli.Command {
 	}
 }
 
-func (a *app) completion(_ context.Context, c *cli.Command) error {
+func (a *commandLine) completion(_ context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one shell: agent completion bash, zsh or fish")}
+		return usage(errors.New("name one shell: agent completion bash, zsh or fish"))
 	}
 	script, ok := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Args().First()]
 	if !ok {
-		return &usageError{fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First())}
+		return usage(fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First()))
 	}
 	_, err := io.WriteString(a.Out, script)
 	if err != nil {

@@ -35,7 +35,7 @@ EXAMPLE
 EXIT STATUS
    0 nothing is wrong, warnings apart; 1 something is; 2 wrong usage`
 
-func (a *app) doctorCommand() *cli.Command {
+func (a *commandLine) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
 		Usage:       "look whether everything is as it should be",
@@ -50,7 +50,7 @@ func (a *app) doctorCommand() *cli.Command {
 	}
 }
 
-func (a *app) doctor(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -60,14 +60,14 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	}
 	if c.IsSet("salvage") {
 		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
-			return &usageError{errors.New("give --salvage alone: it writes JSON lines and mends nothing")}
+			return usage(errors.New("give --salvage alone: it writes JSON lines and mends nothing"))
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
 	var f host.Findings
 	if c.Bool("secrets") {
 		if c.Bool("fix") {
-			return &usageError{errors.New("give --secrets without --fix: it only looks")}
+			return usage(errors.New("give --secrets without --fix: it only looks"))
 		}
 		a.findSecrets(ctx, home, &f)
 	} else {
@@ -97,7 +97,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 }
 
 // examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *app) examineSelf(home string, f *host.Findings) {
+func (a *commandLine) examineSelf(home string, f *host.Findings) {
 	const area = "settings"
 	if a.armed != "" {
 		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
@@ -118,7 +118,7 @@ func (a *app) examineSelf(home string, f *host.Findings) {
 }
 
 // examineConfig reads the person's configuration: with an error in it nothing starts.
-func (a *app) examineConfig(f *host.Findings) {
+func (a *commandLine) examineConfig(f *host.Findings) {
 	const area = "configuration"
 	path := config.UserPath(a.Getenv)
 	if path == "" {
@@ -141,7 +141,7 @@ func (a *app) examineConfig(f *host.Findings) {
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
-func (a *app) examineStore(ctx context.Context, home string, fix bool, f *host.Findings) {
+func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f *host.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {
 		f.OK(areaDatabase, "there is none yet: nothing was run")
@@ -188,7 +188,7 @@ func remedyFor(err error) string {
 }
 
 // openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
-func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
+func (a *commandLine) openDoctor(ctx context.Context, home string) (*session, error) {
 	write, err := writable(home)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
 	return s, nil
 }
 
-func (a *app) printFindings(v view.Doctor) {
+func (a *commandLine) printFindings(v view.Doctor) {
 	area := ""
 	for i, f := range v.Findings {
 		head := ""

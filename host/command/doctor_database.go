@@ -23,7 +23,7 @@ const (
 const walExpected = 64 << 20
 
 // examineDatabase looks at the file as a whole: damage, settings, sizes.
-func (a *app) examineDatabase(ctx context.Context, s *session, f *host.Findings) {
+func (a *commandLine) examineDatabase(ctx context.Context, s *session, f *host.Findings) {
 	if b := s.Store.Behind(); b != nil {
 		f.Bad(areaDatabase, remedyFor(b), "%v", b)
 	}
@@ -46,7 +46,7 @@ func (a *app) examineDatabase(ctx context.Context, s *session, f *host.Findings)
 }
 
 // examineSchema compares every table, index and view with what the migrations make, and with fix makes them so again.
-func (a *app) examineSchema(ctx context.Context, s *session, fix bool, f *host.Findings) {
+func (a *commandLine) examineSchema(ctx context.Context, s *session, fix bool, f *host.Findings) {
 	list, err := s.Store.SchemaDifferences(ctx)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)
@@ -77,7 +77,7 @@ func (a *app) examineSchema(ctx context.Context, s *session, fix bool, f *host.F
 	}
 }
 
-func (a *app) examineSettings(r db.Report, f *host.Findings) {
+func (a *commandLine) examineSettings(r db.Report, f *host.Findings) {
 	var settings []string
 	for name, value := range r.Settings {
 		settings = append(settings, name+"="+value)
@@ -92,7 +92,7 @@ func (a *app) examineSettings(r db.Report, f *host.Findings) {
 	}
 }
 
-func (a *app) examineSizes(r db.Report, f *host.Findings) {
+func (a *commandLine) examineSizes(r db.Report, f *host.Findings) {
 	if r.Log > walExpected {
 		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
 	}
@@ -108,7 +108,7 @@ func (a *app) examineSizes(r db.Report, f *host.Findings) {
 }
 
 // salvage writes what can be read of a database, damaged or not, to a new file or to stdout.
-func (a *app) salvage(ctx context.Context, home, to string) (err error) {
+func (a *commandLine) salvage(ctx context.Context, home, to string) (err error) {
 	if _, err := os.Stat(home); err != nil {
 		return fmt.Errorf("salvage: %v", err)
 	}

@@ -26,7 +26,7 @@ func withCode(code int) error {
 }
 
 // exit turns the error of a command into its exit code and shows it. This is the only place that does.
-func (a *app) exit(err error) int {
+func (a *commandLine) exit(err error) int {
 	err = a.bySignal(err)
 	var code *codeError
 	var wrong *usageError
@@ -56,7 +56,7 @@ func (a *app) exit(err error) int {
 }
 
 // bySignal is the error of a command that a signal ended on its way; a run that was driven has an outcome instead.
-func (a *app) bySignal(err error) error {
+func (a *commandLine) bySignal(err error) error {
 	if err == nil || a.told == nil || !strings.Contains(err.Error(), context.Canceled.Error()) { // not every layer keeps it as a value
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) bySignal(err error) error {
 
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
 // The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
-func (a *app) panicked(p any, trace []byte) int {
+func (a *commandLine) panicked(p any, trace []byte) int {
 	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.cleaned(fmt.Sprint(p)))
 	if err := a.logPanic(p, trace); err != nil || a.verbose {
 		fmt.Fprintf(a.Err, "%s", trace)

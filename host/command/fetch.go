@@ -8,7 +8,7 @@ import (
 
 // fetchOptions are what the fetch tool goes by. The configuration is read when a request needs it: most commands need none. One
 // that cannot be read is reported where a run begins; here it allows nothing.
-func (a *app) fetchOptions() fetch.Options {
+func (a *commandLine) fetchOptions() fetch.Options {
 	return fetch.Options{
 		Agent: "agent/" + Version,
 		Private: sync.OnceValue(func() []fetch.Private {

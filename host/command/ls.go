@@ -28,7 +28,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, also when there is nothing; 1 the state folder cannot be used; 2 wrong usage`
 
-func (a *app) lsCommand() *cli.Command {
+func (a *commandLine) lsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "ls",
 		Usage:       "list runs",
@@ -43,13 +43,13 @@ func (a *app) lsCommand() *cli.Command {
 	}
 }
 
-func (a *app) ls(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	f := db.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
 	if f.All && (f.Interrupted || f.Waiting) {
-		return &usageError{errors.New("give --all, or --interrupted and --waiting")}
+		return usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
 	v := view.Runs{Version: 1, Runs: []view.Run{}}
 	s, err := a.open(ctx, useRead)
@@ -74,7 +74,7 @@ func (a *app) ls(ctx context.Context, c *cli.Command) error {
 	return errors.Join(err, s.unlessBehind(), s.close())
 }
 
-func (a *app) nothingListed(f db.Filter) string {
+func (a *commandLine) nothingListed(f db.Filter) string {
 	where := a.inFolder()
 	switch {
 	case f.Interrupted && f.Waiting:
@@ -160,7 +160,7 @@ func (s *session) owned(v *view.Run) error {
 	return err
 }
 
-func (a *app) printRuns(c *cli.Command, v view.Runs, nothing string) {
+func (a *commandLine) printRuns(c *cli.Command, v view.Runs, nothing string) {
 	if c.Bool("json") {
 		a.PrintJSON(v)
 		return

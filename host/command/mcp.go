@@ -127,7 +127,7 @@ type found struct {
 
 // findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
 // repository, so what is wrong in it is said and does not stop a run.
-func (a *app) findServers(folder string) (*found, error) {
+func (a *commandLine) findServers(folder string) (*found, error) {
 	user := config.UserPath(a.Getenv)
 	f := &found{folder: folder, person: config.MCPPath(user), workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
 	text, there, err := config.ReadPerson(f.person)
@@ -136,7 +136,7 @@ func (a *app) findServers(folder string) (*found, error) {
 	}
 	if there {
 		if f.mine, err = mcp.Read(f.person, mcp.FromPerson, text, a.lookup); err != nil {
-			return nil, &usageError{err}
+			return nil, usage(err)
 		}
 	}
 	text, there, err = config.ReadWorkspace(f.workspace)
@@ -151,14 +151,14 @@ func (a *app) findServers(folder string) (*found, error) {
 	return f, f.look()
 }
 
-func (a *app) lookup(name string) (string, bool) {
+func (a *commandLine) lookup(name string) (string, bool) {
 	v := a.Getenv(name)
 	return v, v != ""
 }
 
 // startServers starts servers and tells on stderr how each came up. What the journal should say of them is returned. each hears
 // of every server; nil for nobody.
-func (a *app) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
+func (a *commandLine) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var said []string
 	slow := time.AfterFunc(time.Second, func() {
 		a.Say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
@@ -195,7 +195,7 @@ func namesOf(list []mcp.Server) []string {
 
 // mcpOptions is what servers start with: the environment that commands get, within the sandbox of a command that may do
 // anything. They see neither the state folder nor the host, and cannot change the policy.
-func (a *app) mcpOptions(home, folder string) mcp.Options {
+func (a *commandLine) mcpOptions(home, folder string) mcp.Options {
 	names := tools.EnvironmentNames(os.Environ())
 	var environ []string
 	for _, pair := range os.Environ() {

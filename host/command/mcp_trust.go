@@ -46,7 +46,7 @@ type word struct {
 type asksTrust func(context.Context, *found) (bool, error)
 
 // allowed returns the servers that may be started, and what is to be said of the others.
-func (a *app) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
+func (a *commandLine) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
 	mine, said, err := f.ownAllowed(ctx, ask)
 	if err != nil {
 		return nil, nil, err
@@ -220,7 +220,7 @@ func indented(s string) string { return strings.ReplaceAll(stream.Visible(s), "\
 var errNoAnswer = errors.New("no answer was given")
 
 // askTrust puts the workspace's file to the person at the terminal.
-func (a *app) askTrust(ctx context.Context, f *found) (bool, error) {
+func (a *commandLine) askTrust(ctx context.Context, f *found) (bool, error) {
 	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return false, errNoAnswer

@@ -45,7 +45,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, or the model answered and called the tool; 1 it did not, or refused; 2 wrong usage or configuration`
 
-func (a *app) modelsCommand() *cli.Command {
+func (a *commandLine) modelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "models",
 		Usage:       "list models, and check one",
@@ -61,13 +61,13 @@ func (a *app) modelsCommand() *cli.Command {
 	}
 }
 
-func (a *app) models(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) models(ctx context.Context, c *cli.Command) error {
 	if !c.Bool("check") {
 		if c.Args().Present() || c.IsSet("base-url") {
-			return &usageError{errors.New("agent models takes a model or an address only with --check")}
+			return usage(errors.New("agent models takes a model or an address only with --check"))
 		}
 	} else if c.Args().Len() > 1 {
-		return &usageError{errors.New("name one model: agent models --check openai/gpt-6.1-sol")}
+		return usage(errors.New("name one model: agent models --check openai/gpt-6.1-sol"))
 	}
 	folder, err := a.folder(c.String("dir"))
 	if err != nil {
@@ -97,7 +97,7 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 }
 
 // wouldUse is what a new run would ask, and what keeps it from being asked.
-func (a *app) wouldUse(ctx context.Context, conf *settings) view.Use {
+func (a *commandLine) wouldUse(ctx context.Context, conf *settings) view.Use {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
 	})
@@ -136,7 +136,7 @@ func (s *settings) known() []view.Model {
 	return out
 }
 
-func (a *app) printModels(conf *settings, v view.Models) {
+func (a *commandLine) printModels(conf *settings, v view.Models) {
 	t := terminal.Table{Head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
 	for _, p := range v.Providers {
 		at := p.BaseURL
@@ -187,7 +187,7 @@ func (s *settings) unpriced(provider string) bool {
 	return false
 }
 
-func configWords(conf *settings, a *app) string {
+func configWords(conf *settings, a *commandLine) string {
 	if len(conf.Files) == 0 {
 		return "none; it would be " + a.Tilde(conf.user)
 	}

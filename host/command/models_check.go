@@ -24,16 +24,16 @@ import (
 const checkWait = 5 * time.Minute
 
 // checkModel asks a model one small question.
-func (a *app) checkModel(ctx context.Context, c *cli.Command, conf *settings) error {
+func (a *commandLine) checkModel(ctx context.Context, c *cli.Command, conf *settings) error {
 	f := runFlags{Model: c.Args().First(), BaseURL: c.String("base-url")}
 	if f.BaseURL != "" {
 		if err := config.CheckURL(f.BaseURL); err != nil {
-			return &usageError{fmt.Errorf("--base-url: %v", err)}
+			return usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
 	if f.Model != "" {
 		if _, _, err := conf.models.Parse(f.Model); err != nil {
-			return &usageError{fmt.Errorf("check the model that the argument names: %v", err)}
+			return usage(fmt.Errorf("check the model that the argument names: %v", err))
 		}
 	}
 	ch, err := a.choose(ctx, conf, f, last{})
@@ -140,7 +140,7 @@ func checkFailed(v *view.Check, err error) {
 	}
 }
 
-func (a *app) printCheck(v view.Check, conf *settings) {
+func (a *commandLine) printCheck(v view.Check, conf *settings) {
 	row := func(name, format string, args ...any) {
 		a.Say(a.Out, "%-10s %s", name, fmt.Sprintf(format, args...))
 	}
@@ -165,7 +165,7 @@ func (a *app) printCheck(v view.Check, conf *settings) {
 	}
 }
 
-func (a *app) printAnswered(v view.Check, row func(name, format string, args ...any)) {
+func (a *commandLine) printAnswered(v view.Check, row func(name, format string, args ...any)) {
 	if v.Served != "" && v.Served != v.Model[strings.IndexByte(v.Model, '/')+1:] {
 		row("served by", "%s", v.Served)
 	}

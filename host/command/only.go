@@ -16,14 +16,14 @@ import (
 )
 
 // here gives a command the flag that leaves out what belongs to other folders.
-func (a *app) here(c *cli.Command, usage string) *cli.Command {
+func (a *commandLine) here(c *cli.Command, usage string) *cli.Command {
 	f := &cli.StringFlag{Name: "dir", Usage: usage, Destination: &a.dir}
 	c.Flags = slices.Insert(c.Flags, len(c.Flags)-1, cli.Flag(f)) // before --json, which is the last
 	return c
 }
 
 // only is the folder that --dir names; "" without it. A folder that is gone can be named too: its runs are still there.
-func (a *app) only() (string, error) {
+func (a *commandLine) only() (string, error) {
 	if a.dir == "" {
 		return "", nil
 	}
@@ -38,7 +38,7 @@ func (a *app) only() (string, error) {
 }
 
 // inFolder names the folder of --dir at the end of a sentence; empty without the flag.
-func (a *app) inFolder() string {
+func (a *commandLine) inFolder() string {
 	only, err := a.only()
 	if err != nil || only == "" {
 		return ""
@@ -49,7 +49,7 @@ func (a *app) inFolder() string {
 // newestHere is the newest run of the folder that --dir names. With the flag nothing else but last can be meant.
 func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 	if text != "last" {
-		return "", &usageError{fmt.Errorf("--dir goes with last: %s says itself which one is meant", text)}
+		return "", usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))
 	}
 	only, err := s.app.only()
 	if err != nil {

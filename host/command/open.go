@@ -28,7 +28,7 @@ import (
 )
 
 // home is the state folder: $AGENT_HOME, else $XDG_STATE_HOME/agent, else ~/.local/state/agent.
-func (a *app) home() (string, error) {
+func (a *commandLine) home() (string, error) {
 	if h := a.Getenv("AGENT_HOME"); h != "" {
 		return filepath.Abs(h)
 	}
@@ -47,7 +47,7 @@ func (a *app) home() (string, error) {
 // Over budget: at most 86 methods: likewise with the commands that need a state folder
 type session struct {
 	*host.Host
-	app     *app
+	app     *commandLine
 	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
 	show    *terminal.Renderer
 	log     *logger
@@ -72,7 +72,7 @@ const (
 
 // open opens the state folder, looks for runs that lost their owner, and says so. db.ErrNoState means that nothing was
 // ever run.
-func (a *app) open(ctx context.Context, how use) (*session, error) {
+func (a *commandLine) open(ctx context.Context, how use) (*session, error) {
 	home, err := a.home()
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (s *session) crowded(ctx context.Context, home string) (*db.Store, error) {
 	return db.OpenCrowded(ctx, home)
 }
 
-func (a *app) host(home string, store *db.Store) (*host.Host, error) {
+func (a *commandLine) host(home string, store *db.Store) (*host.Host, error) {
 	a.cleans(store)
 	exe, err := binary()
 	if err != nil {

@@ -21,7 +21,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, also when nothing is asked; 1 the state folder cannot be used; 2 wrong usage`
 
-func (a *app) pendingCommand() *cli.Command {
+func (a *commandLine) pendingCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "pending",
 		Usage:       "list the questions that wait for a person",
@@ -34,7 +34,7 @@ func (a *app) pendingCommand() *cli.Command {
 	}
 }
 
-func (a *app) pending(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 	return errors.Join(s.unlessBehind(), s.close())
 }
 
-func (a *app) printPending(c *cli.Command, v view.Requests) {
+func (a *commandLine) printPending(c *cli.Command, v view.Requests) {
 	if c.Bool("json") {
 		a.PrintJSON(v)
 		return

@@ -15,14 +15,14 @@ import (
 )
 
 // config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
-func (a *app) config(folder string) (config.Config, string, error) {
+func (a *commandLine) config(folder string) (config.Config, string, error) {
 	user, workspace := config.UserPath(a.Getenv), ""
 	if folder != "" {
 		workspace = config.WorkspacePath(folder)
 	}
 	conf, err := config.Load(user, workspace, knownNames())
 	if err != nil {
-		return config.Config{}, "", &usageError{err}
+		return config.Config{}, "", usage(err)
 	}
 	return conf, user, nil
 }

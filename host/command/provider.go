@@ -32,7 +32,7 @@ type exchange struct {
 
 // newModel makes the model that a run was created with. What the run recorded about it holds, whatever the configuration
 // says now; where it is asked and with which key is the configuration's, unless a flag said where.
-func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
+func (a *commandLine) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
 	if created.Model == runbook.Name {
 		m := runbook.New()
 		m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
@@ -47,7 +47,7 @@ func (a *app) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 	}
 	name, of, err := conf.models.Parse(created.Model)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	p := conf.asked(name, created.Setup)
 	recorder, err := a.recorder(created, p)
@@ -72,7 +72,7 @@ func (s *settings) asked(name string, setup recovery.Setup) catalog.Provider {
 }
 
 // fetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
-func (a *app) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
+func (a *commandLine) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 	name, _, err := conf.models.Parse(ch.Name)
 	if err != nil || name == "" {
 		return err
@@ -89,7 +89,7 @@ func (a *app) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 const idleHere = 10 * time.Minute
 
 // idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
-func (a *app) idle(conf *settings, p catalog.Provider) time.Duration {
+func (a *commandLine) idle(conf *settings, p catalog.Provider) time.Duration {
 	switch {
 	case a.ask.idle > 0:
 		return a.ask.idle

@@ -14,7 +14,7 @@ import (
 )
 
 // oneObject sees to it that with --json a command prints one object also when it is refused.
-func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
+func (a *commandLine) oneObject(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		err := f(ctx, c)
 		if err == nil || a.Printed() || !c.Bool("json") {
@@ -25,7 +25,7 @@ func (a *app) oneObject(f cli.ActionFunc) cli.ActionFunc {
 }
 
 // refuse shows an error and prints the object about it.
-func (a *app) refuse(err error) error {
+func (a *commandLine) refuse(err error) error {
 	err = a.bySignal(err)
 	code := a.exit(err)
 	a.PrintJSON(refusal(err, a.about, code))

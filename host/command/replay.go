@@ -42,7 +42,7 @@ func (s *session) recordOn(ctx context.Context, c *cli.Command, run string) erro
 	}
 	for _, flag := range []string{"dry-run", "no-resume"} {
 		if c.Bool(flag) {
-			return &usageError{fmt.Errorf("--record %s: with --%s no model is asked", c.String("record"), flag)}
+			return usage(fmt.Errorf("--record %s: with --%s no model is asked", c.String("record"), flag))
 		}
 	}
 	row, err := s.Store.Run(ctx, run)
@@ -50,14 +50,14 @@ func (s *session) recordOn(ctx context.Context, c *cli.Command, run string) erro
 		return err
 	}
 	if row.Model == runbook.Name || strings.HasPrefix(row.Model, catalog.Replay) {
-		return &usageError{fmt.Errorf("--record %s: the model %s asks no provider", c.String("record"), row.Model)}
+		return usage(fmt.Errorf("--record %s: the model %s asks no provider", c.String("record"), row.Model))
 	}
 	return nil
 }
 
 // recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
 // there is a run, records nothing.
-func (a *app) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
+func (a *commandLine) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
 	if a.ask.record == "" || created.Run == "" || a.ask.recorder != nil {
 		return a.ask.recorder, nil
 	}
@@ -65,14 +65,14 @@ func (a *app) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.R
 		Run: created.Run, Model: created.Model, Provider: p.Protocol, BaseURL: p.BaseURL, Created: fault.Now(),
 	})
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	a.ask.recorder = r
 	return r, nil
 }
 
 // replaySetup is what a recording is asked with: as what was recorded, and nothing is paid.
-func (a *app) replaySetup(conf *settings, path string) (recovery.Setup, error) {
+func (a *commandLine) replaySetup(conf *settings, path string) (recovery.Setup, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
 		return recovery.Setup{}, err
@@ -88,7 +88,7 @@ func (a *app) replaySetup(conf *settings, path string) (recovery.Setup, error) {
 }
 
 // replayModel plays a recording back through the provider's protocol, without a network.
-func (a *app) replayModel(path string, setup recovery.Setup) (model.Model, error) {
+func (a *commandLine) replayModel(path string, setup recovery.Setup) (model.Model, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
 		return nil, err

@@ -164,7 +164,7 @@ func (s *session) printInterrupted(out host.Outcome) {
 }
 
 // sayElsewhere prints how a resume asks elsewhere: by itself it keeps its model, and asks where it asked before.
-func (a *app) sayElsewhere(out host.Outcome, f recovery.Fault) {
+func (a *commandLine) sayElsewhere(out host.Outcome, f recovery.Fault) {
 	switch f {
 	case recovery.FaultRequest, recovery.FaultGarbage, recovery.FaultNetwork, recovery.FaultNoModel:
 		a.Say(a.Err, "with another address:  agent resume --base-url URL %s", out.Run)

@@ -29,7 +29,7 @@ EXAMPLE
 EXIT STATUS
    0 decided, or there was nothing to decide; 1 refused; 2 wrong usage`
 
-func (a *app) restoreCommand() *cli.Command {
+func (a *commandLine) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
 		Usage:       "let a database count that is older than its folder",
@@ -43,12 +43,12 @@ func (a *app) restoreCommand() *cli.Command {
 	}
 }
 
-func (a *app) restore(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	if !c.Bool("here") {
-		return &usageError{errors.New("say --here: agent restore --here decides about the database in the state folder")}
+		return usage(errors.New("say --here: agent restore --here decides about the database in the state folder"))
 	}
 	home, err := a.home()
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *app) restore(ctx context.Context, c *cli.Command) error {
 }
 
 // openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
-func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
+func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
 	write, err := writable(home)
 	var behind *db.BehindError
@@ -141,7 +141,7 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 }
 
 // confirmRestore asks for a yes at the terminal, unless --yes gives it.
-func (a *app) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
+func (a *commandLine) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
 	if c.Bool("yes") {
 		return nil
 	}

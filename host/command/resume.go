@@ -35,7 +35,7 @@ EXIT STATUS
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
 
-func (a *app) resumeCommand() *cli.Command {
+func (a *commandLine) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "go on with an interrupted run",
@@ -50,7 +50,7 @@ func (a *app) resumeCommand() *cli.Command {
 	}
 }
 
-func (a *app) resume(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 	r, t, err := a.readResume(c)
 	if err != nil {
 		return err

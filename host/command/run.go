@@ -42,7 +42,7 @@ EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 a person is asked, 4 interrupted,
    5 a call's outcome is unknown and nobody has decided on it (agent answer --help), 6 cancelled`
 
-func (a *app) runCommand() *cli.Command {
+func (a *commandLine) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "carry out a prompt",
@@ -68,7 +68,7 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on stdout"}
 }
 
-func (a *app) run(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 	flags, err := readRunFlags(c)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, s.busy(ctx, err))
 }
 
-func (a *app) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
+func (a *commandLine) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire")}
 	if err := checkLimits(c); err != nil {
 		return req, err
@@ -114,21 +114,21 @@ func checkLimits(c *cli.Command) error {
 		known = known || k == m
 	}
 	if !known {
-		return &usageError{fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m)}
+		return usage(fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m))
 	}
 	if turns < 0 {
-		return &usageError{fmt.Errorf("--max-turns %d: a count from 0", turns)}
+		return usage(fmt.Errorf("--max-turns %d: a count from 0", turns))
 	}
 	for _, name := range []string{"timeout", "expire"} {
 		if t := c.Duration(name); t < 0 {
-			return &usageError{fmt.Errorf("--%s %s: a time from 0", name, t)}
+			return usage(fmt.Errorf("--%s %s: a time from 0", name, t))
 		}
 	}
 	return nil
 }
 
 // folder is the workspace: absolute, with symbolic links followed, and there.
-func (a *app) folder(dir string) (string, error) {
+func (a *commandLine) folder(dir string) (string, error) {
 	if dir == "" {
 		var err error
 		if dir, err = a.Dir(); err != nil {

@@ -65,25 +65,25 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 		f.Runbook = "--runbook"
 	}
 	if f.Runbook != "" && f.Model != "" && f.Model != runbook.Name {
-		return f, &usageError{fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model)}
+		return f, usage(fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model))
 	}
 	var err error
 	if f.BaseURL != "" {
 		if err = config.CheckURL(f.BaseURL); err != nil {
-			return f, &usageError{fmt.Errorf("--base-url: %v", err)}
+			return f, usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
 	if c.IsSet("effort") && !slices.Contains(recovery.Efforts(), f.Effort) {
-		return f, &usageError{fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort)}
+		return f, usage(fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort))
 	}
 	if c.IsSet("idle") && f.Idle <= 0 {
-		return f, &usageError{fmt.Errorf("--idle %s: a time above 0", f.Idle)}
+		return f, usage(fmt.Errorf("--idle %s: a time above 0", f.Idle))
 	}
 	if f.Limits, err = limitFlags(c); err != nil {
-		return f, &usageError{err}
+		return f, usage(err)
 	}
 	if f.Images, err = readImages(c.StringSlice("image")); err != nil {
-		return f, &usageError{err}
+		return f, usage(err)
 	}
 	f.Record, err = readRecord(c)
 	return f, err
@@ -104,7 +104,7 @@ func (f runFlags) vain(ch chosen) error {
 		{none && f.NoCompact, "--no-compact"},
 	} {
 		if flag.given {
-			return &usageError{fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name)}
+			return usage(fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name))
 		}
 	}
 	return nil

@@ -17,13 +17,13 @@ import (
 const inputPatience = time.Second
 
 // prompt reads the prompt from the argument, from a file, or from stdin.
-func (a *app) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
+func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
 	file, args := c.String("file"), c.Args()
 	switch {
 	case file != "" && args.Present():
-		return "", "", &usageError{errors.New("give the prompt as an argument or with -f, not both")}
+		return "", "", usage(errors.New("give the prompt as an argument or with -f, not both"))
 	case args.Len() > 1:
-		return "", "", &usageError{errors.New("give the prompt as one argument: put it in quotes")}
+		return "", "", usage(errors.New("give the prompt as one argument: put it in quotes"))
 	case file != "":
 		if source, err = filepath.Abs(file); err != nil {
 			return "", "", fmt.Errorf("read %s: %v", file, err)
@@ -34,13 +34,13 @@ func (a *app) prompt(ctx context.Context, c *cli.Command) (text, source string, 
 		text, err = a.readPrompt(ctx, input.Open(a.In), input.Carries(a.In))
 		return text, "", err
 	case args.First() == "":
-		return "", "", &usageError{errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`)}
+		return "", "", usage(errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`))
 	}
 	return args.First(), "", nil
 }
 
 // readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that stays open.
-func (a *app) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
+func (a *commandLine) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
 	patience := inputPatience
 	if !announced {
 		patience = 0
@@ -57,7 +57,7 @@ func (a *app) readPrompt(ctx context.Context, s *input.Stream, announced bool) (
 }
 
 // piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a pipe may be silent.
-func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, error) {
+func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch chosen) (string, error) {
 	if c.Args().First() == "-" || !input.Carries(a.In) {
 		return "", nil
 	}
@@ -73,7 +73,7 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 	}
 	text, replaced, err := input.Piped(b)
 	if err != nil {
-		return "", &usageError{fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err)}
+		return "", usage(fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err))
 	}
 	if replaced > 0 {
 		a.Say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
@@ -82,11 +82,11 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 }
 
 // nothingPiped refuses input of a runbook, whose steps have an empty stdin.
-func (a *app) nothingPiped(ctx context.Context) error {
+func (a *commandLine) nothingPiped(ctx context.Context) error {
 	begins, err := input.Begins(ctx, a.In, inputPatience)
 	switch {
 	case begins:
-		return &usageError{errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads")}
+		return usage(errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads"))
 	case errors.Is(err, input.ErrQuiet):
 		a.Say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
 	case err != nil:

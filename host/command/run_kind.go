@@ -24,11 +24,11 @@ func (f *runFlags) named(req host.StartRequest) error {
 	is, err := input.Named(req.Prompt)
 	switch {
 	case err != nil:
-		return &usageError{fmt.Errorf("read the front matter of %s: %v", what, err)}
+		return usage(fmt.Errorf("read the front matter of %s: %v", what, err))
 	case !is || f.Runbook != "":
 	case f.Model != "" && f.Model != runbook.Name:
-		return &usageError{fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
-			`or take the line "agent: runbook" out to send it to the model`, f.Model, what)}
+		return usage(fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
+			`or take the line "agent: runbook" out to send it to the model`, f.Model, what))
 	case f.Model == "":
 		f.Runbook = "its front matter"
 	}
@@ -57,11 +57,11 @@ func noModel(c *cli.Command, prompt string, err error) error {
 		out.command = asRunbook(c)
 		out.hint = "\n       " + looks + howToName(out.command, prompt)
 	}
-	return &usageError{out}
+	return usage(out)
 }
 
 // announce prints, before anything is sent, that a file with steps goes to a model as a prompt.
-func (a *app) announce(c *cli.Command, prompt string, ch chosen) {
+func (a *commandLine) announce(c *cli.Command, prompt string, ch chosen) {
 	if ch.Name == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
 		return
 	}
@@ -118,6 +118,6 @@ func asRunbook(c *cli.Command) string {
 }
 
 // thinkingFlag shows what a model thinks.
-func (a *app) thinkingFlag() cli.Flag {
+func (a *commandLine) thinkingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.Thinking}
 }

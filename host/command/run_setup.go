@@ -74,7 +74,7 @@ func (s *session) instruct(req *host.StartRequest) error {
 func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*db.RunRow, error) {
 	named := c.String("thread")
 	if named != "" && c.Bool("continue") {
-		return nil, &usageError{errors.New("give -c or --thread, not both")}
+		return nil, usage(errors.New("give -c or --thread, not both"))
 	}
 	if named == "" && !c.Bool("continue") {
 		return nil, nil

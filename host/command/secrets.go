@@ -29,7 +29,7 @@ func lookalikes() wire.Finder {
 }
 
 // cleans has errors and the log cleaned by what the store knows, and has the store know every key that is fetched.
-func (a *app) cleans(s *db.Store) {
+func (a *commandLine) cleans(s *db.Store) {
 	a.wipe = s.Clean
 	a.ask.keys.announce(func(provider, key string) {
 		s.Know(redact.Known{Rule: "key-" + provider, Value: key})
@@ -37,7 +37,7 @@ func (a *app) cleans(s *db.Store) {
 }
 
 // cleaned is a text without secrets, for an error or the log.
-func (a *app) cleaned(text string) string {
+func (a *commandLine) cleaned(text string) string {
 	if a.wipe == nil {
 		a.wipe = db.Wiper(known()) // no state folder is open
 	}

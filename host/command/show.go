@@ -30,7 +30,7 @@ EXIT STATUS
    0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done, 1 failed, 3 a person is asked,
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it, 6 cancelled`
 
-func (a *app) showCommand() *cli.Command {
+func (a *commandLine) showCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show a run, or watch it",
@@ -46,12 +46,12 @@ func (a *app) showCommand() *cli.Command {
 	}
 }
 
-func (a *app) showAction(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) showAction(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run: agent show last")}
+		return usage(errors.New("name one run: agent show last"))
 	}
 	if c.Bool("follow") && (c.Bool("json") || c.Bool("calls")) {
-		return &usageError{errors.New("give --follow alone: what it shows has no end yet")}
+		return usage(errors.New("give --follow alone: what it shows has no end yet"))
 	}
 	s, err := a.open(ctx, useRead)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 		return err
 	}
 	if c.Bool("follow") || c.Bool("calls") {
-		return &usageError{fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run)}
+		return usage(fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run))
 	}
 	found, err := view.Decisions(row.Run, s.Store.Load(ctx, row.Run, 0))
 	if err != nil {

@@ -53,7 +53,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 refused, 2 wrong usage`
 
-func (a *app) toolsCommand() *cli.Command {
+func (a *commandLine) toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "tools",
 		Usage:       "list the tools that a model can use",
@@ -69,9 +69,9 @@ func (a *app) toolsCommand() *cli.Command {
 	}
 }
 
-func (a *app) tools(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) tools(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() > 1 {
-		return &usageError{errors.New("name one tool, or none to list them")}
+		return usage(errors.New("name one tool, or none to list them"))
 	}
 	home, err := a.home()
 	if err != nil {
@@ -164,7 +164,7 @@ func samples(tool string) []sample {
 	return list
 }
 
-func (a *app) printTools(v view.Tools) {
+func (a *commandLine) printTools(v view.Tools) {
 	t := terminal.Table{Head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
@@ -190,7 +190,7 @@ func (a *app) printTools(v view.Tools) {
 }
 
 // printServers lists the MCP servers; those that may not be started too.
-func (a *app) printServers(list []view.Server) {
+func (a *commandLine) printServers(list []view.Server) {
 	if len(list) == 0 {
 		return
 	}

@@ -33,7 +33,7 @@ func originView(t tools.Tool) *view.Origin {
 }
 
 // servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
-func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base *tools.Registry) (
+func (a *commandLine) servedTools(ctx context.Context, c *cli.Command, home string, base *tools.Registry) (
 	reg *tools.Registry, servers []view.Server, end func(), err error,
 ) {
 	end = func() {}
@@ -76,20 +76,20 @@ func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base
 	return reg, servers, set.Close, err
 }
 
-func (a *app) sayAll(lines []string) {
+func (a *commandLine) sayAll(lines []string) {
 	for _, line := range lines {
 		a.Say(a.Err, "agent: %s", a.cleaned(line))
 	}
 }
 
 // giveWord keeps what --trust or --distrust says of the folder's file, once all of it was shown.
-func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
+func (a *commandLine) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 	yes, no := c.Bool("trust"), c.Bool("distrust")
 	switch {
 	case !yes && !no:
 		return nil
 	case yes && no:
-		return &usageError{errors.New("give --trust or --distrust, not both")}
+		return usage(errors.New("give --trust or --distrust, not both"))
 	}
 	own, err := f.changedOwn()
 	if err != nil {
@@ -98,9 +98,9 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 	f.own, f.ownOnly = own, f.digest == ""
 	switch {
 	case f.ownOnly && (no || len(own) == 0):
-		return &usageError{fmt.Errorf("there is no %s to allow", f.workspace)}
+		return usage(fmt.Errorf("there is no %s to allow", f.workspace))
 	case f.wrong != nil && yes:
-		return &usageError{f.wrong}
+		return usage(f.wrong)
 	}
 	yes, err = a.wordAbout(ctx, f, yes)
 	if err == nil {
@@ -118,7 +118,7 @@ func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
 }
 
 // wordAbout shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
-func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error) {
+func (a *commandLine) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error) {
 	if wanted {
 		if t, err := terminal.OpenPrompt(); err == nil {
 			defer t.Close()
@@ -134,7 +134,7 @@ func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error
 }
 
 // printTool shows one tool with all that its server says of it.
-func (a *app) printTool(t view.Tool) {
+func (a *commandLine) printTool(t view.Tool) {
 	a.Say(a.Out, "%s", t.Name)
 	if o := t.Server; o != nil {
 		believed := "nothing it says of its tools is believed"

@@ -20,7 +20,7 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *app) versionCommand() *cli.Command {
+func (a *commandLine) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
 		Usage:       "print the version of this binary",
@@ -30,14 +30,14 @@ func (a *app) versionCommand() *cli.Command {
 	}
 }
 
-func (a *app) version(_ context.Context, c *cli.Command) error {
+func (a *commandLine) version(_ context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	return a.printVersion(c.Bool("json"))
 }
 
-func (a *app) printVersion(asJSON bool) error {
+func (a *commandLine) printVersion(asJSON bool) error {
 	v := view.Version{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		fillVersion(&v, info)
@@ -80,7 +80,7 @@ func fillVersion(v *view.Version, info *debug.BuildInfo) {
 // noArguments refuses what a command would otherwise ignore without a word.
 func noArguments(c *cli.Command) error {
 	if c.Args().Present() {
-		return &usageError{fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First())}
+		return usage(fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First()))
 	}
 	return nil
 }
