@@ -288,8 +288,8 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	case taken.Owner != "":
 		v.State = "kept"
 	}
-	if s.app.ask.record != "" {
-		s.app.Say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
+	if s.app.Record != "" {
+		s.app.Say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.Record)
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already

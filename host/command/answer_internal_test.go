@@ -24,8 +24,8 @@ func TestCouldBeID(t *testing.T) {
 
 // With --json, or without a terminal behind stderr, nobody is asked here. // DESIGN 7
 func TestNoTerminalNoQuestion(t *testing.T) {
-	s := &session{Host: &host.Host{}, app: &commandLine{IO: IO{Terminal: terminal.Terminal{Err: &bytes.Buffer{}}}}}
-	c := (&commandLine{}).runCommand()
+	s := &session{Folder: &Folder{Host: &host.Host{}}, app: newCommandLine(IO{Terminal: terminal.Terminal{Err: &bytes.Buffer{}}})}
+	c := newCommandLine(IO{}).runCommand()
 	s.askHere(c)
 	if s.Env.Ask != nil {
 		t.Error("a question would be asked into a file")

@@ -9,7 +9,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -59,7 +58,7 @@ func Main(args []string, std IO) (code int) {
 		return runner.Main(args[2], runner.MainOptions{})
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
-		(&commandLine{IO: std}).complete(context.Background(), args[2:])
+		newCommandLine(std).complete(context.Background(), args[2:])
 		return view.ExitDone
 	}
 	if err := enoughFiles(); err != nil {
@@ -69,7 +68,8 @@ func Main(args []string, std IO) (code int) {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	std.Watch()
-	a := &commandLine{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
+	a := newCommandLine(std)
+	a.args, a.armed, a.told = args, warning, func() error { return context.Cause(ctx) }
 	defer func() {
 		if p := recover(); p != nil {
 			code = a.panicked(p, debug.Stack())
@@ -113,16 +113,20 @@ func withSignals(parent context.Context) (context.Context, func()) {
 // Over budget: at most 114 methods: every command is a method of it; opening is to be a package
 type commandLine struct {
 	IO
-	args     []string            // as they were typed, with the binary's name
-	armed    string              // what is said about an armed fault point
-	verbose  bool                // the log is shown on stderr
-	drove    bool                // a run was driven: the exit code is its own
-	dir      string              // folder whose runs alone are meant
-	about    string              // id of the run that the command is about
-	ask      exchange            // how models are asked
-	enforces enforced            // what commands and servers can be confined to
-	wipe     func(string) string // cleans an error of secrets; nil until it is needed
-	told     func() error        // why the command was told to stop; nil while it was not
+	*App
+	args  []string     // as they were typed, with the binary's name
+	armed string       // what is said about an armed fault point
+	drove bool         // a run was driven: the exit code is its own
+	dir   string       // folder whose runs alone are meant
+	about string       // id of the run that the command is about
+	told  func() error // why the command was told to stop; nil while it was not
+}
+
+func newCommandLine(std IO) *commandLine {
+	return &commandLine{IO: std, App: &App{
+		Env: std.Getenv, Version: Version, Complaints: std.Err,
+		Notice: func(line string) { fmt.Fprintf(std.Err, "agent: %s\n", line) },
+	}}
 }
 
 func (a *commandLine) root() *cli.Command {
@@ -142,7 +146,7 @@ func (a *commandLine) root() *cli.Command {
 		Commands:        a.commands(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.verbose},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.Verbose},
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Bool("version") && !c.Args().Present() {
@@ -170,17 +174,3 @@ EXIT STATUS
    1  failed, or refused      5  a call's outcome is unknown, and nobody has decided on it
    2  wrong usage             6  cancelled by a person
    3  a person is asked`
-
-// usageError is wrong usage: exit code 2.
-type usageError struct{ error }
-
-// Unwrap is what is wrong.
-func (e *usageError) Unwrap() error { return e.error }
-
-func usage(err error) error {
-	var u *usageError
-	if err == nil || errors.As(err, &u) {
-		return err
-	}
-	return &usageError{err}
-}

@@ -23,6 +23,14 @@ func (s *session) askHere(c *cli.Command) {
 	}
 	t.Close()
 	s.Env.Ask = s.ask
+	s.AskTrust = func(ctx context.Context, f *found) (bool, error) {
+		release, err := s.show.Alone(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return s.app.askTrust(ctx, f)
+	}
 }
 
 // ask puts a question once everything that happened before it is shown.

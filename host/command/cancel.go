@@ -158,7 +158,7 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 }
 
 // mustWrite refuses what has to be recorded where nothing can be.
-func (s *session) mustWrite(what string) error {
+func (s *Folder) mustWrite(what string) error {
 	switch {
 	case s.guard != nil:
 		return fmt.Errorf("%s: %w (%s)", what, db.ErrDiskFull, s.Home)

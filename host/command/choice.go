@@ -25,7 +25,7 @@ type settings struct {
 }
 
 // settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
-func (a *commandLine) settings(folder string) (*settings, error) {
+func (a *App) settings(folder string) (*settings, error) {
 	conf, user, err := a.config(folder)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *commandLine) settings(folder string) (*settings, error) {
 	for name, m := range conf.Models {
 		models[name] = catalog.Model(m)
 	}
-	s := &settings{Config: conf, models: catalog.New(a.Getenv, providers, models), user: user}
+	s := &settings{Config: conf, models: catalog.New(a.Env, providers, models), user: user}
 	for _, p := range s.models.Providers() {
 		if err := config.CheckURL(p.BaseURL); err != nil && p.From == p.URLEnv {
 			return nil, usage(fmt.Errorf("%s: %v", p.URLEnv, err))
@@ -53,6 +53,16 @@ type chosen struct {
 	Setup recovery.Setup
 }
 
+// Wish is what a person says of the model that a run asks. Zero and nil are not said.
+type Wish struct {
+	Model     string
+	Runbook   string // what names the prompt a runbook; "" when nothing does
+	BaseURL   string
+	Effort    recovery.Effort
+	NoCompact bool
+	Images    []recovery.Image
+}
+
 // last is the run of a thread that a new one follows; the zero value is none.
 type last struct {
 	model, url string
@@ -60,7 +70,7 @@ type last struct {
 }
 
 // lastOf is what the thread's last run was asked with.
-func (s *session) lastOf(ctx context.Context, row db.RunRow) (last, error) {
+func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (last, error) {
 	l := last{model: row.Model}
 	for e, err := range s.Store.Load(ctx, row.ID, 0) {
 		if err != nil {
@@ -92,11 +102,11 @@ func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow
 			return chosen{}, err
 		}
 	}
-	return s.app.choose(ctx, conf, f, before)
+	return s.app.choose(ctx, conf, f.Wish, before)
 }
 
 // choose is chooseModel with what it needs of the thread.
-func (a *commandLine) choose(ctx context.Context, conf *settings, f runFlags, before last) (chosen, error) {
+func (a *App) choose(ctx context.Context, conf *settings, f Wish, before last) (chosen, error) {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Runbook: f.Runbook, Flag: f.Model, Thread: before.model, Config: conf.Model,
 		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
@@ -132,7 +142,7 @@ func (a *commandLine) choose(ctx context.Context, conf *settings, f runFlags, be
 }
 
 // setup is what the chosen model is asked with. The name of a recording becomes absolute.
-func (a *commandLine) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
+func (a *App) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
 	name, model, err := conf.models.Parse(ch.Name)
 	if err != nil {
 		return recovery.Setup{}, err

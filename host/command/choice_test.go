@@ -13,12 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/catalog"
-	"agent/host/terminal"
 	"agent/recovery"
 )
 
 // someone is an app of a person with an own home folder, this environment and this config.toml.
-func someone(t *testing.T, conf string, env ...string) *commandLine {
+func someone(t *testing.T, conf string, env ...string) *App {
 	t.Helper()
 	home := t.TempDir()
 	vars := map[string]string{"HOME": home, "OLLAMA_HOST": "http://127.0.0.1:1"} // nothing listens at port 1
@@ -35,7 +34,7 @@ func someone(t *testing.T, conf string, env ...string) *commandLine {
 			t.Fatal(err)
 		}
 	}
-	return &commandLine{IO: IO{Terminal: terminal.Terminal{Getenv: func(name string) string { return vars[name] }}, Dir: os.Getwd}}
+	return &App{Env: func(name string) string { return vars[name] }}
 }
 
 const work = `
@@ -57,32 +56,32 @@ func TestChooseSetup(t *testing.T) {
 		name   string
 		conf   string
 		env    []string
-		flags  runFlags
+		flags  Wish
 		before last
 		want   chosen
 	}{
-		{"configured", work, []string{"WORK_KEY=k"}, runFlags{NoCompact: true}, last{}, chosen{
+		{"configured", work, []string{"WORK_KEY=k"}, Wish{NoCompact: true}, last{}, chosen{
 			"work/qwen3", "the configuration's",
 			recovery.Setup{Provider: "chat", Window: 1000, MaxOutput: 100, Effort: recovery.EffortHigh, NoCompact: true},
 		}},
-		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, runFlags{Effort: recovery.EffortLow}, last{}, chosen{
+		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, Wish{Effort: recovery.EffortLow}, last{}, chosen{
 			"anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY is set",
 			recovery.Setup{Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, Price: sonnet, Effort: recovery.EffortLow},
 		}},
-		{"a runbook", "effort = \"high\"\n", nil, runFlags{Runbook: "--runbook"}, last{}, chosen{"runbook", "--runbook", recovery.Setup{}}},
-		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, runFlags{Runbook: "its front matter"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
+		{"a runbook", "effort = \"high\"\n", nil, Wish{Runbook: "--runbook"}, last{}, chosen{"runbook", "--runbook", recovery.Setup{}}},
+		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, Wish{Runbook: "its front matter"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
 			"runbook", "its front matter", recovery.Setup{},
 		}},
-		{"another address", "", []string{"OPENAI_API_KEY=k"}, runFlags{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, last{}, chosen{
+		{"another address", "", []string{"OPENAI_API_KEY=k"}, Wish{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, last{}, chosen{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "https://10.0.0.9/v1"},
 		}},
-		{"an address here needs no key", "", nil, runFlags{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, last{}, chosen{
+		{"an address here needs no key", "", nil, Wish{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, last{}, chosen{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1"},
 		}},
-		{"a thread goes on where it was", work, nil, runFlags{}, last{"openai/x", "http://127.0.0.1:9/v1", recovery.EffortLow}, chosen{
+		{"a thread goes on where it was", work, nil, Wish{}, last{"openai/x", "http://127.0.0.1:9/v1", recovery.EffortLow}, chosen{
 			"openai/x", "the thread's", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1", Effort: recovery.EffortLow},
 		}},
-		{"another model in a thread", "", nil, runFlags{Model: "ollama/q"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
+		{"another model in a thread", "", nil, Wish{Model: "ollama/q"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
 			"ollama/q", "--model", recovery.Setup{Provider: "chat", Price: &recovery.Price{}},
 		}},
 	} {
@@ -110,22 +109,22 @@ func TestChooseRefused(t *testing.T) {
 		name  string
 		conf  string
 		env   []string
-		flags runFlags
+		flags Wish
 		want  string
 	}{
-		{"no key", "", nil, runFlags{Model: "claude-sonnet-5-5"}, `use model anthropic/claude-sonnet-5-5: ANTHROPIC_API_KEY is not set; set it to the key, or name a command that prints it in CONF:
+		{"no key", "", nil, Wish{Model: "claude-sonnet-5-5"}, `use model anthropic/claude-sonnet-5-5: ANTHROPIC_API_KEY is not set; set it to the key, or name a command that prints it in CONF:
            [providers.anthropic]
            api_key_cmd = ["pass", "show", "anthropic"]`},
-		{"no key of one's own", work, nil, runFlags{}, `use model work/qwen3: WORK_KEY is not set; set it to the key, or name a command that prints it in CONF:
+		{"no key of one's own", work, nil, Wish{}, `use model work/qwen3: WORK_KEY is not set; set it to the key, or name a command that prints it in CONF:
            [providers.work]
            api_key_cmd = ["pass", "show", "work"]`},
-		{"no such model", "", nil, runFlags{Model: "wrok/x"}, `use the model that --model names: there is no provider "wrok" for model wrok/x; known are anthropic, openai, openrouter, ollama, llamacpp, vllm, lmstudio; define it with [providers.wrok] in config.toml`},
-		{"nothing", "", nil, runFlags{}, "no model is configured: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"},
-		{"an address for nothing", "", nil, runFlags{BaseURL: "http://127.0.0.1:9"}, "no model is configured: name the one at http://127.0.0.1:9 with --model, such as openai/<model>"},
-		{"an address for runbook", "", nil, runFlags{Runbook: "--runbook", BaseURL: "http://127.0.0.1:9"}, `--base-url http://127.0.0.1:9: runbook is not asked over a network; name the model with --model, such as openai/<model>`},
-		{"pictures for runbook", "", nil, runFlags{Runbook: "--runbook", Images: []recovery.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
-		{"no recording", "", nil, runFlags{Model: "replay:/nowhere/x"}, `replay /nowhere/x: open the recording: no such file or directory`},
-		{"an address in a variable", "", []string{"OPENAI_BASE_URL=https://me:secret@host"}, runFlags{}, `OPENAI_BASE_URL: a name or password in an address would be kept and shown; use api_key_env or api_key_cmd`},
+		{"no such model", "", nil, Wish{Model: "wrok/x"}, `use the model that --model names: there is no provider "wrok" for model wrok/x; known are anthropic, openai, openrouter, ollama, llamacpp, vllm, lmstudio; define it with [providers.wrok] in config.toml`},
+		{"nothing", "", nil, Wish{}, "no model is configured: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"},
+		{"an address for nothing", "", nil, Wish{BaseURL: "http://127.0.0.1:9"}, "no model is configured: name the one at http://127.0.0.1:9 with --model, such as openai/<model>"},
+		{"an address for runbook", "", nil, Wish{Runbook: "--runbook", BaseURL: "http://127.0.0.1:9"}, `--base-url http://127.0.0.1:9: runbook is not asked over a network; name the model with --model, such as openai/<model>`},
+		{"pictures for runbook", "", nil, Wish{Runbook: "--runbook", Images: []recovery.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
+		{"no recording", "", nil, Wish{Model: "replay:/nowhere/x"}, `replay /nowhere/x: open the recording: no such file or directory`},
+		{"an address in a variable", "", []string{"OPENAI_BASE_URL=https://me:secret@host"}, Wish{}, `OPENAI_BASE_URL: a name or password in an address would be kept and shown; use api_key_env or api_key_cmd`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := someone(t, tt.conf, tt.env...)
@@ -135,7 +134,7 @@ func TestChooseRefused(t *testing.T) {
 			}
 			var got string
 			if err != nil {
-				got = strings.ReplaceAll(err.Error(), filepath.Join(a.Getenv("HOME"), ".config", "agent", "config.toml"), "CONF")
+				got = strings.ReplaceAll(err.Error(), filepath.Join(a.Env("HOME"), ".config", "agent", "config.toml"), "CONF")
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
@@ -152,7 +151,7 @@ func TestPriced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, refused := range map[string]bool{"work/qwen3": true, "claude-sonnet-5-5": false, "runbook": false} {
-		ch, err := a.choose(t.Context(), conf, runFlags{Model: name}, last{})
+		ch, err := a.choose(t.Context(), conf, Wish{Model: name}, last{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +204,7 @@ func TestAskOllama(t *testing.T) {
 		if diff := cmp.Diff(tt.want, askOllama(t.Context(), conf.models)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		ch, err := a.choose(t.Context(), conf, runFlags{}, last{})
+		ch, err := a.choose(t.Context(), conf, Wish{}, last{})
 		if want := map[bool]string{true: "ollama/qwen3:8b"}[tt.want != nil]; (err != nil) != (want == "") || ch.Name != want {
 			t.Errorf("%s: %+v, %v", name, ch, err)
 		}
@@ -221,7 +220,7 @@ func TestKeys(t *testing.T) {
 	const address = "https://p.test"
 	get := func(p catalog.Provider, env ...string) (string, error) {
 		p.BaseURL = address
-		k := (&keyring{}).of(p, someone(t, "", env...).Getenv, &complaints)
+		k := (&keyring{}).of(p, someone(t, "", env...).Env, &complaints)
 		return k.get(t.Context())
 	}
 	if key, err := get(catalog.Provider{Name: "p", KeyEnv: "K"}, "K= k1\n"); key != "k1" || err != nil {

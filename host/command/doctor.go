@@ -154,7 +154,7 @@ func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f
 	for _, n := range s.Store.Notices() {
 		f.Warn(areaDatabase, "", "%s", n)
 	}
-	if s.lock == nil {
+	if !s.CanWrite() {
 		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is mended")
 		fix = false
 	}
@@ -193,18 +193,11 @@ func (a *commandLine) openDoctor(ctx context.Context, home string) (*session, er
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a}
-	store, err := s.store(ctx, home, write)
-	if errors.Is(err, db.ErrDiskFull) {
-		store, err = s.crowded(ctx, home)
-	}
-	if err == nil {
-		s.Host, err = a.host(home, store)
-	}
+	f, err := a.openRaw(ctx, home, raw{write: write, crowded: true})
 	if err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, err
 	}
-	return s, nil
+	return &session{app: a, Folder: f}, nil
 }
 
 func (a *commandLine) printFindings(v view.Doctor) {

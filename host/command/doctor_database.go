@@ -39,7 +39,7 @@ func (a *commandLine) examineDatabase(ctx context.Context, s *session, f *host.F
 	} else {
 		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
 	}
-	if s.lock != nil { // what is opened for reading only has other settings, and they say nothing
+	if s.CanWrite() { // what is opened for reading only has other settings, and they say nothing
 		a.examineSettings(r, f)
 	}
 	a.examineSizes(r, f)

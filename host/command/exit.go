@@ -70,7 +70,7 @@ func (a *commandLine) bySignal(err error) error {
 // The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
 func (a *commandLine) panicked(p any, trace []byte) int {
 	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.cleaned(fmt.Sprint(p)))
-	if err := a.logPanic(p, trace); err != nil || a.verbose {
+	if err := a.logPanic(p, trace); err != nil || a.Verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
 	return view.ExitFailed

@@ -28,7 +28,8 @@ func TestStoppedBySignal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			a := &commandLine{IO: IO{Terminal: terminal.Terminal{Err: &out}}, told: func() error { return c.told }}
+			a := newCommandLine(IO{Terminal: terminal.Terminal{Err: &out}})
+			a.told = func() error { return c.told }
 			if code := a.exit(c.err); code != view.ExitFailed || out.String() != c.want {
 				t.Errorf("exit %d: %s", code, out.String())
 			}

@@ -8,9 +8,9 @@ import (
 
 // fetchOptions are what the fetch tool goes by. The configuration is read when a request needs it: most commands need none. One
 // that cannot be read is reported where a run begins; here it allows nothing.
-func (a *commandLine) fetchOptions() fetch.Options {
+func (a *App) fetchOptions() fetch.Options {
 	return fetch.Options{
-		Agent: "agent/" + Version,
+		Agent: "agent/" + a.Version,
 		Private: sync.OnceValue(func() []fetch.Private {
 			s, err := a.settings("")
 			if err != nil {

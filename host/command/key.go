@@ -25,7 +25,7 @@ type keyring struct {
 }
 
 // key is the keeper of a provider's key.
-func (a *commandLine) key(p catalog.Provider) *keeper { return a.ask.keys.of(p, a.Getenv, a.Err) }
+func (a *App) key(p catalog.Provider) *keeper { return a.keys.of(p, a.Env, a.Complaints) }
 
 // of is the keeper of a provider's key. What a command that prints one complains of goes to complaints, and nowhere else.
 func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints io.Writer) *keeper {

@@ -47,9 +47,9 @@ type turnLine struct {
 }
 
 // logTo is where the log is shown beside its file.
-func (a *commandLine) logTo() io.Writer {
-	if a.verbose {
-		return a.Err
+func (a *App) logTo() io.Writer {
+	if a.Verbose {
+		return a.Complaints
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func logged(err error) (what, run string) {
 
 // logError appends what a command ends with, where the log keeps that, into the log of a state folder that is there; it makes
 // none. What cannot be logged was printed.
-func (a *commandLine) logError(err error) {
+func (a *App) logError(err error) {
 	var p *host.PanicError
 	if errors.As(err, &p) {
 		_ = a.logPanic(p.Value, p.Stack) // see above
@@ -218,13 +218,13 @@ func (a *commandLine) logError(err error) {
 }
 
 // logPanic keeps the trace of a panic.
-func (a *commandLine) logPanic(p any, trace []byte) error {
+func (a *App) logPanic(p any, trace []byte) error {
 	return a.appendLog(func(log *slog.Logger) {
 		log.Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
 	})
 }
 
-func (a *commandLine) appendLog(write func(*slog.Logger)) error {
+func (a *App) appendLog(write func(*slog.Logger)) error {
 	home, err := a.home()
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]view.Run, error) {
 	}
 	s.older = older
 	marks := map[string]host.Mark{}
-	if s.lock == nil || len(s.lost) > 0 { // what could not be marked is only shown
+	if !s.CanWrite() || len(s.Lost) > 0 { // what could not be marked is only shown
 		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
 			return nil, err
 		}

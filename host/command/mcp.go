@@ -17,6 +17,7 @@ import (
 	"agent/host"
 	"agent/host/config"
 	"agent/host/model/runbook"
+	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
@@ -29,7 +30,7 @@ import (
 // start, or may not, is reported, and the run goes on without its tools.
 
 // envOf is host.Host.EnvOf.
-func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, error) {
+func (s *Folder) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, error) {
 	env := s.Env
 	if c.Model == runbook.Name {
 		return env, nil
@@ -40,7 +41,7 @@ func (s *session) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, e
 	}
 	var list []mcp.Server
 	end := func() { s.kept.keep(nil) }
-	if list, env.Notes, err = s.app.allowed(ctx, found, s.trust()); err != nil || len(list) == 0 {
+	if list, env.Notes, err = s.app.allowed(ctx, found, s.AskTrust); err != nil || len(list) == 0 {
 		end()
 		return env, err
 	}
@@ -81,21 +82,6 @@ func (l *lastServers) keep(end func()) {
 // startsFrom names the files of the workspace that a server starts from, with their digests: changed ones make it another server.
 func (f *found) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[scriptKey(s)]) }
 
-// trust is how this command asks whether a workspace's file may start something; nil where nobody can be asked.
-func (s *session) trust() asksTrust {
-	if s.Env.Ask == nil {
-		return nil
-	}
-	return func(ctx context.Context, f *found) (bool, error) {
-		release, err := s.show.Alone(ctx)
-		if err != nil {
-			return false, err
-		}
-		defer release()
-		return s.app.askTrust(ctx, f)
-	}
-}
-
 // join puts the tools of servers behind those that are built in.
 func join(base *tools.Registry, set *mcp.Set) (*tools.Registry, error) {
 	var all []tools.Tool
@@ -127,8 +113,8 @@ type found struct {
 
 // findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
 // repository, so what is wrong in it is said and does not stop a run.
-func (a *commandLine) findServers(folder string) (*found, error) {
-	user := config.UserPath(a.Getenv)
+func (a *App) findServers(folder string) (*found, error) {
+	user := config.UserPath(a.Env)
 	f := &found{folder: folder, person: config.MCPPath(user), workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
 	text, there, err := config.ReadPerson(f.person)
 	if err != nil {
@@ -151,17 +137,17 @@ func (a *commandLine) findServers(folder string) (*found, error) {
 	return f, f.look()
 }
 
-func (a *commandLine) lookup(name string) (string, bool) {
-	v := a.Getenv(name)
+func (a *App) lookup(name string) (string, bool) {
+	v := a.Env(name)
 	return v, v != ""
 }
 
-// startServers starts servers and tells on stderr how each came up. What the journal should say of them is returned. each hears
+// startServers starts servers and notes how each came up. What the journal should say of them is returned. each hears
 // of every server; nil for nobody.
-func (a *commandLine) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
+func (a *App) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var said []string
 	slow := time.AfterFunc(time.Second, func() {
-		a.Say(a.Err, "agent: waiting for MCP servers: %s", strings.Join(namesOf(list), ", "))
+		a.Notice(stream.Sanitize("waiting for MCP servers: " + strings.Join(namesOf(list), ", ")))
 	})
 	defer slow.Stop()
 	set := pool.Start(ctx, list, o, func(st mcp.Started) {
@@ -170,7 +156,7 @@ func (a *commandLine) startServers(ctx context.Context, pool *mcp.Pool, list []m
 		case st.Err != nil:
 			said = append(said, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
 		default:
-			a.Say(a.Err, "agent: MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())
+			a.Notice(stream.Sanitize(fmt.Sprintf("MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())))
 		}
 		for _, n := range st.Notes {
 			said = append(said, fmt.Sprintf("MCP server %s: %s", name, n))
@@ -195,7 +181,7 @@ func namesOf(list []mcp.Server) []string {
 
 // mcpOptions is what servers start with: the environment that commands get, within the sandbox of a command that may do
 // anything. They see neither the state folder nor the host, and cannot change the policy.
-func (a *commandLine) mcpOptions(home, folder string) mcp.Options {
+func (a *App) mcpOptions(home, folder string) mcp.Options {
 	names := tools.EnvironmentNames(os.Environ())
 	var environ []string
 	for _, pair := range os.Environ() {
@@ -203,7 +189,7 @@ func (a *commandLine) mcpOptions(home, folder string) mcp.Options {
 			environ = append(environ, pair)
 		}
 	}
-	o := mcp.Options{Folder: folder, Environ: environ, Version: Version, Level: "none"}
+	o := mcp.Options{Folder: folder, Environ: environ, Version: a.Version, Level: "none"}
 	exe, err := binary()
 	if err != nil {
 		return o // nothing can be set up without it; the level says so

@@ -46,7 +46,7 @@ type word struct {
 type asksTrust func(context.Context, *found) (bool, error)
 
 // allowed returns the servers that may be started, and what is to be said of the others.
-func (a *commandLine) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
+func (a *App) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
 	mine, said, err := f.ownAllowed(ctx, ask)
 	if err != nil {
 		return nil, nil, err

@@ -53,7 +53,7 @@ answer (yes/no): `)
 
 // A word holds for exactly one content of one folder's file, and for nothing else.
 func TestTrustKept(t *testing.T) {
-	f, a := workspaceFile(t), &commandLine{}
+	f, a := workspaceFile(t), &App{}
 	names := func(ask asksTrust) (string, string) {
 		t.Helper()
 		list, said, err := a.allowed(t.Context(), f, ask)

@@ -53,12 +53,12 @@ func openDesk(t *testing.T, home string, m model.Model) *desk {
 
 // app is a command line over the desk's state folder.
 func (d *desk) app(dir string) *commandLine {
-	return &commandLine{IO: IO{Dir: func() (string, error) { return dir, nil }, Terminal: terminal.Terminal{In: strings.NewReader(""), Out: d.out, Err: d.err, Getenv: func(name string) string {
+	return newCommandLine(IO{Dir: func() (string, error) { return dir, nil }, Terminal: terminal.Terminal{In: strings.NewReader(""), Out: d.out, Err: d.err, Getenv: func(name string) string {
 		if name == "AGENT_HOME" {
 			return d.home
 		}
 		return ""
-	}}}}
+	}}})
 }
 
 // agent runs a command of another process, so to speak, and returns what it printed.

@@ -97,7 +97,7 @@ func (a *commandLine) models(ctx context.Context, c *cli.Command) error {
 }
 
 // wouldUse is what a new run would ask, and what keeps it from being asked.
-func (a *commandLine) wouldUse(ctx context.Context, conf *settings) view.Use {
+func (a *App) wouldUse(ctx context.Context, conf *settings) view.Use {
 	ch, err := conf.models.Choose(catalog.Wish{
 		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
 	})

@@ -25,7 +25,7 @@ const checkWait = 5 * time.Minute
 
 // checkModel asks a model one small question.
 func (a *commandLine) checkModel(ctx context.Context, c *cli.Command, conf *settings) error {
-	f := runFlags{Model: c.Args().First(), BaseURL: c.String("base-url")}
+	f := Wish{Model: c.Args().First(), BaseURL: c.String("base-url")}
 	if f.BaseURL != "" {
 		if err := config.CheckURL(f.BaseURL); err != nil {
 			return usage(fmt.Errorf("--base-url: %v", err))

@@ -116,10 +116,10 @@ func (s *session) pendingHere(ctx context.Context, all bool) ([]db.PendingRow, e
 func (s *session) lostHere(ctx context.Context) ([]string, error) {
 	only, err := s.app.only()
 	if err != nil || only == "" {
-		return s.lost, err
+		return s.Lost, err
 	}
 	var lost []string
-	for _, id := range s.lost {
+	for _, id := range s.Lost {
 		row, err := s.Store.Run(ctx, id)
 		if err != nil {
 			return nil, err

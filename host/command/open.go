@@ -28,11 +28,11 @@ import (
 )
 
 // home is the state folder: $AGENT_HOME, else $XDG_STATE_HOME/agent, else ~/.local/state/agent.
-func (a *commandLine) home() (string, error) {
-	if h := a.Getenv("AGENT_HOME"); h != "" {
+func (a *App) home() (string, error) {
+	if h := a.Env("AGENT_HOME"); h != "" {
 		return filepath.Abs(h)
 	}
-	if x := a.Getenv("XDG_STATE_HOME"); filepath.IsAbs(x) {
+	if x := a.Env("XDG_STATE_HOME"); filepath.IsAbs(x) {
 		return filepath.Join(x, "agent"), nil
 	}
 	h, err := os.UserHomeDir()
@@ -42,24 +42,35 @@ func (a *commandLine) home() (string, error) {
 	return filepath.Join(h, ".local", "state", "agent"), nil
 }
 
-// session is an open state folder with a host over it.
+// session is an open state folder with what is shown of it.
 //
 // Over budget: at most 86 methods: likewise with the commands that need a state folder
 type session struct {
-	*host.Host
+	*Folder
 	app     *commandLine
-	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
 	show    *terminal.Renderer
-	log     *logger
-	guard   *ofd.File // locks/store while a full disk lets the state only be read
-	older   int       // runs that the last list left out
-	noticed []string  // that were printed
-	several bool      // answers of several runs are printed: each names its run
-	lost    []string  // runs that the look found without their owner and did not mark
-
-	pool *mcp.Pool // the MCP servers of this process
-	kept lastServers
+	older   int  // runs that the last list left out
+	several bool // answers of several runs are printed: each names its run
 }
+
+// Folder is an open state folder with a host over it.
+type Folder struct {
+	*host.Host
+	AskTrust asksTrust // asks whether a workspace's file may start something; nil where nobody can be asked
+	Lost     []string  // runs that were found without their owner and not marked
+
+	app     *App
+	write   bool
+	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
+	guard   *ofd.File // locks/store while a full disk lets the state only be read
+	log     *logger
+	noticed []string  // that were printed
+	pool    *mcp.Pool // the MCP servers of this process
+	kept    lastServers
+}
+
+// CanWrite says whether something can be recorded here.
+func (s *Folder) CanWrite() bool { return s.lock != nil }
 
 // use says how a command uses the state folder.
 type use int
@@ -73,23 +84,39 @@ const (
 // open opens the state folder, looks for runs that lost their owner, and says so. db.ErrNoState means that nothing was
 // ever run.
 func (a *commandLine) open(ctx context.Context, how use) (*session, error) {
+	f, err := a.App.open(ctx, how)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a, Folder: f}
+	if how != useDrive {
+		s.sayBehind()
+	}
+	s.show = terminal.NewRenderer(a.Printer(a.Err), s.Hub, records{s.Store})
+	if err := s.begin(ctx, how); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// open opens the state folder. db.ErrNoState means that nothing was ever run. Once somebody observes the hub, begin follows.
+func (a *App) open(ctx context.Context, how use) (*Folder, error) {
 	home, err := a.home()
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, pool: mcp.NewPool()}
-	write := true
+	s := &Folder{app: a, pool: mcp.NewPool(), write: true}
 	if how == useDrive {
 		a.enforces.ahead()
 	} else {
-		if write, err = writable(home); err != nil {
+		if s.write, err = writable(home); err != nil {
 			return nil, err
 		}
 	}
-	store, err := s.store(ctx, home, write)
+	store, err := s.store(ctx, home, s.write)
 	if how != useDrive && (errors.Is(err, db.ErrDiskFull) || errors.Is(err, db.ErrNoFiles)) {
 		store, err = s.crowded(ctx, home)
-		write = false
+		s.write = false
 	}
 	if err == nil {
 		s.Host, err = a.host(home, store)
@@ -102,17 +129,39 @@ func (a *commandLine) open(ctx context.Context, how use) (*session, error) {
 	s.notices()
 	if how == useDrive {
 		for _, at := range a.sandbox("", home).Veiled() {
-			fmt.Fprintf(a.Err, "agent: warning: %s\n", veiledWords(at))
+			a.Notice("warning: " + veiledWords(at))
 		}
-	} else {
-		s.sayBehind()
-	}
-	s.show = terminal.NewRenderer(a.Printer(a.Err), s.Hub, records{s.Store})
-	s.log = newLogger(home, a.logTo(), s.Hub)
-	if err := s.look(ctx, write, how); err != nil {
-		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// raw says how openRaw opens a state folder.
+type raw struct {
+	write   bool
+	anew    bool // makes a database where one is missing
+	crowded bool // reads what a full disk keeps from being opened
+}
+
+// openRaw opens without the look that every other command begins with, and without a log.
+func (a *App) openRaw(ctx context.Context, home string, how raw) (*Folder, error) {
+	s := &Folder{app: a, write: how.write}
+	store, err := s.storeAnew(ctx, home, how.write, how.anew)
+	if how.crowded && errors.Is(err, db.ErrDiskFull) {
+		store, err = s.crowded(ctx, home)
+	}
+	if err == nil {
+		s.Host, err = a.host(home, store)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	return s, nil
+}
+
+// begin writes the log from here on, and marks runs that lost their owner.
+func (s *Folder) begin(ctx context.Context, how use) error {
+	s.log = newLogger(s.Home, s.app.logTo(), s.Hub)
+	return s.reconcile(ctx, how)
 }
 
 // sayBehind prints that nothing is driven here and what decides about it. A command that would drive is refused with the same.
@@ -157,12 +206,12 @@ func writable(home string) (bool, error) {
 
 // store opens the database under locks/store, which every process that writes holds shared. Who finds it free and a
 // write-ahead log left behind is the first after an unclean end, and repairs alone.
-func (s *session) store(ctx context.Context, home string, write bool) (*db.Store, error) {
+func (s *Folder) store(ctx context.Context, home string, write bool) (*db.Store, error) {
 	return s.storeAnew(ctx, home, write, false)
 }
 
 // storeAnew is store, and with anew it makes a database where one is missing from the folder.
-func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) (*db.Store, error) {
+func (s *Folder) storeAnew(ctx context.Context, home string, write, anew bool) (*db.Store, error) {
 	if !write {
 		store, err := db.OpenRead(ctx, home)
 		if err == nil {
@@ -171,7 +220,7 @@ func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) 
 		return store, err
 	}
 	o := db.Options{
-		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1",
+		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Env("AGENT_ALLOW_UNSAFE_FS") == "1",
 		Known: known(),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
@@ -194,19 +243,19 @@ func (s *session) storeAnew(ctx context.Context, home string, write, anew bool) 
 
 // crowded opens for reading what a full disk keeps from being opened as always. The lock that was taken is kept, and the
 // session counts as one that cannot write.
-func (s *session) crowded(ctx context.Context, home string) (*db.Store, error) {
+func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 	s.guard, s.lock = s.lock, nil
 	return db.OpenCrowded(ctx, home)
 }
 
-func (a *commandLine) host(home string, store *db.Store) (*host.Host, error) {
+func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	a.cleans(store)
 	exe, err := binary()
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
 	h := &host.Host{
-		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: Version, Self: process.Self(),
+		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
 	}
 	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{
@@ -281,16 +330,16 @@ func walLeft(home string) bool {
 }
 
 // notices prints what the store has to say and has not said yet.
-func (s *session) notices() {
+func (s *Folder) notices() {
 	for _, n := range s.Store.Notices() {
 		if !slices.Contains(s.noticed, n) {
 			s.noticed = append(s.noticed, n)
-			fmt.Fprintf(s.app.Err, "agent: %s\n", n)
+			s.app.Notice(n)
 		}
 	}
 }
 
-func (s *session) unlock() error {
+func (s *Folder) unlock() error {
 	var err error
 	for _, l := range []*ofd.File{s.lock, s.guard} {
 		if l != nil {
@@ -300,20 +349,30 @@ func (s *session) unlock() error {
 	return err
 }
 
+// close waits until everything is shown, and closes the folder.
 func (s *session) close() error {
-	s.kept.keep(nil)
-	if r := s.app.ask.recorder; r != nil {
-		if err := r.Close(); err != nil {
-			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // the run does not depend on it
-		}
-	}
-	s.Hub.Close()
+	s.end()
 	if s.show != nil {
 		s.show.Wait()
 	}
+	return s.Folder.close()
+}
+
+// end ends what the folder started and lets observers come to their end. close follows.
+func (s *Folder) end() {
+	s.kept.keep(nil)
+	if r := s.app.recording; r != nil {
+		if err := r.Close(); err != nil {
+			s.app.Notice(err.Error()) // the run does not depend on it
+		}
+	}
+	s.Hub.Close()
+}
+
+func (s *Folder) close() error {
 	if s.log != nil {
 		if err := s.log.close(); err != nil {
-			fmt.Fprintf(s.app.Err, "agent: %v\n", err) // nothing of the run depends on it
+			s.app.Notice(err.Error()) // nothing of the run depends on it
 		}
 	}
 	err := errors.Join(s.Store.Close(), s.unlock())
@@ -321,27 +380,27 @@ func (s *session) close() error {
 	return err
 }
 
-// look marks runs that lost their owner, where that can be written and is wanted, and prints one line for each.
-func (s *session) look(ctx context.Context, write bool, how use) error {
-	mark := write && how != useLook
+// reconcile marks runs that lost their owner, where that can be written and is wanted, and notes each in one line.
+func (s *Folder) reconcile(ctx context.Context, how use) error {
+	mark := s.write && how != useLook
 	marks, err := s.Look(ctx, mark)
 	for _, m := range marks {
 		if !m.Kept {
-			s.lost = append(s.lost, m.Run)
+			s.Lost = append(s.Lost, m.Run)
 		}
-		line := "run %s was interrupted (%s: %s); go on with: agent resume %s\n"
+		line := "run %s was interrupted (%s: %s); go on with: agent resume %s"
 		switch m.Cause {
 		case recovery.CauseAnswered, recovery.CauseExpired, recovery.CauseWithdrawn:
-			line = "run %s can go on (%s: %s); go on with: agent resume %s\n"
+			line = "run %s can go on (%s: %s); go on with: agent resume %s"
 		}
-		fmt.Fprintf(s.app.Err, "agent: "+line, m.Run, m.Cause, m.Detail, m.Run)
+		s.app.Notice(fmt.Sprintf(line, m.Run, m.Cause, m.Detail, m.Run))
 	}
 	switch {
-	case len(s.lost) == 0:
-	case write && !mark:
-		fmt.Fprintln(s.app.Err, "agent: this is not recorded: a dry run changes nothing")
+	case len(s.Lost) == 0:
+	case s.write && !mark:
+		s.app.Notice("this is not recorded: a dry run changes nothing")
 	default:
-		fmt.Fprintf(s.app.Err, "agent: %s cannot be written, so this is not recorded\n", s.Home)
+		s.app.Notice(s.Home + " cannot be written, so this is not recorded")
 	}
 	return err
 }

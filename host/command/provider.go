@@ -22,17 +22,9 @@ import (
 	"agent/tools"
 )
 
-// exchange is how this process asks models: what no run records.
-type exchange struct {
-	idle     time.Duration // --idle
-	record   string        // --record
-	recorder *wire.Recorder
-	keys     keyring
-}
-
 // newModel makes the model that a run was created with. What the run recorded about it holds, whatever the configuration
 // says now; where it is asked and with which key is the configuration's, unless a flag said where.
-func (a *commandLine) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
+func (a *App) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
 	if created.Model == runbook.Name {
 		m := runbook.New()
 		m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
@@ -55,7 +47,7 @@ func (a *commandLine) newModel(created recovery.RunCreated, reg *tools.Registry)
 		return nil, err
 	}
 	key := a.key(p)
-	client := wire.Client(wire.Options{Agent: "agent/" + Version, Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
+	client := wire.Client(wire.Options{Agent: "agent/" + a.Version, Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
 	return provided(p, of, key, client), nil
 }
 
@@ -72,7 +64,7 @@ func (s *settings) asked(name string, setup recovery.Setup) catalog.Provider {
 }
 
 // fetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
-func (a *commandLine) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
+func (a *App) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 	name, _, err := conf.models.Parse(ch.Name)
 	if err != nil || name == "" {
 		return err
@@ -89,10 +81,10 @@ func (a *commandLine) fetchKey(ctx context.Context, conf *settings, ch chosen) e
 const idleHere = 10 * time.Minute
 
 // idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
-func (a *commandLine) idle(conf *settings, p catalog.Provider) time.Duration {
+func (a *App) idle(conf *settings, p catalog.Provider) time.Duration {
 	switch {
-	case a.ask.idle > 0:
-		return a.ask.idle
+	case a.Idle > 0:
+		return a.Idle
 	case conf.Idle == 0 && catalog.Loopback(p.BaseURL):
 		return idleHere
 	}

@@ -37,7 +37,7 @@ func readRecord(c *cli.Command) (string, error) {
 // recordOn takes --record for a run that goes on, and refuses it where nothing would be asked.
 func (s *session) recordOn(ctx context.Context, c *cli.Command, run string) error {
 	var err error
-	if s.app.ask.record, err = readRecord(c); err != nil || s.app.ask.record == "" {
+	if s.app.Record, err = readRecord(c); err != nil || s.app.Record == "" {
 		return err
 	}
 	for _, flag := range []string{"dry-run", "no-resume"} {
@@ -57,22 +57,22 @@ func (s *session) recordOn(ctx context.Context, c *cli.Command, run string) erro
 
 // recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
 // there is a run, records nothing.
-func (a *commandLine) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
-	if a.ask.record == "" || created.Run == "" || a.ask.recorder != nil {
-		return a.ask.recorder, nil
+func (a *App) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
+	if a.Record == "" || created.Run == "" || a.recording != nil {
+		return a.recording, nil
 	}
-	r, err := wire.NewRecorder(a.ask.record, wire.Header{
+	r, err := wire.NewRecorder(a.Record, wire.Header{
 		Run: created.Run, Model: created.Model, Provider: p.Protocol, BaseURL: p.BaseURL, Created: fault.Now(),
 	})
 	if err != nil {
 		return nil, usage(err)
 	}
-	a.ask.recorder = r
+	a.recording = r
 	return r, nil
 }
 
 // replaySetup is what a recording is asked with: as what was recorded, and nothing is paid.
-func (a *commandLine) replaySetup(conf *settings, path string) (recovery.Setup, error) {
+func (a *App) replaySetup(conf *settings, path string) (recovery.Setup, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
 		return recovery.Setup{}, err
@@ -88,7 +88,7 @@ func (a *commandLine) replaySetup(conf *settings, path string) (recovery.Setup, 
 }
 
 // replayModel plays a recording back through the provider's protocol, without a network.
-func (a *commandLine) replayModel(path string, setup recovery.Setup) (model.Model, error) {
+func (a *App) replayModel(path string, setup recovery.Setup) (model.Model, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
 		return nil, err

@@ -76,14 +76,11 @@ func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home stri
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a}
-	store, err := s.storeAnew(ctx, home, write, anew)
-	if err == nil {
-		s.Host, err = a.host(home, store)
-	}
+	f, err := a.openRaw(ctx, home, raw{write: write, anew: anew})
 	if err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, err
 	}
+	s := &session{app: a, Folder: f}
 	if anew {
 		_, err = s.RestoreHere(ctx, behind.What)
 		if err != nil {

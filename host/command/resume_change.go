@@ -60,8 +60,8 @@ func (a *commandLine) readResume(c *cli.Command) (resumeArgs, host.Changes, erro
 			return r, t, usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
-	if a.ask.idle = c.Duration("idle"); c.IsSet("idle") && a.ask.idle <= 0 {
-		return r, t, usage(fmt.Errorf("--idle %s: a time above 0", a.ask.idle))
+	if a.Idle = c.Duration("idle"); c.IsSet("idle") && a.Idle <= 0 {
+		return r, t, usage(fmt.Errorf("--idle %s: a time above 0", a.Idle))
 	}
 	switch args := c.Args(); {
 	case args.Len() > 2:
@@ -106,7 +106,7 @@ func (s *session) changeModel(ctx context.Context, c *cli.Command, run string, t
 	if err != nil {
 		return err
 	}
-	ch, err := s.app.choose(ctx, conf, runFlags{Model: name, BaseURL: t.BaseURL}, last{effort: st.Created.Setup.Effort})
+	ch, err := s.app.choose(ctx, conf, Wish{Model: name, BaseURL: t.BaseURL}, last{effort: st.Created.Setup.Effort})
 	if err != nil {
 		return err
 	}

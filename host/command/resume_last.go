@@ -52,7 +52,7 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 	if err != nil {
 		return "", err
 	}
-	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.lost, newest.ID)
+	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.Lost, newest.ID)
 	here := slices.IndexFunc(resumable, func(r db.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
 	switch {
 	case driven && (takeover || here < 0): // without --takeover the refusal names who drives it
@@ -76,7 +76,7 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 // resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
 func (s *session) resumable(ctx context.Context) ([]db.RunRow, error) {
 	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true, Waiting: true})
-	for _, id := range s.lost {
+	for _, id := range s.Lost {
 		row, lostErr := s.Store.Run(ctx, id)
 		rows, err = append(rows, row), errors.Join(err, lostErr)
 	}

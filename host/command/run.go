@@ -80,7 +80,7 @@ func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	a.ask.idle, a.ask.record = flags.Idle, flags.Record
+	a.Idle, a.Record = flags.Idle, flags.Record
 	s, err := a.open(ctx, useDrive)
 	if err != nil {
 		return err

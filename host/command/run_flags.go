@@ -44,22 +44,19 @@ func modelFlags() []cli.Flag {
 
 // runFlags is what the flags of a run say. Zero and nil are not said.
 type runFlags struct {
-	Model     string
-	Runbook   string // what names the prompt a runbook; "" when nothing does
-	BaseURL   string
-	Effort    recovery.Effort
-	Limits    config.Limits
-	Idle      time.Duration
-	NoCompact bool
-	Images    []recovery.Image
-	Record    string // absolute
+	Wish
+	Limits config.Limits
+	Idle   time.Duration
+	Record string // absolute
 }
 
 // readRunFlags reads and checks the flags of modelFlags, and --mode, --max-turns and --timeout.
 func readRunFlags(c *cli.Command) (runFlags, error) {
 	f := runFlags{
-		Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")),
-		Idle: c.Duration("idle"), NoCompact: c.Bool("no-compact"),
+		Wish: Wish{
+			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
+		},
+		Idle: c.Duration("idle"),
 	}
 	if c.Bool("runbook") {
 		f.Runbook = "--runbook"

@@ -13,7 +13,7 @@ import (
 )
 
 // sandbox is what confines commands here: they see neither the state folder nor can they change the person's policy.
-func (a *commandLine) sandbox(exe, home string) *sandbox.System {
+func (a *App) sandbox(exe, home string) *sandbox.System {
 	s := &sandbox.System{
 		Exe: exe, Hidden: home, Probed: func() sandbox.Support { return a.enforces.support(exe) },
 		Settings: func() sandbox.Settings {
@@ -24,7 +24,7 @@ func (a *commandLine) sandbox(exe, home string) *sandbox.System {
 			return sandbox.Settings(conf.Sandbox)
 		},
 	}
-	if policy := config.UserPath(a.Getenv); policy != "" {
+	if policy := config.UserPath(a.Env); policy != "" {
 		s.Guarded = []string{filepath.Dir(policy)}
 	}
 	return s
@@ -49,7 +49,7 @@ func (e *enforced) ahead() {
 }
 
 // sandboxWords says in one line what each access of shell gives here.
-func (a *commandLine) sandboxWords(home string) string {
+func (a *App) sandboxWords(home string) string {
 	exe, err := binary()
 	if err != nil {
 		return fmt.Sprintf("find this binary: %v", err)
@@ -70,7 +70,7 @@ func (a *commandLine) sandboxWords(home string) string {
 }
 
 // examineSandbox says what each access of shell gives here, and what is missing for more.
-func (a *commandLine) examineSandbox(home string, f *host.Findings) {
+func (a *App) examineSandbox(home string, f *host.Findings) {
 	const area = "sandbox"
 	exe, err := binary()
 	if err != nil {

@@ -29,15 +29,15 @@ func lookalikes() wire.Finder {
 }
 
 // cleans has errors and the log cleaned by what the store knows, and has the store know every key that is fetched.
-func (a *commandLine) cleans(s *db.Store) {
+func (a *App) cleans(s *db.Store) {
 	a.wipe = s.Clean
-	a.ask.keys.announce(func(provider, key string) {
+	a.keys.announce(func(provider, key string) {
 		s.Know(redact.Known{Rule: "key-" + provider, Value: key})
 	})
 }
 
 // cleaned is a text without secrets, for an error or the log.
-func (a *commandLine) cleaned(text string) string {
+func (a *App) cleaned(text string) string {
 	if a.wipe == nil {
 		a.wipe = db.Wiper(known()) // no state folder is open
 	}

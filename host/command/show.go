@@ -178,7 +178,7 @@ func (s *session) runNow(ctx context.Context, run string) (view.Run, error) {
 		return view.Run{}, err
 	}
 	v := view.NewRun(row, fault.Now())
-	if s.lock == nil { // the state folder cannot be written: a lost owner is seen, and not marked
+	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Look(ctx, false)
 		if err != nil {
 			return v, err

@@ -148,7 +148,7 @@ func (f *follower) state(ctx context.Context, s watch.State) (over bool, err err
 		return false, nil
 	}
 	f.lost = s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
-	if !f.lost || f.s.lock == nil {
+	if !f.lost || !f.s.CanWrite() {
 		return true, nil
 	}
 	if _, err = f.s.Look(ctx, true); ctx.Err() != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"agent/host/stream"
+	"agent/host/view"
 )
 
 // Terminal is where a front door reads and writes.
@@ -74,19 +74,7 @@ func (t *Terminal) PrintJSON(v any) {
 }
 
 // Tilde shortens a path below the person's home folder.
-func (t *Terminal) Tilde(path string) string {
-	home := t.Getenv("HOME")
-	if home == "" || home == "/" {
-		return path
-	}
-	if path == home {
-		return "~"
-	}
-	if rest, ok := strings.CutPrefix(path, strings.TrimRight(home, "/")+"/"); ok {
-		return "~/" + rest
-	}
-	return path
-}
+func (t *Terminal) Tilde(path string) string { return view.Tilde(t.Getenv("HOME"), path) }
 
 // CopyText writes size bytes of a tool's text to stdout without its control sequences. A reader that went away ends it.
 func (t *Terminal) CopyText(r io.ReaderAt, size int64) error {
