@@ -98,7 +98,7 @@ func stored(t *testing.T) *Store {
 	three := startRun(t, s, "r-3")
 	three = foldAll(t, s, three, inTurn(1, recovery.ModelAnswered{Stop: recovery.AnswerEnd}))
 	foldAll(t, s, three, append(inTurn(1, recovery.TurnSettled{Checkpoint: "r-3@1"}), inTurn(1, recovery.RunCompleted{Text: "done"})...))
-	foldAll(t, s, one, inTurn(2, recovery.RunInterrupted{Cause: recovery.CauseShutdown, Detail: "told to stop"}))
+	foldAll(t, s, one, inTurn(2, recovery.RunInterrupted{Cause: recovery.CauseShutdown, Detail: "asked to stop"}))
 	return s
 }
 

@@ -149,7 +149,7 @@ func ownerOnly(path string) error {
 	return nil
 }
 
-// makeBallast writes the file that is given up when the disk is full. It is filled with noise, so that no file system
+// makeBallast writes the file that is freed when the disk is full. It is filled with noise, so that no file system
 // can store it in less.
 func (s *Store) makeBallast() {
 	path := filepath.Join(s.dir, ballastName)
@@ -195,7 +195,7 @@ func (s *Store) giveUpBallast() bool {
 	if err != nil {
 		return false // there is none, so nothing is gained; the caller reports the full disk
 	}
-	s.notice("the disk of %s is full: the ballast was given up, so that what runs can be recorded; free some space before anything new is started", s.dir)
+	s.notice("the disk of %s is full: the ballast was freed, so that what runs can be recorded; free some space before anything new is started", s.dir)
 	return true
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 	// AllowUnsafeFS lets the state lie on a network file system, where neither locks nor fsync can be relied on.
 	AllowUnsafeFS bool
 
-	// NoBallast leaves out the file that is given up when the disk is full.
+	// NoBallast leaves out the file that is freed when the disk is full.
 	NoBallast bool
 
 	// Anew makes a database in a folder from which one is missing, where Open would refuse to.

@@ -26,7 +26,7 @@ func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now ti
 		attempt, _ := c["attempt"].(int64)
 		add(int(turn), recovery.CallSettled{
 			Place:  recovery.Place{Turn: int(turn), Index: int(index), Attempt: int(attempt)},
-			Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold, Content: "what came of it cannot be told: " + reason},
+			Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold, Content: "what became of it is not known: " + reason},
 		})
 	}
 	add(h.Turns, recovery.RunCancelled{By: by, Reason: "cancelled by " + by + ": " + reason})

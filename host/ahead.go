@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
-	"agent/tools"
 	"agent/tools/runner"
 )
 
@@ -34,7 +34,7 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	for _, r := range rows {
 		known[r.ID] = r
 	}
-	since := h.decided()
+	since := h.Decided()
 	calls, err := h.callsAhead(ctx, known, since)
 	if err != nil {
 		return nil, err
@@ -46,15 +46,6 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	return calls, err
 }
 
-// decided is when a person last said that the database counts; zero without such a word.
-func (h *Host) decided() time.Time {
-	m, err := h.Store.Mark()
-	if err != nil {
-		return time.Time{} // no mark, no decision
-	}
-	return m.Decided
-}
-
 // callsAhead looks into the folders of calls: a runner writes `began` only after the start of its call is durable.
 func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since time.Time) ([]Ahead, error) {
 	began, err := filepath.Glob(filepath.Join(h.CallsDir(), "*", "*", "began"))
@@ -63,11 +54,12 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 	}
 	var out []Ahead
 	for _, path := range began {
-		run, p, ok := parseCallFolder(filepath.Dir(path))
+		id, ok := runner.IdentityOf(filepath.Dir(path))
+		run, p := id.Run, recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 		if info, err := os.Stat(path); !ok || err != nil || !info.ModTime().After(since) {
 			continue // not ours, gone meanwhile, or decided about
 		}
-		what := fmt.Sprintf("call %s began on %s, and its run is not in the database", p, timeOfFile(path))
+		what := fmt.Sprintf("call %s began on %s, and its run is not in the database", p, drive.TimeOfFile(path))
 		if _, there := known[run]; there {
 			at, err := h.recorded(ctx, run, p)
 			if err != nil {
@@ -76,19 +68,11 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 			if at >= p.Attempt {
 				continue
 			}
-			what = fmt.Sprintf("call %s began (attempt %d) on %s, and its start is not in the database", p, p.Attempt, timeOfFile(path))
+			what = fmt.Sprintf("call %s began (attempt %d) on %s, and its start is not in the database", p, p.Attempt, drive.TimeOfFile(path))
 		}
 		out = append(out, Ahead{run, what})
 	}
 	return out, nil
-}
-
-func timeOfFile(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "an unknown date" // gone meanwhile
-	}
-	return info.ModTime().Local().Format(time.DateTime)
 }
 
 // recorded is the newest attempt of a call that the database knows of; 0 for none.
@@ -105,18 +89,6 @@ func (h *Host) recorded(ctx context.Context, run string, p recovery.Place) (int,
 	return 0, err
 }
 
-// clearGivenUp is for a call that is about to start and whose folder says that it began: its start was recorded, and is not any
-// more. Where a person decided since that the database counts all the same, the folder goes. Else nothing is driven.
-func (h *Host) clearGivenUp(c tools.Call) error {
-	folder := runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt}.Folder(h.CallsDir())
-	began := filepath.Join(folder, "began")
-	if info, err := os.Stat(began); err == nil && !info.ModTime().After(h.decided()) {
-		return runner.Discard(folder)
-	}
-	what := fmt.Sprintf("run %s: call %s began on %s, and its start is not in the database", c.Run, c.Place, timeOfFile(began))
-	return &db.BehindError{Dir: h.Home, What: what}
-}
-
 // RestoreHere records a person's decision that the database counts although it is behind what the folder knows. The runs that
 // have not ended are returned: each is interrupted, and nothing that acts starts in it without a yes. A run that a process drives
 // refuses it.
@@ -130,7 +102,7 @@ func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error)
 		if r.Status.Terminal() {
 			continue
 		}
-		lock, err := h.locks().Take(r.ID)
+		lock, err := h.Locks().Take(r.ID)
 		if err != nil {
 			return nil, err
 		}

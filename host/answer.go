@@ -8,22 +8,16 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/host/owner"
 	"agent/host/stream"
-	"agent/recovery"
 	"agent/recovery/fault"
-)
-
-// The kinds of inbox rows.
-const (
-	inboxCancel     = "cancel"
-	inboxResolution = "resolution"
 )
 
 // Taken says what became of an answer.
 type Taken struct {
 	Request db.PendingRow
-	Outcome Outcome // where this process drove the run on
+	Outcome drive.Outcome // where this process drove the run on
 	Drove   bool
 	Owner   string // who holds the run, when it was neither driven here nor seen to be taken
 }
@@ -43,7 +37,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 		return Taken{}, err
 	}
 	fault.Hit(fault.AnswerRecorded)
-	h.stood(h.Env, row.Run, row.Request, answer)
+	h.Stood(h.Env, row.Run, row.Request, answer)
 	if !resume {
 		_, err := h.Look(ctx, true)
 		return Taken{Request: row}, err
@@ -62,15 +56,15 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.Resume(ctx, row.Run, Changes{}, nil)
+		out, err := h.Resume(ctx, row.Run, drive.Changes{}, nil)
 		var held *owner.HeldError
-		var done *FinishedError
+		var done *drive.FinishedError
 		switch {
 		case errors.As(err, &done):
 			return taken, nil // its owner took the answer and ended
 		case !errors.As(err, &held):
 			taken.Outcome, taken.Drove = out, true
-			if err != nil && out.Run == "" && !errors.As(err, new(*RecordLostError)) {
+			if err != nil && out.Run == "" && !errors.As(err, new(*drive.RecordLostError)) {
 				err = fmt.Errorf("the answer to %s is kept, but: %w", row.ID, err)
 			}
 			return taken, err
@@ -89,13 +83,13 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 }
 
 // Cancel asks for a run's end and sees to it: through its owner, or in this process.
-func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
+func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 	if err := h.mend(ctx, run); err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
 	row, err := h.Store.Run(ctx, run)
 	if err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
 	if row.Status.Terminal() {
 		out, err := h.finished(ctx, run)
@@ -104,55 +98,41 @@ func (h *Host) Cancel(ctx context.Context, run string) (Outcome, error) {
 		}
 		return out, err
 	}
-	if _, err := h.Store.PutInbox(ctx, run, inboxCancel, json.RawMessage("{}"), h.Who); err != nil {
-		return Outcome{}, err
+	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.Who); err != nil {
+		return drive.Outcome{}, err
 	}
 	w, err := stream.NewWaker(h.Store.Files()...)
 	if err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
 	defer w.Close()
 	for {
-		out, err := h.cancelHere(ctx, run)
+		out, err := h.ClaimToEnd(ctx, run)
 		var held *owner.HeldError
-		var done *FinishedError
+		var done *drive.FinishedError
 		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {
 			out, err = h.cancelUnread(ctx, run, bad)
 		}
 		switch {
 		case errors.As(err, &done):
-			return h.judge().outcome(done.State), nil
+			return h.Finished(done.State), nil
 		case !errors.As(err, &held):
 			return out, err
 		}
 		select {
 		case <-w.C():
 		case <-ctx.Done():
-			return Outcome{}, fmt.Errorf("cancel run %s: it is asked for and kept; %s has not ended it yet", run, held.Holder)
+			return drive.Outcome{}, fmt.Errorf("cancel run %s: it is asked for and kept; %s has not ended it yet", run, held.Holder)
 		}
 	}
 }
 
-// cancelHere claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
-func (h *Host) cancelHere(ctx context.Context, run string) (Outcome, error) {
-	return h.claim(ctx, run, h.ownState, func(ctx context.Context, d *driver) error {
-		d.record(d.judge().claimFact(d.state, nil))
-		if err := d.flush(ctx); err != nil {
-			return err
-		}
-		if err := d.readInbox(ctx); err != nil {
-			return err
-		}
-		return d.cancelled(ctx, h.Who)
-	})
-}
-
-func (h *Host) finished(ctx context.Context, run string) (Outcome, error) {
+func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) {
 	s, err := h.State(ctx, run)
 	if err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
-	return h.judge().outcome(s), nil
+	return h.Finished(s), nil
 }
 
 // Withdraw cancels a pending request: its call is told that nobody will answer.
@@ -163,12 +143,4 @@ func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	}
 	_, err = h.Look(ctx, true)
 	return row, err
-}
-
-func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
-	var b recovery.CallResolved
-	if err := json.Unmarshal(r.Body, &b); err != nil {
-		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
-	}
-	return b, nil
 }

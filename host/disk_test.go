@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/host"
+	"agent/host/drive"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -48,7 +49,7 @@ func TestAbsenceOnADiskThatFailed(t *testing.T) {
 			stop, cancel := context.WithCancelCause(t.Context())
 			act := func(ctx context.Context) (recovery.Result, error) {
 				if calls++; calls == 1 {
-					cancel(host.ErrShutdown)
+					cancel(drive.ErrShutdown)
 					<-ctx.Done()
 					return recovery.Result{}, ctx.Err()
 				}
@@ -64,7 +65,7 @@ func TestAbsenceOnADiskThatFailed(t *testing.T) {
 				t.Fatalf("run %s, %v", out.Status, err)
 			}
 			disk = c.now
-			if _, err := h.Resume(t.Context(), out.Run, host.Changes{}, nil); err != nil {
+			if _, err := h.Resume(t.Context(), out.Run, drive.Changes{}, nil); err != nil {
 				t.Fatal(err)
 			}
 			s, err := h.State(t.Context(), out.Run)

@@ -1,24 +1,7 @@
-// Package host drives runs. It owns goroutines, time, locks and effects; what to do is decided by package recovery.
+// Package host is the service that every front door calls: Start, Resume, Answer, Resolve, Cancel, DryRun and State of runs, and
+// what keeps a state folder in order beside them. It decides who drives a run; the driving itself is package drive.
 //
-// To drive a run is to read its journal, fold it, ask recovery.Next, perform, record, and ask again. A new run is a journal
-// with one fact, a crashed run is a journal that stops somewhere: both take this one path. The order of effects:
-//
-//  1. Claim. Take the run's lock, then raise its epoch (run.claimed). A new run takes its lock before its row exists;
-//     creation and claim are one commit. Nothing claims without the lock.
-//  2. Fold the journal. Settle every call without a result by its verdict before anything else.
-//  3. Ask the model. Text goes to observers and the live file, not to the database. A request that brings no answer is a fact,
-//     and so is a summary that stands for older messages: what follows from them is decided by the facts.
-//  4. Commit A: the answer, its calls as records with fingerprints and effects, and the start of the first to act.
-//     Permission is decided before. If the commit fails, nothing runs.
-//  5. Calls act in the model's order: neighbouring reads side by side, any other call alone. Where a person must be asked,
-//     the commit that would have started the call opens its request instead.
-//  6. Commit B: a call's result, and in the same transaction the start of the next.
-//  7. The commit that settles a turn holds its checkpoint, and the request for the next turn, or the limit's question, or
-//     the end of the run. What is durable is then shown to observers. Go to 3.
-//
-// An effect is started only after the commit that records its start came back without an error. A commit that fails has an
-// unknown outcome: nothing is started and nothing further is written; the next start reads the truth.
-//
-// Over budget: at most 37 files: the driver of one run still lies beside the service that front doors call; each is to be a package
-// Over budget: at most 5810 lines: likewise
+// Only the process that holds a run's lock and its current epoch writes to its journal. Everybody else leaves a row (an answer, a
+// cancel, a decision about a call of unknown outcome) and sees to it that an owner takes it: the one there is, or this process, once
+// it holds the lock.
 package host

@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/drive"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -79,7 +80,7 @@ func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 	}
 }
 
-// A call that takes its question back, ends without its answer, or is told to stop, ends the question too: nobody is asked
+// A call that takes its question back, ends without its answer, or is asked to stop, ends the question too: nobody is asked
 // for somebody who is gone.
 func TestACallThatDoesNotWait(t *testing.T) {
 	type call = func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error
@@ -95,7 +96,7 @@ func TestACallThatDoesNotWait(t *testing.T) {
 			<-opened
 			return nil
 		},
-		"is told to stop": func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error {
+		"is asked to stop": func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error {
 			go func() { <-opened; stop() }()
 			_, err := c.Ask(ctx, whichBranch)
 			return err
@@ -108,7 +109,7 @@ func TestACallThatDoesNotWait(t *testing.T) {
 			h := newHost(t, scripted{[]string{"asks"}}, asks{
 				fake{name: "asks", effect: recovery.EffectWriteExternal},
 				func(ctx context.Context, c tools.Call) (recovery.Result, error) {
-					asked <- act(ctx, c, opened, func() { stop(host.ErrShutdown) })
+					asked <- act(ctx, c, opened, func() { stop(drive.ErrShutdown) })
 					return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes}, nil
 				},
 			})
@@ -144,7 +145,7 @@ func TestTheAskerIsGone(t *testing.T) {
 		},
 	})
 	run := leftAsking(t, h)
-	out, err := h.Resume(t.Context(), run, host.Changes{}, nil)
+	out, err := h.Resume(t.Context(), run, drive.Changes{}, nil)
 	if err != nil || out.Status != recovery.StatusCompleted || calls != 0 {
 		t.Fatalf("run %+v after %d calls (%v)", out, calls, err)
 	}
@@ -157,7 +158,7 @@ func TestTheAskerIsGone(t *testing.T) {
 // leftAsking writes the journal of a run whose owner died while its call asked.
 func leftAsking(t *testing.T, h *host.Host) string {
 	t.Helper()
-	run, thread := host.NewID("r"), host.NewID("t")
+	run, thread := drive.NewID("r"), drive.NewID("t")
 	fp, err := h.Store.Fingerprint(thread, "asks", json.RawMessage(`{}`))
 	if err != nil {
 		t.Fatal(err)
@@ -171,12 +172,12 @@ func leftAsking(t *testing.T, h *host.Host) string {
 		recovery.RunClaimed{Epoch: 1, PID: 1},
 		recovery.ModelRequested{},
 		recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{{
-			ID: host.NewID("c"), Tool: "asks", Args: json.RawMessage(`{}`), Fingerprint: fp,
+			ID: drive.NewID("c"), Tool: "asks", Args: json.RawMessage(`{}`), Fingerprint: fp,
 			Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
 		}}},
 		recovery.CallStarted{Place: at},
 		recovery.RequestOpened{Request: recovery.Request{
-			ID: host.NewID("p"), Call: &at,
+			ID: drive.NewID("p"), Call: &at,
 			Question: recovery.Question{Kind: recovery.RequestElicit, Message: "which branch?", Schema: whichBranch.Schema},
 		}},
 	}

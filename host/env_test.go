@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"agent/host"
+	"agent/host/drive"
 	"agent/host/model"
 	"agent/recovery"
 	"agent/tools"
@@ -79,7 +80,7 @@ func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 	for range crowd / 2 {
 		c.folders = append(c.folders, t.TempDir())
 	}
-	outcomes := make([]host.Outcome, crowd)
+	outcomes := make([]drive.Outcome, crowd)
 	var others, asked sync.WaitGroup
 	for i := range crowd {
 		wait, mode := &others, recovery.ModeYolo
@@ -140,10 +141,10 @@ type crowded struct {
 func ownTool(i int) string { return fmt.Sprintf("own_%d", i) }
 
 // env is host.Host.EnvOf.
-func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (host.Env, error) {
+func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (drive.Env, error) {
 	i, err := strconv.Atoi(r.Model)
 	if err != nil {
-		return host.Env{}, err
+		return drive.Env{}, err
 	}
 	def := mcp.Server{
 		Name: "srv", From: mcp.FromPerson, Trusted: true, Command: c.fixture, Args: []string{"-marker", filepath.Join(r.Folder, "pids")},
@@ -160,7 +161,7 @@ func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (host.Env, err
 		return recovery.Result{Outcome: recovery.OutcomeOK, Content: "I am " + ownTool(i)}, nil
 	}}
 	reg, regErr := tools.NewRegistry(append(set.Tools(), own)...)
-	e := host.Env{Tools: reg, Servers: set.Pins(), Close: set.Close}
+	e := drive.Env{Tools: reg, Servers: set.Pins(), Close: set.Close}
 	e.Model = func(recovery.RunCreated, *tools.Registry) (model.Model, error) {
 		return caller{own.name, func(names []string) {
 			c.mu.Lock()
@@ -174,7 +175,7 @@ func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (host.Env, err
 			case <-c.answer:
 				return json.RawMessage(`"yes"`), nil
 			case <-ctx.Done():
-				return nil, host.ErrLeftOpen
+				return nil, drive.ErrLeftOpen
 			}
 		}
 	}

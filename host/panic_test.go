@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/drive"
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
@@ -68,14 +69,14 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &host.Host{
+	return &host.Host{Process: drive.Process{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(),
 		Who: "tester",
-		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
-	}
+		Env: drive.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
+	}}
 }
 
-func start(t *testing.T, h *host.Host) (host.Outcome, *recovery.State) {
+func start(t *testing.T, h *host.Host) (drive.Outcome, *recovery.State) {
 	t.Helper()
 	out, err := h.Start(t.Context(), host.StartRequest{
 		Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo, Limits: recovery.Limits{MaxTurns: 10},

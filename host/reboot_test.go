@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools/process"
@@ -33,8 +34,8 @@ func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for boot, checked := range map[string]bool{"before": false, "now": true} {
-		h := &Host{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}
-		h.guard()
+		h := &Host{Process: drive.Process{Store: s, Hub: stream.NewHub(), Now: time.Now, Self: process.Identity{Boot: boot}}}
+		h.Guard()
 		ctx, cancel := context.WithCancel(t.Context())
 		var noted string
 		h.Hub.Through(func(e stream.Event) []stream.Event {

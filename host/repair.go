@@ -9,14 +9,14 @@ import (
 	"agent/host/owner"
 )
 
-// repair makes the rows of runs what their journals prove, but for runs that a process drives.
-func (h *Host) repair(ctx context.Context, list []db.Difference) ([]db.Difference, error) {
+// Repair makes the rows of runs what their journals prove, but for runs that a process drives.
+func (h *Host) Repair(ctx context.Context, list []db.Difference) ([]db.Difference, error) {
 	var nos []int64
 	for _, d := range list {
 		if slices.Contains(nos, d.No) {
 			continue
 		}
-		lock, err := h.locks().Take(d.Run)
+		lock, err := h.Locks().Take(d.Run)
 		if errors.As(err, new(*owner.HeldError)) {
 			continue
 		}
@@ -36,7 +36,7 @@ func (h *Host) mend(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.repair(ctx, []db.Difference{{No: row.No, Run: run}})
+	_, err = h.Repair(ctx, []db.Difference{{No: row.No, Run: run}})
 	if errors.As(err, new(*db.CorruptError)) {
 		return nil // reported by what follows
 	}

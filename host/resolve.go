@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"agent/db"
@@ -30,10 +28,10 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
 		word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
-		if _, err := h.putResolution(ctx, row.Run, word); err != nil {
+		if _, err := h.PutResolution(ctx, row.Run, word); err != nil {
 			return Taken{}, err
 		}
-		if err := notHeld(h.takeResolutions(ctx, row.Run, 0)); err != nil {
+		if err := notHeld(h.TakeResolutions(ctx, row.Run, 0)); err != nil {
 			return Taken{}, err
 		}
 	}
@@ -42,24 +40,3 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 	}
 	return h.deliver(ctx, row)
 }
-
-// closeSuperseded ends the question of the twin guard of a run that nobody drives, where what became of the first call answers it. An
-// answer that somebody gave at the same moment stands.
-func (d *driver) closeSuperseded(ctx context.Context) error {
-	end, ok := d.state.Superseded()
-	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
-		return nil
-	}
-	d.record(end, recovery.RunInterrupted{Cause: recovery.CauseAnswered, Detail: end.Reason})
-	err := d.flush(ctx)
-	if errors.As(err, new(*db.ConflictError)) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("close question %s: %w", end.ID, err)
-	}
-	return nil
-}
-
-// cameFromThere says whether a decision about another run's call came from that run, which has it already.
-func (d *driver) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(d.passed, b) }

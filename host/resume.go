@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -16,27 +17,14 @@ const MaxFruitless = 3
 
 // Resume claims a run and drives it on. shown gets what is replayed before anything runs; each further decision is a fact
 // that observers see.
-func (h *Host) Resume(ctx context.Context, run string, t Changes, shown func(Plan)) (Outcome, error) {
+func (h *Host) Resume(ctx context.Context, run string, t drive.Changes, shown func(drive.Plan)) (drive.Outcome, error) {
 	if err := h.Store.MayDrive(ctx); err != nil {
-		return Outcome{}, fmt.Errorf("claim run %s: %w", run, err)
+		return drive.Outcome{}, fmt.Errorf("claim run %s: %w", run, err)
 	}
 	if err := h.afterReboot(ctx, run); err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
-	return h.claim(ctx, run, h.trueState, func(ctx context.Context, d *driver) error {
-		if err := d.claimed(ctx, t); err != nil {
-			return err
-		}
-		fault.Hit(fault.AfterClaim)
-		d.forgetLeftovers()
-		if err := d.readInbox(ctx); err != nil {
-			return err
-		}
-		if shown != nil {
-			shown(d.judge().planFor(ctx, d.state, nil, false))
-		}
-		return nil
-	})
+	return h.Claim(ctx, run, t, shown)
 }
 
 // afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the
@@ -46,7 +34,7 @@ func (h *Host) afterReboot(ctx context.Context, run string) error {
 	if err != nil || row.Boot == "" || h.Self.Boot == "" || row.Boot == h.Self.Boot {
 		return err
 	}
-	h.note(run, "the machine was started again since: checking the database")
+	h.Note(run, "the machine was started again since: checking the database")
 	return h.Store.QuickCheck(ctx)
 }
 
@@ -128,8 +116,8 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 }
 
 func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
-	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d ended without a word", row.PID)}
-	last, failed := h.locks().Last(row.ID)
+	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d died", row.PID)}
+	last, failed := h.Locks().Last(row.ID)
 	switch {
 	case failed != "" && last.PID == row.PID && last.Boot == row.Boot:
 		m.Cause, m.Detail = recovery.CauseFailing, failed
@@ -153,11 +141,11 @@ func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 
 // Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock.
 func (h *Host) Takeover(ctx context.Context, run string, patience time.Duration) error {
-	return h.locks().Takeover(ctx, run, patience, func(warning bool, text string) {
+	return h.Locks().Takeover(ctx, run, patience, func(warning bool, text string) {
 		if warning {
-			h.warn(run, "%s", text)
+			h.Warn(run, "%s", text)
 		} else {
-			h.note(run, "%s", text)
+			h.Note(run, "%s", text)
 		}
 	})
 }

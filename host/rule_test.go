@@ -73,7 +73,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 			if errors.As(err, &resolved) != c.conflict || !c.conflict && err != nil {
 				t.Fatalf("%v", err)
 			}
-			if c.conflict && !strings.Contains(err.Error(), "anna said already that it happened, on ") {
+			if c.conflict && !strings.Contains(err.Error(), "anna decided already that it happened, on ") {
 				t.Errorf("the first word is not shown: %v", err)
 			}
 			if rows, err := h.Store.Inbox(t.Context(), call.Run); err != nil || len(rows) > 0 {

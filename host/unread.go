@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
 	"agent/tools/ofd"
 	"agent/tools/runner"
@@ -17,9 +18,9 @@ import (
 
 // cancelUnread ends a run whose own journal is damaged: nothing of it can be folded, and nothing of it is started any more. Its commands
 // are found by their folders.
-func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (Outcome, error) {
+func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (drive.Outcome, error) {
 	reason := fmt.Sprintf("fact %d: %s", bad.Seq, bad.What)
-	err := h.holding(run, func(*ofd.File) error {
+	err := h.Holding(run, func(*ofd.File) error {
 		if err := h.endCommands(ctx, run); err != nil {
 			return err
 		}
@@ -30,11 +31,11 @@ func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptErro
 		return err
 	})
 	if err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
 	row, err := h.Store.Run(ctx, run)
 	if err != nil {
-		return Outcome{}, err
+		return drive.Outcome{}, err
 	}
 	out := unreadOutcome(row)
 	if row.Status == recovery.StatusCancelled {
@@ -44,13 +45,13 @@ func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptErro
 }
 
 // unreadOutcome is what the row of a run says whose journal cannot be folded.
-func unreadOutcome(row db.RunRow) Outcome {
-	out := Outcome{Run: row.ID, Thread: row.Thread, Status: row.Status, Turns: row.Turns, Unread: true}
+func unreadOutcome(row db.RunRow) drive.Outcome {
+	out := drive.Outcome{Run: row.ID, Thread: row.Thread, Status: row.Status, Turns: row.Turns, Unread: true}
 	if row.Status == recovery.StatusCancelled {
 		out.Detail = "cancelled"
 	}
 	for _, c := range row.Undecided {
-		out.Undecided = append(out.Undecided, NamedCall{ID: c.ID, Tool: c.Tool, Started: c.Started})
+		out.Undecided = append(out.Undecided, drive.NamedCall{ID: c.ID, Tool: c.Tool, Started: c.Started})
 	}
 	return out
 }
@@ -73,7 +74,7 @@ func (h *Host) endCommands(ctx context.Context, run string) error {
 		err = errors.Join(err, runner.Cancel(folder, "cancelled by "+h.Who))
 	}
 	for _, folder := range running {
-		h.warn(run, "command of %s: waiting for its end", filepath.Base(folder))
+		h.Warn(run, "command of %s: waiting for its end", filepath.Base(folder))
 		_, gone := runner.Follow(ctx, folder, math.MaxInt64, func([]byte) {})
 		if err = errors.Join(err, gone); ctx.Err() != nil {
 			return fmt.Errorf("cancel run %s: it is asked for and kept; its command has not ended yet: %w", run, context.Cause(ctx))

@@ -45,7 +45,7 @@
 //	queued       created, and nobody drove it yet
 //	running      an owner drives it, or was driving it and left no word
 //	waiting      a request stands: nothing goes on before a person answers
-//	interrupted  it was going, its owner is gone or was told to stop, and it can be resumed
+//	interrupted  it was going, its owner is gone or was asked to stop, and it can be resumed
 //	completed    the model gave its last answer
 //	failed       it ended for a reason that is no person's word
 //	cancelled    a person ended it

@@ -119,7 +119,7 @@ type Cause string
 const (
 	CauseCrash     Cause = "crash"     // the owner's lock is free and it left no word
 	CauseReboot    Cause = "reboot"    // as crash, and the machine was started again since
-	CauseShutdown  Cause = "shutdown"  // the owner was told to stop (signal)
+	CauseShutdown  Cause = "shutdown"  // the owner was asked to stop (signal)
 	CauseAnswered  Cause = "answered"  // its question was answered while nobody drove it
 	CauseExpired   Cause = "expired"   // its question's time was over while nobody drove it
 	CauseWithdrawn Cause = "withdrawn" // its question was withdrawn while nobody drove it

@@ -225,7 +225,7 @@ func (t *Turn) failure() RunFailed {
 	text := strings.TrimSpace(t.text())
 	reason, _, _ := strings.Cut(text, "\n")
 	if reason == "" {
-		reason = "the model gave up and said no reason"
+		reason = "the model stopped without a reason"
 	}
 	return RunFailed{Reason: reason, Text: text}
 }

@@ -1,11 +1,11 @@
 package recovery
 
 import (
+	"agent/recovery/jsonstring"
 	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // Four kinds of facts are nearly all of a long journal, and reading JSON of any shape is most of the time until a run goes
@@ -225,77 +225,15 @@ func (p *plain) number() int64 {
 	return v
 }
 
-// text takes a string. One that holds more than letters and the short escapes is left to the reader of any JSON, which is
-// also who knows what becomes of bytes that are no UTF-8.
+// text takes a string.
 func (p *plain) text() string {
-	if len(p.rest) == 0 || p.rest[0] != '"' {
+	text, rest, ok := jsonstring.Read(p.rest)
+	if !ok {
 		p.other = true
 		return ""
 	}
-	end, escaped := closing(p.rest)
-	if end < 0 {
-		p.other = true
-		return ""
-	}
-	inside := p.rest[1:end]
-	p.rest = p.rest[end+1:]
-	for _, c := range inside {
-		if c < ' ' {
-			p.other = true
-			return ""
-		}
-	}
-	if !utf8.Valid(inside) {
-		p.other = true
-		return ""
-	}
-	if !escaped {
-		return string(inside)
-	}
-	return p.unescaped(inside)
-}
-
-// closing is the place of the quote that ends a string which begins at 0, and whether there is an escape before it.
-func closing(b []byte) (end int, escaped bool) {
-	for i := 1; ; {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1, escaped
-		}
-		slash := bytes.IndexByte(b[i:i+n], '\\')
-		if slash < 0 {
-			return i + n, escaped
-		}
-		escaped = true
-		if i += slash + 2; i > len(b) {
-			return -1, true
-		}
-	}
-}
-
-func (p *plain) unescaped(inside []byte) string {
-	out := make([]byte, 0, len(inside))
-	for {
-		n := bytes.IndexByte(inside, '\\')
-		if n < 0 {
-			return string(append(out, inside...))
-		}
-		out = append(out, inside[:n]...)
-		switch inside[n+1] { // closing saw a byte behind every backslash
-		case '"', '\\', '/':
-			out = append(out, inside[n+1])
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		default:
-			p.other = true
-			return ""
-		}
-		inside = inside[n+2:]
-	}
+	p.rest = rest
+	return text
 }
 
 // object takes a JSON object as it stands.
@@ -308,7 +246,7 @@ func (p *plain) object() json.RawMessage {
 	for i := 0; i < len(p.rest); i++ {
 		switch p.rest[i] {
 		case '"':
-			end, _ := closing(p.rest[i:])
+			end, _ := jsonstring.Close(p.rest[i:])
 			if end < 0 {
 				p.other = true
 				return nil

@@ -30,6 +30,7 @@ func plainBodies() (taken, left []Body) {
 		CallSettled{Place: at, Fingerprint: "fp"},
 		CallSettled{Place: at, Fingerprint: "fp", Result: Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: long,
 			Data: json.RawMessage(`{"status":0}`), Blob: "00ff", Size: 1 << 40, Took: time.Hour}},
+		CallSettled{Result: Result{Content: "\x1b[0m \u2028 \x7f"}},
 		TurnSettled{Checkpoint: "r-1@3"},
 		TurnSettled{Checkpoint: "r-1@3", TurnsLeft: 97},
 	}
@@ -39,7 +40,6 @@ func plainBodies() (taken, left []Body) {
 		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{}},
 		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{asked}},
 		ModelAnswered{Stop: AnswerEnd, Blocks: []Block{{Kind: BlockImage, Image: &Image{Media: "image/png"}}}},
-		CallSettled{Result: Result{Content: "\x1b[0m"}},
 		CallSettled{Result: Result{Alive: []string{"process 1"}}},
 		CallSettled{Result: Result{Data: json.RawMessage(`[1]`)}},
 		TurnSettled{Checkpoint: "x", TurnsLeft: -1},

@@ -31,10 +31,10 @@ func permission(c *Call, why, doubts string) Record {
 		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)) + doubts,
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{answerYes, answerNo},
-		Hints:   []string{"runs it once", "does not run it and tells the model so"},
+		Hints:   []string{"runs it once", "does not run it and informs the model"},
 	}}
-	r.stand(answerNever, c.Never, "does not run it, nor the like here from now on: adds to your config.toml")
-	r.stand(answerAlways, c.Always, "runs it, and the like here from now on without asking: adds to your config.toml")
+	r.stand(answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
+	r.stand(answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
 	return Record{[]Body{RequestOpened{r}}}
 }
 
@@ -71,7 +71,7 @@ func (s *State) twinQuestion(c *Call, first Unknown) Question {
 		asked, known = "a call that would do it again is asked for", "\n"+Describe(first.Args)
 	}
 	if first.Resolved == WordHappened {
-		q.Message = fmt.Sprintf("an earlier %s happened, as %s said, and %s.\n", c.Tool, by(first.By), asked)
+		q.Message = fmt.Sprintf("an earlier %s happened, as %s says, and %s.\n", c.Tool, by(first.By), asked)
 		known = "its outcome was unknown before" + known
 		offer(WordHappened, "answers it from that record and runs nothing, also when it is asked for again in this run")
 	} else {

@@ -124,7 +124,7 @@ func (s *State) replied(b RequestAnswered) error {
 		if text == "yes" {
 			s.grant(r.Kind)
 		} else {
-			s.limited = RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s said no to more %s", what, by(b.By), plural(what))}
+			s.limited = RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s answered no to more %s", what, by(b.By), plural(what))}
 		}
 		return nil
 	}
@@ -146,7 +146,7 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 		case answerYes, answerAlways:
 			c.Approved = s.binding(r)
 		case answerNever:
-			c.Denied = by(who) + " said never"
+			c.Denied = by(who) + " answered never"
 		default:
 			c.Denied = by(who) + " said no"
 		}

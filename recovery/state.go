@@ -260,14 +260,13 @@ func (s *State) claimed(b RunClaimed) error {
 // tighten takes over what the claimer changed about the run. Looser is impossible.
 func (s *State) tighten(b RunClaimed) error {
 	if l := b.Limits; l != nil {
-		if looser(l.MaxTurns, s.Limits.MaxTurns) || looser(l.Timeout, s.Limits.Timeout) ||
-			looser(l.MaxTokens, s.Limits.MaxTokens) || looser(l.MaxCost, s.Limits.MaxCost) {
+		if s.Limits.Tighten(*l) != *l {
 			return fmt.Errorf("limits %+v are looser than %+v", *l, s.Limits)
 		}
 		s.Limits = *l
 	}
 	if b.Mode != "" {
-		if strictness(b.Mode) > strictness(s.Mode) {
+		if b.Mode.LooserThan(s.Mode) {
 			return fmt.Errorf("mode %q is looser than %q", b.Mode, s.Mode)
 		}
 		s.Mode = b.Mode
@@ -275,13 +274,31 @@ func (s *State) tighten(b RunClaimed) error {
 	return nil
 }
 
-// looser compares limits, of which zero is none at all.
-func looser[N int | int64 | time.Duration](limit, than N) bool {
+// Tighten is the tighter of each limit.
+func (l Limits) Tighten(by Limits) Limits {
+	return Limits{
+		MaxTurns: Tighter(l.MaxTurns, by.MaxTurns), Timeout: Tighter(l.Timeout, by.Timeout),
+		MaxTokens: Tighter(l.MaxTokens, by.MaxTokens), MaxCost: Tighter(l.MaxCost, by.MaxCost),
+	}
+}
+
+// Tighter is the one of two limits that allows less.
+func Tighter[N int | int64 | time.Duration](a, b N) N {
+	if Looser(a, b) {
+		return b
+	}
+	return a
+}
+
+// Looser says whether a limit allows more than another one. Zero is no limit.
+func Looser[N int | int64 | time.Duration](limit, than N) bool {
 	return than > 0 && (limit <= 0 || limit > than)
 }
 
-// strictness is the mode's place from the tightest; a mode that is not known comes last.
-func strictness(m Mode) int {
+// LooserThan says whether m lets more happen without a question than o; a mode that is not known counts as the loosest.
+func (m Mode) LooserThan(o Mode) bool { return m.looseness() > o.looseness() }
+
+func (m Mode) looseness() int {
 	if i := slices.Index(Modes(), m); i >= 0 {
 		return i
 	}

@@ -180,7 +180,7 @@ func (w *workspace) lookMade(sc scene, p, now place, when window) (found, string
 	case !is.folder() || !now.Is.folder():
 		return foundOdd, p.path() + " is there, and is no folder"
 	case is.Btime == 0:
-		return foundOdd, leaf.path() + " is there, and this file system does not tell when it was made"
+		return foundOdd, leaf.path() + " is there, and this file system does not record when it was made"
 	case !when.holds(is.Btime) || !when.holds(now.Is.Btime):
 		return foundOdd, leaf.path() + " is there, and was not made in the moment of the command"
 	case is.UID != os.Geteuid() || is.Mode&0o777 != sc.Mode&0o777:

@@ -9,7 +9,7 @@ import (
 
 // stampOf cannot look here, so no command is looked at afterwards.
 func stampOf(*os.Root, string) (stamp, error) {
-	return stamp{}, errors.New("this system does not tell when a file was made")
+	return stamp{}, errors.New("this system does not record when a file was made")
 }
 
 func (stamp) folder() bool  { return false }

@@ -17,18 +17,25 @@ import (
 	"agent/recovery/fault"
 )
 
-const answerHelp = `Answers a question of a run, once, and drives the run on in this process unless its owner does. No other process needs to be
-alive. Without an id it is the one open question; without an answer it is asked on the terminal.
+const answerHelp = `Answers a question of a run, once, and continues the run in this process
+unless its owner does. No other process needs to be alive. Without an id it
+is the one open question; without an answer it is asked on the terminal.
 
-To a question about permission, always and never are a yes and a no that stand: before the run goes on they add a rule to your
-config.toml, for that call in that workspace. The question shows the rule. They are said in full.
+To a question about permission, yes approves the call once and no denies it;
+always and never also add a rule to your config.toml, for that call in that
+workspace, before the run continues. The question shows the rule. These two
+must be written in full. agent help permissions explains more.
 
-Given a call whose outcome is unknown (c-…), it records what you know of it: happened or leave. Until then its run ends with 5.
-Where a run asks about that call, happened answers it, and the run goes on.
+Given a call whose outcome is unknown (c-…), it records what you know of it:
+happened or leave. Until then its run ends with 5. Where a run asks about
+that call, happened answers it, and the run continues. See agent help
+recovery.
 
-When a call would do again what a call of unknown outcome may have done, you are asked: happened (it is not run), run (once more; its
-success settles the first) or leave (neither). Asked about it once more in the same run, stop-asking takes the place of leave: it
-is not run, and nobody is asked about it again in that run.
+When a call would do again what a call of unknown outcome may have done, you
+are asked: happened (it is not run), run (once more; its success settles the
+first) or leave (neither). Asked about it once more in the same run,
+stop-asking takes the place of leave: it is not run, and nobody is asked
+about it again in that run.
 
 EXAMPLE
    agent answer yes
@@ -39,14 +46,15 @@ EXAMPLE
    agent answer c-81kd happened
 
 EXIT STATUS
-   that of the run that goes on (see agent resume --help); 0 when the answer was only recorded, or its owner took it;
-   1 refused: it has an answer already, the answer does not fit, there is no such id; 2 wrong usage, or several questions are open;
-   3 or 5 it was left open`
+   that of the run that goes on (see agent resume --help); 0 when the answer
+   was only recorded, or its owner took it; 1 refused: it has an answer
+   already, the answer does not fit, there is no such id; 2 wrong usage, or
+   several questions are open; 3 or 5 it was left open`
 
 func (a *commandLine) answerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
-		Usage:       "answer a question, or say what became of a call",
+		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
 		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | always | never | TEXT]",
 		Description: answerHelp,
 		Flags: []cli.Flag{

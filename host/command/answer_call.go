@@ -77,7 +77,7 @@ func ruleable(call db.CallRow) error {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
 	case call.Resolved == recovery.WordRun:
-		return fmt.Errorf("answer %s: the call was run once more since, as a person said, and that settled it", call.ID)
+		return fmt.Errorf("answer %s: the call was run once more since, by a person's decision, and that settled it", call.ID)
 	case call.Outcome != recovery.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -67,6 +68,9 @@ func Main(args []string, std IO) (code int) {
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	if len(args) == 2 && slices.Contains([]string{"--help", "-help", "-h"}, args[1]) {
+		args = []string{args[0], "help"} // which lists the topics too
+	}
 	std.Watch()
 	a := newCommandLine(std)
 	a.args, a.armed, a.told = args, warning, func() error { return context.Cause(ctx) }
@@ -119,7 +123,7 @@ type commandLine struct {
 	drove bool         // a run was driven: the exit code is its own
 	dir   string       // folder whose runs alone are meant
 	about string       // id of the run that the command is about
-	told  func() error // why the command was told to stop; nil while it was not
+	told  func() error // why the command was asked to stop; nil while it was not
 }
 
 func newCommandLine(std IO) *commandLine {
@@ -148,29 +152,30 @@ func (a *commandLine) root() *cli.Command {
 			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.Verbose},
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
+		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Bool("version") && !c.Args().Present() {
 				return a.printVersion(false)
 			}
 			if c.Args().Present() {
 				return noSuchCommand(c, c.Args().First())
 			}
-			return cli.ShowRootCommandHelp(c)
+			return c.Command("help").Run(ctx, nil)
 		},
 	}
 }
 
-const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for, asks you when it must, and
-writes down every fact before acting on it. Kill it anywhere, by any means, and it goes on from where it was.
+const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for,
+asks you when it must, and writes down every fact before acting on it. Kill
+it anywhere, by any means, and it continues where it was.
 
 EXAMPLE
-   agent run "why does make test fail?"
+   agent run "why does make test fail? fix it"
    agent run --runbook -f release.md
    agent ls
    agent resume last
 
 EXIT STATUS
-   0  done                    4  interrupted: it can be resumed
-   1  failed, or refused      5  a call's outcome is unknown, and nobody has decided on it
-   2  wrong usage             6  cancelled by a person
-   3  a person is asked`
+   0  done                     4  interrupted: it can be resumed
+   1  failed, or refused       5  a call's outcome is unknown: you decide
+   2  wrong usage              6  cancelled by a person
+   3  waiting for an answer`

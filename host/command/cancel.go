@@ -14,15 +14,18 @@ import (
 	"agent/recovery"
 )
 
-const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with everything that it started, its calls are settled,
-and what may have happened is said. A question is withdrawn: its call is told that nobody will answer.
+const cancelHelp = `Ends a run, whatever it is doing: a command that it runs is stopped with
+everything that it started, its calls are settled, and what may have happened
+is printed. A question is withdrawn: its call is informed that nobody will
+answer.
 
 EXAMPLE
    agent cancel last
    agent cancel p-3f9x
 
 EXIT STATUS
-   0 the run is cancelled, or was already; 1 it ended before, or was refused; 2 wrong usage; 4 it is asked for and not yet done`
+   0 the run is cancelled, or was already; 1 it ended before, or was refused;
+   2 wrong usage; 4 it is asked for and not yet done`
 
 func (a *commandLine) cancelCommand() *cli.Command {
 	return &cli.Command{
@@ -67,7 +70,7 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 	}
 	out, err := s.Cancel(ctx, run)
 	if err != nil {
-		if ctx.Err() != nil { // told to stop while its owner was waited for: what was asked for is kept
+		if ctx.Err() != nil { // asked to stop while its owner was waited for: what was asked for is kept
 			s.app.Say(s.app.Err, "%v", err)
 			return withCode(view.ExitInterrupted)
 		}

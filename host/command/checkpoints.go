@@ -13,7 +13,8 @@ import (
 	"agent/host/view"
 )
 
-const checkpointsHelp = `Lists the checkpoints of a run from the oldest to the newest: one for every settled turn. A resume goes on from the last.
+const checkpointsHelp = `Lists the checkpoints of a run from the oldest to the newest: one for every
+settled turn. A resume goes on from the last.
 
 EXAMPLE
    agent checkpoints last

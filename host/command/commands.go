@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/host/help"
 )
 
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
@@ -93,32 +95,61 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-const helpHelp = `Shows what a command does, its flags, an example and its exit status; without a command, the list of them.
+const helpHelp = `Shows what a command does, its flags, an example and its exit status, or a
+topic: a longer text about one subject. Without a name it lists the commands
+and the topics.
 
 EXAMPLE
    agent help
    agent help run
+   agent help permissions
 
 EXIT STATUS
-   0 shown, 2 there is no such command`
+   0 shown, 2 there is no such command and no such topic`
 
 func (a *commandLine) helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
-		Usage:       "show help",
-		ArgsUsage:   "[command]",
+		Usage:       "show help for a command or a topic",
+		ArgsUsage:   "[command | topic]",
 		Description: helpHelp,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			name := c.Args().First()
-			switch {
-			case c.Args().Len() > 1:
-				return usage(errors.New("name one command: agent help run"))
-			case name == "":
-				return cli.ShowRootCommandHelp(c.Root())
-			case c.Root().Command(name) == nil:
-				return noSuchCommand(c, name)
+			topics, err := help.Topics()
+			if err != nil {
+				return err
 			}
-			return cli.ShowCommandHelp(ctx, c.Root(), name)
+			topic := slices.IndexFunc(topics, func(t help.Topic) bool { return t.Name == name })
+			switch sub := c.Root().Command(name); {
+			case c.Args().Len() > 1:
+				return usage(errors.New("name one command or topic: agent help run"))
+			case name == "":
+				if err := cli.ShowRootCommandHelp(c.Root()); err != nil {
+					return err
+				}
+				a.Say(a.Out, "\nTOPICS, each shown by agent help TOPIC:\n%s", help.List(topics))
+				return nil
+			case name == "topics":
+				a.Say(a.Out, "%s", help.List(topics))
+				return nil
+			case sub == nil && topic < 0:
+				return noSuchHelp(c, topics, name)
+			case sub != nil:
+				if err := cli.ShowCommandHelp(ctx, c.Root(), name); err != nil || topic < 0 {
+					return err
+				}
+				a.Say(a.Out, "") // models is a command and a topic
+			}
+			a.Say(a.Out, "%s", strings.TrimSuffix(topics[topic].Text, "\n"))
+			return nil
 		},
 	}
+}
+
+// noSuchHelp names the commands and topics that may have been meant.
+func noSuchHelp(c *cli.Command, texts []help.Topic, name string) error {
+	for _, sub := range c.Root().VisibleCommands() {
+		texts = append(texts, help.Topic{Name: sub.Name, About: sub.Usage, Text: sub.Description})
+	}
+	return usage(fmt.Errorf("there is no command and no topic %q%s; agent help lists them", name, help.Meant(texts, name)))
 }

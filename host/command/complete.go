@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/help"
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery"
@@ -120,6 +121,17 @@ func (t *typedLine) commands() {
 	}
 }
 
+// topics completes the names of the help's topics. What is wrong with them is reported by agent help.
+func (t *typedLine) topics() {
+	topics, err := help.Topics()
+	if err != nil {
+		return
+	}
+	for _, topic := range topics {
+		t.offer(topic.Name, topic.About)
+	}
+}
+
 // values completes the value of a flag.
 func (t *typedLine) values(ctx context.Context) {
 	switch t.value {
@@ -150,6 +162,7 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.cmd = t.app.root()
 			t.commands()
+			t.topics()
 		}
 	case "completion":
 		if first {

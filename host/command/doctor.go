@@ -11,20 +11,25 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
-	"agent/host"
 	"agent/host/config"
+	"agent/host/doctor"
 	"agent/host/view"
 )
 
-const doctorHelp = `Looks whether everything that agent promises holds here: the state folder and its disk, the database, every journal against
-its digests and against the lists made from it, who drives what, and what was left behind; the configuration, and what the system
-lets the sandbox enforce. It changes nothing without --fix,
-which marks runs that lost their owner and removes files that nothing needs any more.
+const doctorHelp = `Checks that everything that agent promises holds here: the state folder and
+its disk, the database, every journal against its digests and against the
+lists made from it, who drives what, and what was left behind; the
+configuration, and what the system lets the sandbox enforce. Each finding
+that is wrong names its fix. It changes nothing without --fix, which marks
+runs that lost their owner and removes files that nothing needs any more.
 
---secrets looks through every row, every body and every file of the state folder for secrets that lie there in the clear: values
-of this environment, values that were ever sealed, and what looks like a secret. It tells where and of what kind, never the value.
+--secrets looks through every row, every body and every file of the state
+folder for secrets that lie there in the clear: values of this environment,
+values that were ever sealed, and what looks like a secret. It prints where
+and of what kind, never the value.
 
---salvage reads row by row what can still be read, also from a database that is damaged, and writes it as lines of JSON.
+--salvage reads row by row what can still be read, also from a database that
+is damaged, and writes it as lines of JSON.
 
 EXAMPLE
    agent doctor
@@ -38,12 +43,12 @@ EXIT STATUS
 func (a *commandLine) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
-		Usage:       "look whether everything is as it should be",
+		Usage:       "check the installation and the state folder",
 		Description: doctorHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "fix", Usage: "mend what needs no decision"},
-			&cli.BoolFlag{Name: "secrets", Usage: "look for secrets that lie in the clear, and for nothing else"},
-			&cli.StringFlag{Name: "salvage", Usage: "write what can be read as JSON lines to `FILE` (- is stdout)"},
+			&cli.BoolFlag{Name: "fix", Usage: "fix what needs no decision"},
+			&cli.BoolFlag{Name: "secrets", Usage: "only look for secrets that lie in the clear"},
+			&cli.StringFlag{Name: "salvage", Usage: "write what can still be read to `FILE`, as JSON lines (- is stdout)"},
 			jsonFlag(),
 		},
 		Action: a.doctor,
@@ -60,27 +65,27 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 	}
 	if c.IsSet("salvage") {
 		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
-			return usage(errors.New("give --salvage alone: it writes JSON lines and mends nothing"))
+			return usage(errors.New("give --salvage alone: it writes JSON lines and fixes nothing"))
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
-	var f host.Findings
+	var f doctor.Findings
 	if c.Bool("secrets") {
 		if c.Bool("fix") {
 			return usage(errors.New("give --secrets without --fix: it only looks"))
 		}
 		a.findSecrets(ctx, home, &f)
 	} else {
-		f = host.ExamineFolder(home)
+		f = doctor.Folder(home)
 		a.examineSelf(home, &f)
 		a.examineStore(ctx, home, c.Bool("fix"), &f)
 	}
 	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {
-		case host.LevelBad:
+		case doctor.LevelBad:
 			v.Bad++
-		case host.LevelWarn:
+		case doctor.LevelWarn:
 			v.Warnings++
 		}
 	}
@@ -97,7 +102,7 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 }
 
 // examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *commandLine) examineSelf(home string, f *host.Findings) {
+func (a *commandLine) examineSelf(home string, f *doctor.Findings) {
 	const area = "settings"
 	if a.armed != "" {
 		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
@@ -118,7 +123,7 @@ func (a *commandLine) examineSelf(home string, f *host.Findings) {
 }
 
 // examineConfig reads the person's configuration: with an error in it nothing starts.
-func (a *commandLine) examineConfig(f *host.Findings) {
+func (a *commandLine) examineConfig(f *doctor.Findings) {
 	const area = "configuration"
 	path := config.UserPath(a.Getenv)
 	if path == "" {
@@ -126,7 +131,7 @@ func (a *commandLine) examineConfig(f *host.Findings) {
 	}
 	conf, _, err := a.config("")
 	if err != nil {
-		f.Bad(area, "mend that line: until then no run starts", "%v", err)
+		f.Bad(area, "fix that line: until then no run starts", "%v", err)
 		return
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +146,7 @@ func (a *commandLine) examineConfig(f *host.Findings) {
 }
 
 // examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
-func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f *host.Findings) {
+func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {
 		f.OK(areaDatabase, "there is none yet: nothing was run")
@@ -155,11 +160,11 @@ func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f
 		f.Warn(areaDatabase, "", "%s", n)
 	}
 	if !s.CanWrite() {
-		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is mended")
+		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is fixed")
 		fix = false
 	}
 	a.examineSchema(ctx, s, fix, f)
-	found, err := s.Examine(ctx, fix) // a row that it repairs may be all that is wrong with the database
+	found, err := doctor.Examine(ctx, s.Host, fix) // a row that it repairs may be all that is wrong with the database
 	a.examineDatabase(ctx, s, f)
 	*f = append(*f, found...)
 	if err != nil {

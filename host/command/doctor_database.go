@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"agent/db"
-	"agent/host"
+	"agent/host/doctor"
 	"agent/host/view"
 )
 
@@ -23,7 +23,7 @@ const (
 const walExpected = 64 << 20
 
 // examineDatabase looks at the file as a whole: damage, settings, sizes.
-func (a *commandLine) examineDatabase(ctx context.Context, s *session, f *host.Findings) {
+func (a *commandLine) examineDatabase(ctx context.Context, s *session, f *doctor.Findings) {
 	if b := s.Store.Behind(); b != nil {
 		f.Bad(areaDatabase, remedyFor(b), "%v", b)
 	}
@@ -46,7 +46,7 @@ func (a *commandLine) examineDatabase(ctx context.Context, s *session, f *host.F
 }
 
 // examineSchema compares every table, index and view with what the migrations make, and with fix makes them so again.
-func (a *commandLine) examineSchema(ctx context.Context, s *session, fix bool, f *host.Findings) {
+func (a *commandLine) examineSchema(ctx context.Context, s *session, fix bool, f *doctor.Findings) {
 	list, err := s.Store.SchemaDifferences(ctx)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)
@@ -77,7 +77,7 @@ func (a *commandLine) examineSchema(ctx context.Context, s *session, fix bool, f
 	}
 }
 
-func (a *commandLine) examineSettings(r db.Report, f *host.Findings) {
+func (a *commandLine) examineSettings(r db.Report, f *doctor.Findings) {
 	var settings []string
 	for name, value := range r.Settings {
 		settings = append(settings, name+"="+value)
@@ -92,7 +92,7 @@ func (a *commandLine) examineSettings(r db.Report, f *host.Findings) {
 	}
 }
 
-func (a *commandLine) examineSizes(r db.Report, f *host.Findings) {
+func (a *commandLine) examineSizes(r db.Report, f *doctor.Findings) {
 	if r.Log > walExpected {
 		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
 	}
@@ -100,7 +100,7 @@ func (a *commandLine) examineSizes(r db.Report, f *host.Findings) {
 	if r.Ballast == 0 {
 		f.Warn(areaDatabase, "free some space: the next run makes it", "there is no ballast, so a full disk stops agent at once")
 	} else {
-		f.OK(areaDatabase, "ballast %s, given up when the disk is full", view.Bytes(r.Ballast))
+		f.OK(areaDatabase, "ballast %s, freed when the disk is full", view.Bytes(r.Ballast))
 	}
 	if len(r.Leftover) > 0 {
 		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of bodies belong to no fact: %s", len(r.Leftover), strings.Join(r.Leftover[:min(5, len(r.Leftover))], ", "))

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"agent/db"
-	"agent/host"
+	"agent/host/doctor"
 	"agent/host/terminal"
 )
 
 const areaSecrets = "secrets"
 
 // findSecrets looks through the whole state folder for secrets that lie in it in the clear.
-func (a *commandLine) findSecrets(ctx context.Context, home string, f *host.Findings) {
+func (a *commandLine) findSecrets(ctx context.Context, home string, f *doctor.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {
 		f.OK(areaSecrets, "there is no state yet: nothing was run")
@@ -47,7 +47,7 @@ func (a *commandLine) findSecrets(ctx context.Context, home string, f *host.Find
 }
 
 // exposed tells of one place. What a command that is still running has printed lies there until its result is stored.
-func (a *commandLine) exposed(ctx context.Context, s *session, x db.Exposed, f *host.Findings) {
+func (a *commandLine) exposed(ctx context.Context, s *session, x db.Exposed, f *doctor.Findings) {
 	const change = "change that secret where it is valid, since whoever could read the folder may have it"
 	switch run, isCall := strings.CutPrefix(x.File, "calls"+string(filepath.Separator)); {
 	case isCall:
@@ -68,7 +68,7 @@ func (a *commandLine) exposed(ctx context.Context, s *session, x db.Exposed, f *
 	}
 }
 
-const older = " (it was written by an older agent, or before anything told that it is secret)"
+const older = " (it was written by an older agent, or before it was known to be secret)"
 
 func inName(column string) string {
 	if column == "name" {

@@ -21,8 +21,8 @@ func TestStoppedBySignal(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"as a value", signalled, fmt.Errorf("read runs: %w", context.Canceled), "agent: stopped by signal before it was done (told to stop by terminated)\n"},
-		{"as a text", signalled, fmt.Errorf("read runs: %v", context.Canceled), "agent: stopped by signal before it was done (told to stop by terminated)\n"},
+		{"as a value", signalled, fmt.Errorf("read runs: %w", context.Canceled), "agent: stopped by signal before it was done (asked to stop by terminated)\n"},
+		{"as a text", signalled, fmt.Errorf("read runs: %v", context.Canceled), "agent: stopped by signal before it was done (asked to stop by terminated)\n"},
 		{"another error", signalled, errors.New("the disk is full"), "agent: the disk is full\n"},
 		{"no signal", nil, fmt.Errorf("ask model m: %w", context.Canceled), "agent: ask model m: context canceled\n"},
 	} {

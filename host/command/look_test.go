@@ -29,7 +29,7 @@ func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	h := &host.Host{Store: store, Home: home, Now: time.Now, Self: process.Self()}
+	h := &host.Host{Process: host.Process{Store: store, Home: home, Now: time.Now, Self: process.Self()}}
 	for _, name := range []string{"aaaa0000", "bbbb0000"} {
 		created := recovery.RunCreated{Run: "r-" + name, Thread: "t-" + name, Folder: "/w", Model: "m", Mode: recovery.ModeAsk, Limits: recovery.Limits{MaxTurns: 9}}
 		facts := []recovery.Event{{Body: created, Time: time.Now()}, {Body: recovery.RunClaimed{Epoch: 1, PID: 7}, Time: time.Now()}}

@@ -15,9 +15,11 @@ import (
 	"agent/recovery/fault"
 )
 
-const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and everything interrupted or waiting. Each line
-ends with the command that brings the run forward. Questions are compared with their digests; what else stands here comes from the
-list of runs, which agent doctor compares with the record.
+const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and
+everything interrupted or waiting. Each line ends with the command that
+brings the run forward. Questions are compared with their digests; what else
+stands here comes from the list of runs, which agent doctor compares with the
+record.
 
 EXAMPLE
    agent ls
@@ -26,7 +28,8 @@ EXAMPLE
    agent ls --all --json
 
 EXIT STATUS
-   0 listed, also when there is nothing; 1 the state folder cannot be used; 2 wrong usage`
+   0 listed, also when there is nothing; 1 the state folder cannot be used;
+   2 wrong usage`
 
 func (a *commandLine) lsCommand() *cli.Command {
 	return &cli.Command{

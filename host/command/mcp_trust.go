@@ -80,7 +80,7 @@ func (a *App) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Serve
 	return list, append(said, f.theirs.Notes...), nil
 }
 
-const refusedIt = "you said no to this content"
+const refusedIt = "you refused this content"
 
 // word looks up what the person said of the file as it is now, and else says why it is not started.
 func (f *found) word() (yes bool, why string, err error) {
@@ -119,7 +119,7 @@ func (f *found) read() (trusted, error) {
 // keep writes down what the person said of the file as it was shown.
 func (f *found) keep(yes bool) error {
 	if f.trustAt == "" {
-		return fmt.Errorf("keep what you said of %s: %w", f.workspace, errNoTrustFile)
+		return fmt.Errorf("keep your decision on %s: %w", f.workspace, errNoTrustFile)
 	}
 	t, err := f.read()
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *found) write(t trusted) error {
 		err = writeWhole(f.trustAt, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keep what you said of %s: %v", f.workspace, err)
+		return fmt.Errorf("keep your decision on %s: %v", f.workspace, err)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func TestInterruptedByTheModel(t *testing.T) {
 	d := openDesk(t, filepath.Join(t.TempDir(), "state"), broken)
 	out := d.run(request(t))
 	want := "run " + out.Run + ` is interrupted: anthropic/x: key not accepted: invalid x-api-key (HTTP 401)
-mend it first:  set ANTHROPIC_API_KEY
+fix it first:   set ANTHROPIC_API_KEY
 then go on:     agent resume ` + out.Run + `
 end it:         agent cancel ` + out.Run + "\n"
 	if got := d.err.String(); !strings.HasSuffix(got, want) || out.Status != recovery.StatusInterrupted {

@@ -15,27 +15,20 @@ import (
 	"agent/recovery"
 )
 
-const modelsHelp = `Lists the providers of models with where they are asked and where their key comes from, the models of which something is
-known, and which model a new run would use here and why. A key itself is never shown.
+const modelsHelp = `Lists the providers of models with where they are asked and where their key
+comes from, the models of which something is known, and which model a new run
+would use here and why. A key itself is never shown.
 
-With --check it asks a model, the one that would be used or the one that is named, one small question that costs about as much as
-a sentence, and says how fast the answer came, whether it came piece by piece, and whether the model can call tools.
+With --check it asks a model, the one that would be used or the one that is
+named, one small question that costs about as much as a sentence, and prints
+how fast the answer came, whether it came piece by piece, and whether the
+model can call tools.
 
-A model is named provider/model. The configuration is $XDG_CONFIG_HOME/agent/config.toml, else ~/.config/agent/config.toml:
-
-   model = "work/qwen3"
-   [providers.work]
-   kind = "chat"                            # anthropic, responses or chat
-   base_url = "http://127.0.0.1:8000/v1"
-   api_key_env = "WORK_KEY"                 # or api_key_cmd = ["pass", "show", "work"]
-   allow_http = true                        # the key may go to another machine over plain HTTP; refused without it
-   [models."work/qwen3"]
-   window = 131072
-   input_price = "0.50"                     # US dollars for a million tokens
-   output_price = "1.50"
-
-ANTHROPIC_BASE_URL, OPENAI_BASE_URL and OLLAMA_HOST say where these are asked. What answers in OpenAI's stead is spoken to in
-Chat Completions.
+A model is named provider/model. Your config.toml may name the model to use,
+add providers, and give windows and prices that are not known: agent help
+configuration has an example of each. ANTHROPIC_BASE_URL, OPENAI_BASE_URL and
+OLLAMA_HOST name other addresses. Where OPENAI_BASE_URL names another server,
+it is asked in Chat Completions.
 
 EXAMPLE
    agent models
@@ -43,7 +36,8 @@ EXAMPLE
    agent models --check ollama/qwen3
 
 EXIT STATUS
-   0 listed, or the model answered and called the tool; 1 it did not, or refused; 2 wrong usage or configuration`
+   0 listed, or the model answered and called the tool; 1 it did not, or
+   refused; 2 wrong usage or configuration`
 
 func (a *commandLine) modelsCommand() *cli.Command {
 	return &cli.Command{

@@ -20,6 +20,6 @@ func TestModelStoppedByOneSignalTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run.end(4).says("told to stop by terminated", "agent resume")
+		run.end(4).says("asked to stop by terminated", "agent resume")
 	})
 }

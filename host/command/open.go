@@ -254,10 +254,10 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
-	h := &host.Host{
+	h := &host.Host{Process: host.Process{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
-	}
+	}}
 	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),

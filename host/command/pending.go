@@ -11,15 +11,18 @@ import (
 	"agent/recovery/fault"
 )
 
-const pendingHelp = `Lists the questions that wait for a person, with what each answer does and the command that gives it. With --all also those
-that were answered, withdrawn or ran out of time. One whose record does not match its digest is named and not shown.
+const pendingHelp = `Lists the questions that wait for a person, with what each answer does and
+the command that gives it. With --all also those that were answered,
+withdrawn or ran out of time. One whose record does not match its digest is
+named and not shown.
 
 EXAMPLE
    agent pending
    agent pending --json
 
 EXIT STATUS
-   0 listed, also when nothing is asked; 1 the state folder cannot be used; 2 wrong usage`
+   0 listed, also when nothing is asked; 1 the state folder cannot be used;
+   2 wrong usage`
 
 func (a *commandLine) pendingCommand() *cli.Command {
 	return &cli.Command{
@@ -27,7 +30,7 @@ func (a *commandLine) pendingCommand() *cli.Command {
 		Usage:       "list the questions that wait for a person",
 		Description: pendingHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "also those that have their end"},
+			&cli.BoolFlag{Name: "all", Usage: "also those that are closed"},
 			jsonFlag(),
 		},
 		Action: a.pending,

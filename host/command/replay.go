@@ -18,7 +18,7 @@ import (
 
 // recordFlag is the flag of every command that may ask a model for a run.
 func recordFlag() cli.Flag {
-	return &cli.StringFlag{Name: "record", Usage: "record provider traffic in `FILE`, without keys and what looks like a secret, for --model replay:FILE; goes on with a recording of the same run"}
+	return &cli.StringFlag{Name: "record", Usage: "record provider traffic in `FILE`, without keys and secrets, for --model replay:FILE"}
 }
 
 // readRecord is the absolute name of --record; "" when it is not given.

@@ -143,7 +143,7 @@ func (s *session) printInterrupted(out host.Outcome) {
 	if b != nil {
 		a.Say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, view.FaultText(model, *b))
 		if b.Remedy != "" {
-			a.Say(a.Err, "mend it first:  %s", b.Remedy)
+			a.Say(a.Err, "fix it first:   %s", b.Remedy)
 			onward = "then go on:    "
 		}
 	} else {

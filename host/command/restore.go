@@ -15,12 +15,16 @@ import (
 	"agent/host/view"
 )
 
-const restoreHelp = `Decides that the database counts although it is older than the folder around it: a backup of agent.db was put back, or the
-database or its log was lost. Until then nothing is driven, since runs would do again what the lost record says was done.
+const restoreHelp = `Decides that the database counts although it is older than the folder around
+it: a backup of agent.db was put back, or the database or its log was lost.
+Until then nothing is driven, since runs would do again what the lost record
+says was done.
 
-With --here it shows what is ahead of the database: what its mark names, commands that began, and what the log knows. Then it
-asks. After a yes, runs that have not ended are interrupted (restored); in them every call that acts needs your yes from then on,
-in every mode, and no yes from before counts. To undo the loss instead, put the newer agent.db back and do not decide.
+With --here it shows what is ahead of the database: what its mark names,
+commands that began, and what the log knows. Then it asks. After a yes, runs
+that have not ended are interrupted (restored); in them every call that acts
+needs your yes from then on, in every mode, and no yes from before counts. To
+undo the loss instead, put the newer agent.db back and do not decide.
 
 EXAMPLE
    agent restore --here
@@ -32,7 +36,7 @@ EXIT STATUS
 func (a *commandLine) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
-		Usage:       "let a database count that is older than its folder",
+		Usage:       "decide about a database that is older than its folder",
 		Description: restoreHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "here", Usage: "decide about the database in the state folder"},

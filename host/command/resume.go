@@ -14,11 +14,14 @@ import (
 	"agent/host/view"
 )
 
-const resumeHelp = `Goes on with a run that was interrupted, from its last checkpoint. What finished is replayed from the record and not
-executed again, what still runs is picked up, and what may or may not have happened is never done a second time.
-last is the newest run of this folder, or of that which --dir names, that can be resumed.
+const resumeHelp = `Continues a run that was interrupted, from its last checkpoint. What finished
+is replayed from the record and not executed again, what still runs is picked
+up, and what may or may not have happened is never done a second time: its
+outcome is unknown, and you decide. See agent help recovery.
 
-A message is for the model, before its next answer. With a run that is named, --dir says where its folder is now.
+last is the newest run of this folder, or of that which --dir names, that can
+be resumed. A message is for the model, before its next answer. With a run
+that is named, --dir says where its folder is now.
 
 EXAMPLE
    agent resume last
@@ -29,8 +32,9 @@ EXAMPLE
    agent resume --all --dir .
 
 EXIT STATUS
-   that of the run: 0 done, 1 failed or refused, 3 a person is asked, 4 interrupted,
-   5 a call's outcome is unknown and nobody has decided on it, 6 cancelled; with --all the highest; 0 with --dry-run`
+   that of the run: 0 done, 1 failed or refused, 3 waiting for an answer,
+   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it,
+   6 cancelled; with --all the highest; 0 with --dry-run`
 
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
@@ -38,7 +42,7 @@ const takeoverPatience = 10 * time.Second
 func (a *commandLine) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
-		Usage:       "go on with an interrupted run",
+		Usage:       "continue an interrupted run",
 		ArgsUsage:   `<run> ["message"] | last ["message"] | --all`,
 		Description: resumeHelp,
 		Flags: slices.Concat([]cli.Flag{
@@ -120,7 +124,7 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Changes) (any, int) {
 	err := s.looser(ctx, c, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
-		left := fmt.Errorf("run %s is left alone: %d resumes in a row brought nothing forward; try it by name: agent resume %s",
+		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
 		s.app.Say(s.app.Err, "agent: %v", left)
 		v := refusal(left, row.ID, view.ExitInterrupted)

@@ -18,7 +18,7 @@ import (
 // resumeLimits are the flags with which a resume lowers what bounds a run.
 func resumeLimits() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "mode", Usage: "a tighter `MODE`: plan, ask or auto"},
+		&cli.StringFlag{Name: "mode", Usage: "a tighter approval `MODE`: plan, ask or auto"},
 		&cli.IntFlag{Name: "max-turns", Usage: "a lower limit of `N` turns", HideDefault: true},
 		&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 		&cli.StringFlag{Name: "max-tokens", Usage: "a lower limit of `N` tokens; 200k and 1.5M are fine"},
@@ -31,7 +31,7 @@ func resumeModel() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Usage: "ask `MODEL` from here on, as agent models lists them"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
-		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after this `TIME` without data", HideDefault: true},
+		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data", HideDefault: true},
 		recordFlag(),
 	}
 }
@@ -138,13 +138,13 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 	if err != nil {
 		return usage(err)
 	}
-	modes, has := recovery.Modes(), st.Limits
+	has := st.Limits
 	for _, f := range []struct {
 		flag   string
 		looser bool
 		has    any
 	}{
-		{"mode", slices.Index(modes, l.Mode) > slices.Index(modes, st.Mode), st.Mode},
+		{"mode", l.Mode != "" && l.Mode.LooserThan(st.Mode), st.Mode},
 		{"max-turns", above(l.MaxTurns, has.MaxTurns), has.MaxTurns},
 		{"timeout", above(l.Timeout, has.Timeout), has.Timeout},
 		{"max-tokens", above(l.MaxTokens, has.MaxTokens), has.MaxTokens},
@@ -159,5 +159,5 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 
 // above says whether a limit that was given is higher than the run's. Zero is no limit.
 func above[N int | int64 | time.Duration](given *N, has N) bool {
-	return given != nil && has > 0 && (*given == 0 || *given > has)
+	return given != nil && recovery.Looser(*given, has)
 }

@@ -16,31 +16,38 @@ import (
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
 
-Models are named provider/model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3; agent models lists what is known here and
-which would be used. AGENTS.md of the folder, and of its parents up to the repository's root, is shown to the model.
+Models are named provider/model, such as anthropic/claude-sonnet-5-5 or
+ollama/qwen3; agent models lists what is known here and which would be used.
+AGENTS.md of the folder, and of its parents up to the repository's root, is
+shown to the model.
 
-A runbook needs no model and no key: its fenced sh and bash blocks, and its list items that begin with a tool's name, are carried
-out in order. It is named as one, by --runbook or by its first lines; a file that is not is a prompt for a model:
+A runbook needs no model and no key: its fenced sh and bash blocks, and its
+list items that begin with a tool's name, are carried out in order. It is
+named as one, by --runbook or by its first lines; a file that is not is a
+prompt for a model:
    ---
    agent: runbook
    ---
 
-What is piped in joins the prompt, in a block named stdin; agent run - reads the prompt itself there. In a loop that reads lines, in
-cron and over ssh, < /dev/null keeps the run from waiting for input that is meant for others.
+What is piped in joins the prompt, in a block named stdin; agent run - reads
+the prompt itself there. In a loop that reads lines, in cron and over ssh, <
+/dev/null keeps the run from waiting for input that is meant for others.
 
-What needs a yes is said by the mode, and by rules in config.toml: agent tools shows what each mode makes of each tool, and
-agent tools --help how a rule is written. A question waits until it is answered: agent pending, agent answer.
+The approval mode and the rules in config.toml decide what needs your yes:
+agent help permissions. A question waits until it is answered: agent pending,
+agent answer.
 
 EXAMPLE
-   agent run "why does make test fail? mend it"
+   agent run "why does make test fail? fix it"
    git diff | agent run "review this"
    agent run --runbook -f release.md
    agent run --dir ~/site -f task.md
    agent run -c continue
 
 EXIT STATUS
-   0 done, 1 failed or refused, 2 wrong usage, 3 a person is asked, 4 interrupted,
-   5 a call's outcome is unknown and nobody has decided on it (agent answer --help), 6 cancelled`
+   0 done, 1 failed or refused, 2 wrong usage, 3 waiting for an answer,
+   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
+   (agent answer --help), 6 cancelled`
 
 func (a *commandLine) runCommand() *cli.Command {
 	return &cli.Command{
@@ -51,7 +58,7 @@ func (a *commandLine) runCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
 			&cli.StringFlag{Name: "dir", Usage: "work in `FOLDER` (default: the current one)"},
-			&cli.StringFlag{Name: "mode", Usage: "`MODE`, what needs a yes: plan, ask, auto or yolo (default: the thread's, else ask)"},
+			&cli.StringFlag{Name: "mode", Usage: "approval `MODE`: plan, ask, auto or yolo (default: the thread's, else ask)"},
 			&cli.IntFlag{Name: "max-turns", Value: 100, Usage: "ask after `N` turns whether to go on; 0 for no limit"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},

@@ -29,14 +29,14 @@ const (
 // modelFlags are the flags of a run that say which model is asked and how.
 func modelFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else the configuration's, else what there is)"},
+		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else that of config.toml, else the first with a key)"},
 		&cli.BoolFlag{Name: "runbook", Usage: "the prompt is a runbook: carry out its steps, and ask no model"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},
 		&cli.StringFlag{Name: "effort", Usage: "`EFFORT`, how long the model may think: none, low, medium or high (default: the model's own)"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine; 0 for no limit"},
 		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on; 0 for no limit"},
-		&cli.DurationFlag{Name: "idle", Usage: "give a request up after this `TIME` without a byte (default: the configuration's, else 2m, and 10m on this machine)", HideDefault: true},
-		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summing up what is older"},
+		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data (default: that of config.toml, else 2m, and 10m on this machine)", HideDefault: true},
+		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summarising older turns"},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		recordFlag(),
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"agent/host"
 	"agent/host/config"
+	"agent/host/doctor"
 	"agent/tools/sandbox"
 )
 
@@ -70,7 +70,7 @@ func (a *App) sandboxWords(home string) string {
 }
 
 // examineSandbox says what each access of shell gives here, and what is missing for more.
-func (a *App) examineSandbox(home string, f *host.Findings) {
+func (a *App) examineSandbox(home string, f *doctor.Findings) {
 	const area = "sandbox"
 	exe, err := binary()
 	if err != nil {

@@ -14,11 +14,15 @@ import (
 	"agent/recovery/fault"
 )
 
-const showHelp = `Shows a run from its record: where it stands, what was asked, what the model said, each call with its outcome, every decision
-of recovery with its reason, questions and answers. With --follow it goes on with what happens now, until the run ends, or
-waits and nobody drives it; Ctrl-C ends the watching, never the run.
-last is the newest run of all folders, whatever became of it.
---follow goes alone: with --calls or --json it is refused. Given a call (c-…), it shows that call and its whole output.
+const showHelp = `Shows a run from its record: its status and place, what was asked, what the
+model answered, each call with its outcome, every decision of recovery with
+its reason, questions and answers. With --follow it continues with what
+happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
+the watching, never the run.
+
+last is the newest run of all folders, whatever became of it. Given a call
+(c-…), it shows that call and its whole output.
+--follow goes alone: with --calls or --json it is refused.
 
 EXAMPLE
    agent show last
@@ -27,8 +31,9 @@ EXAMPLE
    agent show c-81kd
 
 EXIT STATUS
-   0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done, 1 failed, 3 a person is asked,
-   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it, 6 cancelled`
+   0 shown; 1 refused; 2 wrong usage; with --follow that of the run: 0 done,
+   1 failed, 3 waiting for an answer, 4 interrupted, 5 a call's outcome is
+   unknown and nobody has decided on it, 6 cancelled`
 
 func (a *commandLine) showCommand() *cli.Command {
 	return &cli.Command{
@@ -37,7 +42,7 @@ func (a *commandLine) showCommand() *cli.Command {
 		ArgsUsage:   "<run> | last | <call> | <pending-id>",
 		Description: showHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "follow", Usage: "go on with what happens now"},
+			&cli.BoolFlag{Name: "follow", Usage: "continue with what happens now"},
 			a.thinkingFlag(),
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),

@@ -125,7 +125,7 @@ func (f *follower) line(ctx context.Context, l watch.Line) (over bool, err error
 	case l.Live != nil:
 		f.answer(l.Live, l.Type == watch.TypeReasoning)
 	case l.Type == watch.TypeUnknown:
-		f.r.Take(stream.Event{Run: f.run, Note: "a newer agent recorded something here that this one cannot show", Warn: true})
+		f.r.Take(stream.Event{Run: f.run, Note: "something that only a newer version can show is recorded here", Warn: true})
 	}
 	return false, nil
 }

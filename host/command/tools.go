@@ -23,26 +23,20 @@ import (
 	"agent/tools/sandbox"
 )
 
-const toolsHelp = `Lists the tools that a model can use here, what a call of each may change, and what each mode makes of it. The effect is
-decided from a call's arguments; a tool that has several is shown with each. Below stand the names of the environment variables
-that commands get; the others are kept from them. Given a tool's name, it shows that tool with its schema.
+const toolsHelp = `Lists the tools that a model can use here, what a call of each may change,
+and what each approval mode makes of it. The effect is decided from a call's
+arguments; a tool that has several is shown with each. Below stand the names
+of the environment variables that commands get; the others are kept from
+them. Given a tool's name, it shows that tool with its schema.
 
-What a mode asks about or refuses, rules in your config.toml change: deny beats ask beats allow. A rule names a tool, and may name
-its command and access (shell), path (files), host and method (fetch), and the folder in which it holds:
-
-   [[allow]]
-   tool = "shell"
-   command = "go test *"       # * stands for any further words; every command of a script must be covered
-   access = "write"            # and no more: read, write or full
-   [[deny]]
-   tool = "mcp__github__*"
-
-.agent/config.toml of a folder may hold [[ask]] and [[deny]] only. fetch reaches no private address but those that config.toml
+Rules in your config.toml change what a mode asks about or refuses: agent
+help permissions. fetch reaches no private address but those that config.toml
 names: [fetch] private = ["127.0.0.1:3000"].
 
-The tools of MCP servers stand among them: those of mcp.json beside your config.toml, and those of .mcp.json of the folder once
-you allowed exactly what that file holds. They are started for this, and end with it. Their effects are believed only of a
-server that your own file calls trusted.
+The tools of MCP servers stand among them: those of mcp.json beside your
+config.toml, and those of .mcp.json of the folder once you allowed exactly
+what that file holds. They are started for this, and end with it: agent help
+mcp.
 
 EXAMPLE
    agent tools
@@ -61,7 +55,7 @@ func (a *commandLine) toolsCommand() *cli.Command {
 		Description: toolsHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that; at a terminal you are asked first"},
-			&cli.BoolFlag{Name: "distrust", Usage: "take that back"},
+			&cli.BoolFlag{Name: "distrust", Usage: "undo --trust"},
 			&cli.StringFlag{Name: "dir", Usage: "the tools of a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},

@@ -124,7 +124,7 @@ func (a *commandLine) wordAbout(ctx context.Context, f *found, wanted bool) (boo
 			defer t.Close()
 			yes, err := putTrust(ctx, t, f)
 			if errors.Is(err, errNoAnswer) {
-				err = errors.New("nothing was said of it, so nothing is changed")
+				err = errors.New("there is no decision on it, so nothing is changed")
 			}
 			return yes, err
 		}

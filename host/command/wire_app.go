@@ -20,9 +20,9 @@ type App struct {
 	Record     string        // file in which provider traffic is recorded; "" for none
 
 	recording *wire.Recorder
-	keys     keyring
-	enforces enforced            // what commands and servers can be confined to
-	wipe     func(string) string // cleans an error of secrets; nil until it is needed
+	keys      keyring
+	enforces  enforced            // what commands and servers can be confined to
+	wipe      func(string) string // cleans an error of secrets; nil until it is needed
 }
 
 // tilde shortens a path below the person's home folder.

@@ -65,7 +65,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -238,7 +237,7 @@ func read(path string, open func(string) (*os.File, error)) ([]byte, bool, error
 // A limit of l that is nil is none.
 func (w Limits) Tighten(l Limits) (Limits, []string) {
 	var said []string
-	if modes := recovery.Modes(); w.Mode != "" && slices.Index(modes, w.Mode) < slices.Index(modes, l.Mode) {
+	if w.Mode != "" && l.Mode.LooserThan(w.Mode) {
 		said = append(said, fmt.Sprintf("mode %s instead of %s", w.Mode, l.Mode))
 		l.Mode = w.Mode
 	}
@@ -250,14 +249,16 @@ func (w Limits) Tighten(l Limits) (Limits, []string) {
 }
 
 // lower takes over a lower limit. Zero is no limit.
-func lower[T cmp.Ordered](have **T, most *T, tell func(T)) {
-	var none T
-	if most == nil || *most == none || *have != nil && **have != none && **have <= *most {
-		return
+func lower[T int | int64 | time.Duration](have **T, most *T, tell func(T)) {
+	var now T
+	if *have != nil {
+		now = **have
 	}
-	v := *most
-	*have = &v
-	tell(v)
+	if most != nil && recovery.Looser(now, *most) {
+		v := *most
+		*have = &v
+		tell(v)
+	}
 }
 
 // Or fills in what l leaves open from o.

@@ -101,6 +101,19 @@ func keysAt(table []string) []string {
 	return nil
 }
 
+// Keys are all keys of the person's file, with the tables that hold them: sandbox.full. A * stands for a name of the person's own.
+func Keys() []string {
+	var all []string
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"allow"}, {"ask"}, {"deny"}} {
+		for _, key := range keysAt(table) {
+			if len(keysAt([]string{key})) == 0 && len(keysAt([]string{key, "*"})) == 0 { // no table
+				all = append(all, strings.Join(append(slices.Clone(table), key), "."))
+			}
+		}
+	}
+	return all
+}
+
 // isKey says whether a key may stand in the person's file.
 func isKey(path []string) bool {
 	table, name := path[:len(path)-1], path[len(path)-1]

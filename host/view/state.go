@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"agent/host"
+	"agent/host/doctor"
 	"agent/recovery"
 )
 
@@ -26,13 +27,13 @@ type Checkpoints struct {
 
 // Doctor is what doctor prints with --json. Fields are only ever added.
 type Doctor struct {
-	Version  int           `json:"version"`
-	Agent    string        `json:"agent"`
-	Home     string        `json:"home"`
-	OK       bool          `json:"ok"` // nothing is bad
-	Bad      int           `json:"bad"`
-	Warnings int           `json:"warnings"`
-	Findings host.Findings `json:"findings"`
+	Version  int             `json:"version"`
+	Agent    string          `json:"agent"`
+	Home     string          `json:"home"`
+	OK       bool            `json:"ok"` // nothing is bad
+	Bad      int             `json:"bad"`
+	Warnings int             `json:"warnings"`
+	Findings doctor.Findings `json:"findings"`
 }
 
 // Restored is what restore prints with --json. Fields are only ever added.

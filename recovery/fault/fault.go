@@ -27,7 +27,7 @@ const (
 // Point names a place between two steps.
 type Point string
 
-// The points, on both sides of every commit and of every numbered step of the order of effects (host/doc.go).
+// The points, on both sides of every commit and of every numbered step of the order of effects (host/drive/doc.go).
 const (
 	Started         Point = "process.started"
 	BeforeCommit    Point = "db.before_commit"

@@ -124,11 +124,11 @@ func (p *inProcess) host(m model.Model) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &host.Host{
+	return &host.Host{Process: host.Process{
 		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: process.Self(),
 		Who: "bench",
 		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
-	}, nil
+	}}, nil
 }
 
 // carryOut drives a new run to its end.

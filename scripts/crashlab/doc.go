@@ -11,6 +11,13 @@
 //	go run ./scripts/crashlab -faults           only the faults of the machine (-short: a sample of them)
 //	go run ./scripts/crashlab -faults -only KEY one of them again; the name of a fault alone is all of its stories
 //
+//	go run ./scripts/crashlab -state FILE -limit 45m [-result FILE]
+//
+// carries the pass out in parts: it begins nothing after the time, keeps in the file what is done, and ends with 3; the same command goes
+// on, also after the lab was killed. What is under way at the end of the time takes up to ten minutes more (a power cut's recording is one
+// piece). Parts are of one commit, one binary and one seed. A complete pass without findings writes its result; scripts/check
+// crashlab_whole is that command.
+//
 // Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that fill, fail, turn read-only or are
 // slow, power cuts, clocks that jump, another boot, panics, and with what people and other processes do: signals, cancels, takeovers,
 // decisions on calls that are asked for again, also in other words, states that are taken away or put back (faults.go lists them). Disks

@@ -41,7 +41,13 @@ type options struct {
 	only, json, dir, exe string
 	workers              int
 	point, tool, where   string
+
+	state, result string
+	limit         time.Duration
 }
+
+// errMoreLeft ends a part of a pass that is not its last.
+var errMoreLeft = errors.New("the pass goes on: give the same command again")
 
 func main() {
 	if len(os.Args) == 4 && os.Args[1] == mcp.Command {
@@ -79,6 +85,9 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.dir, "dir", "", "`folder` for the worlds (default: a new one)")
 	f.StringVar(&o.exe, "exe", "", "the `binary` to kill (default: built from here)")
 	f.IntVar(&o.workers, "jobs", 4, "`stories` at once")
+	f.StringVar(&o.state, "state", "", "carry the pass out in parts: keep in this `file` what is done, and go on from there")
+	f.DurationVar(&o.limit, "limit", 0, "begin nothing after this `time`; the next part goes on. It needs -state")
+	f.StringVar(&o.result, "result", "", "write the result of a complete pass without findings to this `file`. It needs -state")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -95,7 +104,13 @@ func (o *options) check(rest []string) error {
 	case len(rest) > 0:
 		return fmt.Errorf("it takes no arguments: %s", strings.Join(rest, " "))
 	case o.workers < 1:
-		return fmt.Errorf("-jobs %d: at least one story at a time is told", o.workers)
+		return fmt.Errorf("-jobs %d: at least one story at a time is carried out", o.workers)
+	case o.state != "" && (o.duration > 0 || o.only != "" || !o.whole()):
+		return errors.New("-state is for a whole pass, for -short or for -faults")
+	case o.state == "" && (o.limit != 0 || o.result != ""):
+		return errors.New("-limit and -result need -state FILE, in which the parts of the pass are kept")
+	case o.limit < 0:
+		return fmt.Errorf("-limit %s: it cannot take less than no time", o.limit)
 	case o.duration < 0:
 		return fmt.Errorf("-for %s: it cannot take less than no time", o.duration)
 	case o.point != "" && !slices.Contains(fault.All(), fault.Point(o.point)):
@@ -133,7 +148,10 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	if err != nil {
 		fmt.Fprintf(out, "crashlab: %v\n", err)
 	}
-	if err != nil || !ok {
+	switch {
+	case ok && errors.Is(err, errMoreLeft):
+		return 3
+	case err != nil || !ok:
 		return 1
 	}
 	return 0
@@ -170,17 +188,23 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	l.Exe, l.Counter = o.exe, c
+	if o.state != "" {
+		if l.Parts, err = o.parts(ctx, l); err != nil {
+			return false, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
 	if err := control.Run(ctx, l); err != nil {
 		return false, err
 	}
 	systematic, err := o.stories(ctx, l)
+	complete := err == nil && l.Parts.Left() == 0
 	l.Report.Used()
-	ok = l.Report.Print(began, systematic && err == nil)
+	ok = l.Report.Print(began, systematic && complete)
 	err = errors.Join(err, l.Report.Write(o.json))
 	if ok && (err == nil || ctx.Err() != nil) { // a pass that was broken off keeps nothing for anybody to look at
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
-	return ok, err
+	return ok, errors.Join(err, o.endPart(l, complete, ok && err == nil))
 }
 
 // leastRoom is what the worlds of a few stories at once take, with their ballasts and disks; bytes.
@@ -243,7 +267,7 @@ func (o options) stories(ctx context.Context, l *lab.Lab) (systematic bool, err 
 	}
 	tools, unknown := story.CallsOf(tools)
 	if len(unknown) > 0 {
-		return false, fmt.Errorf("the tool %s has no story: add a line to subjects in scripts/crashlab/tools.go", unknown[0])
+		return false, fmt.Errorf("the tool %s has no story: add a line to Subjects in scripts/crashlab/story/subjects.go", unknown[0])
 	}
 	p := plan.Generate(plan.Choice{Short: o.short, EveryShape: o.everyShape, Seed: o.seed, Tools: tools})
 	l.Report.Skipped, l.Report.Left = p.Skipped, p.LeftOut

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What names nothing is refused before anything is told: a pass of no stories would end well.
+// What names nothing is refused before anything begins: a pass of no stories would end well.
 func TestOptionsThatNameNothing(t *testing.T) {
 	for _, bad := range [][]string{
 		{"-point", "nowhere"}, {"-tool", "nothing"}, {"-situation", "never"}, {"-only", "no/key"}, {"-jobs", "0"}, {"-for", "-1s"}, {"more"},

@@ -31,7 +31,7 @@ func (t *tool) result(c tools.Call, res *sdk.CallToolResult) recovery.Result {
 	}
 	whole := contentOf(res)
 	if whole == "" && res.IsError {
-		whole = "[the tool failed and said no more]"
+		whole = "[the tool failed and gave no reason]"
 	} else if whole == "" {
 		whole = "[no output]"
 	}

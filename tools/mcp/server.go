@@ -199,7 +199,7 @@ func (l *live) over() bool {
 }
 
 // errGivenUp says that a server is not started once more.
-var errGivenUp = errors.New("given up for this run")
+var errGivenUp = errors.New("not started again in this run")
 
 // ready returns the server alive, with the tools that it has now. It starts a server that was not started or ended, and one that
 // does not answer. admit says why that may not be; anew forgets how often it failed.

@@ -145,7 +145,7 @@ func TestDies(t *testing.T) {
 		}
 	}
 	r, err = b.call("echo", "x", call{})
-	if err == nil || r.Applied != recovery.AppliedNo || !strings.Contains(err.Error(), "given up for this run: it ended or failed 3 times in a row") {
+	if err == nil || r.Applied != recovery.AppliedNo || !strings.Contains(err.Error(), "not started again in this run: it ended or failed 3 times in a row") {
 		t.Errorf("%+v %v", r, err)
 	}
 	if got := b.logged(); got != strings.Repeat("die\n", 4) {
@@ -153,14 +153,14 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// A server that does not answer is told to stop; it is not started again for that.
+// A server that does not answer is asked to stop; it is not started again for that.
 func TestHangs(t *testing.T) {
 	folder := t.TempDir()
 	def := define(t, folder)
 	def.Call = 300 * time.Millisecond
 	b := start(t, folder, def)
 	r, err := b.call("hang", "", call{})
-	if err == nil || r.Applied != "" || !strings.Contains(err.Error(), "did not answer within 300ms and was told to stop") {
+	if err == nil || r.Applied != "" || !strings.Contains(err.Error(), "did not answer within 300ms and was asked to stop") {
 		t.Errorf("%+v %v", r, err)
 	}
 	until(t, "the server to hear that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
@@ -171,7 +171,7 @@ func TestHangs(t *testing.T) {
 func TestStopped(t *testing.T) {
 	b := one(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("told to stop")
+	why := errors.New("asked to stop")
 	go func() {
 		until(t, "the call", func() bool { return strings.Contains(b.logged(), "hang") })
 		cancel(why)

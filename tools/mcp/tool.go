@@ -125,10 +125,10 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 	var dial *net.OpError
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errLimit):
-		return unknown, fmt.Errorf("call MCP server %s: it did not answer within %s and was told to stop; "+
+		return unknown, fmt.Errorf("call MCP server %s: it did not answer within %s and was asked to stop; "+
 			"timeout in its definition gives it longer", t.of.Name, t.of.Server.Call)
 	case ctx.Err() != nil:
-		return unknown, fmt.Errorf("call MCP server %s: it was told to stop before it answered: %w", t.of.Name, context.Cause(ctx))
+		return unknown, fmt.Errorf("call MCP server %s: it was asked to stop before it answered: %w", t.of.Name, context.Cause(ctx))
 	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed) && !ours(answer):
 		t.of.worked()
 		refused := unknown

@@ -119,7 +119,7 @@ func (c content) place(h Hunk, end int) (int, []Line, error) {
 		return 0, nil, fmt.Errorf(`"\ No newline at end of file" stands in it, and line %d is not the file's last`, at+len(old))
 	}
 	if h.doubt != "" && c.holds(h.doubt) {
-		return 0, nil, fmt.Errorf("its counts are wrong, and the line %s after it may be one of its own or the next file's name: mend the counts", shown("-"+h.doubt))
+		return 0, nil, fmt.Errorf("its counts are wrong, and the line %s after it may be one of its own or the next file's name: fix the counts", shown("-"+h.doubt))
 	}
 	return at, lines, nil
 }

@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		"no end, unsaid":    {head + "@@ -2 +2 @@\n-b\n+B\n", "a\nb", "No newline at end of file"},
 		"no end, not last":  {head + "@@ -1 +1 @@\n-a\n+A\n\\ No newline at end of file\n", "a\nb\n", "not the file's last"},
 		"no end in between": {head + "@@ -1 +1,2 @@\n-a\n+A\n\\ No newline at end of file\n+B\n", "a\n", "above another line"},
-		"a doubt":           {head + "@@ -1,9 +1,9 @@\n-a\n+A\n--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y\n", "a\n-- b\n", "mend the counts"},
+		"a doubt":           {head + "@@ -1,9 +1,9 @@\n-a\n+A\n--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y\n", "a\n-- b\n", "fix the counts"},
 	} {
 		p, err := Parse(c.text)
 		var got []byte

@@ -401,7 +401,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// Who waits for a call can be told to stop waiting, which changes nothing for the call.
+// Who waits for a call can be asked to stop waiting, which changes nothing for the call.
 func TestWaitEndsWithItsContext(t *testing.T) {
 	c := newCall(t, "echo > here; read x < go")
 	here, gate := c.fifo("here"), c.fifo("go")

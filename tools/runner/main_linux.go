@@ -234,7 +234,7 @@ func (k *keeper) record(e Exit) error {
 	if err == nil {
 		return nil
 	}
-	e.Message = clip(fmt.Sprintf("%s; the output was given up: %v", e.Message, errors.Join(err, k.spool.drop())))
+	e.Message = clip(fmt.Sprintf("%s; the output was abandoned: %v", e.Message, errors.Join(err, k.spool.drop())))
 	e.Kept, e.Truncated = 0, e.Output > 0
 	if d, derr := digest(k.folder); derr == nil {
 		e.Digest = d

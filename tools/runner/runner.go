@@ -62,6 +62,13 @@ func (id Identity) Folder(root string) string {
 	return filepath.Join(root, filepath.FromSlash(id.Mark()))
 }
 
+// IdentityOf reads back whose folder it is, without the fingerprint; false for a folder of another name.
+func IdentityOf(folder string) (id Identity, ok bool) {
+	id.Run = filepath.Base(filepath.Dir(folder))
+	n, err := fmt.Sscanf(filepath.Base(folder), "%d-%d-%d", &id.Turn, &id.Index, &id.Attempt)
+	return id, err == nil && n == 3
+}
+
 // Spec says what to run and within which limits.
 type Spec struct {
 	Identity

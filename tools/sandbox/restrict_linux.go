@@ -22,7 +22,7 @@ func (k *keeper) restrict() error {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
+		return fmt.Errorf("drop new privileges: %w", err)
 	}
 	if k.Profile.Support.Landlock > 0 {
 		if err := k.Profile.landlock(ToStrings(k.Env)); err != nil {

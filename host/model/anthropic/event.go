@@ -118,7 +118,7 @@ func (a *assembly) take(name string, data []byte) (model.Delta, error) {
 		return model.Delta{}, a.start(e)
 	case "error":
 		if e.Error == nil {
-			return model.Delta{}, broken("an error without words: %s", excerpt(data))
+			return model.Delta{}, broken("an error without a message: %s", excerpt(data))
 		}
 		return model.Delta{}, &streamError{e.Error.Type, e.Error.Message, e.RequestID}
 	case "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop":

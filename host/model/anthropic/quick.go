@@ -1,9 +1,8 @@
 package anthropic
 
 import (
+	"agent/recovery/jsonstring"
 	"bytes"
-	"encoding/json"
-	"unicode/utf8"
 )
 
 // Nearly all events of a long answer are one of three deltas, and reading JSON of any shape is most of the time that an
@@ -48,7 +47,7 @@ func quickly(data []byte) (e event, ok bool) {
 	if to == nil {
 		return e, false
 	}
-	if *to, rest, ok = quickString(rest); !ok {
+	if *to, rest, ok = jsonstring.Read(rest); !ok {
 		return e, false
 	}
 	for range 2 {
@@ -58,34 +57,4 @@ func quickly(data []byte) (e event, ok bool) {
 	}
 	e.Type = "content_block_delta"
 	return e, len(bytes.TrimSpace(rest)) == 0
-}
-
-// quickString reads the JSON string that data begins with.
-func quickString(data []byte) (s string, rest []byte, ok bool) {
-	if len(data) == 0 || data[0] != '"' {
-		return "", nil, false
-	}
-	plain := true
-	for i := 1; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			if plain {
-				return string(data[1:i]), data[i+1:], true
-			}
-			err := json.Unmarshal(data[:i+1], &s)
-			return s, data[i+1:], err == nil
-		case c == '\\':
-			plain = false
-			i++
-		case c < ' ':
-			return "", nil, false
-		case c >= utf8.RuneSelf && plain:
-			if r, size := utf8.DecodeRune(data[i:]); r != utf8.RuneError || size > 1 {
-				i += size - 1
-				continue
-			}
-			plain = false
-		}
-	}
-	return "", nil, false
 }

@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"agent/recovery/jsonstring"
 	"bytes"
-	"encoding/json"
 	"unicode/utf8"
 )
 
@@ -26,7 +26,7 @@ func (f *frame) learn(data []byte, field, text string) {
 		return
 	}
 	at += len(key)
-	got, rest, ok := quickString(data[at:])
+	got, rest, ok := jsonstring.Read(data[at:])
 	if !ok || got != text {
 		return
 	}
@@ -66,7 +66,7 @@ func (f *frame) text(data []byte) (text string, ok bool) {
 			return "", false
 		}
 	}
-	text, rest, ok = quickString(rest)
+	text, rest, ok = jsonstring.Read(rest)
 	return text, ok && bytes.Equal(unpadded(rest), f.tail)
 }
 
@@ -98,29 +98,4 @@ func unpadded(rest []byte) []byte {
 		return rest
 	}
 	return rest[:i]
-}
-
-// quickString reads the JSON string that data begins with.
-func quickString(data []byte) (text string, rest []byte, ok bool) {
-	if len(data) == 0 || data[0] != '"' {
-		return "", nil, false
-	}
-	plain := true
-	for i := 1; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"' && plain:
-			return string(data[1:i]), data[i+1:], true
-		case c == '"':
-			err := json.Unmarshal(data[:i+1], &text)
-			return text, data[i+1:], err == nil
-		case c < ' ':
-			return "", nil, false
-		case c == '\\':
-			plain = false
-			i++
-		case c >= utf8.RuneSelf:
-			plain = false
-		}
-	}
-	return "", nil, false
 }

@@ -205,11 +205,11 @@ func reason(e end, what string) string {
 	case endSkipped:
 		return "stopped: the " + what + " was not carried out"
 	case endNo:
-		return "stopped at your word: the " + what + " was answered no"
+		return "stopped by your answer: the " + what + " was answered no"
 	case endUnknownNo:
-		return "stopped at your word: the outcome of the " + what + " is unknown"
+		return "stopped by your answer: the outcome of the " + what + " is unknown"
 	case endUnanswered:
-		return "stopped: nobody said whether to go on; the outcome is unknown of the " + what
+		return "stopped: nobody decided whether to go on; the outcome is unknown of the " + what
 	}
 	return "stopped: the " + what + " failed"
 }

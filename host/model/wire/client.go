@@ -190,7 +190,7 @@ func (t *transport) broken(req *http.Request, w *watch, stalled bool, err error)
 	return b
 }
 
-// misfit says what is wrong with the request or with the server's HTTP, where asking again mends nothing; "" for a broken
+// misfit says what is wrong with the request or with the server's HTTP, where asking again fixes nothing; "" for a broken
 // connection. net/http has no types for these errors.
 func misfit(req *http.Request, err error) (recovery.Fault, string) {
 	text := err.Error()

@@ -165,7 +165,7 @@ func Explain(err error, began bool) *model.Error {
 	case errors.As(err, &broken):
 		return broken.explain(began)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was given up: "+err.Error(), nil), Began: began, Err: err}
+		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was aborted: "+err.Error(), nil), Began: began, Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errClosed):
 		return &model.Error{Fault: recovery.FaultCut, Message: "the answer broke off before its end", Began: began, Err: err}
 	case errors.Is(err, bufio.ErrTooLong):

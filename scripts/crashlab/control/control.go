@@ -31,11 +31,11 @@ type control struct {
 	try  func(t *trial.Trial) (judge.Findings, error)
 }
 
-// Run tells one story, kills it, and damages copies of what it leaves.
+// Run carries one story out, kills it, and damages copies of what it leaves.
 func Run(ctx context.Context, l *lab.Lab) error {
 	killed, _, err := l.Play(ctx, plan.Job{Tool: "shell", Situation: "first", Shape: "runbook", Victim: "host", Arms: []plan.Arm{{Command: 0, Point: "call.after_effect", Pass: 1}}})
 	if err != nil {
-		return fmt.Errorf("tell the story of the controls: %w", err)
+		return fmt.Errorf("play the story of the controls: %w", err)
 	}
 	if len(killed.Found) > 0 || len(killed.Fired) != 1 || len(killed.Histories) != 1 || len(killed.Histories[0].Verdicts) == 0 {
 		l.Report.Fail(plan.Job{Tool: "shell", Situation: "first", Shape: "runbook", Victim: "host", Arms: killed.Arms}, killed)

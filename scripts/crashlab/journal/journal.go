@@ -228,7 +228,7 @@ func loadFacts(c *sql.DB, r *Record, state string) error {
 func (r *Record) findOutput(c *sql.DB, state string, x Fact) {
 	b, err := x.Decode()
 	if err != nil || b.Result.Blob == "" {
-		return // what cannot be read is told by who follows the facts
+		return // what cannot be read is reported by who follows the facts
 	}
 	hash, err := hex.DecodeString(b.Result.Blob)
 	if err == nil {

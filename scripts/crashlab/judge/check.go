@@ -17,7 +17,7 @@ import (
 	"agent/scripts/crashlab/marks"
 )
 
-// verdicts of the lab on what it found.
+// The kinds of findings: which promise is broken.
 const (
 	Twice    = "effect done twice"
 	Lost     = "result lost"
@@ -44,7 +44,7 @@ func (f *Findings) Add(kind, format string, args ...any) {
 	*f = append(*f, Finding{kind, fmt.Sprintf(format, args...)})
 }
 
-// Call is one call put together from facts alone.
+// Call is one call, put together from the facts of its run.
 type Call struct {
 	run                     int64
 	RunID                   string
@@ -57,7 +57,7 @@ type Call struct {
 	decision                string
 	Judged                  []journal.Body
 	startedBy               int  // the process that started it last
-	putBack                 bool // a verdict has put it back before its start, and nobody has claimed the run since
+	putBack                 bool // a verdict has undone its start, and nobody has claimed the run since
 }
 
 // verdict is a decision of recovery, and the process that made it.
@@ -80,7 +80,7 @@ type History struct {
 	Takeovers []Takeover
 }
 
-// Takeover is a claim of a run while another process was driving it, as far as the facts say.
+// Takeover is a claim of a run that, by the facts, another process was driving.
 type Takeover struct {
 	from, by int // process ids
 	seq      int64
@@ -96,7 +96,7 @@ func (h *History) Call(turn, index int64) *Call {
 	return nil
 }
 
-// Check reads a whole record and says what is not as it must be. held says whether somebody drives a run now.
+// Check follows every run of a record and reports what is not as promised. held says whether a process drives a run now.
 func Check(r *journal.Record, held func(run string) bool) ([]*History, Findings) {
 	var f Findings
 	var all []*History
@@ -119,7 +119,7 @@ func Check(r *journal.Record, held func(run string) bool) ([]*History, Findings)
 	return all, f
 }
 
-// sequence looks for gaps and for rows that do not follow from the one before.
+// sequence finds gaps in the numbers, and rows whose digest does not follow from the row before.
 func (f *Findings) sequence(run journal.Run, facts []journal.Fact) {
 	var prev []byte
 	for i, x := range facts {
@@ -141,7 +141,7 @@ func (f *Findings) sequence(run journal.Run, facts []journal.Fact) {
 	}
 }
 
-// follow puts the calls and the status together.
+// follow puts the calls and the status of a run together from its facts.
 func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
 	h := &History{Run: run, Asked: map[string]journal.Body{}, leadsTo: "queued"}
 	for _, x := range facts {
@@ -240,7 +240,7 @@ func (f *Findings) onCall(h *History, x journal.Fact, b journal.Body) {
 	}
 }
 
-// compareCalls holds the rows of calls against the facts.
+// compareCalls compares the rows of calls with the facts.
 func (f *Findings) compareCalls(r *journal.Record, h *History) {
 	seen := 0
 	for _, row := range r.Calls {
@@ -271,7 +271,7 @@ func (f *Findings) compareCalls(r *journal.Record, h *History) {
 	}
 }
 
-// compareRequests holds the rows of questions against the facts.
+// compareRequests compares the rows of questions with the facts.
 func (f *Findings) compareRequests(r *journal.Record, h *History) {
 	open := 0
 	for _, q := range r.Requests {

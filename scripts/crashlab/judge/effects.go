@@ -11,10 +11,10 @@ import (
 	"agent/scripts/crashlab/journal"
 )
 
-// CompareEffects holds what the witness saw against what the calls' results claim. No effect may happen twice.
+// CompareEffects compares what the witness saw with what the calls' results claim. No effect may happen twice.
 func CompareEffects(all []*History, saw map[string]int) Findings { return CompareRepeated(all, saw, 1) }
 
-// CompareRepeated is compareEffects where a person has an effect repeated.
+// CompareRepeated is CompareEffects where a person may have an effect repeated, so that it happens at most so many times.
 func CompareRepeated(all []*History, saw map[string]int, most int) Findings {
 	type claims struct{ done, maybe int }
 	by := map[string]*claims{}
@@ -73,7 +73,7 @@ func (c *Call) claim() (done, maybe int) {
 	return 0, 1
 }
 
-// CompareVerdicts looks for decisions of recovery that were not printed: by the process that decided, unless it was killed, and by
+// CompareVerdicts finds decisions of recovery that were not printed: by the process that decided, unless it was killed, and by
 // agent show.
 func CompareVerdicts(all []*History, outputs []Output) Findings {
 	var f Findings
@@ -91,7 +91,7 @@ func CompareVerdicts(all []*History, outputs []Output) Findings {
 	return f
 }
 
-// printed says whether a line tells the verdict with its reason.
+// printed says whether a line gives the verdict with its reason.
 func printed(text string, b journal.Body) bool {
 	reason := strings.Join(strings.Fields(strings.TrimPrefix(b.Reason, "outcome unknown: ")), " ")
 	for line := range strings.Lines(text) {
@@ -103,7 +103,7 @@ func printed(text string, b journal.Body) bool {
 	return false
 }
 
-// CompareShown looks for facts that a command had shown and that the record no longer holds.
+// CompareShown finds facts that a command had shown and that the record no longer holds.
 func CompareShown(h *History, r *journal.Record, outputs []Output) Findings {
 	var f Findings
 	settledLine := regexp.MustCompile(`(?m)^✓ (\d+)\.(\d+) `)
@@ -130,7 +130,7 @@ func CompareShown(h *History, r *journal.Record, outputs []Output) Findings {
 	return f
 }
 
-// CompareOwners looks for a run that was claimed while the process that drove it was alive. It is for a world in which nobody but
+// CompareOwners finds a run that was claimed while the process that drove it was alive. It is for a world in which nobody but
 // the lab kills, and in which no commit fails: a process that is not killed says when it lets go.
 func CompareOwners(all []*History, outputs []Output) Findings {
 	var f Findings
@@ -146,7 +146,7 @@ func CompareOwners(all []*History, outputs []Output) Findings {
 	return f
 }
 
-// CompareKept looks for results that changed or went from one look to the next.
+// CompareKept finds results that changed or disappeared from one look to the next.
 func CompareKept(before, after []*History) Findings {
 	var f Findings
 	for _, old := range before {

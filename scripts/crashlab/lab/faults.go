@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"agent/scripts/crashlab/judge"
+	"agent/scripts/crashlab/plan"
 	"agent/scripts/crashlab/trial"
 )
 
@@ -22,7 +24,7 @@ type Fault struct {
 	Run   func(ctx context.Context, l *Lab, c Choice) error
 }
 
-// Choice says how much of a fault is tried.
+// Choice says which stories of a fault are carried out.
 type Choice struct {
 	Short   bool
 	Seed    uint64
@@ -30,7 +32,7 @@ type Choice struct {
 	Workers int
 }
 
-// NoteUntried notes what was asked for and cannot be tried here: it is said before anything begins, not after an hour.
+// NoteUntried notes what was asked for and cannot be tried here: it is printed before anything begins, not after an hour.
 func (l *Lab) NoteUntried(all []Fault, only string) {
 	name, _, _ := strings.Cut(only, "/")
 	for _, t := range all {
@@ -43,7 +45,7 @@ func (l *Lab) NoteUntried(all []Fault, only string) {
 	}
 }
 
-// RunFaults carries out the faults that were asked for and that survey has not ruled out, one kind after the other.
+// RunFaults carries out the faults that were asked for and that NoteUntried has not ruled out, one kind after the other.
 func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 	name, rest, _ := strings.Cut(c.Only, "/")
 	met := false
@@ -54,14 +56,21 @@ func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 			continue
 		}
 		met = true
-		if l.Report.NotTried[t.Name] != "" {
+		if l.Report.NotTried[t.Name] != "" || !l.Parts.begin("fault "+t.Name) {
 			continue
 		}
+		left := l.Parts.Left()
 		fmt.Fprintf(l.Report.Out, "%s: %s\n", t.Name, t.What)
 		its := c
 		its.Only = rest
 		if err := t.Run(ctx, l, its); err != nil {
 			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+		if l.Parts.Left() > left {
+			continue
+		}
+		if err := l.Parts.end("fault " + t.Name); err != nil {
+			return err
 		}
 	}
 	if !met {
@@ -70,13 +79,13 @@ func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 	return nil
 }
 
-// Case is one story of a fault. try reports what it finds itself; its error is the lab's own.
+// Case is one story of a fault. Try reports what it finds itself; its error is the lab's own.
 type Case struct {
 	Key string // after "name/"
 	Try func(ctx context.Context, key string) error
 }
 
-// RunCases carries out those that were asked for, several at once: all, one, or those whose keys begin alike.
+// RunCases carries out the stories that were asked for, several at once: all, one, or those whose keys begin with the same parts.
 func (l *Lab) RunCases(ctx context.Context, name string, c Choice, all []Case) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -96,10 +105,19 @@ func (l *Lab) RunCases(ctx context.Context, name string, c Choice, all []Case) e
 		if ctx.Err() != nil {
 			break
 		}
+		if !l.Parts.begin(name + "/" + o.Key) {
+			l.Report.Progress()
+			<-room
+			continue
+		}
 		wg.Go(func() {
 			defer func() { <-room }()
 			defer l.Report.Progress()
-			if err := o.Try(ctx, name+"/"+o.Key); err != nil && !errors.Is(err, trial.ErrFound) {
+			err := o.Try(ctx, name+"/"+o.Key)
+			if err == nil || errors.Is(err, trial.ErrFound) {
+				err = l.Parts.end(name + "/" + o.Key)
+			}
+			if err != nil {
 				stop(fmt.Errorf("%s: %w", o.Key, err))
 			}
 		})
@@ -121,4 +139,20 @@ func (l *Lab) Finish(key string, t *trial.Trial, kills int) error {
 	again := "go run ./scripts/crashlab -faults -only " + key
 	l.Report.AddFailure(Failure{Key: key, Repeat: again, Folder: t.World.Root, Findings: t.Found})
 	return errors.Join(t.World.SaveTranscript(again), t.World.Close(true))
+}
+
+// controlKey begins the key of a control that did not find its damage.
+const controlKey = "control: "
+
+// Control notes that damage made on purpose was found as what it is, or reports that it was not.
+func (l *Lab) Control(name, kind string, f judge.Findings) {
+	for _, x := range f {
+		if x.Kind == kind {
+			l.Report.NoteCaught(name)
+			return
+		}
+	}
+	var missing judge.Findings
+	missing.Add(judge.Unlisted, "the control %q was not found as %q; found: %v", name, kind, f)
+	l.Report.AddFailure(Failure{Key: controlKey + name, Repeat: "go run ./scripts/crashlab -only " + plan.Job{Tool: "shell", Situation: "first", Shape: "runbook", Victim: "host"}.Key(), Findings: missing})
 }

@@ -24,28 +24,15 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-func (l *Lab) Control(name, kind string, f judge.Findings) {
-	for _, x := range f {
-		if x.Kind == kind {
-			l.Report.NoteCaught(name)
-			return
-		}
-	}
-	var missing judge.Findings
-	missing.Add(judge.Unlisted, "the control %q was not found as %q; found: %v", name, kind, f)
-	l.Report.AddFailure(Failure{Key: "control: " + name, Repeat: "go run ./scripts/crashlab -only " + plan.Job{Tool: "shell", Situation: "first", Shape: "runbook", Victim: "host"}.Key(), Findings: missing})
-}
-
 // Lab carries out jobs.
-//
-// Over budget: at most 42 methods: see the package
 type Lab struct {
 	Exe     string
 	Dir     string
 	Counter *world.Counter
 	Short   bool
 	Mounts  error // why nothing can be mounted here; nil in a mount namespace of the lab's own
-	Report  *report
+	Report  *Report
+	Parts   *Parts // nil for a pass in one part
 	worlds  atomic.Int64
 
 	mu     sync.Mutex
@@ -76,12 +63,12 @@ func (l *Lab) Intact(ctx context.Context, j plan.Job) (judge.End, error) {
 		b.end, b.err = l.playIntact(ctx, plan.Job{Tool: j.Tool, Situation: j.Situation, Shape: j.Shape})
 	})
 	if b.err != nil {
-		return judge.End{}, fmt.Errorf("tell %s without a kill: %w", name, b.err)
+		return judge.End{}, fmt.Errorf("play %s without a kill: %w", name, b.err)
 	}
 	return b.end, nil
 }
 
-// playIntact tells a story in which nothing is killed. It must end well.
+// playIntact carries out a story in which nothing is killed. It must end well.
 func (l *Lab) playIntact(ctx context.Context, j plan.Job) (judge.End, error) {
 	t, e, err := l.Play(ctx, j)
 	if err != nil {
@@ -128,24 +115,24 @@ func (l *Lab) Begin(j plan.Job, lay world.Layer) (*trial.Trial, error) {
 	if j.Change != nil {
 		j.Change(&s)
 	}
-	var unlay func(keep bool) error
+	var remove func(keep bool) error
 	if lay != nil {
 		if err := os.MkdirAll(root, 0o700); err != nil {
 			return nil, err
 		}
 		var err error
-		if unlay, err = lay(root); err != nil {
+		if remove, err = lay(root); err != nil {
 			return nil, err
 		}
 	}
 	w, err := world.New(number, l.Exe, root, l.Counter, &s)
-	if err != nil && unlay != nil {
-		err = errors.Join(err, unlay(false))
+	if err != nil && remove != nil {
+		err = errors.Join(err, remove(false))
 	}
 	if err != nil {
 		return nil, err
 	}
-	w.RemoveLayer = unlay
+	w.RemoveLayer = remove
 	t := &trial.Trial{Story: &s, World: w, Arms: j.Arms, Victim: j.Victim, Leave: j.Leave, Prompt: fmt.Sprintf("Please tell story-%d.", number)}
 	t.Brief = l.Short && plan.Pick(4, j.Key()) > 0
 	if w.Model != nil {
@@ -161,15 +148,15 @@ func (l *Lab) Begin(j plan.Job, lay world.Layer) (*trial.Trial, error) {
 	return t, nil
 }
 
-// Conclude looks at the world in peace once the story was carried to its end, and what came of that is told. It closes the
-// world of a story that the lab itself could not tell.
-func (l *Lab) Conclude(ctx context.Context, t *trial.Trial, told error) (judge.End, error) {
+// Conclude looks at the world in peace once the story was carried to its end, and ended is what came of that. It closes the
+// world of a story in which the lab itself failed.
+func (l *Lab) Conclude(ctx context.Context, t *trial.Trial, ended error) (judge.End, error) {
 	switch {
-	case errors.Is(told, world.ErrStuck):
-		t.Found.Add(judge.Stuck, "%v", told)
-	case errors.Is(told, trial.ErrFound):
-	case told != nil:
-		return judge.End{}, errors.Join(told, t.World.Close(ctx.Err() == nil))
+	case errors.Is(ended, world.ErrStuck):
+		t.Found.Add(judge.Stuck, "%v", ended)
+	case errors.Is(ended, trial.ErrFound):
+	case ended != nil:
+		return judge.End{}, errors.Join(ended, t.World.Close(ctx.Err() == nil))
 	default:
 		if err := t.CheckAtEnd(ctx); err != nil {
 			return judge.End{}, errors.Join(err, t.World.Close(true))
@@ -195,7 +182,7 @@ func (l *Lab) Try(ctx context.Context, j plan.Job) ([]plan.Arm, int, error) {
 	hurt := slices.ContainsFunc(t.Fired, func(a plan.Arm) bool { return a.InRunner() && j.Victim != "host" })
 	for _, c := range t.Needless {
 		if !hurt {
-			t.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is told as unknown", c)
+			t.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is recorded as unknown", c)
 		}
 	}
 	if len(t.Found) == 0 {
@@ -234,7 +221,7 @@ func (l *Lab) runFamily(ctx context.Context, f plan.Family) error {
 	return l.sweep(ctx, f)
 }
 
-// mostPasses bounds a sweep: no story comes by a point that often.
+// mostPasses bounds a sweep: no story reaches a point that often.
 const mostPasses = 200
 
 // sweep kills at the first pass of every command, at the second, and so on until none is left.
@@ -277,7 +264,14 @@ func (l *Lab) RunFamilies(ctx context.Context, families []plan.Family, workers i
 		wg.Go(func() {
 			for f := range queue {
 				l.Report.Progress()
-				if err := l.runFamily(ctx, f); err != nil && !errors.Is(err, trial.ErrFound) {
+				if !l.Parts.begin(f.Piece()) {
+					continue
+				}
+				err := l.runFamily(ctx, f)
+				if err == nil || errors.Is(err, trial.ErrFound) {
+					err = l.Parts.end(f.Piece())
+				}
+				if err != nil {
 					stop(err)
 				}
 			}

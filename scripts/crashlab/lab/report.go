@@ -20,10 +20,11 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// report is what is counted. Its parts are written as one JSON object, in this order.
-type report struct {
-	mu  sync.Mutex
-	Out io.Writer `json:"-"`
+// Report is what is counted. Its parts are written as one JSON object, in this order.
+type Report struct {
+	mu      sync.Mutex
+	Out     io.Writer `json:"-"`
+	earlier heading   // of the parts before this one
 	part
 
 	heading
@@ -87,8 +88,8 @@ type Failure struct {
 	Findings judge.Findings `json:"findings"`
 }
 
-func NewReport(out io.Writer, mode string, seed uint64) *report {
-	return &report{
+func NewReport(out io.Writer, mode string, seed uint64) *Report {
+	return &Report{
 		Out: out, heading: heading{Version: 1, Mode: mode, Seed: seed},
 		counted: counted{
 			Points: map[string]int{}, Tools: map[string]int{}, Shapes: map[string]int{}, Places: map[string]int{}, Faults: map[string]int{},
@@ -99,7 +100,7 @@ func NewReport(out io.Writer, mode string, seed uint64) *report {
 }
 
 // count adds a story that came to its end.
-func (r *report) count(t *trial.Trial, hurt bool) {
+func (r *Report) count(t *trial.Trial, hurt bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -118,7 +119,7 @@ func (r *report) count(t *trial.Trial, hurt bool) {
 }
 
 // CountFault adds a story of a fault, however it ended. kills are those that the fault's story made on top of its arms.
-func (r *report) CountFault(kind string, t *trial.Trial, kills int) {
+func (r *Report) CountFault(kind string, t *trial.Trial, kills int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -131,7 +132,7 @@ func (r *report) CountFault(kind string, t *trial.Trial, kills int) {
 }
 
 // CountCase adds a story of a fault that is carried out in no world of the lab.
-func (r *report) CountCase(kind string) {
+func (r *Report) CountCase(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories++
@@ -139,21 +140,23 @@ func (r *report) CountCase(kind string) {
 }
 
 // NoteCaught notes a control that found what was done on purpose.
-func (r *report) NoteCaught(control string) {
+func (r *Report) NoteCaught(control string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Controls = append(r.Controls, control)
+	if !slices.Contains(r.Controls, control) { // each part of a pass has its controls
+		r.Controls = append(r.Controls, control)
+	}
 }
 
 // AddFigure adds to something that is counted inside of stories.
-func (r *report) AddFigure(name string, n int) {
+func (r *Report) AddFigure(name string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Figures[name] += n
 }
 
 // NoteNotTried notes a fault that this machine cannot have.
-func (r *report) NoteNotTried(kind string, why error) {
+func (r *Report) NoteNotTried(kind string, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.NotTried[kind] = why.Error()
@@ -161,7 +164,7 @@ func (r *report) NoteNotTried(kind string, why error) {
 }
 
 // CountRuns adds the stories of a world of random kills, which are runs of one shape.
-func (r *report) CountRuns(stories, commands, kills int, shape string, all []*judge.History) {
+func (r *Report) CountRuns(stories, commands, kills int, shape string, all []*judge.History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Stories += stories
@@ -179,13 +182,13 @@ func (r *report) CountRuns(stories, commands, kills int, shape string, all []*ju
 }
 
 // Fail keeps what was found in a story, and says how to see it again.
-func (r *report) Fail(j plan.Job, t *trial.Trial) {
+func (r *Report) Fail(j plan.Job, t *trial.Trial) {
 	r.AddFailure(Failure{
 		Key: j.Key(), Repeat: "go run ./scripts/crashlab -only " + j.Key(), Folder: t.World.Root, Findings: t.Found,
 	})
 }
 
-func (r *report) AddFailure(f Failure) {
+func (r *Report) AddFailure(f Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortFunc(f.Findings, func(a, b judge.Finding) int { return strings.Compare(a.Kind+a.Text, b.Kind+b.Text) })
@@ -210,8 +213,8 @@ func (r *report) AddFailure(f Failure) {
 	fmt.Fprintf(r.Out, "  seed %d, kept in %s\n  again: %s\n", r.Seed, f.Folder, f.Repeat)
 }
 
-// BeginPart begins a part of so many pieces, which progress then counts.
-func (r *report) BeginPart(of int, pieces string) {
+// BeginPart begins a part of so many pieces, which Progress then counts.
+func (r *Report) BeginPart(of int, pieces string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun, r.of, r.pieces = 0, of, pieces
@@ -219,7 +222,7 @@ func (r *report) BeginPart(of int, pieces string) {
 }
 
 // Progress counts a piece, and says now and then how far the part is and how long its rest will take, as it looks.
-func (r *report) Progress() {
+func (r *Report) Progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -232,15 +235,15 @@ func (r *report) Progress() {
 	fmt.Fprintf(r.Out, "%d of %d %s, %d stories, %d kills; the rest takes about %s\n", r.begun, r.of, r.pieces, r.Stories, r.Kills, rest.Round(time.Second))
 }
 
-// noteUnmet notes a story that did not come by the point that the plan expected of it.
-func (r *report) noteUnmet(f plan.Family) {
+// noteUnmet notes a story that did not reach the point that the plan expected of it.
+func (r *Report) noteUnmet(f plan.Family) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Unmet = append(r.Unmet, f.Point+" in "+f.Tool+"/"+f.Situation+"/"+f.Shape)
 }
 
-// unreached are the points that no story came by.
-func (r *report) unreached() []string {
+// unreached are the points that no story reached.
+func (r *Report) unreached() []string {
 	var out []string
 	for _, p := range fault.All() {
 		if r.Points[string(p)] == 0 {
@@ -251,7 +254,7 @@ func (r *report) unreached() []string {
 }
 
 // Used notes the processor's time: on a busy machine it says more than the clock does.
-func (r *report) Used() {
+func (r *Report) Used() {
 	seconds := func(who int) float64 {
 		var u syscall.Rusage
 		if syscall.Getrusage(who, &u) != nil {
@@ -259,12 +262,12 @@ func (r *report) Used() {
 		}
 		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 	}
-	r.Own, r.Theirs = seconds(syscall.RUSAGE_SELF), seconds(syscall.RUSAGE_CHILDREN)
+	r.Own, r.Theirs = r.earlier.Own+seconds(syscall.RUSAGE_SELF), r.earlier.Theirs+seconds(syscall.RUSAGE_CHILDREN)
 }
 
-// Print tells the counts. It says whether all is as promised.
-func (r *report) Print(began time.Time, systematic bool) bool {
-	r.Seconds = time.Since(began).Seconds()
+// Print prints the counts. It reports whether all is as promised.
+func (r *Report) Print(began time.Time, systematic bool) bool {
+	r.Seconds = r.earlier.Seconds + time.Since(began).Seconds()
 	slices.Sort(r.Unmet)
 	fmt.Fprintf(r.Out, "\n%s, seed %d: %d stories, %d commands, %d kills in %.0f s (processor: lab %.0f s, commands %.0f s)\n",
 		r.Mode, r.Seed, r.Stories, r.Commands, r.Kills, r.Seconds, r.Own, r.Theirs)
@@ -282,8 +285,8 @@ func (r *report) Print(began time.Time, systematic bool) bool {
 	return ok
 }
 
-// machine tells what the machine was made to do.
-func (r *report) machine() {
+// machine prints what the machine was made to do.
+func (r *Report) machine() {
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(r.Out, "  fault %-14s%d stories\n", kind, r.Faults[kind])
 	}
@@ -295,7 +298,7 @@ func (r *report) machine() {
 	}
 }
 
-func (r *report) coverage() bool {
+func (r *Report) coverage() bool {
 	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
 		fmt.Fprintf(r.Out, "  skipped  %6d: %s\n", r.Skipped[why], why)
 	}
@@ -312,7 +315,43 @@ func (r *report) coverage() bool {
 	return len(missing) == 0
 }
 
-func (r *report) Write(path string) error {
+// snapshot is the report so far.
+func (r *Report) snapshot(began time.Time) (json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Used()
+	r.Seconds = r.earlier.Seconds + time.Since(began).Seconds()
+	return json.Marshal(r)
+}
+
+// goOn counts on from an earlier report. What could not be tried then is asked anew.
+func (r *Report) goOn(from json.RawMessage) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.NotTried
+	r.NotTried = nil
+	if err := json.Unmarshal(from, r); err != nil {
+		return err
+	}
+	maps.DeleteFunc(r.NotTried, func(key, _ string) bool { return !strings.Contains(key, "/") }) // of a kind and not of a story
+	maps.Copy(now, r.NotTried)
+	r.earlier, r.NotTried = r.heading, now
+	return nil
+}
+
+// missed counts controls that did not find what was done on purpose.
+func (r *Report) missed() int {
+	n := 0
+	for _, f := range r.Failures {
+		if strings.HasPrefix(f.Key, controlKey) {
+			n++
+		}
+	}
+	return n
+}
+
+// Write writes the report as JSON; nothing where no path is given.
+func (r *Report) Write(path string) error {
 	if path == "" {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // Disk is a file system that remembers what is done to it, fails on demand, and can say what a power cut leaves. It is served by
-// a process of its own (disk/main.go says why, and what it can be asked).
+// a process of its own (scripts/crashlab/disk says why, and what it can be asked).
 type Disk struct {
 	dir    string // where it is mounted
 	cmd    *exec.Cmd
@@ -39,7 +39,7 @@ type Op struct {
 	Size   int64  `json:"size"`
 }
 
-// DiskFault lets the at-th operation of a kind on a path that begins so fail, counted from now; with sticky those after it too.
+// DiskFault lets the at-th operation of a kind on a path that begins so fail, counted from now; with Sticky those after it too.
 // A torn write writes the first half of its bytes.
 type DiskFault struct {
 	Op     string `json:"op"` // write, fsync, create, rename, truncate, unlink or any
@@ -50,8 +50,8 @@ type DiskFault struct {
 	Torn   bool   `json:"torn"`
 }
 
-// State names one state that a power cut after an operation may leave. What lies under keep is left as it is seen: it stands
-// for what is not on the disk. Paths that begin like one in omit are left out.
+// State names one state that a power cut after an operation may leave. What lies under Keep is left as it is seen: it stands
+// for what is not on the disk. Paths that begin like one in Omit are left out.
 type State struct {
 	At    int      `json:"at"`
 	Model string   `json:"model"` // everything, synced, prefix, scattered, torn or nosync

@@ -16,7 +16,7 @@ import (
 // bootID is where the kernel says which start of the machine this is.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// View is what a command finds elsewhere than it is.
+// View is what a command sees of the machine that is not so.
 type View struct {
 	Boot  string            // the file that stands for the boot id; "" for the real one
 	Binds map[string]string // what is seen, by where; both exist
@@ -24,7 +24,7 @@ type View struct {
 }
 
 // Start starts a command in a mount namespace of its own, which ends with the last process in it. What it starts finds the same.
-// It fits world.launch.
+// It fits World.Launch.
 func (s View) Start(c *exec.Cmd) error {
 	started := make(chan error)
 	go func() {

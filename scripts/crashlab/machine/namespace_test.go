@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A command on a stage sees another boot and another folder; nobody else does.
+// A command with a view sees another boot and another folder; nobody else does.
 func TestStage(t *testing.T) {
 	if err := NeedsBoot(); err != nil {
 		t.Skip(err)

@@ -20,7 +20,7 @@ type Volume struct {
 	VolumeOptions
 	at    string // where it is mounted
 	image string // of an ext4; "" for a tmpfs
-	taken int    // files that fillInodes has made
+	taken int    // files that FillInodes has made
 }
 
 type VolumeOptions struct {
@@ -206,7 +206,7 @@ func (v *Volume) Repair() error {
 	}
 	out, err := exec.Command("e2fsck", "-fy", v.image).CombinedOutput()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() < 4 { // e2fsck(8): it mended something
+	if errors.As(err, &exit) && exit.ExitCode() < 4 { // e2fsck(8): it repaired something
 		err = nil
 	}
 	if err != nil {

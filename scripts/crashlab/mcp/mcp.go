@@ -159,7 +159,7 @@ func (s *server) call(params json.RawMessage) (string, error) {
 	return "counted" + colour, f.Close()
 }
 
-// ask tells the lab that a question is coming, and puts it to the person.
+// ask notifies the lab that a question is coming, and puts it to the person.
 func (s *server) ask() (string, error) {
 	resp, err := http.Post("http://"+s.counter+"/asks/"+s.world, "text/plain", nil)
 	if err != nil {
@@ -179,15 +179,15 @@ func (s *server) ask() (string, error) {
 			"type": "object", "required": []string{"colour"}, "properties": map[string]any{"colour": map[string]any{"type": "string"}},
 		},
 	})})
-	var said struct {
+	var reply struct {
 		Action  string
 		Content struct{ Colour string }
 	}
-	if err := json.Unmarshal(<-back, &said); err != nil {
+	if err := json.Unmarshal(<-back, &reply); err != nil {
 		return "", err
 	}
-	if said.Action != "accept" {
-		return "", fmt.Errorf("nobody chose a colour: %s", said.Action)
+	if reply.Action != "accept" {
+		return "", fmt.Errorf("nobody chose a colour: %s", reply.Action)
 	}
-	return said.Content.Colour, nil
+	return reply.Content.Colour, nil
 }

@@ -37,13 +37,13 @@ type Server struct {
 	passed  int      // exchanges of what is over
 }
 
-// script is what the model has said of one story, and what is left of it.
+// script is what the model has asked for in one story, and what is left of it.
 type script struct {
 	prompt string
 	turns  []modeltest.Turn
 	again  []bool // the turn asks once more for something
 	seen   map[int]bool
-	spoken int // turns that were said, or are about to be
+	sent   int // turns that were sent, or are about to be
 
 	mark      string            // of the call that is asked for again in the spellings, one after the other; "" for none
 	spellings []json.RawMessage // of its arguments that are left
@@ -79,7 +79,7 @@ func (s *Server) Close() error { return errors.Join(s.http.Close(), s.wire.Close
 
 func (s *Server) URL() string { return "http://" + s.listen.Addr().String() }
 
-// Add adds a story, which prompts that hold the words begin.
+// Add adds a story, which is begun by prompts that hold this text.
 func (s *Server) Add(prompt string, turns []modeltest.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Server) Respell(mark string, spellings []json.RawMessage, anyway bool) 
 	st.mark, st.spellings, st.anyway = mark, spellings, anyway
 }
 
-// Reset forgets what was said and asked so far, and begins with one story: a run that goes on in another world asks at the
+// Reset forgets what was sent and asked so far, and begins with one story: a run that goes on in another world asks at the
 // address that it has always asked at.
 func (s *Server) Reset(prompt string, turns []modeltest.Turn) {
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.proxy.ServeHTTP(w, r)
 }
 
-// decide changes what is still to be said, by what the last turn's results say. It says whether something changed.
+// decide changes what is still to be asked for, by what the last turn's results say. It says whether something changed.
 func (s *Server) decide(t *conversation) bool {
 	var st *script
 	for _, x := range s.stories {
@@ -145,12 +145,12 @@ func (s *Server) decide(t *conversation) bool {
 		return false
 	}
 	k := t.before + len(t.turns) - 1
-	if k >= len(st.turns) || st.seen[k] || k+1 < st.spoken {
+	if k >= len(st.turns) || st.seen[k] || k+1 < st.sent {
 		return false
 	}
 	st.seen[k] = true
 	if !t.summary {
-		st.spoken = k + 2
+		st.sent = k + 2
 	}
 	last := t.turns[len(t.turns)-1]
 	st.fillIn(k+1, last)

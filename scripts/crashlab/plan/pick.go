@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Sample takes n of them, no two of one kind as long as there are kinds left.
+// Sample takes n of all, by chance but with as many kinds among them as possible.
 func Sample[T any](all []T, n int, seed uint64, kind func(T) string) []T {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
 	var out []T
@@ -24,7 +24,7 @@ func Sample[T any](all []T, n int, seed uint64, kind func(T) string) []T {
 	return out
 }
 
-// Pick is a choice that depends on nothing but the words.
+// Pick chooses a number below n that follows from the words alone.
 func Pick(n int, words ...string) int {
 	h := fnv.New32a()
 	for _, w := range words {

@@ -20,7 +20,7 @@ type Job struct {
 	Victim                 string
 	Leave                  bool
 	Arms                   []Arm
-	Change                 func(s *story.Story) // what a fault's story has otherwise; no part of the key
+	Change                 func(s *story.Story) // changes the story of a fault; no part of the key
 }
 
 // Key names a job; -only takes it.
@@ -66,7 +66,7 @@ func ParseKey(text string) (Job, error) {
 
 func victims() []string { return []string{"host", "runner", "both"} }
 
-// Family is all that a fault point means for a story: it is killed at every pass, or at the first that is met.
+// Family is one fault point in one story. In a sweep the story is killed at every time that it reaches the point, else at the first.
 type Family struct {
 	Job   // without the arm that is swept
 	Point string
@@ -75,8 +75,8 @@ type Family struct {
 	Tries []Arm // without a sweep: the first that fires is the one
 }
 
-// plan is what is to be done, and what is left out with the reason.
-type plan struct {
+// Plan is what is to be done, and what is left out with the reason.
+type Plan struct {
 	Families []Family
 	Skipped  map[string]int // by reason
 	LeftOut  int            // by -short
@@ -90,8 +90,8 @@ type Choice struct {
 }
 
 // Generate lists point x tool x situation (x shape), and then the stories that are killed twice and three times.
-func Generate(c Choice) *plan {
-	p := &plan{Skipped: map[string]int{}}
+func Generate(c Choice) *Plan {
+	p := &Plan{Skipped: map[string]int{}}
 	used := map[string]int{} // point in a situation
 	for i, tool := range c.Tools {
 		for k, situation := range story.Situations() {
@@ -112,8 +112,8 @@ func Generate(c Choice) *plan {
 	return p
 }
 
-// possible are the shapes that can tell a story.
-func (p *plan) possible(tool, situation string) []string {
+// possible lists the shapes in which the story exists.
+func (p *Plan) possible(tool, situation string) []string {
 	var out []string
 	for _, shape := range story.Shapes() {
 		if _, why := story.New(tool, situation, shape, 0, "127.0.0.1:1"); why != "" {
@@ -125,8 +125,8 @@ func (p *plan) possible(tool, situation string) []string {
 	return out
 }
 
-// addAll takes every point. Without everyShape the shape goes round.
-func (p *plan) addAll(c Choice, tool, situation string, possible []string) {
+// addAll takes every point. Without EveryShape the shapes take turns.
+func (p *Plan) addAll(c Choice, tool, situation string, possible []string) {
 	for n, point := range fault.All() {
 		take := possible
 		if !c.EveryShape {
@@ -156,7 +156,7 @@ func (p *plan) addAll(c Choice, tool, situation string, possible []string) {
 const perStory = 2
 
 // addFew takes the points that were taken least in the situation so far.
-func (p *plan) addFew(c Choice, tool, situation string, possible []string, used map[string]int) {
+func (p *Plan) addFew(c Choice, tool, situation string, possible []string, used map[string]int) {
 	shape := possible[0]
 	s, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
 	var points []string
@@ -226,7 +226,7 @@ func FirstKill(tool, point string) Arm {
 }
 
 // addRepeatedKills adds stories that are killed twice and three times in a row, at the same point and at different ones.
-func (p *plan) addRepeatedKills(c Choice) {
+func (p *Plan) addRepeatedKills(c Choice) {
 	points := fault.All()
 	for i, first := range points {
 		for k, tool := range c.Tools {
@@ -264,7 +264,7 @@ func (p *plan) addRepeatedKills(c Choice) {
 	}
 }
 
-// StoryPassing finds a story of the tool that passes the point, from the n-th on.
+// StoryPassing finds a story of the tool that reaches the point. It begins to look at the n-th situation and shape.
 func StoryPassing(tool, point string, n int) (situation, shape string, ok bool) {
 	all := story.Situations()
 	for i := range all {
@@ -281,4 +281,13 @@ func StoryPassing(tool, point string, n int) (situation, shape string, ok bool) 
 		}
 	}
 	return "", "", false
+}
+
+// Piece names the family among all of a plan.
+func (f Family) Piece() string {
+	text := f.Point + " " + f.Key()
+	for _, a := range f.Tries {
+		text += " " + a.String()
+	}
+	return text
 }

@@ -62,7 +62,7 @@ func TestPlanCovers(t *testing.T) {
 // Every combination is either planned or skipped with a reason.
 func TestPlanAddsUp(t *testing.T) {
 	c := Choice{EveryShape: true, Seed: 1, Tools: everyTool()}
-	p := &plan{Skipped: map[string]int{}}
+	p := &Plan{Skipped: map[string]int{}}
 	for _, tool := range c.Tools {
 		for _, situation := range story.Situations() {
 			if possible := p.possible(tool, situation); len(possible) > 0 {
@@ -79,6 +79,19 @@ func TestPlanAddsUp(t *testing.T) {
 	}
 	if want := len(c.Tools) * len(story.Situations()) * len(story.Shapes()) * len(fault.All()); n != want {
 		t.Errorf("%d combinations planned or skipped, there are %d", n, want)
+	}
+}
+
+// What is kept of a pass that goes on in parts names each family once.
+func TestPiecesAreNamedOnce(t *testing.T) {
+	for _, c := range []Choice{{Short: true, Seed: 1, Tools: everyTool()}, {Seed: 1, Tools: everyTool()}} {
+		seen := map[string]bool{}
+		for _, f := range Generate(c).Families {
+			if seen[f.Piece()] {
+				t.Errorf("short %v: two are called %s", c.Short, f.Piece())
+			}
+			seen[f.Piece()] = true
+		}
 	}
 }
 

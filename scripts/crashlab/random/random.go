@@ -109,7 +109,7 @@ func newChaos(l *lab.Lab, rng *rand.Rand) (*chaos, error) {
 }
 
 // turns makes up what one run does: commands that take a while, files, requests, reads and questions.
-func (c *chaos) turns(world, scene int, base *story.Story) [][]story.Step {
+func (c *chaos) turns(world, run int, base *story.Story) [][]story.Step {
 	kinds := []string{"shell", "shell", "slow", "write_file", "edit_file", "apply_patch", "fetch", "read_file", "ask_user"}
 	var turns [][]story.Step
 	letter := 0
@@ -120,7 +120,7 @@ func (c *chaos) turns(world, scene int, base *story.Story) [][]story.Step {
 			calls += c.rng.IntN(3)
 		}
 		for range calls {
-			mark := marks.In(world, fmt.Sprintf("%c%c", 'a'+scene, 'c'+letter))
+			mark := marks.In(world, fmt.Sprintf("%c%c", 'a'+run, 'c'+letter))
 			letter++
 			kind := kinds[c.rng.IntN(len(kinds))]
 			if kind == "slow" {
@@ -288,7 +288,7 @@ func (c *chaos) begin(i int, x *agentRun) []string {
 	return args
 }
 
-// historyOf is the scene's run, by what the journal says was asked.
+// historyOf is the journal of the run, found by its prompt.
 func (c *chaos) historyOf(x *agentRun) *judge.History {
 	i := slices.IndexFunc(c.trial.Histories, func(h *judge.History) bool { return strings.Contains(h.Prompt, x.prompt) })
 	if i < 0 {

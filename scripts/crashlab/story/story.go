@@ -30,10 +30,10 @@ type Story struct {
 	Dir, Counter           string            // the workspace, and the address of the counter
 	Spellings              []json.RawMessage // in which the model asks for the call again, where it was not done
 	AskAnyway              bool              // and where it was
-	Subject                subject           // the tool's line of the table
+	Subject                Subject           // the tool's line of the table
 }
 
-// Situations say where the call stands. The order is the one of the report.
+// Situations say where in the run the call stands, in the order of the report.
 func Situations() []string {
 	return []string{"first", "reads", "effects", "question", "limit", "recovery", "compaction", "failure"}
 }
@@ -86,7 +86,7 @@ func readNotes() Step { return Subjects()["read_file"].Call("", "") }
 
 func searchNotes() Step { return Subjects()["search"].Call("", "") }
 
-// impossible says why the shape cannot tell the story; "" when it can.
+// impossible says why there is no such story in the shape; "" when it can.
 func (s *Story) impossible() string {
 	if s.Shape != "runbook" {
 		return ""
@@ -132,7 +132,7 @@ func bookOf(st Step) string {
 	return "```sh\n" + command + "\n```\n"
 }
 
-// Script is the story as a model tells it.
+// Script is the story as a model asks for it.
 func (s *Story) Script() ([]modeltest.Turn, error) {
 	var turns []modeltest.Turn
 	for i, calls := range s.Turns {
@@ -152,7 +152,7 @@ func (s *Story) Script() ([]modeltest.Turn, error) {
 	return append(turns, modeltest.Turn{Text: "The story is told."}), nil
 }
 
-// Misses says whether a story of the shape passes by a point at all; why says why not.
+// Misses says why no process of the story reaches a fault point; "" where one does.
 func (s *Story) Misses(point string) (why string) {
 	place, _, _ := strings.Cut(point, ".")
 	wire := s.Shape != "runbook"

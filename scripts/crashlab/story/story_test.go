@@ -15,9 +15,9 @@ func TestCallsOf(t *testing.T) {
 	}
 }
 
-// A tool without a line in the table has no story, and it is said why.
+// A tool without a line in the table has no story, with the reason.
 func TestToolWithoutStory(t *testing.T) {
 	if _, why := New("launch", "first", "chat", 1, "127.0.0.1:1"); why == "" {
-		t.Error("a story is told about a tool that nobody knows")
+		t.Error("there is a story about a tool that nobody knows")
 	}
 }

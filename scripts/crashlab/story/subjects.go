@@ -36,24 +36,24 @@ func (s Step) RawArgs() json.RawMessage {
 	return b
 }
 
-// subject says how the lab calls a tool. Marks in the arguments name what a witness must see.
-type subject struct {
+// Subject says how the lab calls a tool. Marks in the arguments name what a witness must see.
+type Subject struct {
 	Class   class
 	Runs    bool // by the runner
 	Moves   bool // files into place
 	Server  bool // an MCP server's
 	Elicits bool // asks in the middle of its call
-	Blind   bool // what came of a call whose host died, nobody here can look at
+	Blind   bool // nothing on this machine shows what came of a call whose host died
 	Files   func(mark string) map[string]string
 	Before  func(mark string) []Step // turns that the call rests on
 	Call    func(mark, counter string) Step
-	Returns string // words that its result must hold
+	Returns string // text that its result must hold
 }
 
 // Subjects has a line for each tool of the binary; one that is missing is an error of the lab. What stands behind a colon names
 // another way to call the same tool.
-func Subjects() map[string]subject {
-	return map[string]subject{
+func Subjects() map[string]Subject {
+	return map[string]Subject{
 		"read_file":  {Class: Reads, Returns: "needle", Call: plain("read_file", "read_file notes.txt", "path", "notes.txt")},
 		"list_dir":   {Class: Reads, Returns: "notes.txt", Call: plain("list_dir", "list_dir .", "path", ".")},
 		"find_files": {Class: Reads, Returns: "notes.txt", Call: plain("find_files", `find_files "*.txt"`, "pattern", "*.txt")},
@@ -96,7 +96,7 @@ func Subjects() map[string]subject {
 	}
 }
 
-// CallsOf are the ways to call the tools that the lab knows, and the tools that it does not know.
+// CallsOf lists the ways to call those of the tools that the lab knows, and names the others.
 func CallsOf(tools []string) (names, unknown []string) {
 	for _, t := range tools {
 		if _, ok := Subjects()[t]; !ok {

@@ -140,7 +140,7 @@ func (t *Trial) End() (judge.End, error) {
 	return e, err
 }
 
-// Expect looks whether the call that the story is about brought what it should.
+// Expect checks that the result of the call that the story is about holds what it should.
 func (t *Trial) Expect() {
 	base, _, _ := strings.Cut(t.Story.Tool, ":")
 	for _, h := range t.Histories {

@@ -14,15 +14,15 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// Halted is a command of a story that stands still at a fault point, or whose runner does.
+// Halted is a command of a story that is stopped at a fault point, or whose runner is.
 type Halted struct {
 	*world.Command
 	Arm    plan.Arm
-	Runner world.Process // that stands still; none where the host does
+	Runner world.Process // that is stopped; none where the host is
 }
 
-// Halt starts a command that shall stand still at a fault point. It returns nil where the command came to its end without
-// coming by.
+// Halt starts a command that shall be stopped at a fault point. It returns nil where the command came to its end without
+// reaching it.
 func (t *Trial) Halt(args []string, a plan.Arm) (*Halted, error) {
 	text := fmt.Sprintf("%s:%d:stop", a.Point, a.Pass)
 	if a.InRunner() {
@@ -51,8 +51,8 @@ func (t *Trial) Halt(args []string, a plan.Arm) (*Halted, error) {
 	return s, nil
 }
 
-// StepHalting carries out one command. At the first of the points that any command comes by it stands still, and suffer says what
-// becomes of it.
+// StepHalting carries out one command. At the first of the points that any command reaches it is stopped, and suffer says what
+// is done then.
 func (t *Trial) StepHalting(args []string, points []plan.Arm, met *bool, suffer func(*Halted) error) error {
 	for _, a := range points {
 		if *met || a.Command != t.Commands {
@@ -80,7 +80,7 @@ func (t *Trial) WaitEnd(c *world.Command) (judge.Output, error) {
 	return o, t.Look()
 }
 
-// waitRunner lets runners go on that stand still before the one that is meant.
+// waitRunner waits for the runner that is meant, and lets those go on that are stopped before it.
 func (s *Halted) waitRunner() (bool, error) {
 	stood := map[world.Process]bool{}
 	for {
@@ -100,7 +100,7 @@ func (s *Halted) waitRunner() (bool, error) {
 	}
 }
 
-// waitStopped waits until the command itself stands still; false when it ended.
+// waitStopped waits until the command itself is stopped; false when it ended.
 func (s *Halted) waitStopped() bool {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -119,7 +119,7 @@ func (s *Halted) waitStopped() bool {
 	}
 }
 
-// ReleaseLater lets the runners go on that stand still after the one that was meant, until the command ends.
+// ReleaseLater lets the runners go on that are stopped after the one that was meant, until the command ends.
 func (s *Halted) ReleaseLater() error {
 	for s.Arm.InRunner() {
 		p, ok := s.World.WaitStopped(s.Command)
@@ -133,7 +133,7 @@ func (s *Halted) ReleaseLater() error {
 	return nil
 }
 
-// Release lets everybody continue who is not to die: victim is "host", "runner", "both" or "" for nobody.
+// Release kills the victim ("host", "runner", "both" or "" for nobody) and lets the others continue.
 func (s *Halted) Release(victim string) error {
 	if victim == "host" || victim == "both" {
 		s.Kill()

@@ -28,11 +28,11 @@ type Trial struct {
 	Victim string // of a runner's point: runner, host or both
 	Leave  bool   // what did not happen is left, instead of run once more
 	Prompt string
-	Brief  bool // see quietEnd
+	Brief  bool // see CheckAtEnd
 
 	Commands     int
 	Fired        []plan.Arm
-	Unknown      int      // calls whose outcome was told as unknown
+	Unknown      int      // calls whose outcome was recorded as unknown
 	Needless     []string // those of them whose tool can find out, if only the host was killed
 	Found        judge.Findings
 	Histories    []*judge.History
@@ -40,7 +40,7 @@ type Trial struct {
 	MostTimes    int // times that an effect may happen; 0 for once
 	continued    int // times that what failed was continued
 	answered     int
-	RunnerHalted bool // a runner stands still until the next command has seen it
+	RunnerHalted bool // a runner is stopped until the next command has seen it
 	Wary         bool // a person allows only what the witness has not seen
 }
 
@@ -138,8 +138,8 @@ func Abort(c *world.Command) error {
 	return nil
 }
 
-// killAt stands by while the command runs: every runner stops at the point; the n-th is where somebody is killed, the others
-// go on. It says whether it came to that.
+// killAt waits while the command runs. Every runner stops at the point; at the n-th the victim is killed, the others go on. It
+// says whether somebody was killed.
 func (t *Trial) killAt(c *world.Command, a plan.Arm) (fell bool, err error) {
 	stood := map[world.Process]bool{}
 	for {
@@ -175,12 +175,12 @@ func (t *Trial) killAt(c *world.Command, a plan.Arm) (fell bool, err error) {
 	}
 }
 
-// staysHalted says whether runners stand still until the next command has seen them, in half of the stories: a command of a
-// story is over in a moment, and nobody would ever be met at work.
+// staysHalted says whether runners are stopped until the next command has seen them, in half of the stories: a command of a
+// story is over in a moment, and no runner would ever be found at work.
 func (t *Trial) staysHalted(a plan.Arm) bool {
 	for _, other := range t.Arms {
 		if other != a && other.InRunner() {
-			return false // who stands still there is counted
+			return false // who is stopped there is counted
 		}
 	}
 	return plan.Pick(2, t.Story.Tool, t.Story.Situation, t.Story.Shape, a.String()) == 0
@@ -189,7 +189,7 @@ func (t *Trial) staysHalted(a plan.Arm) bool {
 // AttachPatience is how long a command may take to see that a runner is at work.
 const AttachPatience = 3 * time.Second
 
-// ReleaseRunners lets runners that stand still go on once the command has said that it waits for one, or does not say so in time.
+// ReleaseRunners lets runners that are stopped go on once the command has printed that it waits for one, or does not print it in time.
 func (t *Trial) ReleaseRunners(c *world.Command) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -215,7 +215,7 @@ func (t *Trial) ReleaseRunners(c *world.Command) error {
 	}
 }
 
-// Look reads the record and holds it against everything that is known.
+// Look reads the record and compares it with everything that is known so far.
 func (t *Trial) Look() error {
 	r, err := journal.Load(t.World.State, t.World.Root)
 	if err != nil {
@@ -254,7 +254,7 @@ func (t *Trial) Next() ([]string, error) {
 	h := t.Histories[len(t.Histories)-1]
 	switch h.Run.Status {
 	case "failed":
-		if t.Story.Shape == "runbook" && t.continued < 2 && !t.Wary { // who said no does not want the step
+		if t.Story.Shape == "runbook" && t.continued < 2 && !t.Wary { // who answered no does not want the step
 			t.continued++
 			return t.Story.ContinueArgs(t.World.URL()), nil
 		}
@@ -272,7 +272,7 @@ func (t *Trial) Next() ([]string, error) {
 	return []string{"resume", h.Run.ID}, nil
 }
 
-// Reply is the lab's policy: about an unknown outcome what the witness saw, else what lets the story go on.
+// Reply is how the lab answers: about an unknown outcome what the witness saw, else what lets the story go on.
 func (t *Trial) Reply(h *judge.History, b journal.Body) (string, error) {
 	q := b.Request
 	if q.Kind == "ask_user" || q.Kind == "elicitation" {

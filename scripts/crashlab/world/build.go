@@ -24,6 +24,15 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return out, nil
 }
 
+// Commit names what is checked out here, and whether it was changed since; "unknown" outside of a repository.
+func Commit(ctx context.Context) string {
+	text, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--exclude=*").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
+}
+
 // ToolsOf lists the tools that the binary has.
 func ToolsOf(ctx context.Context, exe, home string) ([]string, error) {
 	c := exec.CommandContext(ctx, exe, "tools", "--json")

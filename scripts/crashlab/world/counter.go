@@ -20,7 +20,7 @@ import (
 type Counter struct {
 	listen net.Listener
 	http   *http.Server
-	note   func(mark string) // is told of each effect before it is answered; nil for nobody
+	note   func(mark string) // is called with each effect before it is answered; nil for nobody
 	mu     sync.Mutex
 	counts map[string]int
 	asks   map[int]chan struct{} // questions that are coming, by world
@@ -43,7 +43,7 @@ func StartCounter() (*Counter, error) {
 // counterWork is how long an effect takes. A commit is over sooner.
 const counterWork = 20 * time.Millisecond
 
-// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the word that a question is coming, and has a page to look at.
+// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the notice that a question is coming, and has a page to look at.
 func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	if r.Method == http.MethodGet && r.URL.Path == "/page" {
@@ -80,11 +80,11 @@ func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if note != nil {
 		note(mark)
 	}
-	// A client that is gone is no trouble: what it asked for has happened.
+	// A client that is gone is no error: what it asked for has happened.
 	_, _ = w.Write([]byte("counted\n"))
 }
 
-// announce tells a world that a question is coming.
+// announce notifies a world that a question is coming.
 func (c *Counter) announce(world string) {
 	n, err := strconv.Atoi(world)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Counter) announce(world string) {
 	}
 }
 
-// Questions brings the word that a question of the world is coming.
+// Questions receives the notices that a question of the world is coming.
 func (c *Counter) Questions(world int) chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *Counter) of(world int) map[string]int {
 	return own
 }
 
-// Notify lets somebody be told of each effect, instead of whoever was before; nil for nobody.
+// Notify has somebody notified of each effect, instead of whoever was before; nil for nobody.
 func (c *Counter) Notify(note func(mark string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

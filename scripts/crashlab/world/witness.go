@@ -15,8 +15,8 @@ import (
 	"agent/scripts/crashlab/marks"
 )
 
-// witness counts effects without a word from the process or its database.
-type witness struct {
+// Witness counts effects without a word from the process or its database.
+type Witness struct {
 	world   int
 	effects string // commands append to it
 	folder  string
@@ -25,7 +25,7 @@ type witness struct {
 	Moved   map[string]int // marks of files that were moved into place
 }
 
-func NewWitness(world int, folder string, c *Counter) (*witness, error) {
+func NewWitness(world int, folder string, c *Counter) (*Witness, error) {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %v", folder, err)
@@ -33,13 +33,13 @@ func NewWitness(world int, folder string, c *Counter) (*witness, error) {
 	if _, err := unix.InotifyAddWatch(fd, folder, unix.IN_MOVED_TO); err != nil {
 		return nil, errors.Join(fmt.Errorf("watch %s: %v", folder, err), unix.Close(fd))
 	}
-	return &witness{world: world, effects: filepath.Join(folder, "effects"), folder: folder, Counter: c, inotify: fd, Moved: map[string]int{}}, nil
+	return &Witness{world: world, effects: filepath.Join(folder, "effects"), folder: folder, Counter: c, inotify: fd, Moved: map[string]int{}}, nil
 }
 
-func (w *witness) Close() error { return unix.Close(w.inotify) }
+func (w *Witness) Close() error { return unix.Close(w.inotify) }
 
 // drain takes what the kernel has noted. The queue is filled before the call that moves a file returns.
-func (w *witness) drain() error {
+func (w *Witness) drain() error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := unix.Read(w.inotify, buf)
@@ -64,7 +64,7 @@ func (w *witness) drain() error {
 }
 
 // Counts says how often each marked effect has happened so far.
-func (w *witness) Counts() (map[string]int, error) {
+func (w *Witness) Counts() (map[string]int, error) {
 	if err := w.drain(); err != nil {
 		return nil, err
 	}

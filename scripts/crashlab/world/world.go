@@ -24,12 +24,12 @@ import (
 	"agent/scripts/crashlab/story"
 )
 
-// ErrStuck says that the story does not come to its end.
+// ErrStuck says that a story does not come to its end.
 var ErrStuck = errors.New("the run never ends")
 
 // Layer puts something under a world: it gets the world's folder before anything is in it, and what it mounts on home in there
-// carries the state. unlay takes it away when the world is closed; what it carried is then left in its place if keep says so.
-type Layer func(root string) (unlay func(keep bool) error, err error)
+// carries the state. remove takes it away when the world is closed; what it carried is then left in its place if keep says so.
+type Layer func(root string) (remove func(keep bool) error, err error)
 
 // World is one state folder, one workspace, the model that is asked and the witness of what happens.
 type World struct {
@@ -41,9 +41,9 @@ type World struct {
 	Dir         string // the workspace
 	Env         []string
 	Model       *model.Server
-	Witness     *witness
-	hasMCP      bool                  // of MCP
-	RemoveLayer func(bool) error      // see layer; nil without one
+	Witness     *Witness
+	hasMCP      bool                  // an MCP server is among its tools
+	RemoveLayer func(bool) error      // see Layer; nil without one
 	Launch      func(*exec.Cmd) error // starts a command of the binary; nil for one that starts like any other
 
 	mu      sync.Mutex
@@ -133,7 +133,7 @@ type Command struct {
 	Args  []string
 	Ended chan struct{}
 
-	killedAt time.Time // see output
+	killedAt time.Time // see judge.Output
 }
 
 // buffer is what a command has printed so far.

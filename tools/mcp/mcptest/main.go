@@ -230,7 +230,7 @@ func (s *server) tools() []object {
 		tool("progress", "Says how far it is.", nil),
 		tool("fail", "Fails.", nil),
 		tool("refuse", "Answers with an error of the protocol.", nil),
-		tool("media", "Gives pictures and the like.", nil),
+		tool("media", "Gives pictures and similar content.", nil),
 		tool("long", "Gives a long text.", nil),
 		tool("structured", "Gives a value.", nil),
 		tool("key", "Says the call's key.", nil),

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package attack runs the scripts in the folder scripts. Each attacks a promise from outside, with the binary, a shell and a witness of
-// its own, and knows nothing of the code. What a script may expect and how it ends is said in scripts/lib.bash.
+// its own, and knows nothing of the code. What a script may expect and how it ends is described in scripts/lib.bash.
 package attack
 
 import (
@@ -30,7 +30,7 @@ import (
 var scripts embed.FS
 
 // Fault runs the scripts of the folder scripts. Each attacks a promise from outside, with the binary, a shell and a witness of
-// its own, and knows nothing of the code. What a script may expect and how it ends is said in scripts/lib.bash.
+// its own, and knows nothing of the code. What a script may expect and how it ends is described in scripts/lib.bash.
 func Fault() lab.Fault {
 	return lab.Fault{
 		Name: "attack", What: "scripts attack promises from outside, as a person, a command or a model would", Takes: "bash",

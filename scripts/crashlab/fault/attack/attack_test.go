@@ -60,7 +60,7 @@ func TestAttackScripts(t *testing.T) {
 	}
 }
 
-// A script that holds says so by 0, one that found something by 1 and a line; its control must find something. Everything else is an
+// A script whose promise holds ends with 0, one that found something by 1 and a line; its control must find something. Everything else is an
 // error, and so is a control that finds nothing.
 func TestJudgeAttack(t *testing.T) {
 	for _, c := range []struct {

@@ -69,7 +69,7 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "boot", c, stories)
 }
 
-// restarts lists the stories: each fault point with two tools that come by it.
+// restarts lists the stories: each fault point with two tools that reach it.
 func restarts() []*restart {
 	var out []*restart
 	tools := []string{"shell", "write_file", "shell:write", "fetch", "apply_patch", "shell:read", "ask_user"}
@@ -108,9 +108,9 @@ func play(ctx context.Context, l *lab.Lab, r *restart) (*trial.Trial, error) {
 		return nil, err
 	}
 	b := &restartTrial{Trial: t, restart: r}
-	told := t.Proceed(ctx, b.step)
+	ended := t.Proceed(ctx, b.step)
 	b.checkBystanders()
-	e, err := l.Conclude(ctx, t, told)
+	e, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func play(ctx context.Context, l *lab.Lab, r *restart) (*trial.Trial, error) {
 	return t, nil
 }
 
-// restartTrial is a story on its way over a restart.
+// restartTrial is a story in the middle of which the machine starts anew.
 type restartTrial struct {
 	*trial.Trial
 	*restart
@@ -179,7 +179,7 @@ func (b *restartTrial) reboot() error {
 	return err
 }
 
-// startBystander starts a process that carries the mark of a call, and is not its.
+// startBystander starts a process that carries the mark of a call, and does not belong to it.
 func (b *restartTrial) startBystander(mark string) error {
 	c := exec.Command("sleep", "300")
 	c.Env = append(os.Environ(), markOf+"="+mark)
@@ -191,7 +191,7 @@ func (b *restartTrial) startBystander(mark string) error {
 	return nil
 }
 
-// checkBystanders looks after the bystanders: who had to die for a call of another start of the machine was taken for its process.
+// checkBystanders looks whether the bystanders live: one that was killed was taken for the process of a call from before the restart.
 func (b *restartTrial) checkBystanders() {
 	for _, c := range b.bystanders {
 		p, alive := world.ProcessAt(c.Process.Pid)
@@ -208,7 +208,7 @@ func (b *restartTrial) checkBystanders() {
 	}
 }
 
-// bootControl goes on without a new start of the machine: there the process that carries a call's mark has to be its.
+// bootControl goes on without a new start of the machine: there the process that carries a call's mark belongs to the call.
 func bootControl(ctx context.Context, l *lab.Lab) error {
 	r := &restart{
 		Job: plan.Job{Tool: "shell", Situation: "first", Shape: "chat", Victim: "both"}, same: true,

@@ -128,11 +128,11 @@ func parse(key string) (*timedStory, error) {
 
 func newStory(tool, situation, shape, jump string, seed uint64) *timedStory {
 	s := &timedStory{Job: plan.Job{Tool: tool, Situation: situation, Shape: shape, Victim: "host"}, jump: jump, seed: seed}
-	told, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
+	own, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
 	r := rand.New(rand.NewPCG(seed, uint64(plan.Pick(1<<30, tool, situation, shape, jump))))
 	var points, kills []string
 	for _, p := range fault.All() {
-		if told.Misses(string(p)) != "" {
+		if own.Misses(string(p)) != "" {
 			continue
 		}
 		points = append(points, string(p))
@@ -146,7 +146,7 @@ func newStory(tool, situation, shape, jump string, seed uint64) *timedStory {
 	s.point, s.pass = points[r.IntN(len(points))], 1+r.IntN(2)
 	if situation == "recovery" {
 		s.Arms, s.cmd = []plan.Arm{plan.FirstKill(tool, s.point)}, 1
-	} else if p := fault.Point(s.point); p == fault.AnswerRecorded || p == fault.AfterAnswer || told.AsksSomebody() && r.IntN(3) == 0 {
+	} else if p := fault.Point(s.point); p == fault.AnswerRecorded || p == fault.AfterAnswer || own.AsksSomebody() && r.IntN(3) == 0 {
 		s.cmd = 1
 	}
 	if r.IntN(3) > 0 {
@@ -160,17 +160,17 @@ func newStory(tool, situation, shape, jump string, seed uint64) *timedStory {
 
 // limits give the story what depends on time. A run that was killed may be charged for the time until it is taken up again, by
 // the clock: nothing else knows of it.
-func (s *timedStory) limits(told *story.Story) {
-	told.RetryAfter = 1
+func (s *timedStory) limits(own *story.Story) {
+	own.RetryAfter = 1
 	if s.kill == "" && len(s.Arms) == 0 {
-		told.Flags = append(told.Flags, "--timeout", "5m")
+		own.Flags = append(own.Flags, "--timeout", "5m")
 	}
 	if s.Leave {
-		told.Flags = append(told.Flags, "--expire", "10h")
+		own.Flags = append(own.Flags, "--expire", "10h")
 	}
-	for _, turn := range told.Turns {
+	for _, turn := range own.Turns {
 		for i, st := range turn {
-			if st.Tool == "shell" && told.Shape != "runbook" {
+			if st.Tool == "shell" && own.Shape != "runbook" {
 				st.Args["timeout"] = 120
 				turn[i] = st
 			}
@@ -204,16 +204,16 @@ func play(ctx context.Context, l *lab.Lab, key string, s *timedStory) error {
 		return err
 	}
 	t.Arms = nil // they are the story's own
-	told := t.Proceed(ctx, func(args []string) error { return s.step(t, args) })
-	if told == nil {
-		told = s.looks(t)
+	ended := t.Proceed(ctx, func(args []string) error { return s.step(t, args) })
+	if ended == nil {
+		ended = s.looks(t)
 	}
-	is, err := l.Conclude(ctx, t, told)
+	is, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return err
 	}
 	for _, c := range t.Needless {
-		t.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is told as unknown", c)
+		t.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is recorded as unknown", c)
 	}
 	expired, f, err := expiries(filepath.Join(t.World.Root, "copy.db"))
 	if err != nil {

@@ -91,7 +91,7 @@ func TestLoud(t *testing.T) {
 	}
 }
 
-// Of two answers one counts and the other is told so.
+// Of two answers one counts and the other process says so.
 func TestOnlyOne(t *testing.T) {
 	for _, c := range []struct {
 		a, b judge.Output

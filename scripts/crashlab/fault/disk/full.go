@@ -24,7 +24,7 @@ import (
 // shortage is a story in which the disk under the state has no room for a while.
 type shortage struct {
 	plan.Job
-	tries  []plan.Arm // where it is taken: the first of them that the story comes by; none for before the first command
+	tries  []plan.Arm // where it is taken: the first of them that the story reaches; none for before the first command
 	kind   string     // what is taken: space, inodes, or bare (space, and the ballast too)
 	victim string     // who is killed meanwhile: nobody, host or both
 	growth bool       // a command's output grows meanwhile
@@ -72,7 +72,7 @@ func runFull(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "full", c, stories)
 }
 
-// shortages lists the stories: each fault point with a tool that comes by it, each thing that may be missing, each victim.
+// shortages lists the stories: each fault point with a tool that reaches it, each thing that may be missing, each victim.
 func shortages() []*shortage {
 	var out []*shortage
 	tools := []string{"shell", "write_file", "fetch", "shell:write", "apply_patch", "ask_user", "read_file"}
@@ -110,7 +110,7 @@ func shortages() []*shortage {
 	return out
 }
 
-// needsBallast is the story that needs the ballast: no runner and no file tells what came of its call, so its result is lost unless there
+// needsBallast is the story that needs the ballast: no runner and no file shows what came of its call, so its result is lost unless there
 // is room for its commit. The first command, which ends with a question, has time to make the ballast.
 func needsBallast(shape string) *shortage {
 	return &shortage{
@@ -176,8 +176,8 @@ func fillUp(ctx context.Context, l *lab.Lab, s *shortage) (*starved, error) {
 		return nil, err
 	}
 	w := &starved{Trial: t, shortage: s, disk: disk}
-	told := w.finish(ctx)
-	e, err := l.Conclude(ctx, t, told)
+	ended := w.finish(ctx)
+	e, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (w *starved) startWithoutRoom() error {
 	return errors.Join(w.meanwhile(), w.disk.Free())
 }
 
-// checkOutput looks at the words of a command on a full disk. It may have come to its end: cutting down the log that a crash has left
+// checkOutput looks at what a command on a full disk printed. It may have come to its end: cutting down the log that a crash has left
 // makes room, and for what the ballast holds there is some.
 func (w *starved) checkOutput(o judge.Output) {
 	switch o.Code {
@@ -243,15 +243,15 @@ func (w *starved) checkOutput(o judge.Output) {
 	}
 }
 
-// checkMessage looks whether a command that could not go on says what is missing and where.
+// checkMessage checks that a command that could not go on says what is missing and where.
 func (w *starved) checkMessage(o judge.Output) {
-	said := strings.Contains(o.Text, "make room") || strings.Contains(o.Text, "no inode") || strings.Contains(o.Text, "no space left")
-	if !said || !strings.Contains(o.Text, w.World.State) {
+	named := strings.Contains(o.Text, "make room") || strings.Contains(o.Text, "no inode") || strings.Contains(o.Text, "no space left")
+	if !named || !strings.Contains(o.Text, w.World.State) {
 		w.Found.Add(judge.Silent, "agent %s ends with %d and does not say that the disk of %s is full:\n%s", strings.Join(o.Args, " "), o.Code, w.World.State, o.Text)
 	}
 }
 
-// takeAndGoOn takes the room away while the story stands still, lets it go on, sees that nothing is begun without room, and gives
+// takeAndGoOn takes the room away while the story is stopped, lets it go on, sees that nothing is begun without room, and gives
 // the room back.
 func (w *starved) takeAndGoOn(s *trial.Halted) error {
 	if err := w.take(); err != nil {
@@ -328,7 +328,7 @@ func (w *starved) judge(was, is judge.End) {
 	}
 	if w.shortage.victim != "both" {
 		for _, c := range w.Needless {
-			w.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is told as unknown", c)
+			w.Found.Add(judge.Needless, "only the host was killed, and the outcome of call %s is recorded as unknown", c)
 		}
 	}
 	if w.growth {

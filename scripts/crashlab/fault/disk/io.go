@@ -106,7 +106,7 @@ func served(exe, name string, d **machine.Disk) world.Layer {
 	}
 }
 
-// beginIO makes the world of the story that is told on a failing disk: a command with an output that becomes a file of its own,
+// beginIO makes the world of the story on a failing disk: a command with an output that becomes a file of its own,
 // a request, a file, another command.
 func beginIO(l *lab.Lab, exe string) (*trial.Trial, *machine.Disk, error) {
 	var d *machine.Disk
@@ -126,13 +126,13 @@ func beginIO(l *lab.Lab, exe string) (*trial.Trial, *machine.Disk, error) {
 	return t, d, nil
 }
 
-// intactIO tells the story on a disk that does not fail.
+// intactIO carries the story out on a disk that does not fail.
 func intactIO(ctx context.Context, l *lab.Lab, exe string) (judge.End, []machine.Op, error) {
 	t, d, err := beginIO(l, exe)
 	if err != nil {
 		return judge.End{}, nil, err
 	}
-	told := t.Finish(ctx)
+	ended := t.Finish(ctx)
 	index, err := d.Index()
 	var ops []machine.Op
 	if err == nil {
@@ -141,7 +141,7 @@ func intactIO(ctx context.Context, l *lab.Lab, exe string) (judge.End, []machine
 	if err != nil {
 		return judge.End{}, nil, errors.Join(err, t.World.Close(false))
 	}
-	e, err := l.Conclude(ctx, t, told)
+	e, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return judge.End{}, nil, err
 	}
@@ -166,7 +166,7 @@ func classOf(path string) string {
 	return path
 }
 
-// mustBeReported says whether the error must not pass without a word. What is shown while a model speaks, the log, an index that is made anew
+// mustBeReported says whether the error must be reported. What is shown while a model speaks, the log, an index that is made anew
 // and what SQLite brings into its file and still has in its log are no facts; a file that should be gone does no harm. Of one write
 // that fails the kernel may make a short one, whose rest is written by the next.
 func (f failing) mustBeReported() bool {
@@ -214,7 +214,7 @@ func failings(ops []machine.Op) []failing {
 	return out
 }
 
-// playIO tells the story on a disk with one error, and mends the disk after the command that met it. The caller closes the world.
+// playIO carries the story out on a disk with one error, and repairs the disk after the command that met it. The caller closes the world.
 func playIO(ctx context.Context, l *lab.Lab, exe string, f failing, was judge.End) (*trial.Trial, error) {
 	t, d, err := beginIO(l, exe)
 	if err != nil {
@@ -224,7 +224,7 @@ func playIO(ctx context.Context, l *lab.Lab, exe string, f failing, was judge.En
 		return nil, errors.Join(err, t.World.Close(false))
 	}
 	healed := false
-	told := t.Proceed(ctx, func(args []string) error {
+	ended := t.Proceed(ctx, func(args []string) error {
 		if err := t.Step(args); err != nil || healed {
 			return err
 		}
@@ -246,7 +246,7 @@ func playIO(ctx context.Context, l *lab.Lab, exe string, f failing, was judge.En
 		l.Report.AddFigure("io: errors", hit)
 		return nil
 	})
-	e, err := l.Conclude(ctx, t, told)
+	e, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func goOnFailing(t *trial.Trial) error {
 	return nil
 }
 
-// checkReported wants some command, or the result of a call, to have said that the disk fails, or what is unknown for it.
+// checkReported wants some command, or the result of a call, to report that the disk fails, or what is unknown because of it.
 func checkReported(t *trial.Trial, what string) {
 	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room|outcome unknown`)
 	for _, o := range t.World.Outputs {
@@ -290,7 +290,7 @@ func checkReported(t *trial.Trial, what string) {
 			return
 		}
 	}
-	for _, h := range t.Histories { // a record of an output that ends early is said with its result
+	for _, h := range t.Histories { // a record of an output that ends early is reported with its result
 		for _, c := range h.Calls {
 			if len(c.Results) > 0 && form.MatchString(c.Results[0].Result.Content) {
 				return

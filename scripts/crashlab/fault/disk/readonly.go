@@ -19,7 +19,7 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// readOnlyStory is a story whose state's disk takes nothing for a while.
+// readOnlyStory is a story whose state cannot be written to for a while.
 type readOnlyStory struct {
 	plan.Job
 	tries  []plan.Arm // where it begins; none for before the first command
@@ -98,7 +98,7 @@ func readOnlyStories() []*readOnlyStory {
 	return append(out, &readOnlyStory{Job: plan.Job{Tool: "shell", Situation: "first", Shape: "chat", Victim: "host"}, how: "remount", victim: "both"})
 }
 
-// readOnlyTrial is a story on its way through a freeze.
+// readOnlyTrial is a story whose disk turns read-only on the way.
 type readOnlyTrial struct {
 	*trial.Trial
 	*readOnlyStory
@@ -126,7 +126,7 @@ func playReadOnly(ctx context.Context, l *lab.Lab, f *readOnlyStory) (*trial.Tri
 	for _, c := range z.Needless {
 		// A runner that cannot write its record any more leaves nothing to look at.
 		if z.readOnlyStory.victim != "both" && !strings.HasSuffix(c, " shell") {
-			z.Found.Add(judge.Needless, "no runner was killed, and the outcome of call %s is told as unknown", c)
+			z.Found.Add(judge.Needless, "no runner was killed, and the outcome of call %s is recorded as unknown", c)
 		}
 	}
 	if len(z.Found) == 0 {
@@ -165,7 +165,7 @@ func (z *readOnlyTrial) finish(ctx context.Context) error {
 	return z.Proceed(ctx, func(args []string) error { return z.StepHalting(args, z.tries, &z.met, z.freezeAndGoOn) })
 }
 
-// freezeAndGoOn freezes the disk while the story stands still, sees that nothing is begun, and thaws it.
+// freezeAndGoOn turns the disk read-only while the story is stopped, sees that nothing is begun, and makes it writable again.
 func (z *readOnlyTrial) freezeAndGoOn(s *trial.Halted) error {
 	if z.how == "fails" {
 		if err := z.disk.Fail(); err != nil {
@@ -192,10 +192,10 @@ func (z *readOnlyTrial) freezeAndGoOn(s *trial.Halted) error {
 	return errors.Join(z.meanwhile(), z.disk.ReadOnly(false))
 }
 
-// checkMessage looks whether a command that could not go on says why, and what mends it.
+// checkMessage checks that a command that could not go on says why, and what fixes it.
 func (z *readOnlyTrial) checkMessage(o judge.Output) {
-	said := strings.Contains(o.Text, "make it writable") || strings.Contains(o.Text, "see to the disk") || strings.Contains(o.Text, "make room")
-	if !said || !strings.Contains(o.Text, z.World.State) {
+	named := strings.Contains(o.Text, "make it writable") || strings.Contains(o.Text, "see to the disk") || strings.Contains(o.Text, "make room")
+	if !named || !strings.Contains(o.Text, z.World.State) {
 		z.Found.Add(judge.Silent, "agent %s ends with %d and does not say that %s cannot be written:\n%s", strings.Join(o.Args, " "), o.Code, z.World.State, o.Text)
 	}
 }

@@ -36,7 +36,7 @@ func cancels() []*interference {
 	)
 }
 
-// cancelledBy cancels the run of a command that stands still.
+// cancelledBy cancels the run of a command that is stopped.
 func cancelledBy(b *interfered, s *trial.Halted) error {
 	if b.run == "" {
 		_, err := b.release(s)
@@ -59,7 +59,7 @@ func cancelledBy(b *interfered, s *trial.Halted) error {
 	}
 	if b.way == "live" {
 		awaitText(c, "asking")
-		// A runner that stands still has to be ended all the same: it stays so in half of the stories.
+		// A runner that is stopped has to be ended all the same: it stays so in half of the stories.
 		if s.Runner.PID == 0 || plan.Pick(2, b.interference.key()) == 0 {
 			if err := s.Release(""); err != nil {
 				return err

@@ -78,14 +78,14 @@ func unknownAt(tool string, happened bool) fault.Point {
 	return fault.AfterStarted
 }
 
-// answersPass says whether a process that answers a question of the story comes by a point.
+// answersPass says whether a process that answers a question of the story reaches a point.
 func answersPass(tool, shape string, own fault.Point) bool {
 	place, _, _ := strings.Cut(string(own), ".")
 	s, _ := story.New(tool, "first", shape, 0, "")
 	return !(plan.Arm{Point: string(own)}).InRunner() && (s.Misses(string(own)) == "" || place == "answer" || place == "request")
 }
 
-// answer kills the command that stands still, has the run go on until it asks about its call, and gives the answer.
+// answer kills the command that is stopped, has the run go on until it asks about its call, and gives the answer.
 func answer(b *interfered, s *trial.Halted) error {
 	b.Leave = b.way == answerLeave || b.way == answerStop || b.way == callLeave
 	if b.way == answerRun {
@@ -182,7 +182,7 @@ func (b *interfered) isClosed(id string) error {
 		}
 	}
 	if q := b.openTwin(); q != nil && q.ID == id {
-		b.Found.Add(judge.Stuck, "question %s stays open although a person said of its call that it happened", id)
+		b.Found.Add(judge.Stuck, "question %s stays open although a person answered that its call happened", id)
 		return trial.ErrFound
 	}
 	return nil
@@ -275,7 +275,7 @@ func (b *interfered) isOrdinary() judge.Findings {
 	return f
 }
 
-// decisionControl changes what the person said in the record.
+// decisionControl changes the person's answer in the record.
 func decisionControl(ctx context.Context, l *lab.Lab, k kind) error {
 	for _, c := range []struct{ way, from, to, kind, name string }{
 		{answerRun, `"run"`, `"happened"`, judge.Twice, "a call of which a person said that it happened is executed"},

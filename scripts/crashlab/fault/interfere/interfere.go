@@ -3,7 +3,7 @@
 // Package interfere is about what people and other processes do to a run: signals, cancels, takeovers, panics, decisions on calls that are
 // asked for again, also in other spellings, and states that are taken away or put back.
 //
-// Each is done while a command of a story stands still at a fault point. interfere.go has what they need: a kind lists its stories, says
+// Each is done while a command of a story is stopped at a fault point. interfere.go has what they need: a kind lists its stories, says
 // what is done, how the end is judged, and has a control. A new one is a file here and a line in the main package.
 package interfere
 
@@ -25,7 +25,7 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// interference is a story in which somebody interferes while one of its commands, or a runner of its, stands still at a fault point.
+// interference is a story in which somebody interferes while one of its commands, or a runner of its, is stopped at a fault point.
 type interference struct {
 	plan.Job
 	way   string     // what is done
@@ -42,13 +42,13 @@ func (i *interference) key() string {
 	return strings.Join([]string{i.way, i.tries[0].Point, own, i.Tool, i.Situation, i.Shape}, "/")
 }
 
-// kind is a kind of interference. Each is a line of troubles.
+// kind is a kind of interference. Each is a line in the list of the main package.
 type kind struct {
 	name, what string
 	all        func() []*interference
 	short      int // how many of them the short pass holds, of as many ways as it can
 	act        func(b *interfered, s *trial.Halted) error
-	step       func(b *interfered, args []string) error              // carries a command out in place of a stand still and act; nil for those
+	step       func(b *interfered, args []string) error              // carries a command out instead of halting it for act; nil for those
 	judge      func(b *interfered, was, is judge.End) judge.Findings // of a story that was interfered with, at its end
 	control    func(ctx context.Context, l *lab.Lab, k kind) error
 }
@@ -85,12 +85,12 @@ func (k kind) run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, k.name, c, stories)
 }
 
-// interfered is such a story on its way.
+// interfered is a story while it is interfered with.
 type interfered struct {
 	*trial.Trial
 	*interference
 	was         judge.End // of the same story without interference
-	met         bool      // it came by the point
+	met         bool      // it reached the point
 	run         string    // that was interfered with; "" where there was none yet
 	ended       string    // how that run stood when nobody interfered any more
 	saw         map[string]int
@@ -109,13 +109,13 @@ func interfere(ctx context.Context, l *lab.Lab, k kind, i *interference) (*inter
 		return nil, judge.End{}, err
 	}
 	b := &interfered{Trial: t, interference: i, was: was}
-	told := t.Proceed(ctx, func(args []string) error {
+	ended := t.Proceed(ctx, func(args []string) error {
 		if k.step != nil {
 			return k.step(b, args)
 		}
 		return t.StepHalting(args, i.tries, &b.met, func(s *trial.Halted) error { return b.interfereWith(s, k.act) })
 	})
-	is, err := l.Conclude(ctx, t, told)
+	is, err := l.Conclude(ctx, t, ended)
 	if err != nil {
 		return nil, judge.End{}, err
 	}
@@ -131,7 +131,7 @@ func interfere(ctx context.Context, l *lab.Lab, k kind, i *interference) (*inter
 	return b, is, nil
 }
 
-// interfereWith finds the run of a command that stands still, and has it interfered with.
+// interfereWith finds the run of a command that is stopped, and has act interfere with it.
 func (b *interfered) interfereWith(s *trial.Halted, act func(*interfered, *trial.Halted) error) error {
 	if err := b.Look(); err != nil {
 		return errors.Join(err, trial.Abort(s.Command))
@@ -143,7 +143,7 @@ func (b *interfered) interfereWith(s *trial.Halted, act func(*interfered, *trial
 	if err := act(b, s); err != nil {
 		return errors.Join(err, trial.Abort(s.Command))
 	}
-	b.RunnerHalted = s.Arm.InRunner() // a runner that comes by the point only now stands still there
+	b.RunnerHalted = s.Arm.InRunner() // a runner that reaches the point only now is stopped there
 	if err := b.Look(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (b *interfered) awaitRepeating(c *world.Command, wait func(*world.Command) 
 	return wait(c)
 }
 
-// awaitReleasing waits for a command that waits for a runner which stands still, and lets that go on once it is seen.
+// awaitReleasing waits for a command that waits for a stopped runner, and lets the runner go on once the command has seen it.
 func (b *interfered) awaitReleasing(c *world.Command) (judge.Output, error) {
 	let := make(chan error, 1)
 	go func() { let <- b.ReleaseRunners(c) }()
@@ -213,7 +213,7 @@ func (b *interfered) awaitReleasing(c *world.Command) (judge.Output, error) {
 	return o, errors.Join(err, <-let)
 }
 
-// awaitText waits until a command has printed the words, has ended, or prints nothing of the kind for a while.
+// awaitText waits until a command has printed the text, has ended, or has not printed it for a while.
 func awaitText(c *world.Command, words string) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -234,13 +234,13 @@ func awaitText(c *world.Command, words string) {
 func judgeUnharmed(b *interfered, was, is judge.End) judge.Findings {
 	var f judge.Findings
 	for _, c := range b.Needless {
-		f.Add(judge.Needless, "no runner was killed, and the outcome of call %s is told as unknown", c)
+		f.Add(judge.Needless, "no runner was killed, and the outcome of call %s is recorded as unknown", c)
 	}
 	left := b.Unknown > 0 && (b.Leave || b.Story.Shape == "runbook")
 	return append(f, judge.CompareEnds(was, is, b.Unknown > 0, left)...)
 }
 
-// commonPoints are points that every command comes by which changes a run.
+// commonPoints are points that are reached by every command that changes a run.
 func commonPoints() []string {
 	return []string{string(fault.Started), string(fault.BeforeCommit), string(fault.AfterCommit)}
 }
@@ -250,7 +250,7 @@ func interferingTools() []string {
 	return []string{"shell", "write_file", "fetch", "shell:write", "ask_user", "apply_patch", "shell:read"}
 }
 
-// atEveryPoint lists each fault point with a number of tools that come by it.
+// atEveryPoint lists each fault point with a number of tools that reach it.
 func atEveryPoint(way string, tools int) []*interference {
 	var out []*interference
 	all := interferingTools()
@@ -305,7 +305,7 @@ func (k kind) find(way, own string, point fault.Point) (*interference, error) {
 	return all[n], nil
 }
 
-// findMore finds what a story did that it does not do whole: a part of it may be missing.
+// findMore finds what a story did that the same story without interference does not do. That a part is missing is allowed.
 func findMore(was, is judge.End) judge.Findings {
 	var f judge.Findings
 	for _, m := range slices.Sorted(maps.Keys(is.Saw)) {

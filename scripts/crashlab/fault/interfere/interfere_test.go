@@ -78,7 +78,7 @@ func TestTwinsCoverTheSpellings(t *testing.T) {
 	}
 }
 
-// Who takes a person's decision is killed at every point that it comes by, in each way of deciding; a key names one story.
+// Who takes a person's decision is killed at every point that it reaches, in each way of deciding; a key names one story.
 func TestDecisionsCoverThePoints(t *testing.T) {
 	keys, met := map[string]bool{}, map[string]bool{}
 	for _, i := range decisions() {

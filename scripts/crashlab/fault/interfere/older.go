@@ -20,7 +20,7 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Older puts back the database as it was while a command stood still, after that command has gone on. Where the folder knows of
+// Older puts back the database as it was while a command was stopped, after that command has gone on. Where the folder knows of
 // a claim, a question or an end that this database does not, nothing may be driven before a person decides, and reading works. Then
 // either the newer database comes back and the story ends as if nothing had been done to it ("newer"), or a person lets the older one
 // count and allows only what the witness has not seen ("decided"): nothing happens twice.

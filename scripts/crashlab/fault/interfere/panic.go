@@ -37,7 +37,7 @@ func panics() []*interference { return atEveryPoint("panic", 2) }
 // longestEnd is how long a host may take that panics: half of what it would wait for a lock that it holds itself.
 const longestEnd = 8 * time.Second
 
-// panicking carries out one command, with the panic armed for those that may come by the point.
+// panicking carries out one command, with the panic armed for those that may reach the point.
 func panicking(b *interfered, args []string) error {
 	at := slices.IndexFunc(b.tries, func(a plan.Arm) bool { return !b.met && a.Command == b.Commands })
 	if at < 0 {

@@ -31,7 +31,7 @@ func signalOf() map[string]syscall.Signal {
 	return map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
 }
 
-// signalled sends the signal. A host that stands still gets it when it goes on; a runner that does stands still, in half of the
+// signalled sends the signal. A host that is stopped gets it when it goes on; a runner that is stopped stays so, in half of the
 // stories, until the next command has seen it.
 func signalled(b *interfered, s *trial.Halted) error {
 	if err := s.Cmd.Process.Signal(signalOf()[b.way]); err != nil {
@@ -68,7 +68,7 @@ func signalled(b *interfered, s *trial.Halted) error {
 	return nil
 }
 
-// signalControl kills the host where it should be told to stop.
+// signalControl kills the host where it should be asked to stop.
 func signalControl(ctx context.Context, l *lab.Lab, k kind) error {
 	i, err := k.find("TERM", "", fault.RunnerRunning)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // respelling is a call and other spellings of it. In arguments MARK is the mark of the effect, DIR the workspace and ADDR the counter.
 type respelling struct {
 	name      string
-	tool      string // of subjects
+	tool      string // of story.Subjects
 	first     string // arguments of the first asking; "" for the tool's own
 	files     map[string]string
 	spellings map[string]string // arguments by name

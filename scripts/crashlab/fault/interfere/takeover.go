@@ -17,7 +17,7 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Takeover takes runs away from a process that drives them: one that lives and lets go ("alive"), one that stands still and has
+// Takeover takes runs away from a process that drives them: one that lives and lets go ("alive"), one that is stopped and has
 // to be ended ("stopped"), and one that is killed while it is asked ("killed"). The taker is killed at each of its own points too, and
 // its command given once more. The story ends as if nobody had taken anything.
 func Takeover() lab.Fault {
@@ -34,7 +34,7 @@ func takeovers() []*interference {
 	)
 }
 
-// takenOver takes the run of a command that stands still.
+// takenOver takes the run of a command that is stopped.
 func takenOver(b *interfered, s *trial.Halted) error {
 	if b.run == "" {
 		_, err := b.release(s)
@@ -69,7 +69,7 @@ func takenOver(b *interfered, s *trial.Halted) error {
 	return b.isTaken(s, o)
 }
 
-// isTaken wants the holder to end, and the taker not to be refused. A holder that stood still and held nothing goes on.
+// isTaken wants the holder to end, and the taker not to be refused. A holder that was stopped and held nothing goes on.
 func (b *interfered) isTaken(s *trial.Halted, o judge.Output) error {
 	_ = s.Cmd.Process.Signal(syscall.SIGCONT) // one that was ended minds as little as one that is at work
 	if _, err := b.await(s.Command); err != nil {

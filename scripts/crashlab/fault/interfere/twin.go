@@ -24,7 +24,7 @@ import (
 )
 
 // Twin kills host and command at fault points, and has the model ask for what it does not know to be done in other spellings:
-// in the same run or, after a cancel, in another one of the thread. None of them is executed unless a person says so.
+// in the same run or, after a cancel, in another one of the thread. None of them is executed unless a person decides that.
 func Twin() lab.Fault {
 	return kind{
 		name: "twin", what: "host and command are killed, and the model asks for the same in other spellings", short: 8,
@@ -66,7 +66,7 @@ func twins() []*interference {
 	return out
 }
 
-// killedAndAskedAgain kills the command that stands still, with what it started.
+// killedAndAskedAgain kills the command that is stopped, with what it started.
 func killedAndAskedAgain(b *interfered, s *trial.Halted) error {
 	if err := s.Release("both"); err != nil {
 		return err
@@ -96,7 +96,7 @@ func killedAndAskedAgain(b *interfered, s *trial.Halted) error {
 	return b.askInAnotherRun()
 }
 
-// byHand changes the files that the story's call is about, so that nobody can tell any more what the call did.
+// byHand changes the files that the story's call is about, so that nobody can find out any more what the call did.
 func (b *interfered) byHand() error {
 	files, err := filepath.Glob(filepath.Join(b.World.Dir, "*"+b.Story.Mark+"*"))
 	if err != nil {
@@ -156,7 +156,7 @@ func judgeTwin(b *interfered, was, is judge.End) judge.Findings {
 }
 
 // executedUnasked looks for calls with a mark that were started although the outcome of one before them was unknown, and nobody had
-// said to run them.
+// decided to run them.
 func executedUnasked(r *journal.Record, all []*judge.History, mark string) judge.Findings {
 	var f judge.Findings
 	var doubt *judge.Call
@@ -176,7 +176,7 @@ func executedUnasked(r *journal.Record, all []*judge.History, mark string) judge
 			case result.Outcome == "unknown":
 				doubt = c
 			case result.Outcome == "ok" && result.How != "told":
-				doubt = nil // a person said to run it, and it did what the first may have done
+				doubt = nil // a person decided to run it, and it did what the first may have done
 			}
 		}
 	}

@@ -160,10 +160,10 @@ func rowsGone(path string, rows []acked, at int) string {
 	if err != nil {
 		return err.Error()
 	}
-	var said string
+	var answer string
 	var has int
-	if err = db.QueryRow(`PRAGMA quick_check`).Scan(&said); err == nil && said != "ok" {
-		err = errors.New(said)
+	if err = db.QueryRow(`PRAGMA quick_check`).Scan(&answer); err == nil && answer != "ok" {
+		err = errors.New(answer)
 	}
 	if err == nil {
 		var tables int

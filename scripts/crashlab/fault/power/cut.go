@@ -103,7 +103,7 @@ func (p *recording) judge(c cut, dir string) (judge.Findings, error) {
 		f.Add(judge.Broken, "the database does not open after the cut: %v", err)
 		return f, nil
 	}
-	all, f := judge.Check(r, func(string) bool { return true }) // who drove it is dead: the next start says so
+	all, f := judge.Check(r, func(string) bool { return true }) // who drove it is dead: the next start reports it
 	f = append(f, p.compareBefore(r)...)
 	f = append(f, p.compareShown(c.at, all, r)...)
 	saw, err := p.seen(c.at, dir)
@@ -123,13 +123,13 @@ func openState(state string) (*journal.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said string
-	err = db.QueryRow(`PRAGMA quick_check`).Scan(&said)
+	var answer string
+	err = db.QueryRow(`PRAGMA quick_check`).Scan(&answer)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
-	if said != "ok" {
-		return nil, fmt.Errorf("quick_check: %s", said)
+	if answer != "ok" {
+		return nil, fmt.Errorf("quick_check: %s", answer)
 	}
 	return journal.LoadFile(path, state)
 }
@@ -149,7 +149,7 @@ func (p *recording) compareBefore(r *journal.Record) judge.Findings {
 	return f
 }
 
-// shownForms are the lines that tell a fact.
+// shownForms are the forms of lines that report a fact.
 type shownForms struct {
 	run, started, settled, verdict, asks, answers, ended *regexp.Regexp
 }
@@ -187,7 +187,7 @@ func (p *recording) compareShown(at int, all []*judge.History, r *journal.Record
 	return f
 }
 
-// missing says what a line tells that the record does not; "" when all is there.
+// missing says what a line reports that the record does not hold; "" when all is there.
 func (s shownForms) missing(line string, h *judge.History, r *journal.Record) string {
 	if m := s.run.FindStringSubmatch(line); m != nil && h.Run.ID != m[1] {
 		return "the run is gone"

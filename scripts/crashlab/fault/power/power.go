@@ -23,7 +23,7 @@ import (
 	"agent/scripts/crashlab/machine"
 )
 
-// Fault is about what a power cut leaves of the disk. A story is told once, on a disk that remembers; then the folders
+// Fault is about what a power cut leaves of the disk. A story is carried out once, on a disk that remembers; then the folders
 // are looked at that a cut after any operation could have left, and in some of them the story goes on, on another boot.
 func Fault() lab.Fault {
 	return lab.Fault{
@@ -45,7 +45,7 @@ func needs(l *lab.Lab) error {
 	return machine.NeedsBoot()
 }
 
-// cut is one state of a trace. Its moment is named by what the operation did, since numbers differ from one telling to the next.
+// cut is one state of a trace. It is named by what the operation did, since numbers differ from one recording to the next.
 type cut struct {
 	at        int
 	operation string // operation, path and the how manieth of the kind
@@ -73,7 +73,7 @@ const (
 	shortJudged  = 60
 	shortResumed = 3
 	wholeResumed = 120
-	againStep    = 3 // of a telling after a cut
+	againStep    = 3 // of a recording after a cut
 	againResumed = 30
 )
 
@@ -114,12 +114,12 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return err
 }
 
-// trace tells one story and cuts it. In the whole pass, what comes after a cut is cut too.
+// trace records one story and cuts it. In the whole pass, what comes after a cut is cut too.
 func trace(ctx context.Context, l *lab.Lab, exe, shape, only string, c lab.Choice) (err error) {
 	base, twice := strings.CutSuffix(shape, againWord)
 	p, err := record(ctx, l, exe, base)
 	if err != nil {
-		return fmt.Errorf("tell the story whose power is cut: %w", err)
+		return fmt.Errorf("record the story whose power is cut: %w", err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if !twice {
@@ -134,7 +134,7 @@ func trace(ctx context.Context, l *lab.Lab, exe, shape, only string, c lab.Choic
 	return errors.Join(q.cutAll(ctx, only, c), q.close())
 }
 
-// cutAll cuts the power of a telling at many moments, or at the one that a key names.
+// cutAll cuts the power of a recording after many operations, or at the one that a key names.
 func (p *recording) cutAll(ctx context.Context, only string, c lab.Choice) error {
 	if only != "" {
 		one, err := p.find(only)
@@ -200,7 +200,7 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 		n = againResumed
 	}
 	if p.before != nil && p.world.Model != nil {
-		n = 0 // the model's story has grown by what was asked for once more: another telling would not begin with it
+		n = 0 // the model's story has grown by what was asked for once more: another recording would not begin with it
 	}
 	for range n {
 		resumed = append(resumed, any(true))
@@ -214,7 +214,7 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 	return judged, resumed
 }
 
-// tellingCuts are the cuts that chance may leave out and that tell most: a command has done its effect and left no word about its end,
+// tellingCuts are the cuts that chance may leave out and that matter most: a command has done its effect and left no record of its end,
 // or has just left it. Of each kind the short pass takes the first.
 func tellingCuts(points []cut, c lab.Choice) []cut {
 	var out []cut
@@ -269,7 +269,7 @@ func (p *recording) find(rest string) (cut, error) {
 			return one, nil
 		}
 	}
-	return cut{}, fmt.Errorf("no operation of this telling is %q", moment)
+	return cut{}, fmt.Errorf("no operation of this recording is %q", moment)
 }
 
 // paths counts files by their plain names.

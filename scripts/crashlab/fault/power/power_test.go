@@ -15,7 +15,7 @@ import (
 	"agent/scripts/crashlab/machine"
 )
 
-// A line that was shown tells a fact; after a cut the record must hold it.
+// A line that was shown reports a fact; after a cut the record must hold it.
 func TestShownLinesAreHeldAgainstTheRecord(t *testing.T) {
 	done := &judge.Call{Turn: 1, Index: 0, Starts: 1, Results: []journal.Body{{}}}
 	begun := &judge.Call{Turn: 2, Index: 1, Starts: 1}
@@ -58,7 +58,7 @@ func TestOnlyWhatWasShownBeforeTheCutMustBeThere(t *testing.T) {
 	}
 }
 
-// The cuts that tell most are never left to chance.
+// The cuts that matter most are never left to chance.
 func TestTellingCuts(t *testing.T) {
 	p := &recording{ops: []machine.Op{
 		{N: 1, Op: "fsyncdir", Path: "home/state/calls/r-775zm8mw/1-0-1"}, {N: 2, Op: "write", Path: "work/effects"},
@@ -83,7 +83,7 @@ func TestTellingCuts(t *testing.T) {
 	}
 }
 
-// A key finds its state in another telling, in which numbers and made-up names are others.
+// A key finds its state in another recording, in which numbers and made-up names are others.
 func TestAKeyNamesAMomentAndNotANumber(t *testing.T) {
 	first := &recording{shape: "runbook", ops: []machine.Op{
 		{N: 1, Op: "create", Path: "home/state/.ballast-4175398261"}, {N: 2, Op: "write", Path: "home/state/calls/r-775zm8mw/3-0-1/began"},

@@ -94,7 +94,7 @@ func (p *recording) closeTrial(t *trial.Trial) error {
 	return errors.Join(append(errs, t.World.Witness.Close(), os.RemoveAll(t.World.Root+".boot"))...)
 }
 
-// goOn does what a person does after a power cut, until the story is told.
+// goOn does what a person does after a power cut, until the story is at its end.
 func (p *recording) goOn(ctx context.Context, t *trial.Trial, c cut) error {
 	if err := p.afterCut(t, c); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *recording) compareExits(at int, all []*judge.History) judge.Findings {
 			continue // no folder of a call
 		}
 		if c := all[0].Call(turn, index); c != nil && len(c.Results) > 0 && c.Results[0].Result.Outcome == "unknown" {
-			f.Add(judge.Needless, "call %d.%d (%s) left a durable record of its end before the cut, and its outcome is told as unknown", turn, index, c.Tool)
+			f.Add(judge.Needless, "call %d.%d (%s) left a durable record of its end before the cut, and its outcome is recorded as unknown", turn, index, c.Tool)
 		}
 	}
 	return f
@@ -182,10 +182,10 @@ func (p *recording) afterCut(t *trial.Trial, c cut) error {
 	if err := t.Step([]string{"ls", "--interrupted"}); err != nil {
 		return err
 	}
-	said := t.World.Outputs[len(t.World.Outputs)-1].Text
+	listed := t.World.Outputs[len(t.World.Outputs)-1].Text
 	for _, h := range before {
-		if going := h.Run.Status == "running" || h.Run.Status == "interrupted"; going && !strings.Contains(said, h.Run.ID) {
-			t.Found.Add(judge.Silent, "run %s was %s when the power was cut, and agent ls --interrupted does not name it:\n%s", h.Run.ID, h.Run.Status, said)
+		if going := h.Run.Status == "running" || h.Run.Status == "interrupted"; going && !strings.Contains(listed, h.Run.ID) {
+			t.Found.Add(judge.Silent, "run %s was %s when the power was cut, and agent ls --interrupted does not name it:\n%s", h.Run.ID, h.Run.Status, listed)
 		}
 	}
 	return t.Step([]string{"resume", "--all"})

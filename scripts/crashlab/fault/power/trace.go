@@ -28,7 +28,7 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// recording is a story that was told on a disk that remembers.
+// recording is a story that was carried out on a disk that remembers.
 type recording struct {
 	lab     *lab.Lab
 	shape   string
@@ -40,7 +40,7 @@ type recording struct {
 	world   *world.World
 	disk    *machine.Disk
 	counter *world.Counter
-	before  *recording // the telling whose power was cut before this one; nil for the first
+	before  *recording // the recording whose power was cut before this one; nil for the first
 	folders atomic.Int64
 
 	mu    sync.Mutex
@@ -101,7 +101,7 @@ func newStory(shape string, world int, counter string) story.Story {
 	return s
 }
 
-// record tells the story whole. The caller closes it.
+// record carries the story out whole. The caller closes it.
 func record(ctx context.Context, l *lab.Lab, exe, shape string) (p *recording, err error) {
 	p = &recording{lab: l, shape: shape}
 	p.number, p.root = l.NextWorld()
@@ -250,7 +250,7 @@ func (p *recording) noteEffect(mark string) {
 	p.hits = append(p.hits, outsideEffect{n, mark})
 }
 
-// listen starts a command whose lines are heard.
+// listen starts a command whose lines are noted as they are read.
 func (p *recording) listen(c *exec.Cmd) error {
 	p.watchOutput(c)
 	return c.Start()

@@ -14,11 +14,11 @@ import (
 	"agent/scripts/crashlab/machine"
 )
 
-// againWord names the second telling of a shape's story.
+// againWord names the second recording of a shape's story.
 const againWord = "-again"
 
-// recordAgain cuts the power while a command runs, and tells on a disk that remembers how the story goes on: so that the power can be cut
-// once more while what the first cut left is being mended. The caller closes it, and p after it.
+// recordAgain cuts the power while a command runs, and records on another disk how the story goes on: so that the power can be cut
+// once more while what the first cut left is being recovered. The caller closes it, and p after it.
 func (p *recording) recordAgain(ctx context.Context, exe string) (q *recording, err error) {
 	first, err := p.began()
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *recording) recordAgain(ctx context.Context, exe string) (q *recording, 
 	return q, nil
 }
 
-// began is a cut right after the first command has said that it begins: nobody can know whether it did anything.
+// began is a cut right after the first command has recorded that it begins: nobody can know whether it did anything.
 func (p *recording) began() (cut, error) {
 	for _, c := range p.cutPoints() {
 		if strings.HasPrefix(c.operation, "fsync:home/state/calls/") && strings.Contains(c.operation, "/began:") {
@@ -74,10 +74,10 @@ func (p *recording) began() (cut, error) {
 			return c, nil
 		}
 	}
-	return cut{}, errors.New("no command of the story said that it begins")
+	return cut{}, errors.New("no command of the story recorded that it begins")
 }
 
-// closeAgain leaves what it shares with the first telling.
+// closeAgain leaves what it shares with the first recording.
 func (p *recording) closeAgain() error {
 	var errs []error
 	for _, x := range p.runners().Runners() {

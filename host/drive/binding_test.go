@@ -1,0 +1,92 @@
+package drive
+
+import (
+	"encoding/json"
+	"testing"
+
+	"agent/host/permit"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// held is a tool that the system keeps to what the test says.
+type held struct {
+	tools.Tool
+	to string
+}
+
+func (h held) Spec() tools.Spec {
+	return tools.Spec{Name: "held", Description: "a test's tool", Schema: json.RawMessage(`{"type":"object"}`)}
+}
+func (held) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
+func (h held) Confinement(json.RawMessage) string   { return h.to }
+func (held) Question(json.RawMessage) (recovery.Question, error) {
+	return recovery.Question{}, nil
+}
+
+// PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the rules and the tools that it was given
+// for. Each of them voids it when it changes, by name.
+func TestEveryPartOfAYesCounts(t *testing.T) {
+	bound := func(change func(*policy, *recovery.Call)) string {
+		t.Helper()
+		reg, err := tools.NewRegistry(held{to: "namespaces"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pol := &policy{recorder: &recorder{
+			p: &Process{}, env: Env{Tools: reg},
+			state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: "/w"}},
+		}}
+		c := &recovery.Call{Proposal: recovery.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
+		if change != nil {
+			change(pol, c)
+		}
+		return pol.binding(c)
+	}
+	registry := func(list ...tools.Tool) *tools.Registry {
+		reg, err := tools.NewRegistry(list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reg
+	}
+	given := bound(nil)
+	if now := bound(nil); bindingChanges(given, now) != "" {
+		t.Errorf("nothing changed: %q", bindingChanges(given, now))
+	}
+	for want, change := range map[string]func(*policy, *recovery.Call){
+		"the call changed":                       func(_ *policy, c *recovery.Call) { c.Fingerprint = "hmac-sha256:v1:2" },
+		"the folder changed":                     func(pol *policy, _ *recovery.Call) { pol.state.Created.Folder = "/v" },
+		"the mode changed":                       func(pol *policy, _ *recovery.Call) { pol.state.Mode = recovery.ModeAuto },
+		"what the system confines it to changed": func(pol *policy, _ *recovery.Call) { pol.env.Tools = registry(held{to: "none"}) },
+		"the rules changed": func(pol *policy, _ *recovery.Call) {
+			pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "other"})
+		},
+	} {
+		if got := bindingChanges(given, bound(change)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	t.Setenv("LC_TEST_OF_A_YES", "1")
+	if got := bindingChanges(given, bound(nil)); got != "the environment of commands changed" {
+		t.Errorf("%q with another name in the environment of commands", got)
+	}
+}
+
+// What is different from when a run was created is recorded at its claim: the binary and the tools among it.
+func TestChangedBinaryAndToolsAreTold(t *testing.T) {
+	reg, err := tools.NewRegistry(held{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := judge{&Process{Version: "2"}, reg}
+	same := recovery.RunCreated{Version: "2", ToolsHash: reg.Digest()}
+	if got := j.changes(&recovery.State{Created: same}); len(got) != 0 {
+		t.Errorf("nothing changed: %q", got)
+	}
+	other := recovery.RunCreated{Version: "1", ToolsHash: "others"}
+	want := []string{"the run was started by agent 1, this is 2", "the tools differ from those that the run was started with"}
+	if got := j.changes(&recovery.State{Created: other}); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,109 @@
+package drive
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"agent/recovery"
+)
+
+// Changes is what a resume changes about a run; the zero value changes nothing. The mode and the limits only become tighter: a
+// looser one has no effect.
+type Changes struct {
+	Mode     recovery.Mode
+	MaxTurns int
+	Timeout  time.Duration
+	Tokens   int64
+	Cost     int64 // millionths of a US dollar
+	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a server that moved, or a
+	// wrong address, would leave a run that nothing brings forward.
+	BaseURL string
+	Model   *recovery.ModelChange // asked from then on
+	Folder  string                // where the workspace is now, absolute
+	Message string                // for the model, before its next answer
+}
+
+// RefusedChangeError says that a run cannot be resumed as it was asked for. Nothing was recorded.
+type RefusedChangeError struct {
+	Run string
+	Why string
+}
+
+func (e *RefusedChangeError) Error() string { return fmt.Sprintf("resume run %s: %s", e.Run, e.Why) }
+
+// possible refuses what a run of this kind has no use for.
+func (t Changes) possible(s *recovery.State) error {
+	c := s.Created
+	switch {
+	case t.Message != "" && c.Authored:
+		return &RefusedChangeError{c.Run, "its steps were written before it began and no model reads a message; go on without one: agent resume " + c.Run}
+	case t.Model != nil && (c.Authored || c.Setup.Provider == ""):
+		return &RefusedChangeError{c.Run, fmt.Sprintf("its model is %s, which asks no provider: it cannot become %s", c.Model, t.Model.Name)}
+	}
+	return nil
+}
+
+// claim adds the changes to the fact that records the claim.
+func (t Changes) claim(s *recovery.State, b recovery.RunClaimed) recovery.RunClaimed {
+	b.Mode, b.Limits = t.tightened(s)
+	if t.Folder != s.Created.Folder {
+		b.Folder = t.Folder
+	}
+	if t.Model != nil && (t.Model.Name != s.Created.Model || t.Model.BaseURL != s.Created.Setup.BaseURL || t.Model.Effort != s.Created.Setup.Effort) {
+		b.Model = t.Model
+	}
+	if t.BaseURL != s.Created.Setup.BaseURL {
+		b.BaseURL = t.BaseURL
+	}
+	return b
+}
+
+// notes says what changes, a sentence each.
+func (t Changes) notes(s *recovery.State) []string {
+	b := t.claim(s, recovery.RunClaimed{})
+	var notes []string
+	if b.Folder != "" {
+		notes = append(notes, fmt.Sprintf("the run works in %s from here on, before in %s", b.Folder, s.Created.Folder))
+	}
+	if m := b.Model; m != nil {
+		notes = append(notes, fmt.Sprintf("the model is %s from here on, before it was %s", m.Name, s.Created.Model))
+	}
+	if b.BaseURL != "" {
+		notes = append(notes, "the model is asked at "+b.BaseURL+" from here on"+before(s.Created.Setup.BaseURL))
+	}
+	return notes
+}
+
+// messages is what the model is shown before its next answer: the folder, where it changed, since the system prompt names the one
+// before, and what the person says.
+func (t Changes) messages(s *recovery.State, b recovery.RunClaimed, who string) []recovery.Body {
+	var out []recovery.Body
+	if b.Folder != "" && s.Created.Setup.Provider != "" {
+		out = append(out, recovery.MessageAdded{Text: "This run works in " + b.Folder + " from here on; its files were moved there.", By: "agent"})
+	}
+	if t.Message != "" {
+		out = append(out, recovery.MessageAdded{Text: t.Message, By: who})
+	}
+	return out
+}
+
+func before(address string) string {
+	if address == "" {
+		return ""
+	}
+	return ", before at " + address
+}
+
+// tightened is the mode and the limits that hold from the claim on; "" and nil where they stay.
+func (t Changes) tightened(s *recovery.State) (recovery.Mode, *recovery.Limits) {
+	mode := recovery.Mode("")
+	if s.Mode.LooserThan(t.Mode) && slices.Contains(recovery.Modes(), t.Mode) {
+		mode = t.Mode
+	}
+	l := s.Limits.Tighten(recovery.Limits{MaxTurns: t.MaxTurns, Timeout: t.Timeout, MaxTokens: t.Tokens, MaxCost: t.Cost})
+	if l == s.Limits {
+		return mode, nil
+	}
+	return mode, &l
+}

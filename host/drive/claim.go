@@ -1,0 +1,198 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools/ofd"
+)
+
+// FinishedError says that a run has ended and cannot be driven.
+type FinishedError struct{ State *recovery.State }
+
+func (e *FinishedError) Error() string {
+	return fmt.Sprintf("claim run %s: it is %s", e.State.Created.Run, e.State.Status)
+}
+
+// ErrFolder says that a run's workspace cannot be used. Nothing was run.
+var ErrFolder = errors.New("the run's folder cannot be used")
+
+// ClaimTries bounds how often a claim starts over because the run was marked between its reading and its claim.
+const ClaimTries = 10
+
+// claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
+// the lock is the mark of a look; a claim that meets it reads the journal again. read folds it.
+func (p *Process) claim(ctx context.Context, run string, read folding, record func(context.Context, *driver) error) (out Outcome, err error) {
+	err = p.Holding(run, func(lock *ofd.File) error {
+		for try := 1; ; try++ {
+			d, err := p.open(ctx, run, read, lock)
+			if err == nil {
+				out, err = d.drive(ctx, func(ctx context.Context) error { return record(ctx, d) })
+			}
+			if out.Run != "" || !errors.Is(err, db.ErrLostRace) || try == ClaimTries {
+				return err
+			}
+		}
+	})
+	return out, err
+}
+
+// open folds the run's journal under its lock.
+func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.File) (*driver, error) {
+	head, err := p.Store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s, lost, err := read(ctx, run)
+	if err != nil {
+		return nil, p.corrupt(ctx, head, err)
+	}
+	if s.Status.Terminal() {
+		return nil, &FinishedError{s}
+	}
+	if s.Seq != head.Seq {
+		return nil, fmt.Errorf("claim run %s: its journal changed while it was read: %w", run, db.ErrLostRace)
+	}
+	d, err := p.newDriver(s, head, lock)
+	if err == nil {
+		d.policy.lost = lost
+	}
+	return d, err
+}
+
+// corrupt leaves a run whose journal does not match its digests as interrupted, with the cause; nothing of it runs.
+func (p *Process) corrupt(ctx context.Context, head db.Head, err error) error {
+	var bad *db.CorruptError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	if _, markErr := p.Store.MarkInterrupted(ctx, head, recovery.CauseCorrupt, bad.Error(), p.Now()); markErr != nil {
+		return errors.Join(err, markErr)
+	}
+	return err
+}
+
+// claimed records run.claimed together with what changed since the run was last driven.
+func (d *driver) claimed(ctx context.Context, t Changes) error {
+	s := d.state
+	if err := t.possible(s); err != nil {
+		return err
+	}
+	created := s.Created.With(t.claim(s, recovery.RunClaimed{}))
+	if err := checkFolder(created); err != nil {
+		return err
+	}
+	if err := d.enter(ctx, created); err != nil {
+		return err
+	}
+	if err := d.p.TakeThreadResolutions(ctx, s.Created.Thread, s.Created.Run); err != nil {
+		return err
+	}
+	unknown, err := d.p.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	body := t.claim(s, d.judge().claimFact(s, unknown))
+	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
+	d.record(body)
+	for _, n := range notes {
+		d.record(recovery.RunNoted{Text: n})
+	}
+	d.recordAll(t.messages(s, body, d.p.Who))
+	return d.calls.flush(ctx)
+}
+
+func (j judge) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
+	disk := j.disk()
+	return recovery.RunClaimed{
+		Epoch: s.Epoch + 1, Disk: &disk, PID: j.Self.PID, Boot: j.Self.Boot, Host: j.Self.Host,
+		Version: j.Version, ToolsHash: j.tools.Digest(), Unknown: unknown,
+	}
+}
+
+// checkFolder stops before anything runs when the workspace is gone.
+func checkFolder(c recovery.RunCreated) error {
+	info, err := os.Stat(c.Folder)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	why := "is not a folder"
+	if err != nil {
+		why = "is not there any more"
+	}
+	return fmt.Errorf("resume run %s: %w: %s %s; put it back and run: agent resume %s; or say where it is now: agent resume --dir FOLDER %s",
+		c.Run, ErrFolder, c.Folder, why, c.Run, c.Run)
+}
+
+// enter gives the driver the environment that its run has from now on.
+func (d *driver) enter(ctx context.Context, c recovery.RunCreated) error {
+	env, err := d.p.EnvFor(ctx, c)
+	if err != nil {
+		return err
+	}
+	d.use(env)
+	return d.policy.setRules(c.Folder)
+}
+
+// changes says what is different from when the run was created.
+func (j judge) changes(s *recovery.State) []string {
+	var notes []string
+	c := s.Created
+	if c.Version != j.Version {
+		notes = append(notes, fmt.Sprintf("the run was started by agent %s, this is %s", c.Version, j.Version))
+	}
+	if c.ToolsHash != j.tools.Digest() {
+		notes = append(notes, "the tools differ from those that the run was started with")
+	}
+	files := c.Setup.Instructions
+	if c.Source != "" {
+		files = append([]recovery.Instruction{{Path: c.Source, Digest: c.Digest}}, files...)
+	}
+	for _, f := range files {
+		if now, err := FileDigest(f.Path); err != nil {
+			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", f.Path))
+		} else if now != f.Digest {
+			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", f.Path))
+		}
+	}
+	return notes
+}
+
+// Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each further decision is a fact that
+// observers see.
+func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(Plan)) (Outcome, error) {
+	return p.claim(ctx, run, p.trueState, func(ctx context.Context, d *driver) error {
+		if err := d.claimed(ctx, t); err != nil {
+			return err
+		}
+		fault.Hit(fault.AfterClaim)
+		d.calls.forgetLeftovers()
+		if err := d.inbox.readInbox(ctx); err != nil {
+			return err
+		}
+		if shown != nil {
+			shown(d.judge().planFor(ctx, d.state, nil, false))
+		}
+		return nil
+	})
+}
+
+// ClaimToEnd claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
+func (p *Process) ClaimToEnd(ctx context.Context, run string) (Outcome, error) {
+	return p.claim(ctx, run, p.ownState, func(ctx context.Context, d *driver) error {
+		d.record(d.judge().claimFact(d.state, nil))
+		if err := d.calls.flush(ctx); err != nil {
+			return err
+		}
+		if err := d.inbox.readInbox(ctx); err != nil {
+			return err
+		}
+		return d.inbox.cancelled(ctx, p.Who)
+	})
+}

@@ -1,0 +1,119 @@
+package drive
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// errCrash ends a process in the middle: nothing of what it still does is kept.
+var errCrash = errors.New("the process was killed")
+
+// A commit that fails has an unknown outcome: nothing is started and nothing further is written, whatever the error, and whether the
+// facts were kept or not. The next process finds out from the journal, and the call acts once at most (DESIGN 4, 5 and 1).
+func TestStoryCommitFails(t *testing.T) {
+	unknown := &db.CommitError{Err: db.ErrIO}
+	for name, c := range map[string]struct {
+		at   recovery.Kind // in the commit that fails
+		kept bool
+		err  error
+	}{
+		"start, disk full":    {recovery.KindCallStarted, false, db.ErrDiskFull},
+		"start, disk failing": {recovery.KindCallStarted, false, db.ErrIO},
+		"start, store closed": {recovery.KindCallStarted, false, db.ErrClosed},
+		"start, corrupt":      {recovery.KindCallStarted, false, &db.CorruptError{Run: "r", Seq: 4, What: "differs"}},
+		"start, not kept":     {recovery.KindCallStarted, false, unknown},
+		"start, kept":         {recovery.KindCallStarted, true, unknown},
+		"result, disk full":   {recovery.KindCallSettled, false, db.ErrDiskFull},
+		"result, not kept":    {recovery.KindCallSettled, false, unknown},
+		"result, kept":        {recovery.KindCallSettled, true, unknown},
+	} {
+		t.Run(name, func(t *testing.T) { commitFails(t, c.at, c.kept, c.err) })
+	}
+}
+
+func commitFails(t *testing.T, at recovery.Kind, kept bool, failure error) {
+	acts := writes("acts")
+	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+		s.failsAt(at, kept, failure)
+		out, err := s.start(s.t.Context())
+		if !errors.Is(err, failure) {
+			t.Errorf("the run ends with %v", err)
+		}
+		if out.Status != recovery.StatusInterrupted || out.Cause != recovery.CauseFailing {
+			t.Errorf("the run is %s (%s)", out.Status, out.Cause)
+		}
+		wrote, before := 2, 0 // creation, and the commit that failed
+		if at == recovery.KindCallSettled {
+			wrote, before = 3, 1
+		}
+		if acts.acted != before || s.journal.wrote != wrote {
+			t.Errorf("%d calls and %d commits", acts.acted, s.journal.wrote)
+		}
+		s.heals()
+		if at == recovery.KindCallStarted && !kept {
+			s.model.lines = []line{calls("acts")} // its answer is not on record: it is asked again
+		}
+		s.wants(s.resume(), recovery.StatusCompleted, "")
+		executed, outcome := 1, recovery.OutcomeOK
+		switch {
+		case at == recovery.KindCallStarted && kept:
+			executed, outcome = 0, recovery.OutcomeUnknown // its start is on record: nobody knows, so nobody repeats it
+		case at == recovery.KindCallSettled && !kept:
+			outcome = recovery.OutcomeUnknown
+		}
+		if got := s.call(0).Result.Outcome; acts.acted != executed || got != outcome {
+			t.Errorf("%d executions, outcome %s", acts.acted, got)
+		}
+	})
+}
+
+// A run that could not be created was never there: no outcome, no call, and the error says why.
+func TestStoryCreationFails(t *testing.T) {
+	story(t, nil, nil, func(s *stage) {
+		s.failsAt(recovery.KindRunCreated, false, db.ErrDiskFull)
+		out, err := s.start(s.t.Context())
+		if !errors.Is(err, db.ErrDiskFull) || out.Run != "" || len(s.model.asked) > 0 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+// A database that others keep busy is waited for, and that is said: never silent, and no failure.
+func TestStoryBusyDatabase(t *testing.T) {
+	acts := writes("acts")
+	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+		left := 3
+		s.journal.fail = func(facts []recovery.Event) (bool, error) {
+			if holds(facts, recovery.KindCallStarted) && left > 0 {
+				left--
+				return false, db.ErrBusy
+			}
+			return false, nil
+		}
+		s.wants(s.mustStart(), recovery.StatusCompleted, "")
+		if acts.acted != 1 || left != 0 || !s.said("keep the database locked") {
+			t.Errorf("%d calls, %q", acts.acted, s.notes)
+		}
+	})
+}
+
+// A database whose files are no longer those of the folder: the run stops and names what happened that nobody will find recorded.
+func TestStoryRecordGone(t *testing.T) {
+	acts := writes("acts")
+	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+		s.failsAt(recovery.KindCallSettled, false, &db.GoneError{Path: "agent.db", What: "was removed"})
+		out, err := s.start(s.t.Context())
+		var lost *RecordLostError
+		if !errors.As(err, &lost) || !strings.Contains(strings.Join(lost.Facts, "; "), "ran, with the outcome ok") || out.Run != "" {
+			t.Errorf("%+v, %v", out, err)
+		}
+		if s.journal.wrote != 3 || len(s.model.asked) != 1 {
+			t.Errorf("%d commits, %d requests", s.journal.wrote, len(s.model.asked))
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/tools/filesystem"
+)
+
+// NotedPath is the file that counts the errors of the disk that processes of this program met in the state folder.
+func NotedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
+
+// DiskOf is what can be read of the state folder's file system now.
+func DiskOf(home string) recovery.Disk {
+	d := filesystem.Read(home, filesystem.Roots{})
+	d.Noted = noted(home)
+	return d
+}
+
+// disk is DiskOf, or what a test puts in its place.
+func (p *Process) disk() recovery.Disk {
+	if p.Disk != nil {
+		return p.Disk()
+	}
+	return DiskOf(p.Home)
+}
+
+// noted is the count in that file: 0 without one, -1 where it is damaged.
+func noted(home string) int64 {
+	b, err := os.ReadFile(NotedPath(home))
+	if err != nil {
+		return 0 // mostly there was none
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return -1 // something was noted, and the note is damaged
+	}
+	return n
+}
+
+// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see recovery.Disk. Where the disk
+// does not take the note either, the file system's own count is all there is.
+func noteDiskError(home string, err error) error {
+	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {
+		return nil
+	}
+	path := NotedPath(home)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("note an error of the disk: %v", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "disk-errors.*")
+	if err != nil {
+		return fmt.Errorf("note an error of the disk: %v", err)
+	}
+	_, err = fmt.Fprintln(f, max(0, noted(home))+1)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("note an error of the disk: %v", err), os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/tools/ofd"
+)
+
+// driver carries one claimed run. Its goroutine alone folds and builds batches; calls and the reader of the model's stream run in
+// goroutines of their own and come back over channels. Its parts stand on each other in this order.
+type driver struct {
+	*recorder            // the journal as its owner writes it
+	policy    *policy    // what may run
+	inbox     *inbox     // what other processes leave for the owner
+	elicits   *elicits   // what calls ask while they are under way
+	calls     *caller    // what acts
+	questions *questions // what a person is asked
+	turn      *modelTurn // what the model is asked
+
+	lock *ofd.File
+	live *liveText
+}
+
+// newDriver drives with the environment that every run has, until use gives it another.
+func (p *Process) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
+	p.Guard()
+	w, err := p.wakes.join(p.Store.Files()...)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
+	}
+	rec := &recorder{p: p, env: p.Env, state: s, head: head, before: head.Epoch, seen: moment{p.Now().Round(0), time.Now()}}
+	pol := &policy{recorder: rec}
+	in := &inbox{recorder: rec, policy: pol, waker: w}
+	el := &elicits{recorder: rec, asks: make(chan *asking)}
+	cl := &caller{
+		recorder: rec, policy: pol, inbox: in, elicits: el,
+		results: make(chan ended, 64), flying: map[int]context.CancelFunc{}, handles: map[int]prepared{},
+	}
+	rec.bind, rec.inFlight = pol.binding, cl.underWay
+	return &driver{
+		recorder: rec, policy: pol, inbox: in, elicits: el, calls: cl,
+		questions: &questions{recorder: rec, policy: pol, inbox: in, elicits: el, calls: cl},
+		turn:      &modelTurn{recorder: rec, policy: pol, inbox: in, calls: cl}, lock: lock,
+	}, nil
+}
+
+// use gives the driver its run's environment, which it closes at its end.
+func (d *driver) use(e Env) {
+	d.env.Release()
+	d.env = e
+	d.state.Acting = d.judge().acting
+}
+
+// drive claims the run and carries it on until it ends, waits for a person, or the context ends. Whatever happens, what can be
+// recorded is, and nothing that works for the run is left behind in this process. A run that could not be claimed has no outcome.
+func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (out Outcome, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = d.guarded(ctx, func() error {
+		if err := claim(ctx); err != nil {
+			return err
+		}
+		d.openLive()
+		return d.loop(ctx)
+	})
+	if errors.As(err, new(*db.GoneError)) && d.dead == nil {
+		err = d.recordLost(err)
+		d.dead = err
+	}
+	if err != nil {
+		err = errors.Join(err, caught(d.head.Run, func() error { return d.failing(ctx, err) }))
+	}
+	cancel()
+	closing := caught(d.head.Run, func() error {
+		defer d.close()
+		out = d.outcome()
+		return nil
+	})
+	return out, errors.Join(err, closing)
+}
+
+// failing records what kept this process from driving the run on: in its journal, or, where a commit failed, beside its lock
+// for who finds the run without an owner.
+func (d *driver) failing(ctx context.Context, err error) error {
+	if d.dead == nil && d.owns() && d.state.Status == recovery.StatusRunning && !errors.As(err, new(*PanicError)) {
+		d.elicits.withdraw("the host could not go on")
+		if err := d.leave(ctx, recovery.CauseFailing, err.Error()); !errors.Is(err, errLeave) {
+			return err
+		}
+	}
+	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
+		_ = noteDiskError(d.p.Home, d.dead) // a disk that takes no note either; its error is the one that is returned
+		return d.p.Locks().Describe(d.lock, d.p.Store.Clean(d.dead.Error()))
+	}
+	return nil
+}
+
+// outcome is what the journal says. After a commit that failed nobody knows what it says, so nothing is claimed.
+func (d *driver) outcome() Outcome {
+	switch {
+	case !d.owns():
+		return Outcome{}
+	case d.dead == nil:
+		return d.judge().outcome(d.state)
+	}
+	if errors.As(d.dead, new(*RecordLostError)) {
+		return Outcome{} // no journal that anybody can read says anything
+	}
+	c := d.state.Created
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.p.Store.Clean(d.dead.Error())}
+	if errors.Is(d.dead, db.ErrLostRace) {
+		out.Cause = recovery.CauseTakeover
+	}
+	return out
+}
+
+// close ends what works for the run in this process. Its lock is its holder's to give up.
+func (d *driver) close() {
+	defer d.inbox.waker.Close()
+	d.live.close()
+	d.dropLive()
+	d.calls.tidy()
+	d.env.Release()
+}

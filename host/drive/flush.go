@@ -1,0 +1,107 @@
+package drive
+
+import (
+	"context"
+	"errors"
+
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// flush makes the facts durable, shows them, and only then begins the effects that waited for them.
+func (cl *caller) flush(ctx context.Context) error {
+	if cl.dead != nil {
+		return cl.dead
+	}
+	if len(cl.facts) > 0 {
+		err := cl.inbox.settleElsewhere(ctx)
+		if err == nil {
+			err = cl.commit(ctx)
+		}
+		if err != nil {
+			cl.dead = cl.recordLost(err)
+			return cl.dead
+		}
+		for i := range cl.facts {
+			cl.p.Hub.Publish(stream.Event{Run: cl.state.Created.Run, Fact: &cl.facts[i]})
+		}
+		cl.p.sayKept(cl.state.Created.Run)
+		reached(cl.facts)
+		cl.deliver(ctx, cl.facts)
+		cl.facts, cl.consume, cl.refused, cl.came = nil, nil, nil, nil
+	} else if err := cl.inbox.dropRefused(ctx); err != nil {
+		cl.dead = cl.recordLost(err)
+		return cl.dead
+	} else if err := cl.present(); err != nil {
+		return err
+	}
+	asksNext := cl.state.Status == recovery.StatusRunning && len(cl.flying) == 0
+	for len(cl.launch) > 0 {
+		l := cl.launch[0]
+		cl.launch = cl.launch[1:]
+		if l.fresh && (cl.full != nil || cl.p.Store.DiskFull()) {
+			cl.ground(l.place.Index)
+			continue
+		}
+		l.begin()
+	}
+	if !asksNext {
+		cl.forget() // beside what has begun, and not before it
+	}
+	return nil
+}
+
+// reached passes the fault points that lie behind a commit, before its facts reach anybody.
+func reached(facts []recovery.Event) {
+	for _, f := range facts {
+		switch f.Body.(type) {
+		case recovery.CallStarted:
+			fault.Hit(fault.AfterStarted)
+		case recovery.CallSettled:
+			fault.Hit(fault.AfterSettled)
+		case recovery.TurnSettled:
+			fault.Hit(fault.AfterTurn)
+		case recovery.ModelFailed:
+			fault.Hit(fault.AfterFailed)
+		case recovery.ContextCompacted:
+			fault.Hit(fault.AfterSummary)
+		case recovery.CallJudged:
+			fault.Hit(fault.AfterVerdict)
+		case recovery.RequestOpened:
+			fault.Hit(fault.AtQuestion)
+		case recovery.RequestAnswered:
+			fault.Hit(fault.AfterAnswer)
+		}
+	}
+}
+
+// deliver passes durable facts on to who waits for them: a call that asked, and the run that a decision is about.
+func (cl *caller) deliver(ctx context.Context, facts []recovery.Event) {
+	for _, f := range facts {
+		switch b := f.Body.(type) {
+		case recovery.CallResolved:
+			if b.Run != "" && !cl.inbox.cameFromThere(b) {
+				cl.inbox.settledElsewhere(ctx, b)
+			}
+		case recovery.CallSettled:
+			cl.dropOutput(b)
+		case recovery.RequestAnswered:
+			cl.elicits.answeredAsked(b.ID, b.Answer, nil)
+		case recovery.RequestClosed:
+			cl.elicits.answeredAsked(b.ID, nil, errGaveUp)
+		}
+	}
+}
+
+// dropOutput lets go of a call's whole output, which the store keeps now.
+func (cl *caller) dropOutput(b recovery.CallSettled) {
+	if c, err := cl.state.Call(b.Place); err == nil && c.Result != nil {
+		c.Result.Full, c.Result.Blob = nil, b.Result.Blob
+	}
+}
+
+func (cl *caller) interrupt(ctx context.Context, c recovery.Cause, detail string) error {
+	cl.record(recovery.RunInterrupted{Cause: c, Detail: detail})
+	return errors.Join(cl.flush(ctx), errLeave)
+}

@@ -1,0 +1,113 @@
+package drive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// judge looks at a run and its calls with the run's tools, and says what is known and what follows.
+type judge struct {
+	*Process
+	tools *tools.Registry
+}
+
+// judge looks with the tools that every run has.
+func (p *Process) judge() judge { return judge{p, p.Env.Tools} }
+
+// judge looks with the tools of the driver's run.
+func (rec *recorder) judge() judge { return judge{rec.p, rec.env.Tools} }
+
+// callFor is a call as its tool sees it where nothing of it is under way in this process.
+func callFor(s *recovery.State, c *recovery.Call) tools.Call {
+	return tools.Call{
+		Place: c.Place, Run: s.Created.Run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
+		Folder: s.Created.Folder, Before: c.Before,
+		Yes: c.Approved != "" || s.Created.Authored || s.Mode == recovery.ModeYolo,
+	}
+}
+
+// outcome is what others may see of how far the run came.
+func (j judge) outcome(s *recovery.State) Outcome {
+	o := Outcome{
+		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: j.Store.Clean(s.Detail),
+		Text: j.Store.Clean(s.Final), Request: db.Cleaned(j.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
+	}
+	o.Cost, o.Priced = s.Cost()
+	for _, t := range s.Turns {
+		o.Calls += len(t.Calls)
+		for _, c := range t.Calls {
+			if c.Result != nil && c.Result.Outcome == recovery.OutcomeDenied {
+				n := j.named(c)
+				n.Why = j.Store.Clean(strings.TrimPrefix(c.Result.Content, "not executed: "))
+				o.Denied = append(o.Denied, n)
+			}
+		}
+	}
+	for _, c := range s.Undecided() {
+		o.Undecided = append(o.Undecided, j.named(c))
+	}
+	for _, c := range s.Unsettled() {
+		if c.Phase == recovery.PhaseStarted && j.goesOn(s, c) {
+			o.Running = append(o.Running, c.ID)
+		}
+	}
+	return o
+}
+
+// goesOn says whether a call that was started runs outside this process.
+func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
+	t, err := j.tools.Get(c.Tool)
+	if err != nil {
+		return false
+	}
+	a, ok := t.(tools.Attacher)
+	return ok && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
+}
+
+// gone looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
+// fact that nothing of it runs any more; nil when that is not so, or cannot be told.
+func (j judge) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
+	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
+	if !ok {
+		return nil
+	}
+	u, ok := s.MayLive(o.Request.Question)
+	if !ok {
+		return nil
+	}
+	t, err := j.tools.Get(u.Tool)
+	a, ok := t.(tools.Attacher)
+	if err != nil || !ok {
+		return nil
+	}
+	trace, err := j.trace(ctx, s, u)
+	if err != nil || len(trace) == 0 {
+		return nil
+	}
+	if left, err := a.Living(trace); err != nil || len(left) > 0 {
+		return nil // the question says what is known: it may still be running
+	}
+	return recovery.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}
+}
+
+// trace is what was kept of an unknown call to look for it again.
+func (j judge) trace(ctx context.Context, s *recovery.State, u recovery.Unknown) (json.RawMessage, error) {
+	if u.Run == s.Created.Run { // its result may not be durable yet
+		c, err := s.Call(u.Place)
+		if err != nil {
+			return nil, err
+		}
+		return c.Result.Data, nil
+	}
+	return j.Store.Trace(context.WithoutCancel(ctx), u.ID)
+}
+
+func (j judge) named(c *recovery.Call) NamedCall {
+	return NamedCall{ID: c.ID, Tool: c.Tool, Words: j.words(c), Started: c.StartedAt}
+}

@@ -1,0 +1,194 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// errLeave ends the loop: the run goes no further in this process, and everything that can be said is recorded.
+var errLeave = errors.New("leave the run")
+
+// loop asks what is next and performs it. Facts gather until an effect is due; then they are made durable first.
+func (d *driver) loop(ctx context.Context) error {
+	for {
+		err := d.step(ctx, recovery.Next(d.state))
+		var first *db.ConflictError
+		if errors.As(err, &first) {
+			err = d.readAgain(ctx)
+		}
+		switch {
+		case errors.Is(err, errLeave):
+			return d.dead // also when the last word could not be recorded
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// readAgain is for facts that ended a question in the moment in which somebody else did. Nothing of them was written: the
+// journal is read again, with that person's word, and what was to end the run still does.
+func (d *driver) readAgain(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	stopping := d.state.Stopping
+	s, _, err := d.p.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
+	if err != nil {
+		return err
+	}
+	s.Acting = d.judge().acting
+	if d.head, err = d.p.Store.Head(ctx, s.Created.Run); err != nil {
+		return err
+	}
+	d.state, d.dead, d.facts, d.consume, d.refused, d.calls.launch, d.calls.done = s, nil, nil, nil, nil, nil, nil
+	d.calls.settleAgain()
+	if _, err := d.inbox.takeAnswer(ctx); err != nil {
+		return err
+	}
+	if stopping != nil {
+		d.stopFor(stopping.Why, stopping.By, stopping.Reason)
+	}
+	return d.inbox.readInbox(ctx)
+}
+
+func (d *driver) step(ctx context.Context, action recovery.Action) error {
+	switch a := action.(type) {
+	case recovery.Record:
+		if endsRun(a) {
+			fault.Hit(fault.BeforeTerminal)
+		}
+		d.recordNext(ctx, a.Facts)
+		return nil
+	case recovery.Done:
+		if err := d.calls.flush(ctx); err != nil {
+			return err
+		}
+		return errLeave
+	case recovery.Claim:
+		return errors.Join(d.calls.flush(ctx), errLeave)
+	}
+	if ctx.Err() != nil {
+		return d.shutDown(ctx)
+	}
+	if d.calls.full == nil && startsSomething(action) && d.p.Store.DiskFull() {
+		d.calls.full = errDiskFull
+	}
+	if d.calls.full != nil && (startsSomething(action) || len(d.calls.flying) == 0) {
+		return d.noRoom(ctx)
+	}
+	return d.perform(ctx, action)
+}
+
+// recordNext records what follows from the journal, or first what was seen just now and lets something else follow.
+func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
+	if gone := d.judge().gone(ctx, d.state, facts); gone != nil {
+		facts = []recovery.Body{gone}
+	}
+	d.recordAll(facts)
+}
+
+// startsSomething tells what a full disk forbids from what is under way and must be brought home.
+func startsSomething(a recovery.Action) bool {
+	switch a.(type) {
+	case recovery.Start, recovery.CallModel, recovery.Compact:
+		return true
+	}
+	return false
+}
+
+func (d *driver) perform(ctx context.Context, action recovery.Action) error {
+	switch a := action.(type) {
+	case recovery.Recover:
+		return d.calls.recover(ctx, a.Calls)
+	case recovery.Start:
+		return d.calls.start(ctx, a.Calls)
+	case recovery.Await:
+		return d.await(ctx)
+	case recovery.StopCalls:
+		return d.calls.stopCalls(ctx, a)
+	case recovery.AskPerson:
+		return d.questions.ask(ctx, a.Request)
+	case recovery.CallModel:
+		return d.turn.callModel(ctx, a)
+	case recovery.Compact:
+		return d.turn.compact(ctx, a)
+	}
+	return fmt.Errorf("drive run %s: action %T is not known", d.state.Created.Run, action)
+}
+
+func endsRun(r recovery.Record) bool {
+	switch r.Facts[len(r.Facts)-1].(type) {
+	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+		return true
+	}
+	return false
+}
+
+// await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
+// time limit, the end of the context.
+func (d *driver) await(ctx context.Context) error {
+	if d.elicits.openAsked(len(d.calls.flying) == 1) || d.calls.gathers(ctx) {
+		return nil
+	}
+	if err := d.calls.flush(ctx); err != nil {
+		return err
+	}
+	limit, stop := d.deadline()
+	defer stop()
+	select {
+	case a := <-d.elicits.asks:
+		d.elicits.heard(a)
+		return nil
+	case e := <-d.calls.results:
+		d.calls.settle(e)
+		d.calls.drain()
+		return nil
+	case <-d.inbox.waker.C():
+		return d.inbox.readInbox(ctx)
+	case <-limit:
+		d.timeIsUp()
+		return nil
+	case <-ctx.Done():
+		return nil // the loop looks at the context before the next effect
+	}
+}
+
+// shutDown leaves the run on a signal.
+func (d *driver) shutDown(ctx context.Context) error {
+	d.elicits.withdraw("the host was asked to stop")
+	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
+}
+
+// leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
+func (d *driver) leave(ctx context.Context, why recovery.Cause, detail string) error {
+	if err := d.calls.flush(ctx); err != nil {
+		return err
+	}
+	d.calls.collect(5 * time.Second)
+	if d.state.Status == recovery.StatusWaiting {
+		return errors.Join(d.calls.flush(ctx), errLeave)
+	}
+	// A result that came in may have finished the run: success beats a late shutdown.
+	for {
+		r, ok := recovery.Next(d.state).(recovery.Record)
+		if !ok {
+			break
+		}
+		d.recordNext(ctx, r.Facts)
+	}
+	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
+		return errors.Join(d.calls.flush(ctx), errLeave)
+	}
+	return d.calls.interrupt(ctx, why, detail)
+}
+
+func cause(ctx context.Context) string {
+	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
+		return c.Error()
+	}
+	return ErrShutdown.Error()
+}

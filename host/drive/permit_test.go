@@ -1,0 +1,88 @@
+package drive
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/host/permit"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// The paths of a call are seen from the workspace, as they are written and as links lead, so that a rule about a folder holds for
+// every way into it.
+func TestPathsOf(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "secret"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("secret", filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string][]string{
+		`{"path":"a/b.md"}`:                  {"a/b.md"},
+		`{"path":"./a//b.md"}`:               {"a/b.md"},
+		`{"path":"a/../secret/x"}`:           {"secret/x"},
+		`{"path":"link/x"}`:                  {"link/x", "secret/x"},
+		`{"path":"link/new/deep"}`:           {"link/new/deep", "secret/new/deep"},
+		`{"path":"` + folder + `/secret/x"}`: {"secret/x"},
+		`{"path":"` + folder + `/link/x"}`:   {"link/x", "secret/x"},
+		`{"path":"/etc/passwd"}`:             {"/etc/passwd"},
+		`{}`:                                 {"."},
+		`{"path":7}`:                         nil,
+	} {
+		if diff := cmp.Diff(want, pathsOf(nil, folder, json.RawMessage(args))); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}
+
+// A yes that is void is said to be so with what changed.
+func TestBindingChanges(t *testing.T) {
+	now := "call.folder.mode.env.level.rules.tools"
+	for then, want := range map[string]string{
+		now:                                      "",
+		"call.folder.mode.env.level.RULES.tools": "the rules changed",
+		"call.FOLDER.mode.env.LEVEL.rules.tools": "the folder, what the system confines it to changed",
+		strings.Repeat("0", 32):                  "it was given to another version of agent",
+	} {
+		if got := bindingChanges(then, now); got != want {
+			t.Errorf("%s: %q, want %q", then, got, want)
+		}
+	}
+}
+
+// A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
+func TestPathsAreLookedUpForRules(t *testing.T) {
+	args := json.RawMessage(`{"path":"docs/a.md"}`)
+	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
+	if q := pol.query(writeFile{}, "write_file", args); q.Paths != nil {
+		t.Errorf("%q without a rule", q.Paths)
+	}
+	p := recovery.Proposal{Tool: "write_file", Args: args}
+	pol.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
+	pol.permission(&p, writeFile{})
+	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
+		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
+	}
+	pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.permission(&p, writeFile{})
+	if p.Decision != recovery.DecisionDeny {
+		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
+	}
+}
+
+// writeFile is a tool that writes in the workspace.
+type writeFile struct{}
+
+func (writeFile) Spec() tools.Spec                       { return tools.Spec{Name: "write_file"} }
+func (writeFile) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }

@@ -1,0 +1,301 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"agent/db"
+	"agent/host/owner"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+)
+
+// Plan is what a resume carries out: decisions with their reasons. A dry run prints the same value that a resume executes.
+type Plan struct {
+	Run        string
+	Prompt     string // its beginning
+	Checkpoint string // the settled turn that it goes on from; "" before the first
+	Replayed   int    // finished calls of earlier turns, used again from the record
+	Steps      []PlanStep
+	Then       string   // what comes next
+	Notes      []string // what changed since
+}
+
+// PlanStep is the decision about one call of the turn that was under way.
+type PlanStep struct {
+	ID      string
+	Place   recovery.Place
+	Tool    string
+	Words   string // its arguments in a few words
+	Verdict recovery.Verdict
+	Reason  string
+	call    *recovery.Call
+	found   recovery.Judgement
+}
+
+// DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
+func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, error) {
+	s, lost, err := p.trueState(ctx, run)
+	if err != nil {
+		return Plan{}, err
+	}
+	if s.Status.Terminal() {
+		return Plan{}, &FinishedError{s}
+	}
+	if err := t.possible(s); err != nil {
+		return Plan{}, err
+	}
+	if err := checkFolder(s.Created.With(t.claim(s, recovery.RunClaimed{}))); err != nil {
+		return Plan{}, err
+	}
+	if holder, held, err := p.Owner(run); err != nil {
+		return Plan{}, fmt.Errorf("look at the lock of run %s: %v", run, err)
+	} else if held {
+		return Plan{}, &owner.HeldError{Run: run, Holder: holder}
+	}
+	env, err := p.envToLook(ctx, s)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer env.Release()
+	j := judge{p, env.Tools}
+	s.Acting = j.acting
+	notes := slices.Concat(j.changes(s), lostNotes(lost), t.notes(s))
+	if err := j.imagineClaim(ctx, s, t); err != nil {
+		return Plan{}, err
+	}
+	plan := j.planFor(ctx, s, s.Lost(), false)
+	for _, n := range notes {
+		plan.Notes = append(plan.Notes, p.Store.Clean(n))
+	}
+	for _, step := range plan.Steps {
+		if step.call.Phase == recovery.PhaseStarted {
+			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	plan.Then = j.then(ctx, s)
+	return plan, nil
+}
+
+// imagine folds facts that are not recorded.
+func imagine(s *recovery.State, bodies ...recovery.Body) error {
+	for _, b := range bodies {
+		if err := s.Apply(recovery.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
+func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
+	unknown, err := j.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	claim := t.claim(s, j.claimFact(s, unknown))
+	messages := t.messages(s, claim, j.Who)
+	if err := imagine(s, append([]recovery.Body{claim}, messages...)...); err != nil {
+		return err
+	}
+	if err := j.imagineAnswer(ctx, s); err != nil {
+		return err
+	}
+	rows, err := j.Store.Inbox(ctx, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Kind == InboxCancel && s.Stopping == nil {
+			if err := imagine(s, recovery.RunStopping{Why: recovery.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// imagineAnswer folds an answer that waits for its owner.
+func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
+	if s.Open == nil {
+		return nil
+	}
+	row, err := j.Store.AnswerFor(ctx, s.Created.Run)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		return imagine(s, answerFact(*row))
+	}
+	if end, ok := s.Orphaned(); ok {
+		return imagine(s, end)
+	}
+	if expired(s.Open, j.Now()) {
+		return imagine(s, recovery.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
+	}
+	return nil
+}
+
+// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
+// is left of a call whose outcome is unknown is ended first.
+func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
+	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Clean(s.Created.Prompt)), Checkpoint: s.Checkpoint}
+	for i, t := range s.Turns {
+		last := i == len(s.Turns)-1
+		for _, c := range t.Calls {
+			if !last || t.Settled {
+				p.Replayed++
+			} else if c.Phase == recovery.PhaseSettled {
+				p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
+			}
+		}
+	}
+	for _, c := range lost {
+		e := j.evidence(ctx, s, c, bury)
+		p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, e)))
+	}
+	return p
+}
+
+// openingLimit bounds what a plan shows of a prompt, in characters.
+const openingLimit = 200
+
+// opening is the beginning of a prompt, with its lines.
+func opening(prompt string) string {
+	if r := []rune(prompt); len(r) > openingLimit {
+		return string(r[:openingLimit-1]) + "…"
+	}
+	return prompt
+}
+
+func (j judge) step(c *recovery.Call, found recovery.Judgement) PlanStep {
+	return PlanStep{
+		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: j.words(c),
+		Verdict: found.Verdict, Reason: j.Store.Clean(found.Reason), call: c, found: found,
+	}
+}
+
+// words are a call's arguments in a few words, as others may see them.
+func (j judge) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(j.Store, c.Args)) }
+
+// evidence looks at the world for one call that has no result.
+func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
+	e := recovery.Evidence{}
+	fp, err := j.Store.Fingerprint(s.Created.Thread, c.Tool, c.Args)
+	e.Restored = err == nil && fp == c.Fingerprint
+	t, err := j.tools.Get(c.Tool)
+	if err != nil {
+		return e
+	}
+	e.ToolKnown, e.EffectNow = true, tools.EffectOf(t, s.Created.Folder, c.Args)
+	if r, ok := t.(tools.RetrySafe); ok {
+		e.RetryNow = r.RetrySafe(c.Args)
+	}
+	tc := callFor(s, c)
+	if a, ok := t.(tools.Attacher); ok {
+		e.Process = a.Find(ctx, tc)
+		if e.Process.State == recovery.ProcessLost && bury {
+			e.Process = j.buried(ctx, a, tc, e.Process)
+		}
+	}
+	if i, ok := t.(tools.Inspector); ok {
+		e.Looked = i.Inspect(ctx, tc)
+	}
+	if e.Process.State == recovery.ProcessNever && !e.Process.Refused {
+		e.Doubt = c.Doubt(j.disk(), j.Self.Boot)
+	}
+	return e
+}
+
+// buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot be ended is named.
+func (j judge) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s recovery.Sighting) recovery.Sighting {
+	left, err := a.Bury(ctx, tc)
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	s.Alive = left
+	now := a.Find(ctx, tc) // all of it, now that nothing prints any more
+	s.Output, s.PutBack = now.Output, now.PutBack
+	for _, note := range s.PutBack {
+		j.Note(tc.Run, "put back: %s", note)
+	}
+	return s
+}
+
+// recover decides about the calls that an earlier owner left, records the decisions, and shows them.
+func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
+	p := cl.judge().planFor(ctx, cl.state, lost, true)
+	fault.Hit(fault.InRecovery)
+	for _, step := range p.Steps {
+		c := step.call
+		if c.Phase != recovery.PhaseStarted {
+			continue
+		}
+		cl.recordAll(step.found.Facts(c))
+		cl.afterVerdict(ctx, step)
+	}
+	return nil
+}
+
+func (cl *caller) afterVerdict(ctx context.Context, step PlanStep) {
+	t, err := cl.env.Tools.Get(step.call.Tool)
+	if err != nil {
+		return
+	}
+	a, ok := t.(tools.Attacher)
+	if !ok {
+		return
+	}
+	switch step.Verdict {
+	case recovery.VerdictAttach:
+		cl.attach(ctx, step.call, a)
+	case recovery.VerdictAdopt, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain:
+		cl.done = append(cl.done, cl.toolCall(step.call))
+	}
+}
+
+// then says in words what follows.
+func (j judge) then(ctx context.Context, s *recovery.State) string {
+	for range 8 {
+		switch a := recovery.Next(s).(type) {
+		case recovery.Record:
+			if s.Stopping != nil {
+				return "end the run: " + j.Store.Clean(s.Stopping.Reason)
+			}
+			if gone := j.gone(ctx, s, a.Facts); gone != nil {
+				a.Facts = []recovery.Body{gone}
+			}
+			for _, f := range a.Facts {
+				if o, ok := f.(recovery.RequestOpened); ok {
+					return "ask: " + brief(j.Store.Clean(o.Request.Message), 200)
+				}
+			}
+			if err := imagine(s, a.Facts...); err != nil {
+				return err.Error()
+			}
+		case recovery.Start:
+			c := a.Calls[0]
+			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, j.words(c))
+		case recovery.Await:
+			c := a.Calls[0]
+			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
+		case recovery.AskPerson:
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(j.Store.Clean(a.Request.Message), 200))
+		case recovery.CallModel:
+			return fmt.Sprintf("ask the model for turn %d", a.Turn)
+		case recovery.Compact:
+			return fmt.Sprintf("have the model summarise older messages, and ask it for turn %d", len(s.Turns)+1)
+		case recovery.StopCalls:
+			return "stop what is running: " + a.Reason
+		case recovery.Done:
+			return fmt.Sprintf("nothing: the run is %s", s.Status)
+		default:
+			return fmt.Sprintf("%T", a)
+		}
+	}
+	return "go on"
+}

@@ -1,0 +1,142 @@
+package drive
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/db"
+	"agent/host/owner"
+	"agent/host/stream"
+	"agent/recovery"
+	"agent/tools/process"
+)
+
+// ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
+var ErrShutdown = errors.New("asked to stop")
+
+// ErrLeftOpen says that the person at the terminal left the question open.
+var ErrLeftOpen = errors.New("the question was left open")
+
+// Process is what the runs that this process drives share. Its fields are set before the first run and stay as they are.
+type Process struct {
+	Store *db.Store
+	// Journal is where facts become durable; nil is Store.
+	Journal Journal
+	Home    string // the state folder
+	Hub     *stream.Hub
+	Now     func() time.Time
+	Version string
+	Self    process.Identity
+	Env     Env // what runs are looked at with, and driven with where EnvOf is nil
+	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is not created yet it knows the
+	// folder and the model.
+	EnvOf func(context.Context, recovery.RunCreated) (Env, error)
+	// Disk reads what the file system of the state folder says of itself; nil reads it from the system.
+	Disk func() recovery.Disk
+	// Who names the person of this process in answers.
+	Who string
+
+	wakes   wakes
+	guarded sync.Once
+}
+
+// Journal takes the facts of a run: all of a call, or none.
+type Journal interface {
+	Create(ctx context.Context, thread db.ThreadRef, facts []recovery.Event) (db.Head, error)
+	Append(ctx context.Context, head db.Head, facts []recovery.Event, o db.AppendOptions) (db.Head, error)
+}
+
+// journal is where facts become durable.
+func (p *Process) journal() Journal {
+	if p.Journal != nil {
+		return p.Journal
+	}
+	return p.Store
+}
+
+// Outcome is how far a run came while this process drove it.
+type Outcome struct {
+	Run       string
+	Thread    string
+	Status    recovery.Status
+	Cause     recovery.Cause
+	Detail    string
+	Text      string // the answer, or the reason of the end
+	Request   *recovery.Request
+	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
+	Unread    bool        // its journal is damaged: nobody can decide on those calls
+	Denied    []NamedCall // calls that a rule, the mode or a person refused
+	Turns     int
+	Calls     int
+	Usage     recovery.Usage
+	Estimated recovery.Usage // charged beside it: requests that brought no answer
+	Cost      int64          // millionths of a US dollar, what is estimated included
+	Priced    bool           // Cost is known
+	Took      time.Duration  // time spent running, over all owners
+	Running   []string       // calls that go on under their runner
+	Reused    bool
+	Submitted bool
+}
+
+// NamedCall is a call as it is named to a person.
+type NamedCall struct {
+	ID      string
+	Tool    string
+	Words   string    // its arguments in a few words
+	Started time.Time // zero: it never started
+	Why     string    // of a refused one
+}
+
+// IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
+const IDLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending requests.
+func NewID(kind string) string {
+	var b [5]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return kind + "-" + base32.NewEncoding(IDLetters).WithPadding(base32.NoPadding).EncodeToString(b[:])
+}
+
+// Locks say who drives the runs of this state folder.
+func (p *Process) Locks() owner.Locks {
+	return owner.Locks{Dir: filepath.Join(p.Home, "locks"), Self: p.Self}
+}
+
+// Held says whether some process drives the run. It looks and takes nothing.
+func (p *Process) Held(run string) (bool, error) { return p.Locks().Held(run) }
+
+// Owner is the process that drives a run now; false when there is none. It looks and takes nothing.
+func (p *Process) Owner(run string) (process.Identity, bool, error) { return p.Locks().Owner(run) }
+
+// CallsDir is the folder of the runner's files.
+func (p *Process) CallsDir() string { return filepath.Join(p.Home, "calls") }
+
+// Note shows a sentence of the host to whoever watches.
+func (p *Process) Note(run, format string, args ...any) {
+	p.Guard()
+	p.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...)})
+}
+
+func (p *Process) Warn(run, format string, args ...any) {
+	p.Guard()
+	p.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...), Warn: true})
+}
+
+// brief shortens a text to its first words for a line of its own.
+func brief(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// Finished is the outcome of a run that has ended.
+func (p *Process) Finished(s *recovery.State) Outcome { return p.judge().outcome(s) }

@@ -1,0 +1,85 @@
+package drive
+
+import (
+	"encoding/json"
+
+	"agent/host/model"
+	"agent/recovery"
+	"agent/tools"
+)
+
+// answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
+// permission rules say.
+func (pol *policy) answered(a *model.Answer) recovery.ModelAnswered {
+	pol.readRules()
+	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
+	for _, b := range a.Blocks {
+		if b.Kind == recovery.BlockCall {
+			fact.Calls = append(fact.Calls, pol.proposed(a, b.Call))
+			continue
+		}
+		fact.Blocks = append(fact.Blocks, b)
+	}
+	return fact
+}
+
+// proposed is a call of the answer. What a model asks for while it refuses to answer is not carried out.
+func (pol *policy) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Proposal {
+	p := pol.propose(c)
+	if a.Stop == recovery.AnswerRefuse && p.Invalid == "" {
+		p.Invalid, p.Question = "the answer that holds it was refused", nil
+	}
+	if a.Stop == recovery.AnswerLength && !json.Valid(c.Args) {
+		p.Invalid = "the answer reached its length limit in the middle of its arguments; ask for less at once"
+	}
+	return p
+}
+
+func (pol *policy) propose(c *recovery.CallBlock) recovery.Proposal {
+	p := recovery.Proposal{
+		ID: NewID("c"), Provider: c.Provider, Tool: c.Tool, Args: c.Args,
+		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+	}
+	if !json.Valid(p.Args) {
+		text, err := json.Marshal(string(c.Args))
+		if err != nil {
+			panic(err) // a string always encodes
+		}
+		p.Args, p.Invalid = text, "its arguments are not JSON"
+	}
+	fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, p.Tool, p.Args)
+	if err != nil {
+		p.Invalid, fp = err.Error(), "none:"+Digest(p.Args)
+	}
+	p.Fingerprint = fp
+	t, err := pol.env.Tools.Get(p.Tool)
+	if err != nil {
+		p.Invalid = err.Error()
+	}
+	if p.Invalid == "" {
+		if err := pol.env.Tools.Read(p.Tool, p.Args); err != nil {
+			p.Invalid = err.Error()
+		}
+	}
+	if p.Invalid == "" {
+		pol.classify(&p, t)
+	}
+	return p
+}
+
+func (pol *policy) classify(p *recovery.Proposal, t tools.Tool) {
+	p.Effect = tools.EffectOf(t, pol.state.Created.Folder, p.Args)
+	if r, ok := t.(tools.RetrySafe); ok {
+		p.RetrySafe = r.RetrySafe(p.Args)
+	}
+	if a, ok := t.(tools.Asker); ok {
+		q, err := a.Question(p.Args)
+		if err != nil {
+			p.Invalid = err.Error()
+			return
+		}
+		p.Question = &q
+		return
+	}
+	pol.permission(p, t)
+}

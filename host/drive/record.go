@@ -1,0 +1,140 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/db"
+	"agent/recovery"
+)
+
+// recorder is the journal of a run as its owner writes it: what is folded, what of it is durable, and whether anything may still be
+// written.
+type recorder struct {
+	p      *Process
+	env    Env
+	state  *recovery.State
+	head   db.Head
+	before int64 // the epoch before the claim of this process
+	fresh  bool  // the thread is new with this run
+
+	facts   []recovery.Event // folded, not yet durable
+	consume []int64          // inbox rows that the facts take
+	refused []int64          // those among them that no fact follows from: they go without one where there is none
+	dead    error            // a commit failed or the run was lost: nothing may be written any more
+	seen    moment           // of the last fact, or since when this process drives the run
+
+	bind     func(*recovery.Call) string // what a yes to a call is bound to
+	inFlight func() []recovery.Place     // the calls that act now
+}
+
+// record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of this program.
+func (rec *recorder) record(bodies ...recovery.Body) { rec.recordAll(bodies) }
+
+func (rec *recorder) recordAll(bodies []recovery.Body) {
+	for _, b := range bodies {
+		if n, ok := rec.clockSet(); ok {
+			rec.fold(n)
+		}
+		rec.fold(b)
+	}
+}
+
+func (rec *recorder) fold(b recovery.Body) {
+	e := recovery.Event{Seq: rec.state.Seq + 1, Turn: turnOf(rec.state, b), Time: rec.now(), Body: rec.stamped(b)}
+	if err := rec.state.Apply(e); err != nil {
+		panic(err)
+	}
+	rec.facts = append(rec.facts, e)
+	rec.seen = moment{e.Time, time.Now()}
+}
+
+// now is the writer's clock in the journal's precision.
+func (rec *recorder) now() time.Time { return rec.p.Now().UTC().Truncate(time.Microsecond) }
+
+// turnOf is the turn that a fact belongs to: a request and its answer begin the next.
+func turnOf(s *recovery.State, b recovery.Body) int {
+	switch b.(type) {
+	case recovery.ModelRequested, recovery.ModelAnswered, recovery.ModelFailed, recovery.MessageAdded:
+		return len(s.Turns) + 1
+	}
+	return len(s.Turns)
+}
+
+// stamped gives a question its id, its time and what a yes to it is bound to.
+func (rec *recorder) stamped(b recovery.Body) recovery.Body {
+	o, ok := b.(recovery.RequestOpened)
+	if !ok {
+		return b
+	}
+	o.Request.ID, o.Request.Opened = NewID("p"), rec.now()
+	if rec.state.Created.Expire > 0 {
+		t := o.Request.Opened.Add(rec.state.Created.Expire)
+		o.Request.Expires = &t
+	}
+	if o.Request.Call != nil {
+		if c, err := rec.state.Call(*o.Request.Call); err == nil {
+			o.Request.Binding = rec.bind(c)
+			o.Request.CallID, o.Request.Tool = c.ID, c.Tool
+			if k := o.Request.Kind; k == recovery.RequestPermission || k == recovery.RequestTwin {
+				o.Request.Args = c.Args
+			}
+		}
+	}
+	return o
+}
+
+// commit waits out a database that others keep busy, however long, as long as the run is wanted: nothing was written then.
+func (rec *recorder) commit(ctx context.Context) error {
+	for {
+		err := rec.write(context.WithoutCancel(ctx))
+		if !errors.Is(err, db.ErrBusy) || ctx.Err() != nil {
+			return err
+		}
+		rec.p.Warn(rec.state.Created.Run, "other processes keep the database locked: waiting for it")
+	}
+}
+
+func (rec *recorder) write(ctx context.Context) error {
+	c := rec.state.Created
+	if rec.head.No == 0 {
+		head, err := rec.p.journal().Create(ctx, db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: rec.fresh}, rec.facts)
+		if err == nil {
+			rec.head = head
+		}
+		return err
+	}
+	head, err := rec.p.journal().Append(ctx, rec.head, rec.facts, db.AppendOptions{Consume: rec.consume, State: rec.state})
+	if errors.Is(err, db.ErrLostRace) {
+		return fmt.Errorf("record in run %s: another process took it over: %w", c.Run, err)
+	}
+	if err == nil {
+		rec.head = head
+	}
+	return err
+}
+
+// owns says whether the claim of this process is durable.
+func (rec *recorder) owns() bool { return rec.head.Epoch > rec.before }
+
+// deadline fires when the run's time is used up; nil channel without a limit.
+func (rec *recorder) deadline() (<-chan time.Time, func()) {
+	limit := rec.state.Limits.Timeout
+	if limit == 0 || rec.state.Stopping != nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(limit - rec.state.Spent(rec.steady()))
+	return t.C, func() { t.Stop() }
+}
+
+func (rec *recorder) stopFor(why recovery.Stop, by, reason string) {
+	if rec.state.Stopping == nil {
+		rec.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
+	}
+}
+
+func (rec *recorder) timeIsUp() {
+	rec.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout))
+}
