@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -80,7 +81,7 @@ func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "answer")
 	}
@@ -90,7 +91,7 @@ func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 		a.about = call.Run
 	}
 	if err == nil {
-		err = s.mustWrite("answer")
+		err = s.MustWrite("answer")
 	}
 	if err == nil {
 		err = s.recordOn(ctx, c, a.about)
@@ -111,15 +112,15 @@ func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	args := c.Args().Slice()
 	if len(args) > 2 {
-		return "", r, usage(errors.New(`give the answer as one argument: put it in quotes`))
+		return "", r, app.Usage(errors.New(`give the answer as one argument: put it in quotes`))
 	}
 	if c.IsSet("value") {
 		if len(args) == 2 {
-			return "", r, usage(errors.New("give the answer as an argument or with --value, not both"))
+			return "", r, app.Usage(errors.New("give the answer as an argument or with --value, not both"))
 		}
 		r.value, r.given = json.RawMessage(c.String("value")), true
 		if !json.Valid(r.value) {
-			return "", r, usage(fmt.Errorf("--value %s: this is not JSON", c.String("value")))
+			return "", r, app.Usage(fmt.Errorf("--value %s: this is not JSON", c.String("value")))
 		}
 	}
 	if len(args) == 2 {
@@ -217,7 +218,7 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		}
 		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
-	return db.PendingRow{}, usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
+	return db.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
 }
 
 // newestRequest is the open request that was asked last.
@@ -260,7 +261,7 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
 		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
-		return nil, usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
+		return nil, app.Usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {

@@ -10,6 +10,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -103,12 +104,12 @@ func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.
 	case recovery.WordHappened, recovery.WordLeave:
 		return recovery.Word(text), nil
 	case recovery.WordRun:
-		return "", usage(fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
+		return "", app.Usage(fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
 			"What can be said now: happened or leave", call.ID))
 	case "yes", "no":
-		return "", usage(fmt.Errorf("answer %s: %s could mean two things; say happened (it took place) or leave (it stays unknown)", call.ID, text))
+		return "", app.Usage(fmt.Errorf("answer %s: %s could mean two things; say happened (it took place) or leave (it stays unknown)", call.ID, text))
 	}
-	return "", usage(fmt.Errorf("answer %s: %q does not fit; say happened (it took place) or leave (it stays unknown)", call.ID, text))
+	return "", app.Usage(fmt.Errorf("answer %s: %q does not fit; say happened (it took place) or leave (it stays unknown)", call.ID, text))
 }
 
 // callQuestion puts the call into a question for the terminal. Nothing of it is recorded.

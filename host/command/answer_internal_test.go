@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/terminal"
 )
 
@@ -24,7 +25,7 @@ func TestCouldBeID(t *testing.T) {
 
 // With --json, or without a terminal behind stderr, nobody is asked here. // DESIGN 7
 func TestNoTerminalNoQuestion(t *testing.T) {
-	s := &session{Folder: &Folder{Host: &host.Host{}}, app: newCommandLine(IO{Terminal: terminal.Terminal{Err: &bytes.Buffer{}}})}
+	s := &session{Folder: &app.Folder{Host: &host.Host{}}, app: newCommandLine(IO{Terminal: terminal.Terminal{Err: &bytes.Buffer{}}})}
 	c := newCommandLine(IO{}).runCommand()
 	s.askHere(c)
 	if s.Env.Ask != nil {

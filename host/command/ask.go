@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/recovery"
 )
@@ -23,7 +24,7 @@ func (s *session) askHere(c *cli.Command) {
 	}
 	t.Close()
 	s.Env.Ask = s.ask
-	s.AskTrust = func(ctx context.Context, f *found) (bool, error) {
+	s.AskTrust = func(ctx context.Context, f *app.ServerFiles) (bool, error) {
 		release, err := s.show.Alone(ctx)
 		if err != nil {
 			return false, err

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -40,15 +41,15 @@ func (a *commandLine) cancelCommand() *cli.Command {
 
 func (a *commandLine) cancel(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return usage(errors.New("name one run or one request: agent cancel last"))
+		return app.Usage(errors.New("name one run or one request: agent cancel last"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "cancel "+c.Args().First())
 	}
 	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'p')
 	if err == nil {
-		err = s.mustWrite("cancel " + id)
+		err = s.MustWrite("cancel " + id)
 	}
 	switch {
 	case err != nil:
@@ -156,17 +157,6 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 	s.app.Say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
 	if len(v.Next) > 0 {
 		s.app.Say(s.app.Err, "go on with: %s", v.Next[0])
-	}
-	return nil
-}
-
-// mustWrite refuses what has to be recorded where nothing can be.
-func (s *Folder) mustWrite(what string) error {
-	switch {
-	case s.guard != nil:
-		return fmt.Errorf("%s: %w (%s)", what, db.ErrDiskFull, s.Home)
-	case s.lock == nil:
-		return fmt.Errorf("%s: %w (%s)", what, db.ErrReadOnly, s.Home)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
 )
@@ -36,9 +37,9 @@ func (a *commandLine) checkpointsCommand() *cli.Command {
 
 func (a *commandLine) checkpoints(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return usage(errors.New("name one run: agent checkpoints last"))
+		return app.Usage(errors.New("name one run: agent checkpoints last"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "list checkpoints of run "+c.Args().First())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/help"
 )
 
@@ -44,7 +45,7 @@ func (a *commandLine) commands() []*cli.Command {
 
 func noSuchCommand(c *cli.Command, name string) error {
 	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
-	return usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
+	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
 }
 
 // meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings have to be the same.
@@ -73,7 +74,7 @@ func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _
 	if c != c.Root() {
 		name += " " + c.Name
 	}
-	err = usage(fmt.Errorf("%s; see %s --help", text, name))
+	err = app.Usage(fmt.Errorf("%s; see %s --help", text, name))
 	if !wantsJSON(a.args) {
 		return err
 	}
@@ -122,7 +123,7 @@ func (a *commandLine) helpCommand() *cli.Command {
 			topic := slices.IndexFunc(topics, func(t help.Topic) bool { return t.Name == name })
 			switch sub := c.Root().Command(name); {
 			case c.Args().Len() > 1:
-				return usage(errors.New("name one command or topic: agent help run"))
+				return app.Usage(errors.New("name one command or topic: agent help run"))
 			case name == "":
 				if err := cli.ShowRootCommandHelp(c.Root()); err != nil {
 					return err
@@ -151,5 +152,5 @@ func noSuchHelp(c *cli.Command, texts []help.Topic, name string) error {
 	for _, sub := range c.Root().VisibleCommands() {
 		texts = append(texts, help.Topic{Name: sub.Name, About: sub.Usage, Text: sub.Description})
 	}
-	return usage(fmt.Errorf("there is no command and no topic %q%s; agent help lists them", name, help.Meant(texts, name)))
+	return app.Usage(fmt.Errorf("there is no command and no topic %q%s; agent help lists them", name, help.Meant(texts, name)))
 }

@@ -194,11 +194,11 @@ func (t *typedLine) arguments(ctx context.Context) {
 
 // models completes the name of a model. What is wrong with the configuration is said by every command that reads it.
 func (t *typedLine) models() {
-	conf, err := t.app.settings("")
+	conf, err := t.app.Settings("")
 	if err != nil {
 		return
 	}
-	for _, m := range conf.modelNames() {
+	for _, m := range conf.ModelNames() {
 		t.offer(m[0], m[1])
 	}
 }
@@ -293,7 +293,7 @@ func (t *typedLine) offer(word, about string) {
 // withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
 // that the person is typing, and every command shows it when it is run.
 func (a *commandLine) withStore(ctx context.Context, f func(*db.Store) error) {
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return
 	}

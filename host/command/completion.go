@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/host/app"
 )
 
 // The scripts pass the words to the hidden command as arguments and never evaluate them. It prints one candidate a line: the word, a
@@ -46,11 +48,11 @@ func (a *commandLine) completionCommand() *cli.Command {
 
 func (a *commandLine) completion(_ context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return usage(errors.New("name one shell: agent completion bash, zsh or fish"))
+		return app.Usage(errors.New("name one shell: agent completion bash, zsh or fish"))
 	}
 	script, ok := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Args().First()]
 	if !ok {
-		return usage(fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First()))
+		return app.Usage(fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First()))
 	}
 	_, err := io.WriteString(a.Out, script)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/app"
 	"agent/host/config"
 	"agent/host/doctor"
 	"agent/host/view"
@@ -59,20 +60,20 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return err
 	}
 	if c.IsSet("salvage") {
 		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
-			return usage(errors.New("give --salvage alone: it writes JSON lines and fixes nothing"))
+			return app.Usage(errors.New("give --salvage alone: it writes JSON lines and fixes nothing"))
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
 	var f doctor.Findings
 	if c.Bool("secrets") {
 		if c.Bool("fix") {
-			return usage(errors.New("give --secrets without --fix: it only looks"))
+			return app.Usage(errors.New("give --secrets without --fix: it only looks"))
 		}
 		a.findSecrets(ctx, home, &f)
 	} else {
@@ -119,7 +120,7 @@ func (a *commandLine) examineSelf(home string, f *doctor.Findings) {
 		}
 	}
 	a.examineConfig(f)
-	a.examineSandbox(home, f)
+	a.ExamineSandbox(home, f)
 }
 
 // examineConfig reads the person's configuration: with an error in it nothing starts.
@@ -129,7 +130,7 @@ func (a *commandLine) examineConfig(f *doctor.Findings) {
 	if path == "" {
 		return
 	}
-	conf, _, err := a.config("")
+	conf, _, err := a.Config("")
 	if err != nil {
 		f.Bad(area, "fix that line: until then no run starts", "%v", err)
 		return
@@ -194,11 +195,11 @@ func remedyFor(err error) string {
 
 // openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
 func (a *commandLine) openDoctor(ctx context.Context, home string) (*session, error) {
-	write, err := writable(home)
+	write, err := app.Writable(home)
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.openRaw(ctx, home, raw{write: write, crowded: true})
+	f, err := a.OpenRaw(ctx, home, app.RawOptions{Write: write, Crowded: true})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -29,25 +30,25 @@ func withCode(code int) error {
 func (a *commandLine) exit(err error) int {
 	err = a.bySignal(err)
 	var code *codeError
-	var wrong *usageError
+	var wrong *app.UsageError
 	switch {
 	case err == nil:
 		return view.ExitDone
 	case errors.As(err, &code):
 		return code.code
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
+		fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
 		return view.ExitUsage
 	}
 	var unknown *db.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
-	fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
+	fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
 	for _, hint := range hints(err) {
-		fmt.Fprintf(a.Err, "       %s\n", a.cleaned(hint))
+		fmt.Fprintf(a.Err, "       %s\n", a.Cleaned(hint))
 	}
-	a.logError(err)
+	a.LogError(err)
 	var commit *db.CommitError
 	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
 		return view.ExitInterrupted
@@ -69,8 +70,8 @@ func (a *commandLine) bySignal(err error) error {
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
 // The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
 func (a *commandLine) panicked(p any, trace []byte) int {
-	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.cleaned(fmt.Sprint(p)))
-	if err := a.logPanic(p, trace); err != nil || a.Verbose {
+	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Cleaned(fmt.Sprint(p)))
+	if err := a.LogPanic(p, trace); err != nil || a.Verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
 	return view.ExitFailed

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
@@ -52,10 +53,10 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	}
 	f := db.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
 	if f.All && (f.Interrupted || f.Waiting) {
-		return usage(errors.New("give --all, or --interrupted and --waiting"))
+		return app.Usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
 	v := view.Runs{Version: 1, Runs: []view.Run{}}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	switch {
 	case errors.Is(err, db.ErrNoState):
 		a.printRuns(c, v, `no runs yet: agent run "prompt" starts one`)

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/model"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -42,7 +43,7 @@ type desk struct {
 func openDesk(t *testing.T, home string, m model.Model) *desk {
 	t.Helper()
 	d := &desk{t: t, home: home, out: &written{}, err: &written{}}
-	s, err := d.app("").open(t.Context(), useDrive)
+	s, err := d.app("").open(t.Context(), app.Drive)
 	if err != nil {
 		t.Fatal(err)
 	}

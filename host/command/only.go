@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -49,7 +50,7 @@ func (a *commandLine) inFolder() string {
 // newestHere is the newest run of the folder that --dir names. With the flag nothing else but last can be meant.
 func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 	if text != "last" {
-		return "", usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))
+		return "", app.Usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))
 	}
 	only, err := s.app.only()
 	if err != nil {

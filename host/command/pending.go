@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
 )
@@ -42,7 +43,7 @@ func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	v := view.Requests{Version: 1, Requests: []view.Request{}}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	switch {
 	case errors.Is(err, db.ErrNoState):
 		a.printPending(c, v)

@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
 )
@@ -52,9 +53,9 @@ func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if !c.Bool("here") {
-		return usage(errors.New("say --here: agent restore --here decides about the database in the state folder"))
+		return app.Usage(errors.New("say --here: agent restore --here decides about the database in the state folder"))
 	}
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 // openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
 func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
-	write, err := writable(home)
+	write, err := app.Writable(home)
 	var behind *db.BehindError
 	if errors.As(err, &behind) && behind.Missing {
 		a.Say(a.Err, "%v", behind)
@@ -80,7 +81,7 @@ func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home stri
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.openRaw(ctx, home, raw{write: write, anew: anew})
+	f, err := a.OpenRaw(ctx, home, app.RawOptions{Write: write, Anew: anew})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 		}
 		return nil
 	}
-	if err := s.mustWrite("restore"); err != nil {
+	if err := s.MustWrite("restore"); err != nil {
 		return err
 	}
 	a.Say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)

@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -59,9 +60,9 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	how := useDrive
+	how := app.Drive
 	if c.Bool("dry-run") {
-		how = useLook
+		how = app.DryRun
 	}
 	s, err := a.open(ctx, how)
 	if err != nil {

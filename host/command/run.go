@@ -11,6 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/recovery"
 )
 
@@ -88,7 +89,7 @@ func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	a.Idle, a.Record = flags.Idle, flags.Record
-	s, err := a.open(ctx, useDrive)
+	s, err := a.open(ctx, app.Drive)
 	if err != nil {
 		return err
 	}
@@ -121,14 +122,14 @@ func checkLimits(c *cli.Command) error {
 		known = known || k == m
 	}
 	if !known {
-		return usage(fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m))
+		return app.Usage(fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m))
 	}
 	if turns < 0 {
-		return usage(fmt.Errorf("--max-turns %d: a count from 0", turns))
+		return app.Usage(fmt.Errorf("--max-turns %d: a count from 0", turns))
 	}
 	for _, name := range []string{"timeout", "expire"} {
 		if t := c.Duration(name); t < 0 {
-			return usage(fmt.Errorf("--%s %s: a time from 0", name, t))
+			return app.Usage(fmt.Errorf("--%s %s: a time from 0", name, t))
 		}
 	}
 	return nil

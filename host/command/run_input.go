@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/input"
 	"agent/host/model/runbook"
 )
@@ -21,9 +22,9 @@ func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source 
 	file, args := c.String("file"), c.Args()
 	switch {
 	case file != "" && args.Present():
-		return "", "", usage(errors.New("give the prompt as an argument or with -f, not both"))
+		return "", "", app.Usage(errors.New("give the prompt as an argument or with -f, not both"))
 	case args.Len() > 1:
-		return "", "", usage(errors.New("give the prompt as one argument: put it in quotes"))
+		return "", "", app.Usage(errors.New("give the prompt as one argument: put it in quotes"))
 	case file != "":
 		if source, err = filepath.Abs(file); err != nil {
 			return "", "", fmt.Errorf("read %s: %v", file, err)
@@ -34,7 +35,7 @@ func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source 
 		text, err = a.readPrompt(ctx, input.Open(a.In), input.Carries(a.In))
 		return text, "", err
 	case args.First() == "":
-		return "", "", usage(errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`))
+		return "", "", app.Usage(errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`))
 	}
 	return args.First(), "", nil
 }
@@ -57,7 +58,7 @@ func (a *commandLine) readPrompt(ctx context.Context, s *input.Stream, announced
 }
 
 // piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a pipe may be silent.
-func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch chosen) (string, error) {
+func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) (string, error) {
 	if c.Args().First() == "-" || !input.Carries(a.In) {
 		return "", nil
 	}
@@ -73,7 +74,7 @@ func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch chosen) (str
 	}
 	text, replaced, err := input.Piped(b)
 	if err != nil {
-		return "", usage(fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err))
+		return "", app.Usage(fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err))
 	}
 	if replaced > 0 {
 		a.Say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
@@ -86,7 +87,7 @@ func (a *commandLine) nothingPiped(ctx context.Context) error {
 	begins, err := input.Begins(ctx, a.In, inputPatience)
 	switch {
 	case begins:
-		return usage(errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads"))
+		return app.Usage(errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads"))
 	case errors.Is(err, input.ErrQuiet):
 		a.Say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/input"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
@@ -24,10 +25,10 @@ func (f *runFlags) named(req host.StartRequest) error {
 	is, err := input.Named(req.Prompt)
 	switch {
 	case err != nil:
-		return usage(fmt.Errorf("read the front matter of %s: %v", what, err))
+		return app.Usage(fmt.Errorf("read the front matter of %s: %v", what, err))
 	case !is || f.Runbook != "":
 	case f.Model != "" && f.Model != runbook.Name:
-		return usage(fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
+		return app.Usage(fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
 			`or take the line "agent: runbook" out to send it to the model`, f.Model, what))
 	case f.Model == "":
 		f.Runbook = "its front matter"
@@ -57,11 +58,11 @@ func noModel(c *cli.Command, prompt string, err error) error {
 		out.command = asRunbook(c)
 		out.hint = "\n       " + looks + howToName(out.command, prompt)
 	}
-	return usage(out)
+	return app.Usage(out)
 }
 
 // announce prints, before anything is sent, that a file with steps goes to a model as a prompt.
-func (a *commandLine) announce(c *cli.Command, prompt string, ch chosen) {
+func (a *commandLine) announce(c *cli.Command, prompt string, ch app.Choice) {
 	if ch.Name == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
 		return
 	}

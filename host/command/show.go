@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/db"
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
@@ -53,12 +54,12 @@ func (a *commandLine) showCommand() *cli.Command {
 
 func (a *commandLine) showAction(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return usage(errors.New("name one run: agent show last"))
+		return app.Usage(errors.New("name one run: agent show last"))
 	}
 	if c.Bool("follow") && (c.Bool("json") || c.Bool("calls")) {
-		return usage(errors.New("give --follow alone: what it shows has no end yet"))
+		return app.Usage(errors.New("give --follow alone: what it shows has no end yet"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "show "+c.Args().First())
 	}
@@ -217,7 +218,7 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 		return err
 	}
 	if c.Bool("follow") || c.Bool("calls") {
-		return usage(fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run))
+		return app.Usage(fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run))
 	}
 	found, err := view.Decisions(row.Run, s.Store.Load(ctx, row.Run, 0))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/host/app"
 	"agent/host/stream"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -51,7 +52,7 @@ func (s *session) follow(ctx context.Context, run string) error {
 
 func newFollower(s *session, t *terminal.Printer, run string) *follower {
 	hub := stream.NewHub()
-	return &follower{s: s, run: run, hub: hub, r: terminal.NewRenderer(t, hub, records{s.Store}), calls: map[recovery.Place]*followedCall{}}
+	return &follower{s: s, run: run, hub: hub, r: terminal.NewRenderer(t, hub, app.Records{Store: s.Store}), calls: map[recovery.Place]*followedCall{}}
 }
 
 // follow shows everything until there is nothing more to wait for, or ctx is done.

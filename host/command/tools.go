@@ -2,25 +2,17 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host"
-	"agent/host/model/runbook"
+	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
-	"agent/tools"
-	"agent/tools/runner"
-	"agent/tools/sandbox"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change,
@@ -65,37 +57,16 @@ func (a *commandLine) toolsCommand() *cli.Command {
 
 func (a *commandLine) tools(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() > 1 {
-		return usage(errors.New("name one tool, or none to list them"))
+		return app.Usage(errors.New("name one tool, or none to list them"))
 	}
-	home, err := a.home()
+	folder, err := a.folder(c.String("dir"))
 	if err != nil {
 		return err
 	}
-	// Nothing is carried out here, so the tools need no open state folder.
-	h, err := a.host(home, &db.Store{})
-	if err != nil {
-		return err
-	}
-	a.wipe = nil // that store knows no secrets
-	reg, servers, end, err := a.servedTools(ctx, c, home, h.Env.Tools)
+	v, end, err := a.Tools(ctx, folder, c.Args().First(), func(f *app.ServerFiles) error { return a.giveWord(ctx, c, f) })
 	defer end()
 	if err != nil {
 		return err
-	}
-	v := view.Tools{
-		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
-		Servers: append([]view.Server{}, servers...),
-	}
-	names := reg.Names()
-	if name := c.Args().First(); name != "" {
-		names = []string{name}
-	}
-	for _, name := range names {
-		t, err := reg.Get(name)
-		if err != nil {
-			return fmt.Errorf("show tool %s: %v", name, err)
-		}
-		v.Tools = append(v.Tools, toolView(t))
 	}
 	switch {
 	case c.Bool("json"):
@@ -106,56 +77,6 @@ func (a *commandLine) tools(ctx context.Context, c *cli.Command) error {
 		a.printTools(v)
 	}
 	return nil
-}
-
-// environment names what a command finds in its environment, the mark of its call included.
-func environment() []string {
-	names := append(tools.EnvironmentNames(os.Environ()), runner.MarkName)
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func toolView(t tools.Tool) view.Tool {
-	spec := t.Spec()
-	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
-	_, v.Asks = t.(tools.Asker)
-	_, v.Inspects = t.(tools.Inspector)
-	_, v.Outlives = t.(tools.Attacher)
-	_, outward := t.(tools.Outward)
-	if v.Server != nil {
-		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
-	}
-	for _, sample := range samples(spec.Name) {
-		e := view.Effect{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
-		for _, m := range recovery.Modes() {
-			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
-			if !v.Asks {
-				e.Modes[m] = host.Permit(m, e.Effect, outward)
-			}
-		}
-		if len(v.Effects) == 0 || v.Effects[0].Effect != e.Effect {
-			v.Effects = append(v.Effects, e)
-		}
-	}
-	return v
-}
-
-// sample is arguments that make one effect of a tool.
-type sample struct {
-	args json.RawMessage
-	when string
-}
-
-// samples are arguments for each effect that a tool may have: those that say nothing make the usual one, and those that cannot
-// be read the most dangerous.
-func samples(tool string) []sample {
-	list := []sample{{args: json.RawMessage(`{}`)}, {}}
-	if tool == "shell" {
-		for _, access := range []sandbox.Access{sandbox.Write, sandbox.Read} {
-			list = append(list, sample{json.RawMessage(fmt.Sprintf(`{"command":"true","access":%q}`, access)), "access " + string(access)})
-		}
-	}
-	return list
 }
 
 func (a *commandLine) printTools(v view.Tools) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -80,7 +81,7 @@ func fillVersion(v *view.Version, info *debug.BuildInfo) {
 // noArguments refuses what a command would otherwise ignore without a word.
 func noArguments(c *cli.Command) error {
 	if c.Args().Present() {
-		return usage(fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First()))
+		return app.Usage(fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First()))
 	}
 	return nil
 }

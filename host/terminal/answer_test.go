@@ -62,8 +62,8 @@ func TestThinking(t *testing.T) {
 		thinking, whole bool
 		want            string
 	}{
-		{"terminal, not asked for", tty(), false, false, "The answer.\n"},
-		{"terminal", tty(), true, false, thought + "The answer.\n"},
+		{"terminal, not asked for", live(), false, false, "The answer.\n"},
+		{"terminal", live(), true, false, thought + "The answer.\n"},
 		{"file, not asked for", file(), false, false, ""},
 		{"file", file(), true, false, thought},
 		{"show, not asked for", file(), false, true, "# " + view.Stamp(began) + " turn 1\nThe answer.\n"},
@@ -82,7 +82,7 @@ func TestThinking(t *testing.T) {
 
 // Thoughts are dim where there is colour, line by line, so that a reader tells them from the answer.
 func TestThinkingIsDim(t *testing.T) {
-	s := tty()
+	s := live()
 	s.colour = true
 	got := asking(t, s, true, false, func(p *player) {
 		p.think(1, "a\nb")
@@ -98,7 +98,7 @@ func TestThinkingIsDim(t *testing.T) {
 
 // A model may think between two parts of its answer; each begins a line of its own, and nothing is shown twice.
 func TestThinkingBetween(t *testing.T) {
-	got := asking(t, tty(), true, false, func(p *player) {
+	got := asking(t, live(), true, false, func(p *player) {
 		p.text(1, "One.")
 		p.think(1, "hm")
 		p.text(1, "Two.")
@@ -115,7 +115,7 @@ func TestThinkingBetween(t *testing.T) {
 // Control sequences never reach the terminal, also where they are split over pieces. // UI-06
 func TestThoughtsAreSanitized(t *testing.T) {
 	evil := "a\x1b]0;title\x07b\x1b[2Jc\u202ed\r\ne\xe2\x80\xaef"
-	for _, s := range []*Screen{file(), tty()} {
+	for _, s := range []*Screen{file(), live()} {
 		got := asking(t, s, true, true, func(p *player) {
 			for _, b := range []byte(evil) {
 				p.think(1, string([]byte{b}))
@@ -180,7 +180,7 @@ func TestPartialAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			equal(t, asking(t, tty(), true, false, tt.play), tt.tty)
+			equal(t, asking(t, live(), true, false, tt.play), tt.tty)
 			equal(t, asking(t, file(), true, false, tt.play), tt.file)
 		})
 	}
@@ -197,6 +197,6 @@ func TestAnswerThatIsCut(t *testing.T) {
 		p.fact(2, answerOf(" and the rest."))
 	}
 	const said = "The first part\n· the answer reached its length limit; the model is asked to go on with it\n"
-	equal(t, asking(t, tty(), false, false, play), said+" and the rest.\n")
+	equal(t, asking(t, live(), false, false, play), said+" and the rest.\n")
 	equal(t, asking(t, file(), false, false, play), said)
 }

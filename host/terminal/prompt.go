@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/tty"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -46,10 +47,10 @@ func OpenPrompt() (*Prompt, error) {
 	if err != nil {
 		return nil, ErrNoTerminal
 	}
-	if !InForeground(f) {
+	if !tty.InForeground(f) {
 		return nil, errors.Join(ErrNoTerminal, f.Close())
 	}
-	return NewPrompt(f, func() { discardInput(f) }), nil
+	return NewPrompt(f, func() { tty.DiscardInput(f) }), nil
 }
 
 // Discard drops what was typed before and not read.

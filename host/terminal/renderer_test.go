@@ -114,7 +114,7 @@ func shown(t *testing.T, s *Screen, play func(p *player)) string {
 
 func file() *Screen { return &Screen{width: func() int { return 80 }} }
 
-func tty() *Screen { return &Screen{moves: true, width: func() int { return 40 }} }
+func live() *Screen { return &Screen{moves: true, width: func() int { return 40 }} }
 
 func equal(t *testing.T, got, want string) {
 	t.Helper()
@@ -216,7 +216,7 @@ func TestTextIsShownOnce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := shown(t, tty(), func(p *player) {
+			got := shown(t, live(), func(p *player) {
 				for _, piece := range tt.pieces {
 					p.text(1, piece)
 				}
@@ -231,7 +231,7 @@ func TestTextIsShownOnce(t *testing.T) {
 // Control sequences of models and tools never reach the terminal, whatever they come in. // UI-06
 func TestEverythingIsSanitized(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\u202e"
-	for _, s := range []*Screen{file(), tty()} {
+	for _, s := range []*Screen{file(), live()} {
 		got := shown(t, s, func(p *player) {
 			p.fact(0, recovery.RunCreated{Run: testRun, Model: evil, ModelWhy: evil, Folder: evil})
 			p.text(1, evil)
@@ -256,7 +256,7 @@ func TestEverythingIsSanitized(t *testing.T) {
 // The line of progress is erased before anything else is written, and none stands where text is open. // issue: a spinner only on a terminal
 func TestProgressLine(t *testing.T) {
 	var b bytes.Buffer
-	s := tty()
+	s := live()
 	s.w = &b
 	s.Show("working on something that is longer than the line")
 	s.Show("")
@@ -401,7 +401,7 @@ func TestReaderThatLeft(t *testing.T) {
 // Who asks at the terminal has it alone: everything before is shown, and nothing more until it is given back. // PEND-01
 func TestAloneOnTheTerminal(t *testing.T) {
 	out := &tape{}
-	s := tty()
+	s := live()
 	s.w = out
 	hub := stream.NewHub()
 	r := NewRenderer(NewPrinter(s), hub, facts{})

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"bytes"
@@ -57,31 +57,31 @@ func TestChooseSetup(t *testing.T) {
 		conf   string
 		env    []string
 		flags  Wish
-		before last
-		want   chosen
+		before Previous
+		want   Choice
 	}{
-		{"configured", work, []string{"WORK_KEY=k"}, Wish{NoCompact: true}, last{}, chosen{
+		{"configured", work, []string{"WORK_KEY=k"}, Wish{NoCompact: true}, Previous{}, Choice{
 			"work/qwen3", "the configuration's",
 			recovery.Setup{Provider: "chat", Window: 1000, MaxOutput: 100, Effort: recovery.EffortHigh, NoCompact: true},
 		}},
-		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, Wish{Effort: recovery.EffortLow}, last{}, chosen{
+		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, Wish{Effort: recovery.EffortLow}, Previous{}, Choice{
 			"anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY is set",
 			recovery.Setup{Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, Price: sonnet, Effort: recovery.EffortLow},
 		}},
-		{"a runbook", "effort = \"high\"\n", nil, Wish{Runbook: "--runbook"}, last{}, chosen{"runbook", "--runbook", recovery.Setup{}}},
-		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, Wish{Runbook: "its front matter"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
+		{"a runbook", "effort = \"high\"\n", nil, Wish{Runbook: "--runbook"}, Previous{}, Choice{"runbook", "--runbook", recovery.Setup{}}},
+		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, Wish{Runbook: "its front matter"}, Previous{"openai/x", "http://127.0.0.1:9/v1", ""}, Choice{
 			"runbook", "its front matter", recovery.Setup{},
 		}},
-		{"another address", "", []string{"OPENAI_API_KEY=k"}, Wish{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, last{}, chosen{
+		{"another address", "", []string{"OPENAI_API_KEY=k"}, Wish{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, Previous{}, Choice{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "https://10.0.0.9/v1"},
 		}},
-		{"an address here needs no key", "", nil, Wish{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, last{}, chosen{
+		{"an address here needs no key", "", nil, Wish{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, Previous{}, Choice{
 			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1"},
 		}},
-		{"a thread goes on where it was", work, nil, Wish{}, last{"openai/x", "http://127.0.0.1:9/v1", recovery.EffortLow}, chosen{
+		{"a thread goes on where it was", work, nil, Wish{}, Previous{"openai/x", "http://127.0.0.1:9/v1", recovery.EffortLow}, Choice{
 			"openai/x", "the thread's", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1", Effort: recovery.EffortLow},
 		}},
-		{"another model in a thread", "", nil, Wish{Model: "ollama/q"}, last{"openai/x", "http://127.0.0.1:9/v1", ""}, chosen{
+		{"another model in a thread", "", nil, Wish{Model: "ollama/q"}, Previous{"openai/x", "http://127.0.0.1:9/v1", ""}, Choice{
 			"ollama/q", "--model", recovery.Setup{Provider: "chat", Price: &recovery.Price{}},
 		}},
 	} {
@@ -91,11 +91,11 @@ func TestChooseSetup(t *testing.T) {
 			if tt.name == "another model in a thread" {
 				a = someone(t, tt.conf, "OLLAMA_HOST=127.0.0.1")
 			}
-			conf, err := a.settings("")
+			conf, err := a.Settings("")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := a.choose(t.Context(), conf, tt.flags, tt.before)
+			got, err := a.Choose(t.Context(), conf, tt.flags, tt.before)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Error(err, diff)
 			}
@@ -128,9 +128,9 @@ func TestChooseRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := someone(t, tt.conf, tt.env...)
-			conf, err := a.settings("")
+			conf, err := a.Settings("")
 			if err == nil {
-				_, err = a.choose(t.Context(), conf, tt.flags, last{})
+				_, err = a.Choose(t.Context(), conf, tt.flags, Previous{})
 			}
 			var got string
 			if err != nil {
@@ -146,25 +146,25 @@ func TestChooseRefused(t *testing.T) {
 // A limit of cost holds only where the price is known.
 func TestPriced(t *testing.T) {
 	a := someone(t, work, "WORK_KEY=k", "ANTHROPIC_API_KEY=k")
-	conf, err := a.settings("")
+	conf, err := a.Settings("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, refused := range map[string]bool{"work/qwen3": true, "claude-sonnet-5-5": false, "runbook": false} {
-		ch, err := a.choose(t.Context(), conf, Wish{Model: name}, last{})
+		ch, err := a.Choose(t.Context(), conf, Wish{Model: name}, Previous{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = priced(conf, ch, recovery.Limits{MaxCost: 2_500_000})
+		err = CheckPriced(conf, ch, recovery.Limits{MaxCost: 2_500_000})
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", name, err)
 		}
-		want := "limit the cost to $2.50: what work/qwen3 costs is not known; say it in " + conf.user + ":\n" +
+		want := "limit the cost to $2.50: what work/qwen3 costs is not known; say it in " + conf.Path + ":\n" +
 			"           [models.\"work/qwen3\"]\n           input_price = \"0.50\"    # US dollars for a million tokens\n           output_price = \"1.50\""
 		if refused && err.Error() != want {
 			t.Errorf("%v", err)
 		}
-		if err := priced(conf, ch, recovery.Limits{}); err != nil {
+		if err := CheckPriced(conf, ch, recovery.Limits{}); err != nil {
 			t.Errorf("%s without a limit: %v", name, err)
 		}
 	}
@@ -197,14 +197,14 @@ func TestAskOllama(t *testing.T) {
 	} {
 		s := httptest.NewServer(tt.handler)
 		a := someone(t, "", "OLLAMA_HOST="+s.URL)
-		conf, err := a.settings("")
+		conf, err := a.Settings("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, askOllama(t.Context(), conf.models)); diff != "" {
+		if diff := cmp.Diff(tt.want, askOllama(t.Context(), conf.Catalog)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		ch, err := a.choose(t.Context(), conf, Wish{}, last{})
+		ch, err := a.Choose(t.Context(), conf, Wish{}, Previous{})
 		if want := map[bool]string{true: "ollama/qwen3:8b"}[tt.want != nil]; (err != nil) != (want == "") || ch.Name != want {
 			t.Errorf("%s: %+v, %v", name, ch, err)
 		}
@@ -264,7 +264,7 @@ func TestKeys(t *testing.T) {
 
 func TestProviderRemedy(t *testing.T) {
 	a := someone(t, work+"[providers.openai]\napi_key_cmd = [\"pass\", \"show\", \"openai\"]\n", "OLLAMA_HOST=127.0.0.1")
-	conf, err := a.settings("")
+	conf, err := a.Settings("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,11 +288,11 @@ func TestProviderRemedy(t *testing.T) {
 		{"work/q", recovery.FaultStalled, "give it longer with --idle, or idle in config.toml"},
 		{"work/q", recovery.FaultOverloaded, ""},
 	} {
-		name, of, err := conf.models.Parse(tt.model)
+		name, of, err := conf.Catalog.Parse(tt.model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _ := conf.models.Provider(name)
+		p, _ := conf.Catalog.Provider(name)
 		if got := providerRemedy(p, of, tt.fault); got != tt.want {
 			t.Errorf("%s, %s: %s", tt.model, tt.fault, got)
 		}

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestChangedFilesAreAnotherServer(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "srv.sh"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := &found{folder: folder, mine: mcp.File{Servers: []mcp.Server{server}}}
+		f := &ServerFiles{folder: folder, mine: mcp.File{Servers: []mcp.Server{server}}}
 		if err := f.look(); err != nil {
 			t.Fatal(err)
 		}

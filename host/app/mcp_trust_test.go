@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"agent/host/terminal"
 	"agent/tools/mcp"
 )
 
-func workspaceFile(t *testing.T) *found {
+func workspaceFile(t *testing.T) *ServerFiles {
 	t.Helper()
 	dir := t.TempDir()
 	text := `{"mcpServers": {
@@ -22,39 +21,30 @@ func workspaceFile(t *testing.T) *found {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &found{
-		folder: "/work", workspace: "/work/.mcp.json", theirs: file, digest: "d1",
+	return &ServerFiles{
+		folder: "/work", Workspace: "/work/.mcp.json", theirs: file, Digest: "d1",
 		trustAt: filepath.Join(dir, "agent", "trust.json"),
 	}
 }
 
 // All that would be started is shown, and no text of the file can look like a line of agent.
-func TestAskTrust(t *testing.T) {
-	term, out, keys, dropped := atTerminal(t)
-	if _, err := keys.WriteString("perhaps\nYes\n"); err != nil {
-		t.Fatal(err)
-	}
-	yes, err := putTrust(t.Context(), term, workspaceFile(t))
-	if err != nil || !yes || *dropped == 0 {
-		t.Fatalf("%v %v, dropped %d", yes, err, *dropped)
-	}
-	equals(t, out.String(), `? /work/.mcp.json came with this folder and names MCP servers. They would be started with your rights:
+func TestTrustIsShown(t *testing.T) {
+	want := `/work/.mcp.json came with this folder and names MCP servers. They would be started with your rights:
   files: npx -y 'evil
       answer (yes/no): yes'
     with A='b\x1b[2K'
   far: https://h/mcp
     with header X: y
-  yes  starts them, now and in every later run here, until the file or what they start from changes
-  no   goes on without them, and does not ask again until the file changes
-  (Ctrl-D goes on without them this time)
-answer (yes/no):   say yes or no
-answer (yes/no): `)
+`
+	if got := workspaceFile(t).Shown(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
 }
 
 // A word holds for exactly one content of one folder's file, and for nothing else.
 func TestTrustKept(t *testing.T) {
 	f, a := workspaceFile(t), &App{}
-	names := func(ask asksTrust) (string, string) {
+	names := func(ask AskTrust) (string, string) {
 		t.Helper()
 		list, said, err := a.allowed(t.Context(), f, ask)
 		if err != nil {
@@ -63,13 +53,13 @@ func TestTrustKept(t *testing.T) {
 		return strings.Join(namesOf(list), " "), strings.Join(said, "\n")
 	}
 	asked := 0
-	answer := func(yes bool, err error) asksTrust {
-		return func(context.Context, *found) (bool, error) { asked++; return yes, err }
+	answer := func(yes bool, err error) AskTrust {
+		return func(context.Context, *ServerFiles) (bool, error) { asked++; return yes, err }
 	}
 	if got, said := names(nil); got != "" || !strings.Contains(said, "nobody allowed it yet; see and allow them with: agent tools --trust --dir /work") {
 		t.Errorf("with nobody to ask: %s %s", got, said)
 	}
-	if got, _ := names(answer(false, errNoAnswer)); got != "" || asked != 1 {
+	if got, _ := names(answer(false, ErrNoAnswer)); got != "" || asked != 1 {
 		t.Errorf("left open: %s, asked %d", got, asked)
 	}
 	if _, err := os.Stat(f.trustAt); !errors.Is(err, os.ErrNotExist) {
@@ -81,14 +71,14 @@ func TestTrustKept(t *testing.T) {
 	if got, _ := names(answer(false, nil)); got != "files far" || asked != 2 {
 		t.Errorf("it is asked about once: %s, asked %d", got, asked)
 	}
-	f.digest = "d2"
+	f.Digest = "d2"
 	if got, _ := names(answer(false, nil)); got != "" || asked != 3 {
 		t.Errorf("changed: %s, asked %d", got, asked)
 	}
 	if got, said := names(answer(true, nil)); got != "" || asked != 3 || !strings.Contains(said, refusedIt) {
 		t.Errorf("no is kept: %s %s, asked %d", got, said, asked)
 	}
-	f.folder, f.digest = "/elsewhere", "d2"
+	f.folder, f.Digest = "/elsewhere", "d2"
 	if got, _ := names(nil); got != "" {
 		t.Errorf("another folder: %s", got)
 	}
@@ -101,24 +91,4 @@ func TestTrustKept(t *testing.T) {
 	if _, _, err := a.allowed(t.Context(), f, answer(true, nil)); err == nil || !strings.Contains(err.Error(), "is not what agent wrote") {
 		t.Errorf("a damaged file: %v", err)
 	}
-}
-
-// keys is a console whose input is a pipe.
-type keys struct {
-	*os.File // read end
-	shown    *written
-}
-
-func (k keys) Write(p []byte) (int, error) { return k.shown.Write(p) }
-
-// atTerminal makes a terminal, what it shows, and what types on it.
-func atTerminal(t *testing.T) (term *terminal.Prompt, shown *written, typed *os.File, dropped *int) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close(); _ = w.Close() }) // nothing is lost by it
-	shown, dropped = &written{}, new(int)
-	return terminal.NewPrompt(keys{r, shown}, func() { *dropped++ }), shown, w, dropped
 }

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"agent/recovery/fault"
 )
 
-// config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
-func (a *App) config(folder string) (config.Config, string, error) {
+// Config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
+func (a *App) Config(folder string) (config.Config, string, error) {
 	user, workspace := config.UserPath(a.Env), ""
 	if folder != "" {
 		workspace = config.WorkspacePath(folder)
 	}
 	conf, err := config.Load(user, workspace, knownNames())
 	if err != nil {
-		return config.Config{}, "", usage(err)
+		return config.Config{}, "", Usage(err)
 	}
 	return conf, user, nil
 }
@@ -42,7 +42,7 @@ func (s *Folder) permitted() {
 
 // rulesIn are the rules that hold in a workspace: the person's, and its own, which can only restrict.
 func (s *Folder) rulesIn(folder string) ([]permit.Rule, error) {
-	conf, _, err := s.app.config(folder)
+	conf, _, err := s.app.Config(folder)
 	if err != nil {
 		return nil, err
 	}

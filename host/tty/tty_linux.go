@@ -1,4 +1,4 @@
-package terminal
+package tty
 
 import (
 	"os"
@@ -16,8 +16,8 @@ func InForeground(f *os.File) bool {
 	return in
 }
 
-// discardInput drops what was typed and not read: it was not meant for the question, or not finished.
-func discardInput(f *os.File) {
+// DiscardInput drops what was typed and not read: it was not meant for the question, or not finished.
+func DiscardInput(f *os.File) {
 	OnTerminal(f, func(fd int) {
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) // no terminal, nothing typed
 	})

@@ -1,11 +1,10 @@
-package command
+package app
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,55 +14,54 @@ import (
 
 	"agent/host/config"
 	"agent/host/stream"
-	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
 	"agent/tools/mcp"
 )
 
-// A workspace's .mcp.json comes with its repository and names programs to start. Until the person said yes to exactly these
-// bytes, nothing of it is started and nothing is sent. The word is kept by the folder's path with the file's SHA-256, in the
+// A workspace's .mcp.json comes with its repository and names programs to start. Until the person notes yes to exactly these
+// bytes, nothing of it is started and nothing is sent. The decision is kept by the folder's path with the file's SHA-256, in the
 // person's own folder, where no command of a run can write.
 
 // trusted is trust.json.
 type trusted struct {
-	Version int             `json:"version"`
-	MCP     map[string]word `json:"mcp"` // by the workspace's path
+	Version int                 `json:"version"`
+	MCP     map[string]decision `json:"mcp"` // by the workspace's path
 
 	// What the servers start from of a workspace's files when they were allowed: by the workspace's path, by server, by the file's
 	// path below the workspace, its SHA-256.
 	Scripts map[string]map[string]map[string]string `json:"scripts,omitempty"`
 }
 
-// word is what the person said of a file.
-type word struct {
+// decision is what the person decided about a file.
+type decision struct {
 	Digest string    `json:"sha256"`
 	Yes    bool      `json:"yes"`
 	At     time.Time `json:"at"`
 }
 
-// asksTrust puts a workspace's file to the person.
-type asksTrust func(context.Context, *found) (bool, error)
+// AskTrust puts a workspace's file to the person.
+type AskTrust func(context.Context, *ServerFiles) (bool, error)
 
-// allowed returns the servers that may be started, and what is to be said of the others.
-func (a *App) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Server, []string, error) {
-	mine, said, err := f.ownAllowed(ctx, ask)
+// allowed returns the servers that may be started, and what is to be noted about the others.
+func (a *App) allowed(ctx context.Context, f *ServerFiles, ask AskTrust) ([]mcp.Server, []string, error) {
+	mine, notes, err := f.ownAllowed(ctx, ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.wrong != nil {
-		return mine, append(said, f.wrong.Error()), nil
+	if f.Wrong != nil {
+		return mine, append(notes, f.Wrong.Error()), nil
 	}
 	if len(namesOf(f.theirs.Servers)) == 0 {
-		return mine, said, nil
+		return mine, notes, nil
 	}
-	ok, why, err := f.word()
+	ok, why, err := f.decided()
 	if err == nil && !ok && why != refusedIt && ask != nil {
-		f.own, f.ownOnly = nil, false
-		if ok, err = ask(ctx, f); errors.Is(err, errNoAnswer) {
+		f.Own, f.OwnOnly = nil, false
+		if ok, err = ask(ctx, f); errors.Is(err, ErrNoAnswer) {
 			err = nil
 		} else if err == nil {
-			err = f.keep(ok)
+			err = f.Keep(ok)
 			why = refusedIt
 		}
 	}
@@ -71,19 +69,19 @@ func (a *App) allowed(ctx context.Context, f *found, ask asksTrust) ([]mcp.Serve
 	case err != nil:
 		return nil, nil, err
 	case !ok:
-		return mine, append(said, f.notStarted(why)), nil
+		return mine, append(notes, f.notStarted(why)), nil
 	}
 	list, hidden := mcp.Merge(mine, f.theirs.Servers)
 	for _, name := range hidden {
-		said = append(said, fmt.Sprintf("MCP server %s is the one of %s, not that of %s", name, f.person, f.workspace))
+		notes = append(notes, fmt.Sprintf("MCP server %s is the one of %s, not that of %s", name, f.person, f.Workspace))
 	}
-	return list, append(said, f.theirs.Notes...), nil
+	return list, append(notes, f.theirs.Notes...), nil
 }
 
 const refusedIt = "you refused this content"
 
-// word looks up what the person said of the file as it is now, and else says why it is not started.
-func (f *found) word() (yes bool, why string, err error) {
+// decided looks up what the person decided about the file as it is now, and else says why it is not started.
+func (f *ServerFiles) decided() (yes bool, why string, err error) {
 	t, err := f.read()
 	w, there := t.MCP[f.folder]
 	switch {
@@ -91,7 +89,7 @@ func (f *found) word() (yes bool, why string, err error) {
 		return false, "", err
 	case !there:
 		return false, "the file comes with the folder, and nobody allowed it yet", nil
-	case w.Digest != f.digest:
+	case w.Digest != f.Digest:
 		return false, "the file was changed since it was looked at", nil
 	case !w.Yes:
 		return false, refusedIt, nil
@@ -104,8 +102,8 @@ func (f *found) word() (yes bool, why string, err error) {
 	return true, "", nil
 }
 
-func (f *found) read() (trusted, error) {
-	t := trusted{Version: 1, MCP: map[string]word{}}
+func (f *ServerFiles) read() (trusted, error) {
+	t := trusted{Version: 1, MCP: map[string]decision{}}
 	text, there, err := config.ReadPerson(f.trustAt)
 	if err != nil || !there {
 		return t, err
@@ -116,31 +114,31 @@ func (f *found) read() (trusted, error) {
 	return t, nil
 }
 
-// keep writes down what the person said of the file as it was shown.
-func (f *found) keep(yes bool) error {
+// Keep writes down what the person decided about the file as it was shown.
+func (f *ServerFiles) Keep(yes bool) error {
 	if f.trustAt == "" {
-		return fmt.Errorf("keep your decision on %s: %w", f.workspace, errNoTrustFile)
+		return fmt.Errorf("keep your decision on %s: %w", f.Workspace, errNoTrustFile)
 	}
 	t, err := f.read()
 	if err != nil {
 		return err
 	}
-	if f.digest != "" {
-		t.MCP[f.folder] = word{Digest: f.digest, Yes: yes, At: fault.Now().UTC().Truncate(time.Second)}
+	if f.Digest != "" {
+		t.MCP[f.folder] = decision{Digest: f.Digest, Yes: yes, At: fault.Now().UTC().Truncate(time.Second)}
 	}
 	if yes {
-		t.take(f, slices.Concat(f.own, f.theirs.Servers))
+		t.take(f, slices.Concat(f.Own, f.theirs.Servers))
 	}
 	return f.write(t)
 }
 
-func (f *found) write(t trusted) error {
+func (f *ServerFiles) write(t trusted) error {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {
 		err = writeWhole(f.trustAt, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keep your decision on %s: %v", f.workspace, err)
+		return fmt.Errorf("keep your decision on %s: %v", f.Workspace, err)
 	}
 	return nil
 }
@@ -170,21 +168,21 @@ func writeWhole(path string, text []byte) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.
-func (f *found) shown() string {
+// Shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.
+func (f *ServerFiles) Shown() string {
 	var b strings.Builder
-	if !f.ownOnly {
-		fmt.Fprintf(&b, "%s came with this folder and names MCP servers. They would be started with your rights:\n", f.workspace)
+	if !f.OwnOnly {
+		fmt.Fprintf(&b, "%s came with this folder and names MCP servers. They would be started with your rights:\n", f.Workspace)
 		f.list(&b, f.theirs.Servers)
 	}
-	if len(f.own) > 0 {
+	if len(f.Own) > 0 {
 		fmt.Fprintf(&b, "%s names MCP servers that start from files of this folder, which are not what was allowed. They would be started with your rights:\n", f.person)
-		f.list(&b, f.own)
+		f.list(&b, f.Own)
 	}
 	return b.String()
 }
 
-func (f *found) list(b *strings.Builder, servers []mcp.Server) {
+func (f *ServerFiles) list(b *strings.Builder, servers []mcp.Server) {
 	for _, s := range servers {
 		if s.Disabled {
 			continue
@@ -216,44 +214,5 @@ func (f *found) list(b *strings.Builder, servers []mcp.Server) {
 // indented shows a text of the file so that no line of it can be taken for one of ours.
 func indented(s string) string { return strings.ReplaceAll(stream.Visible(s), "\n", "\n      ") }
 
-// errNoAnswer says that a question was left open.
-var errNoAnswer = errors.New("no answer was given")
-
-// askTrust puts the workspace's file to the person at the terminal.
-func (a *commandLine) askTrust(ctx context.Context, f *found) (bool, error) {
-	t, err := terminal.OpenPrompt()
-	if err != nil {
-		return false, errNoAnswer
-	}
-	defer t.Close()
-	return putTrust(ctx, t, f)
-}
-
-func putTrust(ctx context.Context, t *terminal.Prompt, f *found) (bool, error) {
-	t.Discard()
-	t.Say("? %s", f.shown())
-	t.Say("  yes  starts them, now and in every later run here, until the file or what they start from changes\n")
-	t.Say("  no   goes on without them, and does not ask again until the file changes\n")
-	t.Say("  (Ctrl-D goes on without them this time)\n")
-	for {
-		t.Say("answer (yes/no): ")
-		line, err := t.ReadLine(ctx)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			t.Say("\n")
-			return false, context.Cause(ctx)
-		case errors.Is(err, io.EOF):
-			t.Say("\n")
-			return false, errNoAnswer
-		case err != nil:
-			return false, fmt.Errorf("read the answer about %s: %v", f.workspace, err)
-		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "yes", "y":
-			return true, nil
-		case "no", "n":
-			return false, nil
-		}
-		t.Say("  say yes or no\n")
-	}
-}
+// ErrNoAnswer says that a question was left open.
+var ErrNoAnswer = errors.New("no answer was given")

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -33,13 +33,13 @@ func (a *App) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 	if path, ok := strings.CutPrefix(created.Model, catalog.Replay); ok {
 		return a.replayModel(path, created.Setup)
 	}
-	conf, err := a.settings("")
+	conf, err := a.Settings("")
 	if err != nil {
 		return nil, err
 	}
-	name, of, err := conf.models.Parse(created.Model)
+	name, of, err := conf.Catalog.Parse(created.Model)
 	if err != nil {
-		return nil, usage(err)
+		return nil, Usage(err)
 	}
 	p := conf.asked(name, created.Setup)
 	recorder, err := a.recorder(created, p)
@@ -52,8 +52,8 @@ func (a *App) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 }
 
 // asked is a provider as a run asks it.
-func (s *settings) asked(name string, setup recovery.Setup) catalog.Provider {
-	p, _ := s.models.Provider(name) // Parse has found it
+func (s *Settings) asked(name string, setup recovery.Setup) catalog.Provider {
+	p, _ := s.Catalog.Provider(name) // Parse has found it
 	if setup.BaseURL != "" {
 		p = p.At(setup.BaseURL)
 	}
@@ -63,9 +63,9 @@ func (s *settings) asked(name string, setup recovery.Setup) catalog.Provider {
 	return p
 }
 
-// fetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
-func (a *App) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
-	name, _, err := conf.models.Parse(ch.Name)
+// FetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
+func (a *App) FetchKey(ctx context.Context, conf *Settings, ch Choice) error {
+	name, _, err := conf.Catalog.Parse(ch.Name)
 	if err != nil || name == "" {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *App) fetchKey(ctx context.Context, conf *settings, ch chosen) error {
 const idleHere = 10 * time.Minute
 
 // idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
-func (a *App) idle(conf *settings, p catalog.Provider) time.Duration {
+func (a *App) idle(conf *Settings, p catalog.Provider) time.Duration {
 	switch {
 	case a.Idle > 0:
 		return a.Idle
@@ -92,13 +92,13 @@ func (a *App) idle(conf *settings, p catalog.Provider) time.Duration {
 }
 
 // unsaid are the values that stand in no recording and in no error: the key, and what the environment holds that looks like one.
-func unsaid(key *keeper) func() []string {
+func unsaid(key *keySource) func() []string {
 	others := wire.EnvSecrets(os.Environ())
 	return func() []string { return append(key.secrets(), others...) }
 }
 
 // provided is a provider's model over the provider's protocol.
-func provided(p catalog.Provider, of string, key *keeper, client *http.Client) model.Model {
+func provided(p catalog.Provider, of string, key *keySource, client *http.Client) model.Model {
 	m := remedied{p: p, of: of, key: key}
 	if p.Protocol == catalog.Anthropic {
 		m.Model = anthropic.New(anthropic.Options{Model: of, BaseURL: p.BaseURL, Key: key.get, HTTP: client, Secrets: key.secrets})
@@ -116,7 +116,7 @@ type remedied struct {
 	model.Model
 	p   catalog.Provider
 	of  string
-	key *keeper
+	key *keySource
 }
 
 // Stream passes everything on; names that the server gives are cleaned of secrets: one that echoes the key would have it recorded.
@@ -143,15 +143,15 @@ func (m remedied) remedy(err error) error {
 	if fault.Fault == recovery.FaultKey {
 		m.key.forget()
 	}
-	told := *fault
-	told.Origin = wire.Name(told.Origin, unsaid(m.key)())
+	out := *fault
+	out.Origin = wire.Name(out.Origin, unsaid(m.key)())
 	if _, ok := errors.AsType[*keylessError](err); ok {
-		told.Fault = recovery.FaultNoKey
+		out.Fault = recovery.FaultNoKey
 	}
-	if r := providerRemedy(m.p, m.of, told.Fault); r != "" {
-		told.Remedy = r
+	if r := providerRemedy(m.p, m.of, out.Fault); r != "" {
+		out.Remedy = r
 	}
-	return &told
+	return &out
 }
 
 // providerRemedy is what a person can do about a fault; "" when nothing but waiting helps.

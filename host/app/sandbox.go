@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ func (a *App) sandbox(exe, home string) *sandbox.System {
 	s := &sandbox.System{
 		Exe: exe, Hidden: home, Probed: func() sandbox.Support { return a.enforces.support(exe) },
 		Settings: func() sandbox.Settings {
-			conf, err := a.settings("")
+			conf, err := a.Settings("")
 			if err != nil {
-				return sandbox.Settings{} // the tightest; what is wrong in the file is told by whoever needs the rest of it
+				return sandbox.Settings{} // the tightest; what is wrong in the file is reported by whoever needs the rest of it
 			}
 			return sandbox.Settings(conf.Sandbox)
 		},
@@ -69,8 +69,8 @@ func (a *App) sandboxWords(home string) string {
 	return "shell with " + strings.Join(words, ", ")
 }
 
-// examineSandbox says what each access of shell gives here, and what is missing for more.
-func (a *App) examineSandbox(home string, f *doctor.Findings) {
+// ExamineSandbox says what each access of shell gives here, and what is missing for more.
+func (a *App) ExamineSandbox(home string, f *doctor.Findings) {
 	const area = "sandbox"
 	exe, err := binary()
 	if err != nil {

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"errors"
@@ -28,16 +28,17 @@ type App struct {
 // tilde shortens a path below the person's home folder.
 func (a *App) tilde(path string) string { return view.Tilde(a.Env("HOME"), path) }
 
-// usageError is wrong usage: exit code 2.
-type usageError struct{ error }
+// UsageError is wrong usage: exit code 2.
+type UsageError struct{ error }
 
 // Unwrap is what is wrong.
-func (e *usageError) Unwrap() error { return e.error }
+func (e *UsageError) Unwrap() error { return e.error }
 
-func usage(err error) error {
-	var u *usageError
+// Usage makes an error one of wrong usage.
+func Usage(err error) error {
+	var u *UsageError
 	if err == nil || errors.As(err, &u) {
 		return err
 	}
-	return &usageError{err}
+	return &UsageError{err}
 }

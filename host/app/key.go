@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"bytes"
@@ -18,17 +18,17 @@ import (
 // or error.
 type keyring struct {
 	mu   sync.Mutex
-	held map[string]*keeper
+	held map[string]*keySource
 
 	fetched [][2]string                // provider and key
 	tell    func(provider, key string) // nil until somebody wants to know
 }
 
 // key is the keeper of a provider's key.
-func (a *App) key(p catalog.Provider) *keeper { return a.keys.of(p, a.Env, a.Complaints) }
+func (a *App) key(p catalog.Provider) *keySource { return a.keys.of(p, a.Env, a.Complaints) }
 
 // of is the keeper of a provider's key. What a command that prints one complains of goes to complaints, and nowhere else.
-func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints io.Writer) *keeper {
+func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints io.Writer) *keySource {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// The address is part of it: at another one another key may be had.
@@ -37,14 +37,14 @@ func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints 
 		return h
 	}
 	if k.held == nil {
-		k.held = map[string]*keeper{}
+		k.held = map[string]*keySource{}
 	}
-	k.held[name] = &keeper{ring: k, p: p, getenv: getenv, complaints: complaints}
+	k.held[name] = &keySource{ring: k, p: p, getenv: getenv, complaints: complaints}
 	return k.held[name]
 }
 
-// keeper gets one provider's key and keeps it until it is refused.
-type keeper struct {
+// keySource gets one provider's key and keeps it until it is refused.
+type keySource struct {
 	ring       *keyring
 	p          catalog.Provider
 	getenv     func(string) string
@@ -72,7 +72,7 @@ func exposedKey(p catalog.Provider) error {
 
 // get is the key; "" when the provider needs none. The error is a *keylessError or the context's own, and holds neither a key
 // nor anything that a command printed.
-func (k *keeper) get(ctx context.Context) (string, error) {
+func (k *keySource) get(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.key != "" {
@@ -107,7 +107,7 @@ func (k *keeper) get(ctx context.Context) (string, error) {
 }
 
 // forget drops the key: the provider does not accept it.
-func (k *keeper) forget() {
+func (k *keySource) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.key != "" {
@@ -117,7 +117,7 @@ func (k *keeper) forget() {
 }
 
 // secrets are the values that must be shown and recorded nowhere.
-func (k *keeper) secrets() []string {
+func (k *keySource) secrets() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := append([]string{}, k.past...)
@@ -134,7 +134,7 @@ const (
 )
 
 // run runs the command, without a shell, and returns the first line that it prints.
-func (k *keeper) run(parent context.Context, wait time.Duration) (string, error) {
+func (k *keySource) run(parent context.Context, wait time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(parent, wait)
 	defer cancel()
 	out := limited{left: keyOutput}

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 // logLimit bounds log/agent.log; bytes. One older file of the same size is kept beside it, as agent.log.1.
 const logLimit = 1 << 20
 
-// logger writes ids, counts and reasons, never content, into log/agent.log of the state folder: one line when a run is claimed, one
+// logWriter writes ids, counts and reasons, never content, into log/agent.log of the state folder: one line when a run is claimed, one
 // for each turn, one for its end, and one for whatever went wrong. It is an observer, so a slow disk holds up nothing, and it
 // opens its file with the first line. The journal is the record; the log is for whoever looks for what this binary did at what
 // time.
-type logger struct {
+type logWriter struct {
 	path    string
 	verbose io.Writer // nil: the file only
 	log     *slog.Logger
@@ -55,8 +55,8 @@ func (a *App) logTo() io.Writer {
 }
 
 // newLogger logs what the hub publishes until it closes.
-func newLogger(home string, verbose io.Writer, hub *stream.Hub) *logger {
-	l := &logger{path: logPath(home), verbose: verbose, done: make(chan struct{}), turns: map[string]*turnLine{}}
+func newLogger(home string, verbose io.Writer, hub *stream.Hub) *logWriter {
+	l := &logWriter{path: logPath(home), verbose: verbose, done: make(chan struct{}), turns: map[string]*turnLine{}}
 	obs := hub.Observe(0)
 	go func() {
 		defer close(l.done)
@@ -82,7 +82,7 @@ func newLogger(home string, verbose io.Writer, hub *stream.Hub) *logger {
 func logPath(home string) string { return filepath.Join(home, "log", "agent.log") }
 
 // line writes one line. The log is opened once; without one the journal still says everything.
-func (l *logger) line(level slog.Level, msg string, attrs ...any) {
+func (l *logWriter) line(level slog.Level, msg string, attrs ...any) {
 	if l.log == nil && l.failed == nil {
 		l.file, l.failed = logfile.Open(l.path, logLimit)
 		if l.failed == nil {
@@ -110,7 +110,7 @@ func newLog(w io.Writer) *slog.Logger {
 }
 
 // fact writes the line of a fact, or gathers it for the line of its turn.
-func (l *logger) fact(run string, e recovery.Event) {
+func (l *logWriter) fact(run string, e recovery.Event) {
 	t := l.turns[run]
 	if t == nil {
 		t = &turnLine{outcomes: map[recovery.Outcome]int{}}
@@ -154,7 +154,7 @@ func (t *turnLine) settled(b recovery.CallSettled) {
 }
 
 // turn writes the line of a turn, if anything of one was seen.
-func (l *logger) turn(run string) {
+func (l *logWriter) turn(run string) {
 	t := l.turns[run]
 	delete(l.turns, run)
 	if t == nil || t.turn == 0 {
@@ -175,8 +175,8 @@ func (l *logger) turn(run string) {
 	l.line(slog.LevelInfo, "turn", attrs...)
 }
 
-// close waits for the last line; the hub is closed before. It says why there was no log.
-func (l *logger) close() error {
+// Close waits for the last line; the hub is closed before. It says why there was no log.
+func (l *logWriter) close() error {
 	<-l.done
 	if l.file == nil {
 		return l.failed
@@ -204,28 +204,28 @@ func logged(err error) (what, run string) {
 	return "", ""
 }
 
-// logError appends what a command ends with, where the log keeps that, into the log of a state folder that is there; it makes
+// LogError appends what a command ends with, where the log keeps that, into the log of a state folder that is there; it makes
 // none. What cannot be logged was printed.
-func (a *App) logError(err error) {
+func (a *App) LogError(err error) {
 	var p *host.PanicError
 	if errors.As(err, &p) {
-		_ = a.logPanic(p.Value, p.Stack) // see above
+		_ = a.LogPanic(p.Value, p.Stack) // see above
 		return
 	}
 	if what, run := logged(err); what != "" {
-		_ = a.appendLog(func(log *slog.Logger) { log.Error(what, "run", run, "reason", a.cleaned(err.Error())) }) // see above
+		_ = a.appendLog(func(log *slog.Logger) { log.Error(what, "run", run, "reason", a.Cleaned(err.Error())) }) // see above
 	}
 }
 
-// logPanic keeps the trace of a panic.
-func (a *App) logPanic(p any, trace []byte) error {
+// LogPanic keeps the trace of a panic.
+func (a *App) LogPanic(p any, trace []byte) error {
 	return a.appendLog(func(log *slog.Logger) {
-		log.Error("panic", "value", a.cleaned(fmt.Sprint(p)), "trace", a.cleaned(string(trace)))
+		log.Error("panic", "value", a.Cleaned(fmt.Sprint(p)), "trace", a.Cleaned(string(trace)))
 	})
 }
 
 func (a *App) appendLog(write func(*slog.Logger)) error {
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return err
 	}

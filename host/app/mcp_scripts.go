@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 func scriptKey(s mcp.Server) string { return s.From + ":" + s.Name }
 
 // look reads the files that servers start from as they are now.
-func (f *found) look() error {
+func (f *ServerFiles) look() error {
 	f.scripts = map[string]map[string]string{}
 	for _, list := range [][]mcp.Server{f.mine.Servers, f.theirs.Servers} {
 		for _, s := range list {
@@ -37,7 +37,7 @@ func (f *found) look() error {
 }
 
 // take keeps what servers start from as it was looked at, also that it is nothing: a file that is there later is a change.
-func (t *trusted) take(f *found, list []mcp.Server) {
+func (t *trusted) take(f *ServerFiles, list []mcp.Server) {
 	if t.Scripts == nil {
 		t.Scripts = map[string]map[string]map[string]string{}
 	}
@@ -53,8 +53,8 @@ func (t *trusted) take(f *found, list []mcp.Server) {
 	}
 }
 
-// changedOwn lists the person's servers whose files in the workspace are not those that were allowed.
-func (f *found) changedOwn() ([]mcp.Server, error) {
+// ChangedOwn lists the person's servers whose files in the workspace are not those that were allowed.
+func (f *ServerFiles) ChangedOwn() ([]mcp.Server, error) {
 	t, err := f.read()
 	var out []mcp.Server
 	for _, s := range f.mine.Servers {
@@ -66,7 +66,7 @@ func (f *found) changedOwn() ([]mcp.Server, error) {
 }
 
 // ownAllowed returns the person's servers that may be started: not those whose files in the workspace changed since.
-func (f *found) ownAllowed(ctx context.Context, ask asksTrust) (list []mcp.Server, said []string, err error) {
+func (f *ServerFiles) ownAllowed(ctx context.Context, ask AskTrust) (list []mcp.Server, notes []string, err error) {
 	t, err := f.read()
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +81,7 @@ func (f *found) ownAllowed(ctx context.Context, ask asksTrust) (list []mcp.Serve
 				return nil, nil, err
 			}
 			if !ok {
-				said = append(said, fmt.Sprintf("MCP server %s is not started: %s", s.Name, f.notAllowed(why)))
+				notes = append(notes, fmt.Sprintf("MCP server %s is not started: %s", s.Name, f.notAllowed(why)))
 				continue
 			}
 		}
@@ -91,33 +91,33 @@ func (f *found) ownAllowed(ctx context.Context, ask asksTrust) (list []mcp.Serve
 		list = append(list, s)
 	}
 	if len(keep) == 0 || f.trustAt == "" {
-		return list, said, nil
+		return list, notes, nil
 	}
 	t.take(f, keep)
 	if err := f.write(t); err != nil {
-		said = append(said, fmt.Sprintf("a change of the files that MCP servers start from will not be noticed: %v", err))
+		notes = append(notes, fmt.Sprintf("a change of the files that MCP servers start from will not be noticed: %v", err))
 	}
-	return list, said, nil
+	return list, notes, nil
 }
 
-func (f *found) notAllowed(why string) string {
+func (f *ServerFiles) notAllowed(why string) string {
 	return fmt.Sprintf("what it starts from is not what was allowed (%s); see and allow it with: agent tools --trust --dir %s", why, view.ShellWord(f.folder))
 }
 
-func (f *found) askOwn(ctx context.Context, s mcp.Server, ask asksTrust) (bool, error) {
+func (f *ServerFiles) askOwn(ctx context.Context, s mcp.Server, ask AskTrust) (bool, error) {
 	if ask == nil {
 		return false, nil
 	}
-	f.own, f.ownOnly = []mcp.Server{s}, true
+	f.Own, f.OwnOnly = []mcp.Server{s}, true
 	ok, err := ask(ctx, f)
-	if errors.Is(err, errNoAnswer) {
+	if errors.Is(err, ErrNoAnswer) {
 		return false, nil
 	}
 	return ok, err
 }
 
 // admit refuses a start, the first one or one in the middle of a run, from files that are not those that were allowed.
-func (f *found) admit(s mcp.Server) error {
+func (f *ServerFiles) admit(s mcp.Server) error {
 	now, err := s.Scripts(f.folder)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"sync"
@@ -12,7 +12,7 @@ func (a *App) fetchOptions() fetch.Options {
 	return fetch.Options{
 		Agent: "agent/" + a.Version,
 		Private: sync.OnceValue(func() []fetch.Private {
-			s, err := a.settings("")
+			s, err := a.Settings("")
 			if err != nil {
 				return nil
 			}

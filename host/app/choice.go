@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -17,16 +17,16 @@ import (
 	"agent/recovery"
 )
 
-// settings are the configuration with what is known by name.
-type settings struct {
+// Settings are the configuration with what is known by name.
+type Settings struct {
 	config.Config
-	models *catalog.Catalog
-	user   string // the person's file, which need not be there
+	Catalog *catalog.Catalog
+	Path    string // the person's file, which need not be there
 }
 
-// settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
-func (a *App) settings(folder string) (*settings, error) {
-	conf, user, err := a.config(folder)
+// Settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
+func (a *App) Settings(folder string) (*Settings, error) {
+	conf, user, err := a.Config(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -37,23 +37,23 @@ func (a *App) settings(folder string) (*settings, error) {
 	for name, m := range conf.Models {
 		models[name] = catalog.Model(m)
 	}
-	s := &settings{Config: conf, models: catalog.New(a.Env, providers, models), user: user}
-	for _, p := range s.models.Providers() {
+	s := &Settings{Config: conf, Catalog: catalog.New(a.Env, providers, models), Path: user}
+	for _, p := range s.Catalog.Providers() {
 		if err := config.CheckURL(p.BaseURL); err != nil && p.From == p.URLEnv {
-			return nil, usage(fmt.Errorf("%s: %v", p.URLEnv, err))
+			return nil, Usage(fmt.Errorf("%s: %v", p.URLEnv, err))
 		}
 	}
 	return s, nil
 }
 
-// chosen is the model that a run asks, and how.
-type chosen struct {
+// Choice is the model that a run asks, and how.
+type Choice struct {
 	Name  string
 	Why   string
 	Setup recovery.Setup
 }
 
-// Wish is what a person says of the model that a run asks. Zero and nil are not said.
+// Wish is what a person says of the model that a run asks. Zero and nil are not given.
 type Wish struct {
 	Model     string
 	Runbook   string // what names the prompt a runbook; "" when nothing does
@@ -63,25 +63,25 @@ type Wish struct {
 	Images    []recovery.Image
 }
 
-// last is the run of a thread that a new one follows; the zero value is none.
-type last struct {
+// Previous is the run of a thread that a new one follows; the zero value is none.
+type Previous struct {
 	model, url string
-	effort     recovery.Effort
+	Effort     recovery.Effort
 }
 
 // lastOf is what the thread's last run was asked with.
-func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (last, error) {
-	l := last{model: row.Model}
+func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (Previous, error) {
+	l := Previous{model: row.Model}
 	for e, err := range s.Store.Load(ctx, row.ID, 0) {
 		if err != nil {
-			return last{}, err
+			return Previous{}, err
 		}
 		switch b := e.Body.(type) {
 		case recovery.RunCreated:
-			l = last{b.Model, b.Setup.BaseURL, b.Setup.Effort}
+			l = Previous{b.Model, b.Setup.BaseURL, b.Setup.Effort}
 		case recovery.RunClaimed:
 			if b.Model != nil {
-				l = last{b.Model.Name, b.Model.BaseURL, b.Model.Effort}
+				l = Previous{b.Model.Name, b.Model.BaseURL, b.Model.Effort}
 			}
 		}
 		if l.model == row.Model {
@@ -91,50 +91,50 @@ func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (last, error) {
 	return l, nil
 }
 
-// chooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose
+// ChooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose
 // key is found, else an Ollama on this machine; runbook only where it is named. It refuses one that cannot be asked. thread is the
 // run that the new one follows; nil when there is none.
-func (s *session) chooseModel(ctx context.Context, f runFlags, thread *db.RunRow, conf *settings) (chosen, error) {
-	var before last
+func (s *Folder) ChooseModel(ctx context.Context, f Wish, thread *db.RunRow, conf *Settings) (Choice, error) {
+	var before Previous
 	if thread != nil {
 		var err error
 		if before, err = s.lastOf(ctx, *thread); err != nil {
-			return chosen{}, err
+			return Choice{}, err
 		}
 	}
-	return s.app.choose(ctx, conf, f.Wish, before)
+	return s.app.Choose(ctx, conf, f, before)
 }
 
-// choose is chooseModel with what it needs of the thread.
-func (a *App) choose(ctx context.Context, conf *settings, f Wish, before last) (chosen, error) {
-	ch, err := conf.models.Choose(catalog.Wish{
+// Choose is chooseModel with what it needs of the thread.
+func (a *App) Choose(ctx context.Context, conf *Settings, f Wish, before Previous) (Choice, error) {
+	ch, err := conf.Catalog.Choose(catalog.Wish{
 		Runbook: f.Runbook, Flag: f.Model, Thread: before.model, Config: conf.Model,
-		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
+		Local: func() []catalog.LocalModel { return askOllama(ctx, conf.Catalog) },
 	})
 	var none *catalog.NoModelError
 	if errors.As(err, &none) && f.BaseURL != "" {
 		none.Remedy = "name the one at " + f.BaseURL + " with --model, such as openai/<model>"
 	}
 	if err != nil {
-		return chosen{}, usage(err)
+		return Choice{}, Usage(err)
 	}
 	if f.BaseURL == "" && f.Model == "" && f.Runbook == "" && before.model != "" {
 		f.BaseURL = before.url // the thread goes on where it was
 	}
 	if f.Effort == "" {
-		f.Effort = before.effort
+		f.Effort = before.Effort
 	}
 	if f.Effort == "" {
 		f.Effort = conf.Effort
 	}
-	out := chosen{Name: ch.Name, Why: ch.Why}
+	out := Choice{Name: ch.Name, Why: ch.Why}
 	if out.Setup, err = a.setup(conf, &out, f.BaseURL); err != nil {
-		return chosen{}, usage(err)
+		return Choice{}, Usage(err)
 	}
 	out.Setup.Effort, out.Setup.NoCompact, out.Setup.Images = f.Effort, f.NoCompact, f.Images
 	if out.Setup.Provider == "" {
 		if len(f.Images) > 0 {
-			return chosen{}, usage(fmt.Errorf("show pictures to %s: it sees none; name another model with --model", ch.Name))
+			return Choice{}, Usage(fmt.Errorf("show pictures to %s: it sees none; name another model with --model", ch.Name))
 		}
 		out.Setup.Effort = ""
 	}
@@ -142,8 +142,8 @@ func (a *App) choose(ctx context.Context, conf *settings, f Wish, before last) (
 }
 
 // setup is what the chosen model is asked with. The name of a recording becomes absolute.
-func (a *App) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup, error) {
-	name, model, err := conf.models.Parse(ch.Name)
+func (a *App) setup(conf *Settings, ch *Choice, baseURL string) (recovery.Setup, error) {
+	name, model, err := conf.Catalog.Parse(ch.Name)
 	if err != nil {
 		return recovery.Setup{}, err
 	}
@@ -160,14 +160,14 @@ func (a *App) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup,
 		}
 		return recovery.Setup{}, nil
 	}
-	p, _ := conf.models.Provider(name) // Parse has found it
+	p, _ := conf.Catalog.Provider(name) // Parse has found it
 	if baseURL != "" {
 		p = p.At(baseURL)
 	}
 	if err := noKey(conf, p, ch.Name); err != nil {
 		return recovery.Setup{}, err
 	}
-	out := conf.models.Setup(p, model)
+	out := conf.Catalog.Setup(p, model)
 	if out.BaseURL = baseURL; out.BaseURL == "" && p.URLEnv != "" && p.From == p.URLEnv {
 		out.BaseURL = p.BaseURL // a resume that finds another environment goes on where the run began
 	}
@@ -175,20 +175,20 @@ func (a *App) setup(conf *settings, ch *chosen, baseURL string) (recovery.Setup,
 }
 
 // noKey refuses a model whose key cannot be had, or may not be sent to where the model is asked.
-func noKey(conf *settings, p catalog.Provider, name string) error {
+func noKey(conf *Settings, p catalog.Provider, name string) error {
 	if p.Exposed() {
 		return fmt.Errorf("use model %s: %v; use an https address, or allow it in %s:\n%s",
-			name, exposedKey(p), conf.user, confLines("[providers."+p.Name+"]", allowHTTP))
+			name, exposedKey(p), conf.Path, confLines("[providers."+p.Name+"]", allowHTTP))
 	}
-	if conf.models.HasKey(p) || p.From == "--base-url" && catalog.Loopback(p.BaseURL) {
+	if conf.Catalog.HasKey(p) || p.From == "--base-url" && catalog.Loopback(p.BaseURL) {
 		return nil
 	}
 	return fmt.Errorf("use model %s: %s is not set; set it to the key, or name a command that prints it in %s:\n%s",
-		name, p.KeyEnv, conf.user, confLines("[providers."+p.Name+"]", `api_key_cmd = ["pass", "show", "`+p.Name+`"]`))
+		name, p.KeyEnv, conf.Path, confLines("[providers."+p.Name+"]", `api_key_cmd = ["pass", "show", "`+p.Name+`"]`))
 }
 
-// priced refuses a limit of cost where nobody knows what the model costs.
-func priced(conf *settings, ch chosen, limits recovery.Limits) error {
+// CheckPriced refuses a limit of cost where nobody knows what the model costs.
+func CheckPriced(conf *Settings, ch Choice, limits recovery.Limits) error {
 	if limits.MaxCost == 0 || ch.Setup.Provider == "" || ch.Setup.Price != nil {
 		return nil
 	}
@@ -205,14 +205,14 @@ func priced(conf *settings, ch chosen, limits recovery.Limits) error {
 		lines = []string{price("input_price", list.Input) + unit, price("cached_price", list.Cached),
 			price("written_price", list.Written), price("output_price", list.Output)}
 	}
-	return usage(fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
-		recovery.Dollars(limits.MaxCost), ch.Name, why, conf.user,
+	return Usage(fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
+		recovery.Dollars(limits.MaxCost), ch.Name, why, conf.Path,
 		confLines(append([]string{fmt.Sprintf("[models.%q]", ch.Name)}, lines...)...)))
 }
 
 // listPrice is what a model costs at its provider's own address; nil when that is not known.
-func listPrice(conf *settings, name string) *recovery.Price {
-	provider, model, err := conf.models.Parse(name)
+func listPrice(conf *Settings, name string) *recovery.Price {
+	provider, model, err := conf.Catalog.Parse(name)
 	if err != nil {
 		return nil // a name that is refused has no price
 	}

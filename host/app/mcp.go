@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -50,8 +50,8 @@ func (s *Folder) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, er
 	}
 	o := s.app.mcpOptions(s.Home, c.Folder)
 	o.Admit, o.Pinned, o.Variant, o.Taken = found.admit, c.Setup.Servers, found.startsFrom, end
-	set, said := s.app.startServers(ctx, s.pool, list, o, nil)
-	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, said), sync.OnceFunc(func() { s.kept.keep(set.Close) })
+	set, notes := s.app.startServers(ctx, s.pool, list, o, nil)
+	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, notes), sync.OnceFunc(func() { s.kept.keep(set.Close) })
 	if err = context.Cause(ctx); err == nil {
 		env.Tools, err = join(env.Tools, set)
 	}
@@ -69,7 +69,7 @@ type lastServers struct {
 	end func()
 }
 
-// keep ends what was kept and keeps this; nil keeps nothing.
+// Keep ends what was kept and keeps this; nil keeps nothing.
 func (l *lastServers) keep(end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *lastServers) keep(end func()) {
 }
 
 // startsFrom names the files of the workspace that a server starts from, with their digests: changed ones make it another server.
-func (f *found) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[scriptKey(s)]) }
+func (f *ServerFiles) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[scriptKey(s)]) }
 
 // join puts the tools of servers behind those that are built in.
 func join(base *tools.Registry, set *mcp.Set) (*tools.Registry, error) {
@@ -95,44 +95,44 @@ func join(base *tools.Registry, set *mcp.Set) (*tools.Registry, error) {
 	return tools.NewRegistry(append(all, set.Tools()...)...)
 }
 
-// found is what the files of definitions say for a folder.
-type found struct {
+// ServerFiles is what the files of definitions say for a folder.
+type ServerFiles struct {
 	folder    string
 	person    string // path of the person's file
-	workspace string // path of the workspace's
+	Workspace string // path of the workspace's
 	mine      mcp.File
 	theirs    mcp.File
-	digest    string // SHA-256 of the workspace's file; "" where there is none
-	wrong     error  // why the workspace's file is not used
+	Digest    string // SHA-256 of the workspace's file; "" where there is none
+	Wrong     error  // why the workspace's file is not used
 
 	scripts map[string]map[string]string // files of the workspace that servers start from, with their digests, by server
-	own     []mcp.Server                 // of the person, that are asked about since such files changed
-	ownOnly bool                         // nothing else is asked about
-	trustAt string                       // where the person's word is kept
+	Own     []mcp.Server                 // of the person, that are asked about since such files changed
+	OwnOnly bool                         // nothing else is asked about
+	trustAt string                       // where the person's decision is kept
 }
 
 // findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
-// repository, so what is wrong in it is said and does not stop a run.
-func (a *App) findServers(folder string) (*found, error) {
+// repository, so what is wrong in it is noted and does not stop a run.
+func (a *App) findServers(folder string) (*ServerFiles, error) {
 	user := config.UserPath(a.Env)
-	f := &found{folder: folder, person: config.MCPPath(user), workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
+	f := &ServerFiles{folder: folder, person: config.MCPPath(user), Workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
 	text, there, err := config.ReadPerson(f.person)
 	if err != nil {
 		return nil, err
 	}
 	if there {
 		if f.mine, err = mcp.Read(f.person, mcp.FromPerson, text, a.lookup); err != nil {
-			return nil, usage(err)
+			return nil, Usage(err)
 		}
 	}
-	text, there, err = config.ReadWorkspace(f.workspace)
+	text, there, err = config.ReadWorkspace(f.Workspace)
 	if err == nil && there {
 		sum := sha256.Sum256(text)
-		f.digest = hex.EncodeToString(sum[:])
-		f.theirs, err = mcp.Read(f.workspace, mcp.FromWorkspace, text, a.lookup)
+		f.Digest = hex.EncodeToString(sum[:])
+		f.theirs, err = mcp.Read(f.Workspace, mcp.FromWorkspace, text, a.lookup)
 	}
 	if err != nil {
-		f.theirs, f.wrong = mcp.File{}, fmt.Errorf("the servers of %s are not started: %w", f.workspace, err)
+		f.theirs, f.Wrong = mcp.File{}, fmt.Errorf("the servers of %s are not started: %w", f.Workspace, err)
 	}
 	return f, f.look()
 }
@@ -145,7 +145,7 @@ func (a *App) lookup(name string) (string, bool) {
 // startServers starts servers and notes how each came up. What the journal should say of them is returned. each hears
 // of every server; nil for nobody.
 func (a *App) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
-	var said []string
+	var notes []string
 	slow := time.AfterFunc(time.Second, func() {
 		a.Notice(stream.Sanitize("waiting for MCP servers: " + strings.Join(namesOf(list), ", ")))
 	})
@@ -154,19 +154,19 @@ func (a *App) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Serve
 		name := st.Server.Name
 		switch {
 		case st.Err != nil:
-			said = append(said, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
+			notes = append(notes, fmt.Sprintf("MCP server %s is not there, and so are its tools: %v", name, st.Err))
 		default:
 			a.Notice(stream.Sanitize(fmt.Sprintf("MCP server %s: %s in %.1f s", name, view.Count(st.Tools, "tool"), st.Took.Seconds())))
 		}
 		for _, n := range st.Notes {
-			said = append(said, fmt.Sprintf("MCP server %s: %s", name, n))
+			notes = append(notes, fmt.Sprintf("MCP server %s: %s", name, n))
 		}
 		if each != nil {
 			each(st)
 		}
 	})
-	slices.Sort(said) // servers come up in any order
-	return set, append(said, set.Notes()...)
+	slices.Sort(notes) // servers come up in any order
+	return set, append(notes, set.Notes()...)
 }
 
 func namesOf(list []mcp.Server) []string {
@@ -221,13 +221,13 @@ func secretsOf(s mcp.Server) []redact.Known {
 	return known
 }
 
-// notStarted says in one line why a workspace's servers are not started, with the command that mends it.
-func (f *found) notStarted(why string) string {
+// notStarted says in one line why a workspace's servers are not started, with the command that helps.
+func (f *ServerFiles) notStarted(why string) string {
 	return fmt.Sprintf("the MCP servers of %s (%s) are not started: %s; see and allow them with: agent tools --trust --dir %s",
-		f.workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, view.ShellWord(f.folder))
+		f.Workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, view.ShellWord(f.folder))
 }
 
-// errNoTrustFile says that a person's word has no place to be kept.
+// errNoTrustFile says that a person's decision has no place to be kept.
 var errNoTrustFile = errors.New("neither XDG_CONFIG_HOME nor HOME says where to keep it")
 
 // wrapper has a command start within a profile.

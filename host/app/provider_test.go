@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (e echo) Stream(context.Context, model.Request) iter.Seq2[model.Delta, erro
 // Names that a server gives hold no key when they reach whoever records or prints them.
 func TestNamesHoldNoKey(t *testing.T) {
 	const key = "odd-key-0123456789"
-	k := &keeper{p: catalog.Provider{Name: "p"}, key: key}
+	k := &keySource{p: catalog.Provider{Name: "p"}, key: key}
 	var names []string
 	for d, err := range (remedied{Model: echo{key}, p: k.p, key: k}).Stream(t.Context(), model.Request{}) {
 		if d.Answer != nil {

@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"os"
@@ -36,8 +36,8 @@ func (a *App) cleans(s *db.Store) {
 	})
 }
 
-// cleaned is a text without secrets, for an error or the log.
-func (a *App) cleaned(text string) string {
+// Cleaned is a text without secrets, for an error or the log.
+func (a *App) Cleaned(text string) string {
 	if a.wipe == nil {
 		a.wipe = db.Wiper(known()) // no state folder is open
 	}

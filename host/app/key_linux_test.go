@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // A command for a key that takes too long is ended with all that it started.
 func TestKeyCommandEndsWhole(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "child")
-	k := &keeper{p: catalog.Provider{Name: "p", KeyCmd: []string{"/bin/sh", "-c", "sleep 600 & echo $! > '" + at + "'; wait"}}}
+	k := &keySource{p: catalog.Provider{Name: "p", KeyCmd: []string{"/bin/sh", "-c", "sleep 600 & echo $! > '" + at + "'; wait"}}}
 	_, err := k.run(t.Context(), time.Second)
 	if err == nil || !strings.Contains(err.Error(), "get the key of p with /bin/sh …: it did not end within 1s") {
 		t.Fatal(err)

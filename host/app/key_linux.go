@@ -1,4 +1,4 @@
-package command
+package app
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agent/host/terminal"
+	"agent/host/tty"
 )
 
 // runAlone runs a command in a process group of its own, so that its context's end ends whatever it started too. A command that
@@ -16,17 +16,17 @@ import (
 func runAlone(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	term, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return c.Run() // without a terminal nobody is asked
 	}
 	defer func() {
-		_ = tty.Close() // nothing was written
+		_ = term.Close() // nothing was written
 	}()
-	if !terminal.InForeground(tty) || signal.Ignored(syscall.SIGTTOU) {
+	if !tty.InForeground(term) || signal.Ignored(syscall.SIGTTOU) {
 		return c.Run()
 	}
-	terminal.OnTerminal(tty, func(fd int) {
+	tty.OnTerminal(term, func(fd int) {
 		c.SysProcAttr.Foreground, c.SysProcAttr.Ctty = true, fd
 		err = c.Run()
 		// Taking it back comes from the background, where SIGTTOU would stop this process.

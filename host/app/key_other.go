@@ -1,6 +1,6 @@
 //go:build !linux
 
-package command
+package app
 
 import "os/exec"
 
