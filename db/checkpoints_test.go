@@ -29,6 +29,9 @@ func TestCheckpoints(t *testing.T) {
 		if c.Turn != i+1 || c.ID != fmt.Sprintf("k-%08d", i+1) || c.TurnsLeft != 99-i || c.Time.IsZero() || len(c.Digest) != digestSize {
 			t.Errorf("%+v", c)
 		}
+		if digest, found, err := DigestAt(ctx, s, h.Run, c.Seq); err != nil || !found || !bytes.Equal(digest, c.Digest) {
+			t.Errorf("checkpoint %s has the digest %x, its fact %x, %v", c.ID, c.Digest, digest, err)
+		}
 	}
 	// A reading from a checkpoint is chained to the journal before it.
 	n := list[1].Seq

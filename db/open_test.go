@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -496,5 +497,39 @@ func TestReadOnlyFolder(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// Behaviour 9: a newer agent that was ended while it brought the database up to date has left its version in the log alone.
+func TestANewerVersionInTheLog(t *testing.T) {
+	dir := madeDir(t)
+	path := filepath.Join(dir, fileName)
+	if err := useOFDLocks(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := sqlite.NewConnector(dsn(path, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	defer pool.Close()
+	pool.SetMaxOpenConns(1) // it stays open: the last one to close would bring the log in
+	if _, err := pool.Exec(fmt.Sprintf("PRAGMA user_version = %d", knownSchema+1)); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := readHeader(path); err != nil || int(binary.BigEndian.Uint32(head[60:])) == knownSchema+1 {
+		t.Fatalf("the file has the version already: %v", err)
+	}
+	for name, open := range map[string]func() (*Store, error){
+		"write": func() (*Store, error) { return Open(context.Background(), dir, Options{NoBallast: true}) },
+		"read":  func() (*Store, error) { return OpenRead(context.Background(), dir) },
+	} {
+		s, err := open()
+		if err == nil {
+			t.Errorf("%s: it was opened: %v", name, s.Close())
+		}
+		if newer := (*NewerError)(nil); !errors.As(err, &newer) {
+			t.Errorf("%s: %T: %v", name, err, err)
+		}
 	}
 }

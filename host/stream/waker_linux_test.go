@@ -32,6 +32,9 @@ func TestWakerNeverOpensTheFiles(t *testing.T) {
 
 	w, err := NewWakerEvery(time.Millisecond, path)
 	ok(t, err)
+	if err := w.Notice(); err != nil {
+		t.Fatalf("it only polls: %v", err)
+	}
 	for range 10 {
 		_, err := file.WriteString("x")
 		ok(t, err)
