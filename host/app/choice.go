@@ -26,7 +26,7 @@ type Settings struct {
 
 // Settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
 func (a *App) Settings(folder string) (*Settings, error) {
-	conf, user, err := a.Config(folder)
+	conf, user, err := a.config(folder)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"agent/recovery/fault"
 )
 
-// Config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
-func (a *App) Config(folder string) (config.Config, string, error) {
+// config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
+func (a *App) config(folder string) (config.Config, string, error) {
 	user, workspace := config.UserPath(a.Env), ""
 	if folder != "" {
 		workspace = config.WorkspacePath(folder)
@@ -42,7 +42,7 @@ func (s *Folder) permitted() {
 
 // rulesIn are the rules that hold in a workspace: the person's, and its own, which can only restrict.
 func (s *Folder) rulesIn(folder string) ([]permit.Rule, error) {
-	conf, _, err := s.app.Config(folder)
+	conf, _, err := s.app.config(folder)
 	if err != nil {
 		return nil, err
 	}

@@ -69,8 +69,8 @@ func (a *App) sandboxWords(home string) string {
 	return "shell with " + strings.Join(words, ", ")
 }
 
-// ExamineSandbox says what each access of shell gives here, and what is missing for more.
-func (a *App) ExamineSandbox(home string, f *doctor.Findings) {
+// examineSandbox says what each access of shell gives here, and what is missing for more.
+func (a *App) examineSandbox(home string, f *doctor.Findings) {
 	const area = "sandbox"
 	exe, err := binary()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -134,7 +133,7 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 
 // answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id is the answer to the
 // one open request.
-func (s *session) answered(ctx context.Context, text string, r *reply) (row db.PendingRow, call *db.CallRow, err error) {
+func (s *session) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
 	switch {
 	case text == "":
 		row, err = s.onlyRequest(ctx)
@@ -178,7 +177,7 @@ const (
 
 // perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer by a mistyped id.
 func (s *session) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
-	var unknown *db.UnknownIDError
+	var unknown *app.UnknownIDError
 	if !errors.As(err, &unknown) || given {
 		return err
 	}
@@ -190,20 +189,20 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 }
 
 // open lists the requests that can still be answered.
-func (s *session) open(ctx context.Context) ([]db.PendingRow, error) {
+func (s *session) open(ctx context.Context) ([]app.PendingRow, error) {
 	rows, err := s.pendingHere(ctx, false)
 	now := fault.Now()
-	return slices.DeleteFunc(rows, func(r db.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
+	return slices.DeleteFunc(rows, func(r app.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }
 
 // onlyRequest is the one open request. With several, the person has to say which.
-func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
+func (s *session) onlyRequest(ctx context.Context) (app.PendingRow, error) {
 	open, err := s.open(ctx)
 	switch {
 	case err != nil:
-		return db.PendingRow{}, err
+		return app.PendingRow{}, err
 	case len(open) == 0:
-		return db.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
+		return app.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	case len(open) == 1:
 		return open[0], nil
 	}
@@ -218,28 +217,28 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		}
 		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
-	return db.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
+	return app.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
 }
 
 // newestRequest is the open request that was asked last.
-func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
+func (s *session) newestRequest(ctx context.Context) (app.PendingRow, error) {
 	open, err := s.open(ctx)
 	if err == nil && len(open) == 0 {
 		err = fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	}
 	if err != nil {
-		return db.PendingRow{}, err
+		return app.PendingRow{}, err
 	}
 	return open[len(open)-1], nil
 }
 
 // reply makes the answer to a request: what was given, or what is asked for on the terminal.
-func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.RawMessage, error) {
+func (s *session) reply(ctx context.Context, row app.PendingRow, r reply) (json.RawMessage, error) {
 	if row.Damaged != nil {
 		return nil, fmt.Errorf("answer %s: %w", row.ID, row.Damaged)
 	}
-	if row.Status != db.RequestOpen {
-		return nil, &db.ConflictError{First: row}
+	if row.Status != app.RequestOpen {
+		return nil, &app.ConflictError{First: row}
 	}
 	q := row.Request.Question
 	if !r.given {
@@ -273,7 +272,7 @@ func (s *session) askFor(ctx context.Context, run string, r recovery.Request, co
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
-func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, raw json.RawMessage) error {
+func (s *session) give(ctx context.Context, c *cli.Command, row app.PendingRow, raw json.RawMessage) error {
 	taken, err := s.Answer(ctx, row.ID, raw, !c.Bool("no-resume"))
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {

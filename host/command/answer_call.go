@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -18,7 +17,7 @@ import (
 
 // rule records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
 // answer. It closes the session.
-func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r reply) error {
+func (s *session) rule(ctx context.Context, c *cli.Command, call app.CallRow, r reply) error {
 	word, err := s.resolution(ctx, call, r)
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -34,7 +33,7 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 }
 
 // resolution is what is said about the call, where there is something to say.
-func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
+func (s *session) resolution(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	if err := ruleable(call); err != nil {
 		return "", err
 	}
@@ -44,7 +43,7 @@ func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (rec
 	return s.word(ctx, call, r)
 }
 
-func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.CallRow, word recovery.Word, taken host.Taken) error {
+func (s *session) printResolved(ctx context.Context, c *cli.Command, call app.CallRow, word recovery.Word, taken host.Taken) error {
 	about := call.Run
 	if taken.Request.ID != "" {
 		about = taken.Request.Run
@@ -73,7 +72,7 @@ func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.Cal
 }
 
 // ruleable refuses a call about which there is nothing to say.
-func ruleable(call db.CallRow) error {
+func ruleable(call app.CallRow) error {
 	switch {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
@@ -86,7 +85,7 @@ func ruleable(call db.CallRow) error {
 }
 
 // word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
-func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
+func (s *session) word(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	text := r.text
 	if !r.given {
 		raw, err := s.askFor(ctx, call.Run, callQuestion(call), view.ResolveCommands(call.ID))
@@ -113,7 +112,7 @@ func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.
 }
 
 // callQuestion puts the call into a question for the terminal. Nothing of it is recorded.
-func callQuestion(call db.CallRow) recovery.Request {
+func callQuestion(call app.CallRow) recovery.Request {
 	return recovery.Request{ID: call.ID, Opened: fault.Now(), Question: recovery.Question{
 		Kind: recovery.RequestTwin,
 		Message: fmt.Sprintf("did call %s of run %s happen? (%s: %s)", call.ID, call.Run, call.Tool, host.Words(call.Tool, call.Proposal.Args)) +

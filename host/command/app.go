@@ -3,8 +3,8 @@
 // An error is one line in lower case that says what was attempted; a line below it names the command that mends it. What goes
 // where on a terminal is written in package terminal, the names in JSON in package view.
 //
-// Over budget: at most 44 files: following and the examination of doctor still lie beside the commands; each is to be a package
-// Over budget: at most 5670 lines: likewise
+// Over budget: at most 42 files: following still lies beside the commands; each is to be a package
+// Over budget: at most 5360 lines: likewise
 package command
 
 import (
@@ -24,8 +24,6 @@ import (
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
-	"agent/tools/runner"
-	"agent/tools/sandbox"
 )
 
 // Version of the binary. A release sets it with -ldflags "-X agent/host/command.Version=...".
@@ -42,22 +40,18 @@ func Standard() IO {
 	return IO{Terminal: terminal.Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}, Dir: os.Getwd}
 }
 
-// RunnerCommand is the hidden first argument with which the binary becomes a runner. It is the first thing that is looked at:
-// a runner shares nothing with the command line.
-const RunnerCommand = "__runner"
-
 // Main runs one command and returns the exit code.
 func Main(args []string, std IO) (code int) {
-	if len(args) > 1 && args[1] == sandbox.Command {
-		return sandbox.Main(args[2:])
+	if len(args) > 1 && args[1] == app.SandboxCommand {
+		return app.Sandbox(args[2:])
 	}
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
 		return view.ExitUsage
 	}
-	if len(args) == 3 && args[1] == RunnerCommand {
-		return runner.Main(args[2], runner.MainOptions{})
+	if len(args) == 3 && args[1] == app.RunnerCommand {
+		return app.Runner(args[2])
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
 		newCommandLine(std).complete(context.Background(), args[2:])
@@ -115,7 +109,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// Over budget: at most 83 methods: every command is a method of it
+// Over budget: at most 73 methods: every command is a method of it
 type commandLine struct {
 	IO
 	*app.App

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
@@ -129,8 +128,8 @@ func cancelled(reason string) string {
 
 func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error {
 	row, err := s.Withdraw(ctx, id)
-	var first *db.ConflictError
-	if errors.As(err, &first) && first.First.Status == db.RequestCancelled {
+	var first *app.ConflictError
+	if errors.As(err, &first) && first.First.Status == app.RequestCancelled {
 		row, err = first.First, nil
 	}
 	if err != nil {
@@ -188,7 +187,7 @@ func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind by
 	var first error
 	for _, k := range kinds {
 		id, err := s.Store.Find(ctx, k, text)
-		var unknown *db.UnknownIDError
+		var unknown *app.UnknownIDError
 		if !errors.As(err, &unknown) {
 			return k, id, err
 		}
@@ -201,7 +200,7 @@ func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind by
 
 // noState words the refusal of a command that needs something to be there.
 func noState(err error, what string) error {
-	if errors.Is(err, db.ErrNoState) {
+	if errors.Is(err, app.ErrNoState) {
 		return fmt.Errorf(`%s: nothing was run yet; agent run "prompt" starts a run`, what)
 	}
 	return err

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host/app"
-	"agent/host/config"
 	"agent/host/doctor"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -75,11 +72,10 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 		if c.Bool("fix") {
 			return app.Usage(errors.New("give --secrets without --fix: it only looks"))
 		}
-		a.findSecrets(ctx, home, &f)
+		screen := terminal.NewScreen(a.Err, a.Getenv)
+		f = a.App.ExamineSecrets(ctx, home, screen.Show)
 	} else {
-		f = doctor.Folder(home)
-		a.examineSelf(home, &f)
-		a.examineStore(ctx, home, c.Bool("fix"), &f)
+		f = a.App.Examine(ctx, home, a.armed, c.Bool("fix"))
 	}
 	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
@@ -100,110 +96,6 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 		return withCode(view.ExitFailed)
 	}
 	return nil
-}
-
-// examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *commandLine) examineSelf(home string, f *doctor.Findings) {
-	const area = "settings"
-	if a.armed != "" {
-		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
-	}
-	if a.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1" {
-		f.Warn(area, "unset it and keep the state folder on a local disk",
-			"AGENT_ALLOW_UNSAFE_FS=1: a state folder on a network file system is let through")
-	}
-	for _, shell := range []string{"sh", "bash"} {
-		if path, err := exec.LookPath(shell); err != nil {
-			f.Warn("commands", "install it where runbooks or models use it", "there is no %s: blocks of it cannot run", shell)
-		} else {
-			f.OK("commands", "%s is %s", shell, path)
-		}
-	}
-	a.examineConfig(f)
-	a.ExamineSandbox(home, f)
-}
-
-// examineConfig reads the person's configuration: with an error in it nothing starts.
-func (a *commandLine) examineConfig(f *doctor.Findings) {
-	const area = "configuration"
-	path := config.UserPath(a.Getenv)
-	if path == "" {
-		return
-	}
-	conf, _, err := a.Config("")
-	if err != nil {
-		f.Bad(area, "fix that line: until then no run starts", "%v", err)
-		return
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		f.OK(area, "%s is not there, and need not be", a.Tilde(path))
-		return
-	}
-	rules := "no rules of permission"
-	if n := len(conf.Rules); n > 0 {
-		rules = fmt.Sprintf("rules of permission: %d", n)
-	}
-	f.OK(area, "%s is in order; %s", a.Tilde(path), rules)
-}
-
-// examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
-func (a *commandLine) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
-	s, err := a.openDoctor(ctx, home)
-	if errors.Is(err, db.ErrNoState) {
-		f.OK(areaDatabase, "there is none yet: nothing was run")
-		return
-	}
-	if err != nil {
-		f.Bad(areaDatabase, remedyFor(err), "%v", err)
-		return
-	}
-	for _, n := range s.Store.Notices() {
-		f.Warn(areaDatabase, "", "%s", n)
-	}
-	if !s.CanWrite() {
-		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is fixed")
-		fix = false
-	}
-	a.examineSchema(ctx, s, fix, f)
-	found, err := doctor.Examine(ctx, s.Host, fix) // a row that it repairs may be all that is wrong with the database
-	a.examineDatabase(ctx, s, f)
-	*f = append(*f, found...)
-	if err != nil {
-		f.Bad(areaDatabase, remedySave, "%v", err)
-	}
-	if err := s.close(); err != nil {
-		f.Bad(areaDatabase, "", "close: %v", err)
-	}
-}
-
-// remedyFor is empty where the error names its own.
-func remedyFor(err error) string {
-	var damaged *db.CorruptError
-	var foreign *db.ForeignError
-	var newer *db.NewerError
-	var folder *db.FolderError
-	switch {
-	case errors.As(err, new(*db.BehindError)):
-		return "put it back, or decide: agent restore --here"
-	case errors.As(err, &damaged), errors.As(err, &foreign), errors.As(err, &newer), errors.As(err, &folder):
-		return ""
-	case errors.Is(err, db.ErrDiskFull):
-		return "make room on its disk"
-	}
-	return remedySave
-}
-
-// openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
-func (a *commandLine) openDoctor(ctx context.Context, home string) (*session, error) {
-	write, err := app.Writable(home)
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.OpenRaw(ctx, home, app.RawOptions{Write: write, Crowded: true})
-	if err != nil {
-		return nil, err
-	}
-	return &session{app: a, Folder: f}, nil
 }
 
 func (a *commandLine) printFindings(v view.Doctor) {
@@ -230,4 +122,24 @@ func (a *commandLine) printFindings(v view.Doctor) {
 	default:
 		a.Say(a.Out, "\nnothing is wrong")
 	}
+}
+
+// salvage writes what can be read of a database, damaged or not, to a new file or to stdout.
+func (a *commandLine) salvage(ctx context.Context, home, to string) (err error) {
+	if _, err := os.Stat(home); err != nil {
+		return fmt.Errorf("salvage: %v", err)
+	}
+	if to == "-" {
+		return app.Salvage(ctx, home, a.Out)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("salvage to a new file: %v", err)
+	}
+	err = app.Salvage(ctx, home, f)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	a.Say(a.Err, "saved to %s; a table's last line says how many of its rows could not be read", to)
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -40,7 +39,7 @@ func (a *commandLine) exit(err error) int {
 		fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
 		return view.ExitUsage
 	}
-	var unknown *db.UnknownIDError
+	var unknown *app.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
@@ -49,8 +48,8 @@ func (a *commandLine) exit(err error) int {
 		fmt.Fprintf(a.Err, "       %s\n", a.Cleaned(hint))
 	}
 	a.LogError(err)
-	var commit *db.CommitError
-	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
+	var commit *app.CommitError
+	if errors.As(err, &commit) || errors.Is(err, app.ErrLostRace) {
 		return view.ExitInterrupted
 	}
 	return view.ExitFailed
@@ -87,13 +86,13 @@ func hints(err error) []string {
 		return lines
 	}
 	switch {
-	case errors.As(err, new(*db.CorruptError)):
+	case errors.As(err, new(*app.CorruptError)):
 		return []string{"see what else is damaged: agent doctor"}
-	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
+	case errors.Is(err, app.ErrIO), errors.Is(err, syscall.EIO):
 		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
-	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, app.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return []string{"make room on its disk, then see what is to go on with: agent ls"}
-	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, app.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
 	}
 	return nil

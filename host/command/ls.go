@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/terminal"
@@ -51,14 +50,14 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	f := db.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
+	f := app.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
 	if f.All && (f.Interrupted || f.Waiting) {
 		return app.Usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
 	v := view.Runs{Version: 1, Runs: []view.Run{}}
 	s, err := a.open(ctx, app.Read)
 	switch {
-	case errors.Is(err, db.ErrNoState):
+	case errors.Is(err, app.ErrNoState):
 		a.printRuns(c, v, `no runs yet: agent run "prompt" starts one`)
 		return nil
 	case err != nil:
@@ -78,7 +77,7 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	return errors.Join(err, s.unlessBehind(), s.close())
 }
 
-func (a *commandLine) nothingListed(f db.Filter) string {
+func (a *commandLine) nothingListed(f app.Filter) string {
 	where := a.inFolder()
 	switch {
 	case f.Interrupted && f.Waiting:
@@ -94,7 +93,7 @@ func (a *commandLine) nothingListed(f db.Filter) string {
 }
 
 // list reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does.
-func (s *session) list(ctx context.Context, f db.Filter) ([]view.Run, error) {
+func (s *session) list(ctx context.Context, f app.Filter) ([]view.Run, error) {
 	rows, older, err := s.runsHere(ctx, f)
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func (s *session) list(ctx context.Context, f db.Filter) ([]view.Run, error) {
 }
 
 // unmarked adds the runs that lost their owner to a list in which they belong.
-func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, marks map[string]host.Mark) ([]db.RunRow, error) {
+func (s *session) unmarked(ctx context.Context, f app.Filter, rows []app.RunRow, marks map[string]host.Mark) ([]app.RunRow, error) {
 	lost, err := s.Look(ctx, false)
 	if err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, m
 	}
 	for _, m := range lost {
 		marks[m.Run] = m
-		there := slices.ContainsFunc(rows, func(r db.RunRow) bool { return r.ID == m.Run })
+		there := slices.ContainsFunc(rows, func(r app.RunRow) bool { return r.ID == m.Run })
 		if there || (f.Waiting && !f.Interrupted) {
 			continue
 		}
@@ -148,7 +147,7 @@ func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, m
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
+	slices.SortFunc(rows, func(a, b app.RunRow) int { return int(b.No - a.No) })
 	return rows, nil
 }
 

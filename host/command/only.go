@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -68,34 +67,34 @@ func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 
 // runsHere lists runs as the store does, without those of other folders than --dir names. left counts what a plain list
 // leaves out.
-func (s *session) runsHere(ctx context.Context, f db.Filter) (rows []db.RunRow, left int, err error) {
+func (s *session) runsHere(ctx context.Context, f app.Filter) (rows []app.RunRow, left int, err error) {
 	only, err := s.app.only()
 	if err != nil {
 		return nil, 0, err
 	}
 	if only == "" {
 		rows, err = s.Store.Runs(ctx, f)
-		if len(rows) > 0 && f == (db.Filter{}) {
+		if len(rows) > 0 && f == (app.Filter{}) {
 			left = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
 		}
 		return rows, left, err
 	}
-	all, err := s.Store.Runs(ctx, db.Filter{Folder: only})
+	all, err := s.Store.Runs(ctx, app.Filter{Folder: only})
 	for i, row := range all {
 		interrupted, waiting := row.Status == recovery.StatusInterrupted, row.Status == recovery.StatusWaiting
-		plain := f == (db.Filter{}) && (i < db.NewestShown || interrupted || waiting)
+		plain := f == (app.Filter{}) && (i < app.NewestShown || interrupted || waiting)
 		if f.All || plain || f.Interrupted && interrupted || f.Waiting && waiting {
 			rows = append(rows, row)
 		}
 	}
-	if f == (db.Filter{}) {
+	if f == (app.Filter{}) {
 		left = len(all) - len(rows)
 	}
 	return rows, left, err
 }
 
 // pendingHere lists questions without those of runs in other folders than --dir names.
-func (s *session) pendingHere(ctx context.Context, all bool) ([]db.PendingRow, error) {
+func (s *session) pendingHere(ctx context.Context, all bool) ([]app.PendingRow, error) {
 	only, err := s.app.only()
 	if err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func (s *session) pendingHere(ctx context.Context, all bool) ([]db.PendingRow, e
 		return rows, err
 	}
 	var errs []error
-	rows = slices.DeleteFunc(rows, func(p db.PendingRow) bool {
+	rows = slices.DeleteFunc(rows, func(p app.PendingRow) bool {
 		run, err := s.Store.Run(ctx, p.Run)
 		errs = append(errs, err)
 		return run.Folder != s.Store.Clean(only)
@@ -133,7 +132,7 @@ func (s *session) lostHere(ctx context.Context) ([]string, error) {
 }
 
 // undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
-func (s *session) undecided(ctx context.Context, rows []db.CallRow) []view.Unknown {
+func (s *session) undecided(ctx context.Context, rows []app.CallRow) []view.Unknown {
 	out := []view.Unknown{}
 	for _, row := range rows {
 		summary := ""

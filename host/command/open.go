@@ -20,7 +20,7 @@ type session struct {
 	several bool // answers of several runs are printed: each names its run
 }
 
-// open opens the state folder, looks for runs that lost their owner, and says so. db.ErrNoState means that nothing was
+// open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState means that nothing was
 // ever run.
 func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 	f, err := a.App.Open(ctx, how)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -45,7 +44,7 @@ func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	v := view.Requests{Version: 1, Requests: []view.Request{}}
 	s, err := a.open(ctx, app.Read)
 	switch {
-	case errors.Is(err, db.ErrNoState):
+	case errors.Is(err, app.ErrNoState):
 		a.printPending(c, v)
 		return nil
 	case err != nil:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/owner"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -40,7 +40,7 @@ func refusal(err error, run string, code int) view.Refusal {
 	}
 	var shown *codeError
 	var held *owner.HeldError
-	var busy *db.ThreadBusyError
+	var busy *app.ThreadBusyError
 	switch {
 	case errors.As(err, &busy):
 		v.RunID, v.ThreadID, v.RunStatus, v.Reused = busy.Run, busy.Thread, busy.Status, true
@@ -57,7 +57,7 @@ type mend struct{ does, command string }
 
 // busyError is a thread whose latest run has not ended, with what can be done about that run as it is now.
 type busyError struct {
-	*db.ThreadBusyError
+	*app.ThreadBusyError
 	mends []mend
 }
 
@@ -66,7 +66,7 @@ func (e *busyError) Unwrap() error { return e.ThreadBusyError }
 
 // busy completes the refusal of a prompt for a thread that is taken: what is to be done depends on who drives its run.
 func (s *session) busy(ctx context.Context, err error) error {
-	var busy *db.ThreadBusyError
+	var busy *app.ThreadBusyError
 	if !errors.As(err, &busy) {
 		return err
 	}
@@ -109,7 +109,7 @@ func mends(err error) []mend {
 		return driven(held.Run)
 	case errors.As(err, &busy):
 		return busy.mends
-	case errors.As(err, new(*db.BehindError)):
+	case errors.As(err, new(*app.BehindError)):
 		return []mend{{"see and decide", "agent restore --here"}}
 	case errors.As(err, &finished):
 		return []mend{{"see it", "agent show " + finished.State.Created.Run}}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/terminal"
@@ -70,7 +69,7 @@ func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
 	write, err := app.Writable(home)
-	var behind *db.BehindError
+	var behind *app.BehindError
 	if errors.As(err, &behind) && behind.Missing {
 		a.Say(a.Err, "%v", behind)
 		if err := a.confirmRestore(ctx, c, "begin with an empty database? What was recorded stays lost"); err != nil {

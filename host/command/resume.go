@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -100,7 +99,7 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
+	rows, _, err := s.runsHere(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	s.several = len(rows) > 1
@@ -122,7 +121,7 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 }
 
 // resumeNext goes on with one of several runs. It returns what JSON says of it and its exit code.
-func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Changes) (any, int) {
+func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow, t host.Changes) (any, int) {
 	err := s.looser(ctx, c, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
@@ -154,7 +153,7 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
 func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
+	rows, _, err := s.runsHere(ctx, app.Filter{Interrupted: true})
 	runs, lostErr := s.lostHere(ctx)
 	err = errors.Join(err, lostErr)
 	for _, row := range rows {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/recovery"
 )
 
@@ -53,7 +53,7 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 		return "", err
 	}
 	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.Lost, newest.ID)
-	here := slices.IndexFunc(resumable, func(r db.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
+	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
 	switch {
 	case driven && (takeover || here < 0): // without --takeover the refusal names who drives it
 		s.app.about = newest.ID
@@ -74,12 +74,12 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 }
 
 // resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
-func (s *session) resumable(ctx context.Context) ([]db.RunRow, error) {
-	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true, Waiting: true})
+func (s *session) resumable(ctx context.Context) ([]app.RunRow, error) {
+	rows, err := s.Store.Runs(ctx, app.Filter{Interrupted: true, Waiting: true})
 	for _, id := range s.Lost {
 		row, lostErr := s.Store.Run(ctx, id)
 		rows, err = append(rows, row), errors.Join(err, lostErr)
 	}
-	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
+	slices.SortFunc(rows, func(a, b app.RunRow) int { return int(b.No - a.No) })
 	return rows, err
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/recovery"
@@ -161,24 +160,24 @@ func (a *commandLine) folder(dir string) (string, error) {
 }
 
 // lastRun is the newest run of the named thread, or of the newest thread of the folder.
-func (s *session) lastRun(ctx context.Context, thread, folder string) (db.RunRow, error) {
+func (s *session) lastRun(ctx context.Context, thread, folder string) (app.RunRow, error) {
 	if thread == "" {
 		row, err := s.Store.LatestRun(ctx, folder)
 		if err != nil {
-			return db.RunRow{}, err
+			return app.RunRow{}, err
 		}
 		if row == nil {
-			return db.RunRow{}, fmt.Errorf("continue: no run was started in %s yet; start one with: agent run", folder)
+			return app.RunRow{}, fmt.Errorf("continue: no run was started in %s yet; start one with: agent run", folder)
 		}
 		return *row, nil
 	}
 	id, err := s.Store.Find(ctx, 't', thread)
 	if err != nil {
-		return db.RunRow{}, err
+		return app.RunRow{}, err
 	}
 	rows, err := s.Store.ThreadRuns(ctx, id)
 	if err != nil || len(rows) == 0 {
-		return db.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
+		return app.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
 	}
 	return rows[len(rows)-1], nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
 	"agent/host/app"
 	"agent/host/instruct"
@@ -72,7 +71,7 @@ func (s *session) instruct(req *host.StartRequest) error {
 }
 
 // chooseThread finds the thread to go on with, and its last run; nil when the run begins a new one.
-func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*db.RunRow, error) {
+func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*app.RunRow, error) {
 	named := c.String("thread")
 	if named != "" && c.Bool("continue") {
 		return nil, app.Usage(errors.New("give -c or --thread, not both"))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -246,7 +245,7 @@ func (s *session) showRequest(ctx context.Context, c *cli.Command, id string) er
 }
 
 // printOutput writes the whole output of a call. Control sequences are taken out.
-func (s *session) printOutput(ctx context.Context, row db.CallRow) error {
+func (s *session) printOutput(ctx context.Context, row app.CallRow) error {
 	r, size, err := s.Store.Output(ctx, row.ID)
 	if err != nil {
 		return err

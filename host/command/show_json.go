@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
 )
@@ -54,7 +54,7 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 }
 
 // showCallJSON prints one call with its whole output. Bytes that are not UTF-8 become U+FFFD.
-func (s *session) showCallJSON(ctx context.Context, row db.CallRow, d *view.Decided) error {
+func (s *session) showCallJSON(ctx context.Context, row app.CallRow, d *view.Decided) error {
 	v := struct {
 		Version int       `json:"version"`
 		Call    view.Call `json:"call"`
