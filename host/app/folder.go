@@ -22,6 +22,7 @@ import (
 type Folder struct {
 	*host.Host
 	AskTrust AskTrust // asks whether a workspace's file may start something; nil where nobody can be asked
+	Only     string   // folder whose runs alone are listed; "" for all
 	Lost     []string // runs that were found without their owner and not marked
 
 	app     *App

@@ -19,21 +19,16 @@ type (
 
 // Why a state folder refuses something.
 type (
-	BehindError     = db.BehindError
-	CommitError     = db.CommitError
-	ConflictError   = db.ConflictError
-	CorruptError    = db.CorruptError
-	ThreadBusyError = db.ThreadBusyError
-	UnknownIDError  = db.UnknownIDError
+	BehindError    = db.BehindError
+	CommitError    = db.CommitError
+	ConflictError  = db.ConflictError
+	UnknownIDError = db.UnknownIDError
 )
 
 // Likewise.
 var (
-	ErrDiskFull = db.ErrDiskFull
-	ErrIO       = db.ErrIO
 	ErrLostRace = db.ErrLostRace
 	ErrNoState  = db.ErrNoState
-	ErrReadOnly = db.ErrReadOnly
 )
 
 // How a question stands, and how many runs a list without a filter shows.

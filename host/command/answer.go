@@ -190,7 +190,7 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 
 // open lists the requests that can still be answered.
 func (s *session) open(ctx context.Context) ([]app.PendingRow, error) {
-	rows, err := s.pendingHere(ctx, false)
+	rows, err := s.PendingIn(ctx, false)
 	now := fault.Now()
 	return slices.DeleteFunc(rows, func(r app.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }

@@ -65,7 +65,7 @@ func (s *session) printResolved(ctx context.Context, c *cli.Command, call app.Ca
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + about}
 	case len(run.Undecided) > 0:
-		v.Next = view.DecideCommands(s.undecided(ctx, run.Undecided))
+		v.Next = view.DecideCommands(s.Undecided(ctx, run.Undecided))
 	}
 	s.printAnswered(c, v)
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"agent/host"
 	"agent/host/app"
@@ -44,7 +43,7 @@ func (a *commandLine) exit(err error) int {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
 	fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
-	for _, hint := range hints(err) {
+	for _, hint := range view.Hints(err) {
 		fmt.Fprintf(a.Err, "       %s\n", a.Cleaned(hint))
 	}
 	a.LogError(err)
@@ -67,33 +66,11 @@ func (a *commandLine) bySignal(err error) error {
 }
 
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
-// The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
+// The trace is for whoever fixes it: it goes into the log, and to stderr where that is asked for or there is no log.
 func (a *commandLine) panicked(p any, trace []byte) int {
 	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Cleaned(fmt.Sprint(p)))
 	if err := a.LogPanic(p, trace); err != nil || a.Verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
 	return view.ExitFailed
-}
-
-// hints are the commands that mend an error, each with what it does.
-func hints(err error) []string {
-	if known := mends(err); len(known) > 0 {
-		lines := make([]string, len(known))
-		for i, m := range known {
-			lines[i] = fmt.Sprintf("%-16s%s", m.does+":", m.command)
-		}
-		return lines
-	}
-	switch {
-	case errors.As(err, new(*app.CorruptError)):
-		return []string{"see what else is damaged: agent doctor"}
-	case errors.Is(err, app.ErrIO), errors.Is(err, syscall.EIO):
-		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
-	case errors.Is(err, app.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return []string{"make room on its disk, then see what is to go on with: agent ls"}
-	case errors.Is(err, app.ErrReadOnly), errors.Is(err, syscall.EROFS):
-		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
-	}
-	return nil
 }

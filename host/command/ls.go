@@ -3,11 +3,9 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/host"
 	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -63,8 +61,7 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	if v.Runs, err = s.list(ctx, f); err == nil {
-		v.Older = s.older
+	if v.Runs, v.Older, err = s.List(ctx, f); err == nil {
 		if b := s.Store.Behind(); b != nil {
 			v.Behind = b.What
 		}
@@ -90,77 +87,6 @@ func (a *commandLine) nothingListed(f app.Filter) string {
 		return "no run was started" + where
 	}
 	return `no runs yet: agent run "prompt" starts one`
-}
-
-// list reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does.
-func (s *session) list(ctx context.Context, f app.Filter) ([]view.Run, error) {
-	rows, older, err := s.runsHere(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	s.older = older
-	marks := map[string]host.Mark{}
-	if !s.CanWrite() || len(s.Lost) > 0 { // what could not be marked is only shown
-		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]view.Run, 0, len(rows))
-	later := map[string]bool{} // threads of which a newer run was listed
-	for _, row := range rows {
-		v := view.NewRun(row, fault.Now())
-		if m, ok := marks[row.ID]; ok {
-			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
-		}
-		if err := s.owned(&v); err != nil {
-			return nil, err
-		}
-		v.Unknown = s.undecided(ctx, row.Undecided)
-		v.Next = view.Next(v, !later[v.Thread], fault.Now())
-		later[v.Thread] = true
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// unmarked adds the runs that lost their owner to a list in which they belong.
-func (s *session) unmarked(ctx context.Context, f app.Filter, rows []app.RunRow, marks map[string]host.Mark) ([]app.RunRow, error) {
-	lost, err := s.Look(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	only, err := s.app.only()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range lost {
-		marks[m.Run] = m
-		there := slices.ContainsFunc(rows, func(r app.RunRow) bool { return r.ID == m.Run })
-		if there || (f.Waiting && !f.Interrupted) {
-			continue
-		}
-		row, err := s.Store.Run(ctx, m.Run)
-		if err != nil {
-			return nil, err
-		}
-		if only == "" || row.Folder == s.Store.Clean(only) {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b app.RunRow) int { return int(b.No - a.No) })
-	return rows, nil
-}
-
-// owned fills in who drives the run.
-func (s *session) owned(v *view.Run) error {
-	if v.Status.Terminal() {
-		return nil
-	}
-	who, ok, err := s.Owner(v.ID)
-	if err == nil && ok {
-		v.Owner = &view.Owner{PID: who.PID, Host: who.Host}
-	}
-	return err
 }
 
 func (a *commandLine) printRuns(c *cli.Command, v view.Runs, nothing string) {

@@ -11,22 +11,26 @@ import (
 
 // session is an open state folder with what is shown of it.
 //
-// Over budget: at most 72 methods: likewise with the commands that need a state folder
+// Over budget: at most 59 methods: likewise with the commands that need a state folder
 type session struct {
 	*app.Folder
 	app     *commandLine
 	show    *terminal.Renderer
-	older   int  // runs that the last list left out
 	several bool // answers of several runs are printed: each names its run
 }
 
 // open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState means that nothing was
 // ever run.
 func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
+	only, err := a.only()
+	if err != nil {
+		return nil, err
+	}
 	f, err := a.App.Open(ctx, how)
 	if err != nil {
 		return nil, err
 	}
+	f.Only = only
 	s := &session{app: a, Folder: f}
 	if how != app.Drive {
 		s.sayBehind()
@@ -42,7 +46,7 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 func (s *session) sayBehind() {
 	if b := s.Store.Behind(); b != nil {
 		s.app.Say(s.app.Err, "agent: %v", b)
-		for _, hint := range hints(b) {
+		for _, hint := range view.Hints(b) {
 			s.app.Say(s.app.Err, "       %s", hint)
 		}
 	}

@@ -50,7 +50,7 @@ func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	rows, err := s.pendingHere(ctx, c.Bool("all"))
+	rows, err := s.PendingIn(ctx, c.Bool("all"))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}

@@ -12,7 +12,6 @@ import (
 	"agent/host"
 	"agent/host/view"
 	"agent/recovery"
-	"agent/recovery/fault"
 )
 
 // report shows how far a run came, closes the session, and returns the exit code.
@@ -34,7 +33,7 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 		}
 	}
 	if c.Bool("json") {
-		s.app.PrintJSON(s.outcomeView(out, code))
+		s.app.PrintJSON(s.Folder.Outcome(out, code))
 	}
 	return errors.Join(withCode(code), s.close())
 }
@@ -48,7 +47,7 @@ func (s *session) settle() {
 
 // print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command.
 func (s *session) print(out host.Outcome) {
-	a, words := s.app, s.lastWords(out)
+	a, words := s.app, s.LastWords(out)
 	switch out.Status {
 	case recovery.StatusCompleted:
 		switch {
@@ -66,7 +65,7 @@ func (s *session) print(out host.Outcome) {
 			a.Say(a.Err, "%s", words)
 		}
 		a.Say(a.Err, "run %s failed%s: %s (%s)", out.Run, view.BesidesText(out), out.Text, view.TallyText(out))
-		if next := s.onward(out); next != "" {
+		if next := s.Onward(out); next != "" {
 			a.Say(a.Err, "go on with it:  %s", next)
 		}
 	case recovery.StatusCancelled:
@@ -85,39 +84,6 @@ func (s *session) print(out host.Outcome) {
 		}
 		a.Say(a.Err, "%s", line)
 	}
-}
-
-// onward is the command that goes on after a run that failed; empty where there is none.
-func (s *session) onward(out host.Outcome) string {
-	v, err := s.runNow(context.Background(), out.Run)
-	if err != nil || v.Status != recovery.StatusFailed || !v.Continues(true) || len(v.Next) == 0 || v.Next[0] != v.ContinueWith() {
-		return "" // the run can be shown: its id stands in the line above
-	}
-	return v.Next[0]
-}
-
-// lastWords is what the model said last in a run that failed: the reason is only its first line.
-func (s *session) lastWords(out host.Outcome) string {
-	if out.Status != recovery.StatusFailed {
-		return ""
-	}
-	ctx := context.Background()
-	head, err := s.Store.Head(ctx, out.Run)
-	if err != nil {
-		return "" // the reason stands in the outcome
-	}
-	for from := head.Seq - 1; from >= 0; from-- {
-		for e, err := range s.Store.Load(ctx, out.Run, from) {
-			if err != nil {
-				return "" // as above
-			}
-			if b, ok := e.Body.(recovery.RunFailed); ok {
-				return b.Text
-			}
-			break // a word on a call that came after the end
-		}
-	}
-	return ""
 }
 
 func (s *session) printWaiting(out host.Outcome) {
@@ -139,7 +105,7 @@ func (s *session) printWaiting(out host.Outcome) {
 
 func (s *session) printInterrupted(out host.Outcome) {
 	a, onward := s.app, "go on with it: "
-	model, b := s.lastFault(out)
+	model, b := s.LastFault(out)
 	if b != nil {
 		a.Say(a.Err, "run %s is interrupted: %s: %s", out.Run, model, view.FaultText(model, *b))
 		if b.Remedy != "" {
@@ -173,48 +139,6 @@ func (a *commandLine) sayElsewhere(out host.Outcome, f recovery.Fault) {
 	case recovery.FaultRequest, recovery.FaultNoModel, recovery.FaultCredit, recovery.FaultRateLimit, recovery.FaultOverloaded:
 		a.Say(a.Err, "with another model:    agent resume --model MODEL %s", out.Run)
 	}
-}
-
-// lastFault is why the model brought no answer, with the model, where that is what interrupted the run; else nil.
-func (s *session) lastFault(out host.Outcome) (string, *recovery.ModelFailed) {
-	if out.Cause != recovery.CauseModel {
-		return "", nil
-	}
-	ctx := context.Background()
-	head, err := s.Store.Head(ctx, out.Run)
-	if err != nil {
-		return "", nil // the cause stands in the outcome
-	}
-	var last *recovery.ModelFailed
-	for e, err := range s.Store.Load(ctx, out.Run, max(0, head.Seq-3)) {
-		if err != nil {
-			return "", nil // as above
-		}
-		if b, ok := e.Body.(recovery.ModelFailed); ok {
-			last = &b
-		}
-	}
-	row, err := s.Store.Run(ctx, out.Run)
-	if err != nil {
-		return "", nil // as above
-	}
-	return row.Model, last
-}
-
-// outcomeView completes an outcome with what only the record knows.
-func (s *session) outcomeView(o host.Outcome, code int) view.Outcome {
-	v := view.NewOutcome(o, code, fault.Now())
-	v.LastWords = s.lastWords(o)
-	if _, b := s.lastFault(o); b != nil {
-		v.Fault, v.Remedy = b.Fault, b.Remedy
-	}
-	if len(v.Next) == 0 {
-		if next := s.onward(o); next != "" {
-			v.Next = []string{next}
-		}
-	}
-	v.Next = append(v.Next, view.DecideCommands(v.Unknown)...)
-	return v
 }
 
 // showPlan prints what is replayed before a resumed run goes on.

@@ -99,7 +99,7 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, app.Filter{Interrupted: true})
+	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	s.several = len(rows) > 1
@@ -148,13 +148,13 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow
 	if !c.Bool("json") {
 		s.print(out)
 	}
-	return s.outcomeView(out, view.OutcomeCode(out)), view.OutcomeCode(out)
+	return s.Folder.Outcome(out, view.OutcomeCode(out)), view.OutcomeCode(out)
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
 func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, app.Filter{Interrupted: true})
-	runs, lostErr := s.lostHere(ctx)
+	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
+	runs, lostErr := s.LostIn(ctx)
 	err = errors.Join(err, lostErr)
 	for _, row := range rows {
 		if row.Fruitless < host.MaxFruitless {

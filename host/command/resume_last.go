@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/host/app"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -16,7 +17,7 @@ type nothingToResumeError struct {
 	folder    string
 	none      bool   // no run was started there
 	elsewhere string // the folder of a run that can be resumed
-	mends     []mend
+	fixes     []view.Fix
 }
 
 func (e *nothingToResumeError) Error() string {
@@ -29,6 +30,9 @@ func (e *nothingToResumeError) Error() string {
 	}
 	return text
 }
+
+// Fixes is what there is to do instead.
+func (e *nothingToResumeError) Fixes() []view.Fix { return e.fixes }
 
 // toResume is the run that a resume names. last is the newest run of the folder that can be resumed: an older one that was
 // interrupted stands behind none that is done.
@@ -64,11 +68,11 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 	}
 	out := &nothingToResumeError{folder: s.app.Tilde(folder), none: newest == nil}
 	if newest != nil {
-		out.mends = append(out.mends, mend{"see the newest", "agent show " + newest.ID})
+		out.fixes = append(out.fixes, view.Fix{Does: "see the newest", Command: "agent show " + newest.ID})
 	}
 	if len(resumable) > 0 {
 		out.elsewhere = s.app.Tilde(resumable[0].Folder)
-		out.mends = append(out.mends, mend{"go on there", "agent resume " + resumable[0].ID})
+		out.fixes = append(out.fixes, view.Fix{Does: "go on there", Command: "agent resume " + resumable[0].ID})
 	}
 	return "", out
 }

@@ -97,7 +97,7 @@ func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	out, err := s.Start(ctx, req)
-	return s.report(c, out, s.busy(ctx, err))
+	return s.report(c, out, s.Busy(ctx, err))
 }
 
 func (a *commandLine) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {

@@ -47,6 +47,14 @@ func (e *noModelError) Error() string {
 	return e.NoModelError.Error() + " (agent models lists what there is)" + e.hint
 }
 
+// Fixes is the command that carries the prompt out, where it looks like a runbook.
+func (e *noModelError) Fixes() []view.Fix {
+	if e.command == "" {
+		return nil
+	}
+	return []view.Fix{{Does: "carry it out", Command: e.command}}
+}
+
 // noModel completes the refusal of a prompt for which no model is configured.
 func noModel(c *cli.Command, prompt string, err error) error {
 	var none *catalog.NoModelError

@@ -114,7 +114,7 @@ func (s *session) storyTeller() *terminal.Printer {
 
 // head prints where a run stands and under which rules it goes, and returns its row.
 func (s *session) head(ctx context.Context, t *terminal.Printer, run string) (view.Run, error) {
-	v, err := s.runNow(ctx, run)
+	v, err := s.Now(ctx, run)
 	if err != nil {
 		return v, err
 	}
@@ -174,40 +174,6 @@ func (s *session) rules(ctx context.Context, t *terminal.Printer, v view.Run, b 
 		t.Pair("piped in", view.Bytes(int64(len(b.Input))))
 		t.Block(view.Excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
 	}
-}
-
-// runNow is a run's row, completed with what only the locks know.
-func (s *session) runNow(ctx context.Context, run string) (view.Run, error) {
-	row, err := s.Store.Run(ctx, run)
-	if err != nil {
-		return view.Run{}, err
-	}
-	v := view.NewRun(row, fault.Now())
-	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
-		marks, err := s.Look(ctx, false)
-		if err != nil {
-			return v, err
-		}
-		for _, m := range marks {
-			if m.Run == run {
-				v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
-			}
-		}
-	}
-	if err := s.owned(&v); err != nil {
-		return v, err
-	}
-	v.Unknown = s.undecided(ctx, row.Undecided)
-	newest := false
-	if v.Continues(true) {
-		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
-		if err != nil {
-			return v, err
-		}
-		newest = rows[len(rows)-1].ID == v.ID
-	}
-	v.Next = view.Next(v, newest, fault.Now())
-	return v, nil
 }
 
 // showOneCall prints one call and the whole of its output.

@@ -202,7 +202,7 @@ func (f *follower) finish(ctx context.Context) error {
 	if t.Closed() {
 		return nil
 	}
-	v, err := f.s.runNow(ctx, f.run)
+	v, err := f.s.Now(ctx, f.run)
 	if err != nil {
 		return err
 	}

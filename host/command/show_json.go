@@ -13,7 +13,7 @@ import (
 func (s *session) showJSON(ctx context.Context, run string) error {
 	v := view.Record{Version: 1, Calls: []view.Call{}, Facts: []view.Fact{}}
 	var err error
-	if v.Run, err = s.runNow(ctx, run); err != nil {
+	if v.Run, err = s.Now(ctx, run); err != nil {
 		return err
 	}
 	rows, err := s.Store.Calls(ctx, run)
