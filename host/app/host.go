@@ -14,7 +14,7 @@ import (
 	"agent/host"
 	"agent/host/stream"
 	"agent/recovery/fault"
-	"agent/tools"
+	"agent/tools/builtin"
 	"agent/tools/process"
 )
 
@@ -43,7 +43,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
 	}}
-	h.Env.Tools, err = tools.BuiltinRegistry(tools.Options{
+	h.Env.Tools, err = builtin.Registry(builtin.Options{
 		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
 	})

@@ -23,6 +23,7 @@ import (
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/sandbox"
+	"agent/tools/shell"
 )
 
 // Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any other run's model is shown a
@@ -182,7 +183,7 @@ func namesOf(list []mcp.Server) []string {
 // mcpOptions is what servers start with: the environment that commands get, within the sandbox of a command that may do
 // anything. They see neither the state folder nor the host, and cannot change the policy.
 func (a *App) mcpOptions(home, folder string) mcp.Options {
-	names := tools.EnvironmentNames(os.Environ())
+	names := shell.EnvironmentNames(os.Environ())
 	var environ []string
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); slices.Contains(names, name) {

@@ -17,6 +17,7 @@ import (
 	"agent/tools/mcp"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
+	"agent/tools/shell"
 )
 
 // Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are started for it; end ends them. Before
@@ -57,7 +58,7 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 
 // environment names what a command finds in its environment, the mark of its call included.
 func environment() []string {
-	names := append(tools.EnvironmentNames(os.Environ()), runner.MarkName)
+	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -65,19 +66,16 @@ func environment() []string {
 func toolView(t tools.Tool) view.Tool {
 	spec := t.Spec()
 	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
-	_, v.Asks = t.(tools.Asker)
+	v.Asks = spec.Asks
 	_, v.Inspects = t.(tools.Inspector)
 	_, v.Outlives = t.(tools.Attacher)
-	_, outward := t.(tools.Outward)
-	if v.Server != nil {
-		outward = v.Server.Outward // a server's tool leads out or stays here, whatever its arguments
-	}
 	for _, sample := range samples(spec.Name) {
-		e := view.Effect{Effect: t.Effect(sample.args), When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
+		is := t.Describe("", sample.args)
+		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
 		for _, m := range recovery.Modes() {
 			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
 			if !v.Asks {
-				e.Modes[m] = host.Permit(m, e.Effect, outward)
+				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
 			}
 		}
 		if len(v.Effects) == 0 || v.Effects[0].Effect != e.Effect {

@@ -55,7 +55,7 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 			Store: store, Journal: s.journal, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(), Who: "tester",
 			Env: Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return s.model, nil }},
 		}
-		s.wakes.open = func(...string) (watch, error) { return watched{s.hints, make(chan struct{})}, nil }
+		s.waker.Open = func(...string) (stream.HintSource, error) { return watched{s.hints, make(chan struct{})}, nil }
 		s.Guard()
 		s.Hub.Through(func(e stream.Event) []stream.Event {
 			if e.Note != "" {
@@ -276,7 +276,9 @@ type prop struct {
 func (p *prop) Spec() tools.Spec {
 	return tools.Spec{Name: p.name, Description: "a tool of a story", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (p *prop) Effect(json.RawMessage) recovery.Effect { return p.effect }
+func (p *prop) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: p.effect}
+}
 func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
 	p.acted++
 	if p.act == nil {
@@ -328,11 +330,12 @@ func (l *lasting) Prepare(context.Context, tools.Call) (json.RawMessage, any, er
 type asks struct{}
 
 func (asks) Spec() tools.Spec {
-	return tools.Spec{Name: "asks", Description: "a question of a story", Schema: json.RawMessage(`{"type":"object"}`)}
+	return tools.Spec{Name: "asks", Asks: true, Description: "a question of a story", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (asks) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
-func (asks) Question(json.RawMessage) (recovery.Question, error) {
-	return recovery.Question{Kind: recovery.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`)}, nil
+func (asks) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectWriteLocal, Question: &recovery.Question{
+		Kind: recovery.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`),
+	}}
 }
 
 func writes(name string) *prop { return &prop{name: name, effect: recovery.EffectWriteExternal} }

@@ -69,7 +69,7 @@ func (s screenStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason takes a piece of what the model thinks, as text does. Without --thinking nothing of it is shown.
+// reason takes a piece of what the model thinks, as text does. Unless the person asked for it, nothing of it is shown.
 func (r *Renderer) reason(e stream.Event) {
 	s := r.part(e)
 	switch {
@@ -176,7 +176,7 @@ func (r *Renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFai
 }
 
 // finishAnswer shows what is missing of an answer of which pieces were shown as they came, and returns what is still to be
-// printed of it.
+// shown of it.
 func (r *Renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAnswered) recovery.ModelAnswered {
 	full, end, s := answerText(b), lastWords(b), r.partial
 	if r.partial = nil; s == nil || s.run != run || s.turn != e.Turn {

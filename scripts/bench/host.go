@@ -41,7 +41,9 @@ func (t instant) Spec() tools.Spec {
 	return tools.Spec{Name: t.name, Description: "takes no time", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (t instant) Effect(json.RawMessage) recovery.Effect { return t.effect }
+func (t instant) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: t.effect}
+}
 
 func (t instant) Call(context.Context, tools.Call) (recovery.Result, error) {
 	return recovery.Result{Outcome: recovery.OutcomeOK, Content: t.says}, nil
@@ -57,7 +59,7 @@ const (
 type looping struct {
 	turns int
 	calls []recovery.CallBlock
-	asked func(turn int) // is told when it is asked, with how many turns are settled; may be nil
+	asked func(turn int) // is called when it is asked, with how many turns are settled; may be nil
 }
 
 func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {

@@ -70,7 +70,7 @@ func (s Sighting) Trace() Trace {
 	return t
 }
 
-// Living lists what is alive of a call whose trace was taken. An error means that it could not be told.
+// Living lists what is alive of a call whose trace was taken. An error means that it could not be determined.
 func (t Trace) Living() ([]Process, error) {
 	if boot, err := process.BootID(); err == nil && t.Boot != "" && boot != t.Boot {
 		return nil, nil
