@@ -30,7 +30,9 @@ type fake struct {
 func (f fake) Spec() tools.Spec {
 	return tools.Spec{Name: f.name, Description: "a test's tool", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (f fake) Effect(json.RawMessage) recovery.Effect { return f.effect }
+func (f fake) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: f.effect}
+}
 func (f fake) Call(ctx context.Context, _ tools.Call) (recovery.Result, error) {
 	return f.act(ctx)
 }

@@ -28,7 +28,7 @@ type entry struct {
 
 // NewRegistry checks the tools: names are unique and well formed, schemas parse, and each tool either acts or asks.
 func NewRegistry(tools ...Tool) (*Registry, error) {
-	r, err := register(tools)
+	r, err := LazyRegistry(tools)
 	if err != nil {
 		return nil, err
 	}
@@ -40,17 +40,7 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-// BuiltinRegistry has the built-in tools. Their schemas are the binary's own, so each is parsed when a call first needs it: every
-// command has the tools, and most call none.
-func BuiltinRegistry(o Options) (*Registry, error) {
-	list, err := Builtin(o)
-	if err != nil {
-		return nil, err
-	}
-	return register(list)
-}
-
-func register(tools []Tool) (*Registry, error) {
+func LazyRegistry(tools []Tool) (*Registry, error) {
 	r := &Registry{tools: make(map[string]entry, len(tools))}
 	for _, t := range tools {
 		spec := t.Spec()
@@ -60,10 +50,8 @@ func register(tools []Tool) (*Registry, error) {
 		if _, twice := r.tools[spec.Name]; twice {
 			return nil, fmt.Errorf("register tool %q: the name is taken", spec.Name)
 		}
-		_, acts := t.(Caller)
-		_, asks := t.(Asker)
-		if acts == asks {
-			return nil, fmt.Errorf("register tool %q: it must be exactly one of Caller and Asker", spec.Name)
+		if _, acts := t.(Caller); acts == spec.Asks {
+			return nil, fmt.Errorf("register tool %q: it must do exactly one of acting (Caller) and asking (Spec.Asks)", spec.Name)
 		}
 		schema := sync.OnceValues(func() (*jsonschema.Resolved, error) { return parseSchema(spec.Schema) })
 		if f, ok := t.(Foreign); ok && f.Unchecked() {
@@ -194,13 +182,4 @@ func plainer(err error) string {
 		}
 		text = what
 	}
-}
-
-// decode reads arguments that Read has let through.
-func decode[T any](args json.RawMessage) (T, error) {
-	var v T
-	if err := json.Unmarshal(args, &v); err != nil {
-		return v, fmt.Errorf("read arguments: %v", err)
-	}
-	return v, nil
 }

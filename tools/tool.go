@@ -1,7 +1,4 @@
-// Package tools holds the contract of a tool, the registry and the built-in tools.
-//
-// Over budget: at most 40 files: the built-in tools still lie beside what a tool is; files, shell and inspection are to be packages
-// Over budget: at most 6500 lines: likewise
+// Package tools holds the contract of a tool and the registry of a run's tools. The built-in tools lie in the packages below it.
 package tools
 
 import (
@@ -16,26 +13,34 @@ type Spec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments
+	Asks        bool            `json:"-"`      // a person answers its calls; it runs nothing
 }
 
-// Tool is what every tool is. A tool is exactly one of Caller and Asker.
+// Tool is what every tool is. It acts, and is a Caller, or it asks, and its calls are pending requests that a person answers.
 type Tool interface {
 	Spec() Spec
-	// Effect is decided from the arguments; the most dangerous when in doubt.
-	Effect(args json.RawMessage) recovery.Effect
+	// Describe says what a call would be in that workspace; "" is no workspace, and then what lies in one does not count. It
+	// changes nothing, and is asked for arguments that nobody has checked, too.
+	Describe(folder string, args json.RawMessage) Traits
 }
 
-// Placed is a tool whose effect depends on the workspace too.
-type Placed interface {
-	EffectIn(folder string, args json.RawMessage) recovery.Effect
-}
+// Traits are what is decided about a call before it may run.
+type Traits struct {
+	Effect    recovery.Effect // the most dangerous when in doubt
+	RetrySafe bool            // it may be run twice without harm
 
-// EffectOf is the effect of a call in a workspace.
-func EffectOf(t Tool, folder string, args json.RawMessage) recovery.Effect {
-	if p, ok := t.(Placed); ok {
-		return p.EffectIn(folder, args)
-	}
-	return t.Effect(args)
+	// Outward names where the call carries what its arguments hold out of this machine, such as a host and its port; "" when it
+	// stays here. Such a call needs a yes in every mode but yolo, even where its effect is a read.
+	Outward string
+
+	// Confinement words what the operating system keeps the call to on this machine, now; "" for nothing. A yes is bound to it.
+	Confinement string
+
+	// Paths are the files and folders that it works on; nil where that is the argument path.
+	Paths []string
+
+	// Question is what a tool that asks would ask; nil where its arguments make no question.
+	Question *recovery.Question
 }
 
 // Caller is a tool that the host carries out.
@@ -44,13 +49,6 @@ type Caller interface {
 	// Call acts. An error means that the call ended badly; Result.Applied says whether a side effect took place, and
 	// an error with an empty Applied counts as unknown for everything but a read.
 	Call(ctx context.Context, c Call) (recovery.Result, error)
-}
-
-// Asker is a tool that a person answers. It runs nothing: its call is a pending request.
-type Asker interface {
-	Tool
-	// Question reads the question out of the arguments, or says why they make none.
-	Question(args json.RawMessage) (recovery.Question, error)
 }
 
 // Call is one call as a tool sees it.
@@ -82,28 +80,10 @@ type Checker interface {
 	Check(args json.RawMessage) error
 }
 
-// Outward is a tool whose calls carry what their arguments hold out of this machine, even where their effect is a read. Such
-// a call needs a yes in every mode but yolo.
-type Outward interface {
-	// Outward names where the call goes to, such as a host and its port; "" when it stays here.
-	Outward(args json.RawMessage) string
-}
-
-// Confined is a tool whose calls the operating system confines.
-type Confined interface {
-	// Confinement words what holds for the call on this machine, now; "" for nothing. A yes is bound to it.
-	Confinement(args json.RawMessage) string
-}
-
 // Foreign is a tool whose schema was written elsewhere. One that cannot be resolved here is passed on to the model all the same.
 type Foreign interface {
 	// Unchecked says that the arguments are not checked against the schema, because it cannot be resolved here.
 	Unchecked() bool
-}
-
-// RetrySafe is a tool whose call may be run twice without harm.
-type RetrySafe interface {
-	RetrySafe(args json.RawMessage) bool
 }
 
 // Bounded is a tool some of whose arguments bound a call and are no part of what it does: how long it may take, how much of its

@@ -6,22 +6,22 @@ import (
 	"testing"
 
 	"agent/host/permit"
-	"agent/tools"
+	"agent/tools/builtin"
 )
 
 // Each built-in tool that needs permission can be named by a rule, and no other name can: a rule about it would do nothing.
 func TestRulesNameTheBuiltInTools(t *testing.T) {
 	dir := t.TempDir()
-	list, err := tools.Builtin(tools.Options{
-		State: dir, Calls: filepath.Join(dir, "calls"), Exe: filepath.Join(dir, "agent"), Outputs: struct{ tools.Outputs }{},
+	list, err := builtin.Tools(builtin.Options{
+		State: dir, Calls: filepath.Join(dir, "calls"), Exe: filepath.Join(dir, "agent"), Outputs: struct{ builtin.Outputs }{},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
 	for _, tool := range list {
-		if _, asks := tool.(tools.Asker); !asks {
-			want = append(want, tool.Spec().Name)
+		if spec := tool.Spec(); !spec.Asks {
+			want = append(want, spec.Name)
 		}
 	}
 	got := permit.Tools()

@@ -16,12 +16,10 @@ type held struct {
 }
 
 func (h held) Spec() tools.Spec {
-	return tools.Spec{Name: "held", Description: "a test's tool", Schema: json.RawMessage(`{"type":"object"}`)}
+	return tools.Spec{Name: "held", Asks: true, Description: "a test's tool", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (held) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
-func (h held) Confinement(json.RawMessage) string   { return h.to }
-func (held) Question(json.RawMessage) (recovery.Question, error) {
-	return recovery.Question{}, nil
+func (h held) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectWriteLocal, Confinement: h.to, Question: &recovery.Question{}}
 }
 
 // PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the rules and the tools that it was given

@@ -15,6 +15,7 @@ import (
 	"agent/host/permit"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/shell"
 )
 
 // Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
@@ -51,31 +52,21 @@ func (pol *policy) setRules(folder string) error {
 
 // query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
 // folder on the way, and more time than all else that is decided about a call.
-func (pol *policy) query(t tools.Tool, name string, args json.RawMessage) permit.Request {
+func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permit.Request {
 	q := permit.Request{
-		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: tools.EffectOf(t, pol.state.Created.Folder, args), Folder: pol.state.Created.Folder,
-	}
-	if o, ok := t.(tools.Outward); ok {
-		q.Outward = o.Outward(args)
+		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect, Outward: is.Outward, Folder: pol.state.Created.Folder,
 	}
 	if pol.rules.Concerns(q) {
-		q.Paths = pathsOf(t, q.Folder, args)
+		q.Paths = pathsOf(is, q.Folder, args)
 	}
 	return q
 }
 
-// pather is a tool that works on other paths than the one in its arguments, such as those in a patch.
-type pather interface {
-	Paths(args json.RawMessage) []string
-}
-
 // pathsOf are the paths that a file tool works on, seen from the workspace: as they are written and, where links are on the way, as
 // they lead. "." is the workspace; what leads out of it is kept as it is, and matches no rule of a workspace.
-func pathsOf(t tools.Tool, folder string, args json.RawMessage) []string {
-	var given []string
-	if p, ok := t.(pather); ok {
-		given = p.Paths(args)
-	} else {
+func pathsOf(is tools.Traits, folder string, args json.RawMessage) []string {
+	given := is.Paths
+	if given == nil {
 		var a struct {
 			Path *string `json:"path"`
 		}
@@ -155,20 +146,12 @@ func (pol *policy) readRules() {
 	}
 }
 
-// confinement is what the operating system keeps a call to.
-func confinement(t tools.Tool, args json.RawMessage) string {
-	if c, ok := t.(tools.Confined); ok {
-		return c.Confinement(args)
-	}
-	return ""
-}
-
 // permission decides about a call of the answer, and what an answer that stands would add.
-func (pol *policy) permission(p *recovery.Proposal, t tools.Tool) {
-	q := pol.query(t, p.Tool, p.Args)
-	p.Sandbox = confinement(t, p.Args)
+func (pol *policy) permission(p *recovery.Proposal, is tools.Traits) {
+	q := pol.query(is, p.Tool, p.Args)
+	p.Sandbox = is.Confinement
 	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == recovery.DecisionAsk && pol.env.Stand != nil {
-		q.Paths = pathsOf(t, q.Folder, p.Args)
+		q.Paths = pathsOf(is, q.Folder, p.Args)
 		p.Always, p.Never = permit.TOML(pol.rules.Always(q)), permit.TOML(pol.rules.Never(q))
 	}
 }
@@ -181,7 +164,7 @@ func (pol *policy) void(c *recovery.Call) recovery.Body {
 	if err != nil || c.Question != nil {
 		return nil // it gets that as its result, or the answer
 	}
-	now, why := pol.rules.Decide(pol.query(t, c.Tool, c.Args))
+	now, why := pol.rules.Decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
 	changed := ""
 	if c.Approved != "" {
 		changed = bindingChanges(c.Approved, pol.binding(c))
@@ -208,11 +191,11 @@ func (pol *policy) binding(c *recovery.Call) string {
 	s := pol.state
 	level := ""
 	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
-		level = confinement(t, c.Args)
+		level = t.Describe("", c.Args).Confinement // what lies in the workspace does not count for it
 	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, tools.EnvironmentNames(os.Environ()), level, pol.rules.Digest(), pol.env.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, shell.EnvironmentNames(os.Environ()), level, pol.rules.Digest(), pol.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -39,7 +39,7 @@ func TestPathsOf(t *testing.T) {
 		`{}`:                                 {"."},
 		`{"path":7}`:                         nil,
 	} {
-		if diff := cmp.Diff(want, pathsOf(nil, folder, json.RawMessage(args))); diff != "" {
+		if diff := cmp.Diff(want, pathsOf(tools.Traits{}, folder, json.RawMessage(args))); diff != "" {
 			t.Errorf("%s: %s", args, diff)
 		}
 	}
@@ -63,26 +63,21 @@ func TestBindingChanges(t *testing.T) {
 // A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
+	is := tools.Traits{Effect: recovery.EffectWriteLocal}
 	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
 	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
-	if q := pol.query(writeFile{}, "write_file", args); q.Paths != nil {
+	if q := pol.query(is, "write_file", args); q.Paths != nil {
 		t.Errorf("%q without a rule", q.Paths)
 	}
 	p := recovery.Proposal{Tool: "write_file", Args: args}
 	pol.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
-	pol.permission(&p, writeFile{})
+	pol.permission(&p, is)
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
 	}
 	pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
-	pol.permission(&p, writeFile{})
+	pol.permission(&p, is)
 	if p.Decision != recovery.DecisionDeny {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
 	}
 }
-
-// writeFile is a tool that writes in the workspace.
-type writeFile struct{}
-
-func (writeFile) Spec() tools.Spec                       { return tools.Spec{Name: "write_file"} }
-func (writeFile) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }

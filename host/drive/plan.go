@@ -192,10 +192,8 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if err != nil {
 		return e
 	}
-	e.ToolKnown, e.EffectNow = true, tools.EffectOf(t, s.Created.Folder, c.Args)
-	if r, ok := t.(tools.RetrySafe); ok {
-		e.RetryNow = r.RetrySafe(c.Args)
-	}
+	is := t.Describe(s.Created.Folder, c.Args)
+	e.ToolKnown, e.EffectNow, e.RetryNow = true, is.Effect, is.RetrySafe
 	tc := callFor(s, c)
 	if a, ok := t.(tools.Attacher); ok {
 		e.Process = a.Find(ctx, tc)

@@ -68,18 +68,11 @@ func (pol *policy) propose(c *recovery.CallBlock) recovery.Proposal {
 }
 
 func (pol *policy) classify(p *recovery.Proposal, t tools.Tool) {
-	p.Effect = tools.EffectOf(t, pol.state.Created.Folder, p.Args)
-	if r, ok := t.(tools.RetrySafe); ok {
-		p.RetrySafe = r.RetrySafe(p.Args)
+	is := t.Describe(pol.state.Created.Folder, p.Args)
+	p.Effect, p.RetrySafe = is.Effect, is.RetrySafe
+	if spec, _ := pol.env.Tools.Spec(p.Tool); !spec.Asks {
+		pol.permission(p, is)
+	} else if p.Question = is.Question; p.Question == nil {
+		p.Invalid = "the arguments of " + p.Tool + " make no question"
 	}
-	if a, ok := t.(tools.Asker); ok {
-		q, err := a.Question(p.Args)
-		if err != nil {
-			p.Invalid = err.Error()
-			return
-		}
-		p.Question = &q
-		return
-	}
-	pol.permission(p, t)
 }

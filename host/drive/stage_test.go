@@ -285,7 +285,9 @@ type prop struct {
 func (p *prop) Spec() tools.Spec {
 	return tools.Spec{Name: p.name, Description: "a tool of a story", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (p *prop) Effect(json.RawMessage) recovery.Effect { return p.effect }
+func (p *prop) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: p.effect}
+}
 func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
 	p.mu.Lock()
 	p.acted++
@@ -339,11 +341,12 @@ func (l *lasting) Prepare(context.Context, tools.Call) (json.RawMessage, any, er
 type asks struct{}
 
 func (asks) Spec() tools.Spec {
-	return tools.Spec{Name: "asks", Description: "a question of a story", Schema: json.RawMessage(`{"type":"object"}`)}
+	return tools.Spec{Name: "asks", Asks: true, Description: "a question of a story", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (asks) Effect(json.RawMessage) recovery.Effect { return recovery.EffectWriteLocal }
-func (asks) Question(json.RawMessage) (recovery.Question, error) {
-	return recovery.Question{Kind: recovery.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`)}, nil
+func (asks) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: recovery.EffectWriteLocal, Question: &recovery.Question{
+		Kind: recovery.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`),
+	}}
 }
 
 func writes(name string) *prop { return &prop{name: name, effect: recovery.EffectWriteExternal} }

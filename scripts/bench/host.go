@@ -41,7 +41,9 @@ func (t instant) Spec() tools.Spec {
 	return tools.Spec{Name: t.name, Description: "takes no time", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (t instant) Effect(json.RawMessage) recovery.Effect { return t.effect }
+func (t instant) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: t.effect}
+}
 
 func (t instant) Call(context.Context, tools.Call) (recovery.Result, error) {
 	return recovery.Result{Outcome: recovery.OutcomeOK, Content: t.says}, nil

@@ -15,15 +15,16 @@ import (
 	"agent/host/model/runbook"
 	"agent/recovery"
 	"agent/tools"
+	"agent/tools/builtin"
 )
 
 // noOutputs is there because the tools want one: the demo reads no outputs.
-type noOutputs struct{ tools.Outputs }
+type noOutputs struct{ builtin.Outputs }
 
-func builtin(t *testing.T) *tools.Registry {
+func builtinTools(t *testing.T) *tools.Registry {
 	t.Helper()
 	state := t.TempDir()
-	all, err := tools.Builtin(tools.Options{State: state, Calls: filepath.Join(state, "calls"), Exe: "/bin/false", Outputs: noOutputs{}})
+	all, err := builtin.Tools(builtin.Options{State: state, Calls: filepath.Join(state, "calls"), Exe: "/bin/false", Outputs: noOutputs{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func play(t *testing.T, folder string) (last string, results []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, m := builtin(t), runbook.New()
+	r, m := builtinTools(t), runbook.New()
 	m.Check = r.Read
 	turns, err := m.Plan(nil, string(text))
 	if err != nil {
@@ -138,7 +139,7 @@ func TestStepsFitTheTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := runbook.New()
-		m.Check = builtin(t).Read
+		m.Check = builtinTools(t).Read
 		if _, err := m.Plan(nil, string(a.Files[0].Data)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

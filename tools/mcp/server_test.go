@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/recovery"
-	"agent/tools"
 	"agent/tools/mcp"
 )
 
@@ -74,13 +73,13 @@ func TestEffects(t *testing.T) {
 				continue
 			}
 			got := b.tool(test.tool)
-			if e := got.Effect(nil); e != test.effect {
+			if e := got.Describe("", nil).Effect; e != test.effect {
 				t.Errorf("%s trusted %v: effect %s, want %s", test.tool, trusted, e, test.effect)
 			}
-			if r := got.(tools.RetrySafe).RetrySafe(nil); r != test.retry {
+			if r := got.Describe("", nil).RetrySafe; r != test.retry {
 				t.Errorf("%s trusted %v: retry-safe %v", test.tool, trusted, r)
 			}
-			if o := got.(tools.Outward).Outward(nil); o != test.outward {
+			if o := got.Describe("", nil).Outward; o != test.outward {
 				t.Errorf("%s trusted %v: outward %q, want %q", test.tool, trusted, o, test.outward)
 			}
 		}

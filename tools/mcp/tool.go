@@ -32,17 +32,13 @@ func (t *tool) Spec() tools.Spec {
 	return tools.Spec{Name: t.name, Description: t.description, Schema: t.schema}
 }
 
-// Effect is fixed when the list of tools is made.
-func (t *tool) Effect(json.RawMessage) recovery.Effect { return t.effect }
+// Describe says what was fixed when the list of tools was made. That a call may be repeated is what a trusted server says.
+func (t *tool) Describe(string, json.RawMessage) tools.Traits {
+	return tools.Traits{Effect: t.effect, RetrySafe: t.retrySafe, Outward: t.leads(), Confinement: t.confinement()}
+}
 
-// RetrySafe is what a trusted server says.
-func (t *tool) RetrySafe(json.RawMessage) bool { return t.retrySafe }
-
-// Unchecked lets a schema through that cannot be resolved here.
-func (t *tool) Unchecked() bool { return t.unchecked }
-
-// Outward names where the call leads, unless a trusted server says that it stays here.
-func (t *tool) Outward(json.RawMessage) string {
+// leads names where the call leads, unless a trusted server says that it stays here.
+func (t *tool) leads() string {
 	if !t.outward {
 		return ""
 	}
@@ -52,11 +48,14 @@ func (t *tool) Outward(json.RawMessage) string {
 	return "MCP server " + t.of.Name
 }
 
-// Confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
+// confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
 // sandbox that it runs in.
-func (t *tool) Confinement(json.RawMessage) string {
+func (t *tool) confinement() string {
 	return fmt.Sprintf("mcp %s %s %s %s", t.of.Name, t.of.digest()[:16], t.pin.Pin[:16], t.of.o.Level)
 }
+
+// Unchecked lets a schema through that cannot be resolved here.
+func (t *tool) Unchecked() bool { return t.unchecked }
 
 // digest identifies a definition.
 func (s *server) digest() string {

@@ -1,0 +1,43 @@
+package shell
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"agent/recovery"
+	"agent/tools/sandbox"
+)
+
+// A command counts as what the system keeps it to: without a sandbox as an external write, whatever it says.
+func TestAccess(t *testing.T) {
+	b := newBench(t)
+	open := b.shell()
+	open.box = nil
+	confined := open
+	confined.box = &sandbox.System{Exe: "/proc/self/exe", Hidden: b.State}
+	s := confined.box.Support()
+	for access, want := range map[string]recovery.Effect{
+		`{"command":":","access":"read"}`: recovery.EffectRead, `{"command":":","access":"write"}`: recovery.EffectWriteLocal,
+		`{"command":":","access":"full"}`: recovery.EffectWriteExternal, `{"command":":"}`: recovery.EffectWriteExternal,
+		`{"command":":","access":"other"}`: recovery.EffectWriteExternal, `[]`: recovery.EffectWriteExternal,
+	} {
+		args := json.RawMessage(access)
+		if got := open.Describe("", args).Effect; got != recovery.EffectWriteExternal {
+			t.Errorf("without a sandbox %s is a %s", access, got)
+		}
+		if !s.Namespaces {
+			continue
+		}
+		if got := confined.Describe("", args).Effect; got != want {
+			t.Errorf("%s is a %s", access, got)
+		}
+		if got := confined.Describe("", args).RetrySafe; got != (want == recovery.EffectRead) {
+			t.Errorf("%s may be run twice: %v", access, got)
+		}
+	}
+	if got := confined.Describe("", json.RawMessage(`{"command":":"}`)).Confinement; !strings.HasPrefix(got, "access full: ") {
+		t.Errorf("a yes is bound to %q", got)
+	}
+	b.Refused("shell", args{"command": ":", "access": "all"})
+}

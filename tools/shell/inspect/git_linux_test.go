@@ -1,0 +1,215 @@
+package inspect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// repoBench is a repository with one commit and something staged.
+func repoBench(t *testing.T) *bench {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Setenv("HOME", "/nowhere")
+	b := newBench(t)
+	b.Git("init", "-q", "-b", "main")
+	b.Git("config", "user.email", "a@b")
+	b.Git("config", "user.name", "a")
+	b.Write("file", "x\n")
+	b.Git("add", ".")
+	b.Git("commit", "-q", "-m", "first")
+	b.Write("d/e/f", "y\n")
+	b.Write("d.x", "z\n")
+	b.Git("add", ".")
+	return b
+}
+
+// The tree that is read out of the index is the one that git writes, for indexes of every version.
+func TestGitIndexTree(t *testing.T) {
+	b := repoBench(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "a.b", "a/b", "a-b/c", "a0", "z/y/x/w", "z/y.x", "long/" + strings.Repeat("n", 200), "ä/ö", "run"}
+	for i := range 30 {
+		for range 3 {
+			name := names[r.IntN(len(names))]
+			if os.RemoveAll(b.Path(name)) == nil && r.IntN(3) > 0 && !b.blocked(name) {
+				b.Write(name, fmt.Sprint(r.IntN(100)))
+				if r.IntN(4) == 0 {
+					if err := os.Chmod(b.Path(name), 0o755); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		b.Git("add", "-A")
+		b.Git("update-index", "--index-version", fmt.Sprint(2+i%3))
+		repo, err := repoOf(b.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.TrimSpace(b.Git("write-tree")); repo.Tree != want {
+			t.Fatalf("round %d: %s, git says %s\n%s", i, repo.Tree, want, b.Git("ls-files", "-s"))
+		}
+	}
+}
+
+// blocked says whether a folder stands where a file is to be, or the other way round.
+func (b *bench) blocked(rel string) bool {
+	for at := filepath.Dir(rel); at != "."; at = filepath.Dir(at) {
+		if info, err := os.Lstat(b.Path(at)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	info, err := os.Lstat(b.Path(rel))
+	return err == nil && info.IsDir()
+}
+
+// What became of a commit: known where it is proved, and left open for everything that only looks like it.
+func TestGitLook(t *testing.T) {
+	for name, c := range map[string]struct {
+		then func(b *bench)
+		want found
+		why  string
+	}{
+		"nothing":         {func(*bench) {}, foundOld, "exactly as before"},
+		"made":            {func(b *bench) { b.Git("commit", "-q", "-m", "\nsecond  \n\n") }, foundNew, "with the tree and the message"},
+		"index refreshed": {func(b *bench) { b.Git("update-index", "--refresh") }, foundOld, "exactly as before"},
+		"another message": {func(b *bench) { b.Git("commit", "-q", "-m", "other") }, foundOdd, "message"},
+		"another tree":    {func(b *bench) { b.Write("file", "n"); b.Git("commit", "-q", "-a", "-m", "second") }, foundOdd, "tree"},
+		"another parent":  {func(b *bench) { b.Git("commit", "-q", "--amend", "-m", "second") }, foundOdd, "parent"},
+		"two commits": {func(b *bench) {
+			b.Git("commit", "-q", "-m", "x", "--allow-empty")
+			b.Git("commit", "-q", "--allow-empty", "-m", "second")
+		}, foundOdd, "parent"},
+		"made and undone":    {func(b *bench) { b.Git("commit", "-q", "-m", "second"); b.Git("reset", "-q", "--soft", "HEAD~1") }, foundOdd, "moved since"},
+		"another branch":     {func(b *bench) { b.Git("checkout", "-q", "-b", "b") }, foundOdd, "another branch"},
+		"something unstaged": {func(b *bench) { b.Git("reset", "-q") }, foundOdd, ""},
+		"a lock":             {func(b *bench) { b.Write(".git/index.lock", "") }, foundOdd, "index.lock"},
+		"a lock of HEAD":     {func(b *bench) { b.Write(".git/HEAD.lock", "") }, foundOdd, "HEAD.lock"},
+		"packed":             {func(b *bench) { b.Git("commit", "-q", "-m", "second"); b.Git("gc", "-q") }, foundOdd, ""},
+	} {
+		b := repoBench(t)
+		repo, err := repoOf(b.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		repo.Message = "second\n"
+		began := time.Now()
+		c.then(b)
+		f, why := repo.inspect(began)
+		if f != c.want || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %d, %s", name, f, why)
+		}
+	}
+	b := repoBench(t)
+	repo, err := repoOf(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Message = "second\n"
+	b.Git("commit", "-q", "-m", "second")
+	if f, why := repo.inspect(time.Now().Add(time.Hour)); f != foundOdd || !strings.Contains(why, "older than the command") {
+		t.Errorf("%d, %s", f, why)
+	}
+}
+
+// Where a commit may be another one than its command says, or run something, nothing is said afterwards.
+func TestGitNotLookedAt(t *testing.T) {
+	for name, before := range map[string]func(b *bench){
+		"hooks path":       func(b *bench) { b.Git("config", "core.hooksPath", "elsewhere") },
+		"an include":       func(b *bench) { b.Git("config", "include.path", "x") },
+		"clean-up":         func(b *bench) { b.Git("config", "commit.cleanup", "verbatim") },
+		"a hook after it":  func(b *bench) { b.hook("post-commit") },
+		"a merge":          func(b *bench) { b.Write(".git/MERGE_HEAD", "x") },
+		"a lock":           func(b *bench) { b.Write(".git/index.lock", "") },
+		"a conflict":       func(b *bench) { b.conflict() },
+		"meant to add":     func(b *bench) { b.Write("later", "x"); b.Git("add", "-N", "later") },
+		"a split index":    func(b *bench) { b.Git("update-index", "--split-index") },
+		"no repository":    func(b *bench) { b.Remove(".git") },
+		"a damaged index":  func(b *bench) { b.Write(".git/index", "DIRCxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") },
+		"a fifo for index": func(b *bench) { b.Remove(".git/index"); b.Git("-c", "x.y=z", "version"); b.fifo(".git/index") },
+	} {
+		b := repoBench(t)
+		before(b)
+		if r, err := repoOf(b.Dir); err == nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	b := repoBench(t)
+	b.hook("pre-commit")
+	repo, err := repoOf(b.Dir)
+	if err != nil || !repo.Hooks {
+		t.Fatalf("%v, %+v", err, repo)
+	}
+	repo.Message = "second\n"
+	if f, why := repo.inspect(time.Now()); f != foundOdd || !strings.Contains(why, "hook") {
+		t.Errorf("%d, %s", f, why)
+	}
+	began := time.Now()
+	b.Git("commit", "-q", "-m", "second")
+	if f, why := repo.inspect(began); f != foundNew {
+		t.Errorf("%d, %s", f, why)
+	}
+}
+
+func (b *bench) hook(name string) {
+	b.T.Helper()
+	b.Write(".git/hooks/"+name, "#!/bin/sh\ntrue\n")
+	if err := os.Chmod(b.Path(".git/hooks/"+name), 0o755); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+func (b *bench) conflict() {
+	b.T.Helper()
+	id := strings.TrimSpace(b.Git("hash-object", "-w", "file"))
+	cmd := exec.Command("git", "update-index", "--index-info")
+	cmd.Dir = b.Dir
+	cmd.Stdin = strings.NewReader(fmt.Sprintf("100644 %s 2\tboth\n", id))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.T.Fatalf("%v %s", err, out)
+	}
+}
+
+func (b *bench) fifo(rel string) {
+	b.T.Helper()
+	if out, err := exec.Command("mkfifo", b.Path(rel)).CombinedOutput(); err != nil {
+		b.T.Fatalf("%v %s", err, out)
+	}
+}
+
+// Linked worktrees have their files elsewhere.
+func TestGitWorktree(t *testing.T) {
+	b := repoBench(t)
+	b.Git("worktree", "add", "-q", "-b", "side", "wt")
+	b.Write("wt/new", "x")
+	b.Git("-C", "wt", "add", "new")
+	repo, err := repoOf(b.Path("wt"))
+	if err != nil || repo.Ref != "refs/heads/side" {
+		t.Fatalf("%v, %+v", err, repo)
+	}
+	repo.Message = "second\n"
+	began := time.Now()
+	b.Git("-C", "wt", "commit", "-q", "-m", "second")
+	if f, why := repo.inspect(began); f != foundNew {
+		t.Errorf("%d, %s", f, why)
+	}
+}
+
+// FuzzIndex: an index that is damaged is refused and never read beyond its end.
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00xxxxxxxxxxxxxxxxxxxx"))
+	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + strings.Repeat("\x00", 62) + "\x00a\x00xxxxxxxxxxxxxxxxxxxx"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		files, err := readIndex(b)
+		if err == nil {
+			treeOf(files, "")
+		}
+	})
+}

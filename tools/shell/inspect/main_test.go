@@ -1,0 +1,17 @@
+package inspect
+
+import (
+	"testing"
+
+	"agent/tools/toolstest"
+)
+
+// bench is a workspace for commands.
+type bench struct{ *toolstest.Bench }
+
+type args = toolstest.Args
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return &bench{toolstest.New(t)}
+}

@@ -1,0 +1,388 @@
+// Package shell holds the tool that runs a script. The runner (tools/runner) carries it out in a process that outlives the host, the
+// sandbox (tools/sandbox) confines it, and package inspect tells afterwards whether a command whose end nobody saw has happened.
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"agent/recovery"
+	"agent/recovery/fault"
+	"agent/tools"
+	"agent/tools/excerpt"
+	"agent/tools/files"
+	"agent/tools/runner"
+	"agent/tools/sandbox"
+	"agent/tools/shell/inspect"
+)
+
+// shell runs a script under the runner, so that it outlives the host.
+type shell struct {
+	calls  string
+	exe    string
+	env    []string
+	denied []string
+	box    *sandbox.System
+}
+
+// Options is what the tool needs to know of its host.
+type Options struct {
+	Calls   string          // the folder of all calls' folders, absolute
+	Exe     string          // the binary that carries out commands (runner.Main), absolute
+	Environ []string        // the host's environment; a command gets what the allowlist lets through
+	Denied  []string        // folders that are no workspace
+	Sandbox *sandbox.System // confines commands; nil confines nothing
+}
+
+type shellArgs struct {
+	Command string  `json:"command"`
+	Shell   string  `json:"shell"`
+	Timeout float64 `json:"timeout"` // seconds
+	Access  string  `json:"access"`
+}
+
+// access is what a command may do. One that does not say may do everything: old journals and runbooks mean that.
+func (a shellArgs) access() sandbox.Access {
+	if a.Access == "" {
+		return sandbox.Full
+	}
+	return sandbox.Access(a.Access)
+}
+
+// confined is what Prepare records of a command: what was asked for, what confines it, and what a look afterwards compares with.
+type confined struct {
+	Access  sandbox.Access  `json:"access,omitempty"`
+	Sandbox string          `json:"sandbox,omitempty"`
+	Scene   *inspect.Before `json:"scene,omitempty"`
+}
+
+// record encodes it; nil where there is nothing to record.
+func (c confined) record() json.RawMessage {
+	if c == (confined{}) {
+		return nil
+	}
+	return tools.Encode(c)
+}
+
+// New makes the tool.
+func New(o Options) tools.Tool {
+	return shell{calls: o.Calls, exe: o.Exe, env: allowed(o.Environ), denied: o.Denied, box: o.Sandbox}
+}
+
+// allowed keeps of an environment what a command may see. Keys and tokens are not in it.
+func allowed(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR":
+			kept = append(kept, pair)
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				kept = append(kept, pair)
+			}
+		}
+	}
+	return kept
+}
+
+// Spec describes the tool.
+func (shell) Spec() tools.Spec {
+	return tools.Spec{
+		Name: "shell",
+		Description: "Run a script in the workspace and return what it printed, stdout and stderr together, and its exit status. " +
+			"It stops at the first command that fails (sh -e). Input is empty, so nothing can be typed. " +
+			"Of a long output the beginning and the end come back. " +
+			"Give each command the least access that it needs: it then runs with fewer questions, and can be repeated or looked at safely.",
+		Schema: json.RawMessage(`{
+			"type": "object",
+			"properties": {
+				"command": {"type": "string", "minLength": 1, "description": "the script"},
+				"shell": {"enum": ["sh", "bash"], "description": "sh -e (if left out) or bash -e -o pipefail"},
+				"timeout": {
+					"type": "number", "exclusiveMinimum": 0, "maximum": 31536000,
+					"description": "seconds after which it is stopped; no limit if left out"
+				},
+				"access": {
+					"enum": ["read", "write", "full"],
+					"description": "what it may do. read: look at anything, write nothing, no network (ls, grep, git log, go vet). write: change the workspace and an empty /tmp that the run keeps, no network but 127.0.0.1 of its own (builds, tests, formatters, git commit); no unix sockets, and what git or an editor would run unasked (.git/config, hooks, .envrc, .vscode/tasks.json, .agent) stays as it is or is put back. full (if left out): everything else, such as the network, installing, files outside the workspace, a server that keeps running"
+				}
+			},
+			"required": ["command"],
+			"additionalProperties": false
+		}`),
+	}
+}
+
+// Describe says what the operating system keeps the command to. A command that can write nothing may be run twice.
+func (t shell) Describe(_ string, args json.RawMessage) tools.Traits {
+	e := t.effect(args)
+	return tools.Traits{Effect: e, RetrySafe: e == recovery.EffectRead, Confinement: t.confinement(args)}
+}
+
+// effect is an external write with access full, and where nothing confines the command.
+func (t shell) effect(args json.RawMessage) recovery.Effect {
+	a, err := tools.Decode[shellArgs](args)
+	switch {
+	case err != nil || a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
+		return recovery.EffectWriteExternal
+	case a.access() == sandbox.Read:
+		return recovery.EffectRead
+	case a.access() == sandbox.Write:
+		return recovery.EffectWriteLocal
+	}
+	return recovery.EffectWriteExternal
+}
+
+// onlyRead says whether a command was kept to reading when it was started, and would be now: however it ended, it changed
+// nothing.
+func (t shell) onlyRead(c tools.Call) bool {
+	if t.effect(c.Args) != recovery.EffectRead {
+		return false
+	}
+	if len(c.Before) == 0 {
+		return c.Handle != nil // this process prepared it
+	}
+	is, err := tools.Decode[confined](c.Before)
+	return err == nil && is.Access == sandbox.Read && is.Sandbox == t.box.Support().Level(sandbox.Read)
+}
+
+// confinement words what holds for the command.
+func (t shell) confinement(args json.RawMessage) string {
+	a, err := tools.Decode[shellArgs](args)
+	if err != nil || t.box == nil {
+		return ""
+	}
+	return "access " + string(a.access()) + ": " + t.box.Support().Level(a.access())
+}
+
+// Check refuses what no shell can be given.
+func (shell) Check(args json.RawMessage) error {
+	a, err := tools.Decode[shellArgs](args)
+	if err == nil && strings.IndexByte(a.Command, 0) >= 0 {
+		err = errors.New("a script cannot hold a NUL byte")
+	}
+	return err
+}
+
+func identity(c tools.Call) runner.Identity {
+	return runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt, Fingerprint: c.Fingerprint}
+}
+
+func (t shell) callFolder(c tools.Call) string { return identity(c).Folder(t.calls) }
+
+// Prepare makes the call's folder and takes its lock. Nothing runs.
+func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, error) {
+	a, err := tools.Decode[shellArgs](c.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := files.OpenWorkspace(c.Folder, t.denied)
+	if err != nil {
+		return nil, nil, err
+	}
+	is := confined{Scene: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
+	w.Close()
+	interpreter, err := interpreterOf(a.Shell)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := runner.Spec{
+		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
+		Timeout: time.Duration(a.Timeout * float64(time.Second)),
+	}
+	if t.box != nil {
+		var fixed []string
+		if spec.Before, fixed, err = t.before(c, a); err != nil {
+			return nil, nil, err
+		}
+		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run, fixed...); err != nil {
+			return nil, nil, err
+		}
+		is.Access, is.Sandbox = a.access(), spec.Sandbox.Support.Level(a.access())
+	}
+	job, err := runner.Prepare(t.callFolder(c), spec)
+	if err == nil && spec.Before != nil {
+		if err = job.Keep(spec.Before); err != nil {
+			err = errors.Join(err, job.Abandon())
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return is.record(), job, nil
+}
+
+// Tidy removes what the commands of a run share, once the run is over.
+func (t shell) Tidy(run string) error {
+	if t.box == nil {
+		return nil
+	}
+	return sandbox.RemoveTemp(run)
+}
+
+func interpreterOf(name string) ([]string, error) {
+	if name != "bash" {
+		return []string{"/bin/sh", "-e"}, nil
+	}
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		return nil, fmt.Errorf("find bash: %v", err)
+	}
+	return []string{path, "-e", "-o", "pipefail"}, nil
+}
+
+// Call starts the command and waits for its end. If ctx ends first the command goes on, and the call stays without a result.
+func (t shell) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+	job, ok := c.Handle.(*runner.Job)
+	if !ok {
+		return tools.Failed(recovery.AppliedNo, errors.New("run the command: nothing was prepared for it"))
+	}
+	if err := job.Start(t.exe, append(fault.Env(), t.env...)); err != nil {
+		return tools.Failed(recovery.AppliedNo, errors.Join(err, job.Abandon()))
+	}
+	fault.Hit(fault.RunnerStarted)
+	return t.await(ctx, c, recovery.HowExecuted)
+}
+
+// Attach waits for the end of a command that an earlier host started.
+func (t shell) Attach(ctx context.Context, c tools.Call) (recovery.Result, error) {
+	return t.await(ctx, c, recovery.HowAttached)
+}
+
+// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing, where that is why.
+type notStarted struct{ seen runner.Sighting }
+
+func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
+
+func (e *notStarted) Unwrap() error { return e.seen.Disk }
+
+// await shows the output from the beginning, waits for the end, and makes the result.
+func (t shell) await(ctx context.Context, c tools.Call, how recovery.How) (recovery.Result, error) {
+	folder := t.callFolder(c)
+	// What cannot be shown can still be waited for; a spool that cannot be read is said with the result.
+	_, _ = runner.Follow(ctx, folder, 0, c.Show)
+	seen, err := runner.Wait(ctx, folder, identity(c))
+	if err != nil {
+		return tools.Failed(recovery.AppliedUnknown, err)
+	}
+	switch seen.State {
+	case runner.Ended:
+		return t.resultOf(c, seen.Exit, how), nil
+	case runner.NeverStarted:
+		return tools.Failed(recovery.AppliedNo, &notStarted{seen})
+	case runner.Unknown:
+		left, err := t.Bury(ctx, c)
+		if r, known, err := t.judged(ctx, c); known {
+			return r, err
+		}
+		if err == nil && len(left) == 0 && t.onlyRead(c) {
+			return tools.Failed(recovery.AppliedNo, fmt.Errorf(
+				"run the command: the process that ran it is gone: %s; it could only read, so it changed nothing and may be run again", seen.Why))
+		}
+		r, _ := tools.Failed(recovery.AppliedUnknown, nil)
+		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left
+		if len(left) > 0 {
+			r.Data = tools.Encode(seen.Trace())
+		}
+		r.Content = lostText(seen.Why, left, err)
+		if r.PutBack = runner.PutBackNotes(folder); len(r.PutBack) > 0 {
+			r.Content = excerpt.AddLine(r.Content, putBackText(r.PutBack))
+		}
+		r.Size = int64(len(r.Content))
+		return r, nil
+	}
+	return tools.Failed(recovery.AppliedUnknown, fmt.Errorf("wait for the command: its files are gone: %s", seen.Why))
+}
+
+func lostText(why string, left []string, err error) string {
+	text := "outcome unknown: the process that ran the command is gone: " + why
+	if len(left) > 0 {
+		text += "; may still be running: " + strings.Join(left, ", ")
+	}
+	if err != nil {
+		text += "; " + err.Error()
+	}
+	return text + "\nWhat the command did until then stands. It was not repeated."
+}
+
+// Find reads what the call's files say.
+func (t shell) Find(_ context.Context, c tools.Call) recovery.Sighting {
+	seen, err := runner.Look(t.callFolder(c), identity(c))
+	if err != nil {
+		return recovery.Sighting{
+			Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}, Trace: tools.Encode(seen.Trace()),
+		}
+	}
+	s := recovery.Sighting{Why: seen.Why, Alive: named(seen.Survivors)}
+	switch seen.State {
+	case runner.Running:
+		s.State, s.Trace = recovery.ProcessRunning, tools.Encode(seen.Trace())
+	case runner.Ended:
+		r := t.resultOf(c, seen.Exit, recovery.HowAdopted)
+		s.State, s.Result = recovery.ProcessEnded, &r
+	case runner.NeverStarted:
+		s.State, s.Refused = recovery.ProcessNever, seen.Refused
+	case runner.Unknown:
+		s.State, s.Output, s.Trace = recovery.ProcessLost, t.printed(c), tools.Encode(seen.Trace())
+		s.PutBack = runner.PutBackNotes(t.callFolder(c))
+	}
+	return s
+}
+
+// named lists processes as a person would name them.
+func named(processes []runner.Process) []string {
+	var list []string
+	for _, p := range processes {
+		list = append(list, strings.TrimSpace(fmt.Sprintf("process %d %s", p.Pid, p.Name)))
+	}
+	return list
+}
+
+// Bury kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
+// cannot be shown dead is returned.
+func (t shell) Bury(ctx context.Context, c tools.Call) ([]string, error) {
+	folder := t.callFolder(c)
+	seen, err := runner.Look(folder, identity(c))
+	if err == nil && seen.State == runner.Running && seen.Began != nil {
+		if err = runner.KillRunner(folder, *seen.Began); err == nil {
+			seen, err = runner.Wait(ctx, folder, identity(c))
+		}
+	}
+	if err != nil {
+		return []string{"the command"}, err
+	}
+	switch seen.State {
+	case runner.Running:
+		return []string{"the command, whose runner has not begun"}, nil
+	case runner.Unknown:
+	default:
+		return nil, nil
+	}
+	left, err := runner.Sweep(ctx, *seen.Began)
+	if err != nil && len(left) == 0 {
+		return []string{"something that the command started"}, err
+	}
+	return named(left), errors.Join(err, runner.PutBack(folder))
+}
+
+// Living looks again for what could not be shown dead of a command.
+func (t shell) Living(trace json.RawMessage) ([]string, error) {
+	at, err := tools.Decode[runner.Trace](trace)
+	if err != nil {
+		return nil, fmt.Errorf("read the trace of a command: %v", err)
+	}
+	living, err := at.Living()
+	return named(living), err
+}
+
+// Stop asks the command's runner to end it and everything that it started.
+func (t shell) Stop(c tools.Call, reason string) error { return runner.Cancel(t.callFolder(c), reason) }
+
+// Forget removes the call's files.
+func (t shell) Forget(c tools.Call) error { return runner.Discard(t.callFolder(c)) }
