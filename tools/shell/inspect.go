@@ -16,10 +16,10 @@ func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
 		return recovery.Inspection{}
 	}
 	is, err := tools.Decode[confined](c.Before)
-	if err != nil || is.Scene == nil {
+	if err != nil || is.Before == nil {
 		return recovery.Inspection{}
 	}
-	sc := *is.Scene
+	sc := *is.Before
 	folder := t.callFolder(c)
 	seen, err := runner.Inspect(folder, identity(c))
 	if err != nil || seen.State != runner.Unknown || seen.Began == nil {

@@ -58,7 +58,7 @@ func (a shellArgs) access() sandbox.Access {
 type confined struct {
 	Access  sandbox.Access  `json:"access,omitempty"`
 	Sandbox string          `json:"sandbox,omitempty"`
-	Scene   *inspect.Before `json:"scene,omitempty"`
+	Before  *inspect.Before `json:"scene,omitempty"`
 }
 
 // record encodes it; nil where there is nothing to record.
@@ -186,7 +186,7 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 	if err != nil {
 		return nil, nil, err
 	}
-	is := confined{Scene: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
+	is := confined{Before: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
 	w.Close()
 	interpreter, err := interpreterOf(a.Shell)
 	if err != nil {
