@@ -166,7 +166,7 @@ func TestOneUnfinishedRunInAThread(t *testing.T) {
 	}
 }
 
-// A terminal run takes nothing but a person's word on an unknown call.
+// A terminal run takes nothing but a person's decision on an unknown call.
 func TestTerminalIsFinal(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))

@@ -85,7 +85,7 @@ func TestCallsOfRunsThatTakeTurns(t *testing.T) {
 	}
 }
 
-// A person's word on a call of an earlier turn reaches that call, also where another run has one at the same place since.
+// A person's decision on a call of an earlier turn reaches that call, also where another run has one at the same place since.
 func TestRulingOnAnEarlierTurn(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))

@@ -111,7 +111,7 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 // checkSecrets opens every sealed value: one that does not open is never given back, and no call that needs it is run again.
 func (s *Store) checkSecrets(ctx context.Context, r *Report) error {
 	if s.vault.aead == nil {
-		return nil // whoever opens the store for writing is told that the key is missing
+		return nil // whoever opens the store for writing gets the error that the key is missing
 	}
 	return s.read(ctx, "check "+s.path, func(q *dbsqlc.Queries) error {
 		rows, err := q.AllSecrets(ctx)

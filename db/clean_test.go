@@ -31,7 +31,7 @@ func TestNoSecretIsShownInALiteral(t *testing.T) {
 	}
 }
 
-// SEC, behaviour 4 of issue 4: what is shown while it comes has no secret in it that a word beside it has told before, however
+// SEC, behaviour 4 of issue 4: what is shown while it comes has no secret in it that a word beside it has shown before, however
 // it is cut.
 func TestStreamsFindAgainWhatTheyFound(t *testing.T) {
 	for size := range slices.Values([]int{1, 7, 40, 1 << 20}) {

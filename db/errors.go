@@ -27,7 +27,7 @@ var (
 	// ErrNoFiles says that the state folder may be written, and yet no file can be opened or made in it.
 	ErrNoFiles = errors.New("no file can be opened or made in the state folder")
 
-	// ErrDiskFull says that there is no room for the record, not even with the ballast given up.
+	// ErrDiskFull says that there is no room for the record, not even with the ballast freed.
 	ErrDiskFull = errors.New("the disk is full")
 
 	// ErrIO says that the disk did not carry out what was asked of it.

@@ -59,7 +59,7 @@ func (s *Store) learnAll(ctx context.Context) error {
 		}
 		var known []secret
 		for _, r := range rows {
-			if raw, err := s.vault.unseal(r.ID, r.Sealed); err == nil { // one that does not open is told where a run needs it
+			if raw, err := s.vault.unseal(r.ID, r.Sealed); err == nil { // one that does not open is reported where a run needs it
 				known = append(known, secret{rule: r.Rule, raw: raw})
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"agent/db/redact"
 )
 
-// What was written before anything told that it is secret is found in whatever place it lies, packed, compressed or in a file,
+// What was written before it was known to be secret is found in whatever place it lies, packed, compressed or in a file,
 // and the place is named without the value. What is as it should be is not.
 func TestFindExposed(t *testing.T) {
 	ctx := context.Background()

@@ -63,7 +63,7 @@ func (w *writer) settleNow() error {
 	return nil
 }
 
-// afterFullDisk gives up the ballast and writes the batch once more, through a new connection: what the failed one shows
+// afterFullDisk frees the ballast and writes the batch once more, through a new connection: what the failed one shows
 // is not what the disk holds. What the first try has written after all is not written again.
 func (w *writer) afterFullDisk(batch []*job, cause error) error {
 	if !w.s.giveUpBallast() {

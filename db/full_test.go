@@ -321,7 +321,7 @@ func TestFullDiskAtOpen(t *testing.T) {
 	}
 }
 
-// crowded reads a state folder whose disk takes nothing, and wants to be told why.
+// crowded reads a state folder whose disk takes nothing, and wants to know why.
 func crowded(t *testing.T, dir string, h Head, why string) {
 	t.Helper()
 	s, err := OpenCrowded(context.Background(), dir)
@@ -339,7 +339,7 @@ func crowded(t *testing.T, dir string, h Head, why string) {
 	}
 }
 
-// A log that a crash has left on a disk that is full, or all but full, is read, and who would write is told that the disk is full:
+// A log that a crash has left on a disk that is full, or all but full, is read, and who would write gets the error that the disk is full:
 // also where the blocks are so small that a page of the wal-index has a place in its file and no room (this ext4 has blocks of 1
 // KiB).
 func TestFullDiskAfterACrash(t *testing.T) {

@@ -74,7 +74,7 @@ func readHeader(path string) ([]byte, error) {
 	head := make([]byte, headerSize)
 	n, err := io.ReadFull(f, head)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // a short file is told by what was read
+		err = nil // a short file is known by what was read
 	}
 	return head[:n], errors.Join(err, f.Close())
 }

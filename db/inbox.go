@@ -14,7 +14,7 @@ import (
 // Kinds of messages to a run's owner.
 const (
 	MessageCancel = "cancel"     // end the run
-	MessageRuling = "resolution" // a person's word on a call whose outcome is unknown
+	MessageRuling = "resolution" // a person's decision on a call whose outcome is unknown
 )
 
 // MessageKinds lists the kinds of messages.

@@ -59,7 +59,7 @@ func (s *Store) checkKey(ctx context.Context) error {
 	if s.o.ReadOnly {
 		var err error
 		if key, err = os.ReadFile(path); err != nil {
-			key = nil // whoever opens the store for writing is told
+			key = nil // whoever opens the store for writing gets the error
 		}
 	}
 	return s.read(ctx, "open "+s.path, func(q *dbsqlc.Queries) error {

@@ -84,7 +84,7 @@ func checkModes(t *testing.T, dir string) (files int) {
 	return files
 }
 
-// A folder that holds nothing but what agent makes is closed to others without a word, the first time and later; one that
+// A folder that holds nothing but what agent makes is closed to others silently, the first time and later; one that
 // holds something else keeps its mode, each time, and that is said.
 func TestFolderIsClosed(t *testing.T) {
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ type rowsError struct{ error }
 
 func (e rowsError) Unwrap() error { return e.error }
 
-// mismatch puts a rowsError into what a person is told: nothing was written, and doctor compares rows and journals.
+// mismatch puts a rowsError into what a person is shown: nothing was written, and doctor compares rows and journals.
 func (s *Store) mismatch(run string, err error) error {
 	if !errors.As(err, new(rowsError)) {
 		return err

@@ -150,7 +150,7 @@ func TestOneOpenRequest(t *testing.T) {
 	}
 }
 
-// PEND: a question with an end expires on its own, and only such a one.
+// PEND: a question with a time limit expires on its own, and only such a one.
 func TestExpiry(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -135,7 +135,7 @@ func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) 
 	return h.Finished(s), nil
 }
 
-// Withdraw cancels a pending request: its call is told that nobody will answer.
+// Withdraw cancels a pending request: its call learns that nobody will answer.
 func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	row, err := h.Store.CancelRequest(ctx, id, h.Who)
 	if err != nil {

@@ -28,7 +28,7 @@ func (e *ResolvedError) Error() string {
 	return fmt.Sprintf("answer %s: %s decided already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
 }
 
-// Rule records a person's word on a call whose outcome is unknown, in whatever status its run is, without a model. It
+// Rule records a person's decision on a call whose outcome is unknown, in whatever status its run is, without a model. It
 // returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
 // first that the call happened, it is a *ResolvedError, and the word is let go.
 func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {

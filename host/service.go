@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"agent/host/drive"
+	"agent/host/words"
 	"agent/recovery"
 )
 
@@ -47,7 +48,7 @@ var (
 func NewID(kind string) string { return drive.NewID(kind) }
 
 // Words says in a few words what a call is about.
-func Words(tool string, args json.RawMessage) string { return drive.Words(tool, args) }
+func Words(tool string, args json.RawMessage) string { return words.Call(tool, args) }
 
 // Permit says what a mode makes of a call where no rule does.
 func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision {

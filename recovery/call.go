@@ -61,8 +61,8 @@ type Proposal struct {
 	Decision    Decision        `json:"decision"`
 	Why         string          `json:"why,omitempty"`      // why it is allowed, asked about or denied
 	Sandbox     string          `json:"sandbox,omitempty"`  // what the operating system keeps the call to; "" for nothing
-	Always      string          `json:"always,omitempty"`   // rules that a person may add to allow the like from then on
-	Never       string          `json:"never,omitempty"`    // rules that a person may add to deny the like from then on
+	Always      string          `json:"always,omitempty"`   // rules that a person may add to allow similar calls from then on
+	Never       string          `json:"never,omitempty"`    // rules that a person may add to deny similar calls from then on
 	Invalid     string          `json:"invalid,omitempty"`  // why the call cannot run at all: unknown tool, arguments that do not fit
 	Question    *Question       `json:"question,omitempty"` // the call is a question to a person and runs nothing
 }
@@ -183,10 +183,10 @@ type Call struct {
 	Twin      Word            // the answer to the twin guard
 	Reply     *string         // the answer to the call's own question
 	Result    *Result
-	Resolved  Word // a person's word on an unknown outcome
+	Resolved  Word // a person's decision on an unknown outcome
 
 	resolvedBy string // who said it
-	happened   bool   // a person said so; running it once more since changes nothing of that
+	happened   bool   // a person decided that; running it once more since changes nothing of that
 
 	mode   Mode    // mode under which the decision was made
 	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none

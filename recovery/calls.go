@@ -185,7 +185,7 @@ func (s *State) resolved(b CallResolved) error {
 	s.unknown, s.happened = slices.DeleteFunc(s.unknown, other), slices.DeleteFunc(s.happened, other)
 	if b.Word == WordHappened {
 		s.happened = append(s.happened, c)
-		s.said = nil // the model is told so where the result stands
+		s.said = nil // the model learns it where the result stands
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (k *checker) seeCall(e Event) string {
 	return ""
 }
 
-// rules takes a word on a call. That a call was run once more is true only where a person said so for a call that does the same, and
+// rules takes a word on a call. That a call was run once more is true only where a person decided that for a call that does the same, and
 // that one succeeded.
 func (k *checker) rules(b CallResolved) string {
 	if b.Run == "" && b.Word != WordLeave {

@@ -19,12 +19,12 @@
 //
 //	replay   its result is on record: it is used again
 //	wait     a request stands for it
-//	skip     it provably never started and cannot be made: told as not executed
+//	skip     it provably never started and cannot be made: reported as not executed
 //	run      it provably never started, or was seen not to have happened: it takes the ordinary path
 //	attach   its process is still running: wait for it
 //	adopt    its result was found outside the journal, or its effect was seen
 //	again    it only reads, or running it twice does no harm, then and now
-//	skip     anything else: outcome unknown, told to the model and to the person, never repeated
+//	skip     anything else: outcome unknown, reported to the model and to the person, never repeated
 //
 // A verdict is no permission to act. The twin guard keeps a call from starting while its thread holds a call that may have done the
 // same: one whose outcome is unknown, or of which a person said that it happened. It compares by what acts ([State.Acting]), while
@@ -50,7 +50,7 @@
 //	failed       it ended for a reason that is no person's word
 //	cancelled    a person ended it
 //
-// The last three are final; after them only a person's word on an unknown call is recorded. Every status and every fact:
+// The last three are final; after them only a person's decision on an unknown call is recorded. Every status and every fact:
 // what is not listed is refused by [State.Apply], with an error that names both.
 //
 //	(none)      -> queued      on run.created

@@ -92,10 +92,10 @@ type RunClaimed struct {
 	Unknown   []Unknown `json:"unknown,omitempty"`  // what other runs of the thread left unknown, and what a person said of it, as it stood at the claim
 	Limits    *Limits   `json:"limits,omitempty"`   // tightened by the claimer
 	Mode      Mode      `json:"mode,omitempty"`     // tightened by the claimer
-	BaseURL   string    `json:"base_url,omitempty"` // where the model is asked from here on, when the claimer said so
+	BaseURL   string    `json:"base_url,omitempty"` // where the model is asked from here on, when the claimer named it
 
 	Model  *ModelChange `json:"model,omitempty"`  // asked from here on, when the claimer named another one
-	Folder string       `json:"folder,omitempty"` // where the workspace is from here on, absolute, when the claimer said so
+	Folder string       `json:"folder,omitempty"` // where the workspace is from here on, absolute, when the claimer named it
 	Disk   *Disk        `json:"disk,omitempty"`   // of the state folder
 }
 
@@ -176,13 +176,13 @@ type RunFailed struct {
 	Text   string `json:"text,omitempty"` // the model's own last words
 }
 
-// RunCancelled ends a run on a person's word.
+// RunCancelled ends a run on a person's request.
 type RunCancelled struct {
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// ModelRequested says that the model is about to be asked for the turn's answer. Without an answer it was asked in vain.
+// ModelRequested says that the model is about to be asked for the turn's answer. Without an answer the request brought nothing.
 type ModelRequested struct{}
 
 // AnswerStop says why the model's answer ended.
@@ -229,7 +229,7 @@ type CallSettled struct {
 	Result      Result `json:"result"`
 }
 
-// CallResolved is a person's word on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
+// CallResolved is a person's decision on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
 // said to run it once more, and that succeeded; it may follow happened.
 type CallResolved struct {
 	Place
@@ -243,7 +243,7 @@ type Word string
 
 // The words. Yes means run, no means leave.
 const (
-	WordHappened Word = "happened" // it happened: the first call is settled, the second is told so
+	WordHappened Word = "happened" // it happened: the first call is settled, the second gets that as its result
 	WordRun      Word = "run"      // once more; as a fact about the first call: it was run once more, with success
 	WordLeave    Word = "leave"    // neither
 

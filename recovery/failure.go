@@ -66,7 +66,7 @@ func (s *State) inVain() {
 	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
 }
 
-// askModel is the request for the next answer, unless the window is full, or what failed cannot be mended by asking again.
+// askModel is the request for the next answer, unless the window is full, or what failed cannot be fixed by asking again.
 func (s *State) askModel() Action {
 	if f := s.failed; f != nil && !f.Again && f.Fault != FaultContext {
 		return Record{[]Body{s.givenUp(f)}}
@@ -106,7 +106,7 @@ func (s *State) fullWords() string {
 }
 
 // givenUp is what follows when asking again cannot help: what the provider's filter refuses it will always refuse; all
-// else a person can mend, and then resume.
+// else a person can fix, and then resume.
 func (s *State) givenUp(f *ModelFailed) Body {
 	if f.Fault == FaultFiltered {
 		return RunFailed{Reason: f.Detail}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MOD-06: what asking again can mend is asked again, a bounded number of times, later each time, and no sooner than the
+// MOD-06: what asking again can fix is asked again, a bounded number of times, later each time, and no sooner than the
 // provider wants; a longer wait than a person would sit through is left to the person.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {

@@ -59,7 +59,7 @@ func (s *State) byMode(c *Call) (Decision, string) {
 	return DecisionAsk, why
 }
 
-// NotRun settles a call that does not run, with the outcome and the reason that the model is told. One that an earlier owner
+// NotRun settles a call that does not run, with the outcome and the reason that the model is given. One that an earlier owner
 // began and meant to run again may have happened all the same: its outcome is unknown, whatever is given here.
 func NotRun(c *Call, o Outcome, why string) Body {
 	r := Result{Outcome: o, Applied: AppliedNo, How: HowTold, Content: "not executed: " + why}

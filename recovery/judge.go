@@ -95,7 +95,7 @@ func skipped(reason string) Judgement {
 // PrintedMark is the line of a result whose outcome is unknown behind which stands what the call had printed.
 const PrintedMark = "until then it had printed:"
 
-// unknown is the last row: it may have happened, so it is never done again without a person's word.
+// unknown is the last row: it may have happened, so it is never done again without a person's decision.
 func unknown(c *Call, e Evidence) Judgement {
 	reason := strings.Join(doubts(c, e), "; ")
 	text := fmt.Sprintf("outcome unknown: %s was started at %s and its result was lost (%s). It may or may not have happened. It was not repeated.",

@@ -89,7 +89,7 @@ func (s *State) turnMessages(turn int) []Message {
 	return out
 }
 
-// messages is the answer of one turn and the results of its calls. An answer without a word and without a call is none. An
+// messages is the answer of one turn and the results of its calls. An answer without text and without a call is none. An
 // answer that was cut off is followed by the request to go on.
 func (t *Turn) messages() []Message {
 	blocks := make([]Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))

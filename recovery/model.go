@@ -6,7 +6,7 @@ import "time"
 // requests after a crash, an upgrade or an edited file are those of before.
 type Setup struct {
 	Provider     string        `json:"provider,omitempty"` // wire protocol: anthropic, responses or chat; "" for a model without one
-	BaseURL      string        `json:"base_url,omitempty"` // where it is asked, when a flag said so; else the configuration does
+	BaseURL      string        `json:"base_url,omitempty"` // where it is asked, when a flag named it; else the configuration does
 	System       string        `json:"system,omitempty"`   // the whole system prompt
 	SystemName   string        `json:"system_name,omitempty"`
 	Instructions []Instruction `json:"instructions,omitempty"` // files that System quotes

@@ -166,7 +166,7 @@ func (s *State) lastWord(t *Turn) Body {
 	return RunCompleted{Text: s.text()}
 }
 
-// stop ends a run early: what runs is stopped, what never started is told so, and only then comes the terminal fact.
+// stop ends a run early: what runs is stopped, what never started is settled as that, and only then comes the terminal fact.
 func (s *State) stop() Action {
 	why := s.Stopping
 	if s.Open != nil && s.Open.Kind == RequestElicit {

@@ -15,7 +15,7 @@ const (
 	answerYes   = "yes"
 	answerNo    = "no"
 
-	// Standing answers to a question about permission: yes and no from then on, for the like in the same workspace.
+	// Standing answers to a question about permission: yes and no from then on, for similar calls in the same workspace.
 	answerAlways = "always"
 	answerNever  = "never"
 )

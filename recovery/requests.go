@@ -196,7 +196,7 @@ func (s *State) closed(b RequestClosed) error {
 	}
 	c, err := s.Call(*r.Call)
 	if err != nil || r.Kind == RequestElicit {
-		return err // the call is under way, and told so
+		return err // the call is under way, and gets the answer
 	}
 	if !s.closedTwin(c, r) {
 		c.Denied = reason

@@ -58,7 +58,7 @@ type State struct {
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
 	stale *Request       // the question that stood when the run was restored
-	added []addedMessage // what a person told the model after the prompt, in order
+	added []addedMessage // what a person wrote to the model after the prompt, in order
 	spent earlierCost    // what models that the run asked before cost
 
 	limited   Body            // what ends the run at the turn limit: a person's no, or nobody's word

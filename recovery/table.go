@@ -49,7 +49,7 @@ var table = map[Status]map[Kind]Status{
 		KindRunRestored:    StatusInterrupted,
 	},
 	StatusRunning: {
-		KindRunClaimed:      StatusRunning, // the owner before went without a word
+		KindRunClaimed:      StatusRunning, // the owner before went without a fact
 		KindRunInterrupted:  StatusInterrupted,
 		KindRunRestored:     StatusInterrupted,
 		KindRunNoted:        StatusRunning,
@@ -86,7 +86,7 @@ var table = map[Status]map[Kind]Status{
 	StatusInterrupted: {
 		KindRunClaimed:   StatusRunning,
 		KindRunRestored:  StatusInterrupted,
-		KindCallResolved: StatusInterrupted, // a person's word on an unknown call needs no owner
+		KindCallResolved: StatusInterrupted, // a person's decision on an unknown call needs no owner
 	},
 	StatusCompleted: {KindCallResolved: StatusCompleted},
 	StatusFailed:    {KindCallResolved: StatusFailed},

@@ -9,7 +9,7 @@ type Verdict string
 const (
 	VerdictReplay Verdict = "replay" // its result is in the journal and is used again
 	VerdictWait   Verdict = "wait"   // a question stands for it
-	VerdictSkip   Verdict = "skip"   // told as not executed, or as outcome unknown
+	VerdictSkip   Verdict = "skip"   // reported as not executed, or as outcome unknown
 	VerdictRun    Verdict = "run"    // it never started, or it was seen not to have happened
 	VerdictAgain  Verdict = "again"  // running it twice does no harm
 	VerdictAttach Verdict = "attach" // its process is still running

@@ -157,7 +157,7 @@ func (m *sim) disturb() {
 	}
 }
 
-// passOn lets a person's word reach the other run that it is about, or not yet.
+// passOn lets a person's decision reach the other run that it is about, or not yet.
 func (m *sim) passOn(b CallResolved) {
 	if b.Run == "" || len(m.others) == 0 || m.pick(2, "passed on") > 0 {
 		return

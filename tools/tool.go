@@ -112,7 +112,7 @@ type Process interface {
 	// Kill ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
 	Kill(ctx context.Context, c Call) ([]string, error)
 	// Survivors looks again, by the trace of earlier evidence, for what could not be shown dead then. It changes nothing; an
-	// error means that it could not be told.
+	// error means that it could not be determined.
 	Survivors(trace json.RawMessage) ([]string, error)
 	// Stop asks a running call to end, durably. The result comes from Call or Attach.
 	Stop(c Call, reason string) error

@@ -44,7 +44,7 @@ type Mark struct {
 	Digest string    `json:"digest,omitempty"` // of that fact, which covers all facts of the run before it; hexadecimal
 	At     time.Time `json:"at"`               // when it was written, UTC
 	// Decided is when a person last decided that the store counts although it was behind a mark; zero: never. What lies in
-	// the folder and is older belongs to what was given up then.
+	// the folder and is older belongs to what was abandoned then.
 	Decided time.Time `json:"decided,omitzero"`
 }
 

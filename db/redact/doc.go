@@ -10,7 +10,7 @@
 //
 // Patterns: the rules of gitleaks v8.30.1 (gitleaks.json, LICENSE-gitleaks), and what it has no rule for: the password of a
 // URL, a private key block (also one that was cut off), Authorization headers, the AWS secret beside its key id, keys that are
-// told by how they begin however little random they look (sb_secret_, hf_, sk-, whsec_, glpat-, npm_, dckr_pat_ …), values of
+// known by how they begin however little random they look (sb_secret_, hf_, sk-, whsec_, glpat-, npm_, dckr_pat_ …), values of
 // JSON members, variables, flags, headers and query parameters whose names say so, .netrc and .pgpass. What a text escapes is
 // looked at as well. A text that looks like a placeholder is a secret too (rule literal), so that nothing that was not taken
 // out is ever put in.

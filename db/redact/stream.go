@@ -34,7 +34,7 @@ type Stream struct {
 	swift    func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
 }
 
-// Stream begins one. Learn is told of the secrets that are about to be taken out, and gives the set that is to be used from
+// Stream begins one. Learn is called with the secrets that are about to be taken out, and gives the set that is to be used from
 // there on, or nil for the same: what was found once is then found again where nothing beside it tells. It may be nil.
 func (s *Set) Stream(id Namer, learn func([]Secret) *Set) *Stream {
 	return &Stream{set: s, id: id, learn: learn}

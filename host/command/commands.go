@@ -43,6 +43,9 @@ func (a *app) commands() []*cli.Command {
 }
 
 func noSuchCommand(c *cli.Command, name string) error {
+	if topics, err := help.Topics(); err == nil && slices.ContainsFunc(topics, func(t help.Topic) bool { return t.Name == name }) {
+		return &usageError{fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name)}
+	}
 	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
 	return &usageError{fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name))}
 }

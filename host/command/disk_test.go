@@ -131,7 +131,7 @@ func (d *disk) repair() {
 	// A command that any test confined meanwhile took a copy of the mounts along, and keeps the failed disk until it ends.
 	await(d.t, "the end of the last copy of the mount "+d.path, func() bool { return !mountedAnywhere(d.path) })
 	if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
-		d.t.Logf("e2fsck: %v\n%s", err, out) // it says so when it has mended something
+		d.t.Logf("e2fsck: %v\n%s", err, out) // it reports when it has fixed something
 	}
 	d.mount()
 }
@@ -635,7 +635,7 @@ func TestDiskFailsAtACommit(t *testing.T) {
 }
 
 // A disk that is full where the run works, and not where it is recorded: the write fails, nothing half is left, and it is
-// told as not having happened.
+// reported as not having happened.
 func TestDiskFullInTheWorkspace(t *testing.T) {
 	w := newWorld(t)
 	d := mountDisk(t, w.dir, 1)
@@ -719,7 +719,7 @@ func TestDiskReadOnlyState(t *testing.T) {
 	w.check(false)
 }
 
-// Where there is no state yet and none can be made, a run is refused with what mends that.
+// Where there is no state yet and none can be made, a run is refused with what fixes that.
 func TestDiskReadOnlyWithoutState(t *testing.T) {
 	w := newWorld(t)
 	d := mountDisk(t, w.home, 8)

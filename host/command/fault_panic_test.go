@@ -47,7 +47,7 @@ func outsideRuns() []fault.Point {
 	return append(providerPoints(), fault.Started, fault.AnswerRecorded, fault.BeforeMark)
 }
 
-// inTools are the points inside a tool: its call settles as far as can be told, and the run goes on.
+// inTools are the points inside a tool: its call settles as far as can be known, and the run goes on.
 func inTools() []fault.Point {
 	return []fault.Point{fault.WriteTemp, fault.WriteRenamed, fault.RunnerStarted}
 }

@@ -24,7 +24,7 @@ type modelFault struct {
 	flags []string // of agent run
 }
 
-// mended are the faults that asking again mends: the run waits, says so, and completes.
+// mended are the faults that asking again fixes: the run waits, says so, and completes.
 func mended() []modelFault {
 	again := func(f modeltest.Fault, says string) modelFault {
 		f.Attempt = 1
@@ -55,7 +55,7 @@ func mended() []modelFault {
 	}
 }
 
-// Issue 3, failures: what asking again can mend is asked again, in the time that the provider wants, and shown while it is
+// Issue 3, failures: what asking again can fix is asked again, in the time that the provider wants, and shown while it is
 // waited for. The same request is sent.
 func TestModelFaultsThatAskingAgainMends(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
@@ -83,7 +83,7 @@ func TestModelFaultsThatAskingAgainMends(t *testing.T) {
 	})
 }
 
-// lasting are the faults that a person has to mend.
+// lasting are the faults that a person has to fix.
 func lasting() []modelFault {
 	always := func(k modeltest.Kind, code, tries int, says ...string) modelFault {
 		return modelFault{modeltest.Fault{Kind: k}, code, tries, says, nil}
@@ -100,7 +100,7 @@ func lasting() []modelFault {
 	}
 }
 
-// What only a person can mend is said with its remedy at once; the run is kept, and goes on once it is mended. A provider that
+// What only a person can fix is shown with its remedy at once; the run is kept, and goes on once it is fixed. A provider that
 // quotes the key back puts it nowhere.
 func TestModelFaultsThatAPersonMends(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {

@@ -229,7 +229,7 @@ func (s *spoken) says(words ...string) *spoken {
 	return s
 }
 
-// until waits until the process has said so.
+// until waits until the process has printed it.
 func (s *spoken) until(words string) {
 	s.t.Helper()
 	ok := s.eventually(func() bool { return strings.Contains(s.out.String()+s.err.String(), words) })

@@ -73,7 +73,7 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	}
 }
 
-// Where the rule cannot be written, the answer stands and the person is told the lines.
+// Where the rule cannot be written, the answer stands and the person is shown the lines.
 func TestAlwaysThatCannotBeWritten(t *testing.T) {
 	w, config := atDesk(t)
 	s := sit(t, w, "", "run", "go")

@@ -72,7 +72,7 @@ func (s screenStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason takes a piece of what the model thinks, as text does. Without a word of the person nothing of it is shown.
+// reason takes a piece of what the model thinks, as text does. Unless the person asked for it, nothing of it is shown.
 func (r *renderer) reason(e stream.Event) {
 	s := r.part(e)
 	switch {
@@ -191,7 +191,7 @@ func (r *renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFai
 }
 
 // finishAnswer shows what is missing of an answer of which pieces were shown as they came, and returns what is still to be
-// told of it.
+// shown of it.
 func (r *renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAnswered) recovery.ModelAnswered {
 	full, end, s := spoken(b), lastWords(b), r.said
 	if r.said = nil; s == nil || s.run != run || s.turn != e.Turn {

@@ -40,7 +40,7 @@ func TestProgressCountsDown(t *testing.T) {
 	at(20*time.Second, "")
 }
 
-// A summary for the model is told with what it stands for; the record keeps everything, and shows the summary.
+// A summary for the model is shown with what it stands for; the record keeps everything, and shows the summary.
 func TestCompacted(t *testing.T) {
 	play := func(through int) func(p *player) {
 		return func(p *player) {

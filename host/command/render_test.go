@@ -124,7 +124,7 @@ func equal(t *testing.T, got, want string) {
 	}
 }
 
-// What a run does is told in lines: the head, what the model says, each call with its output and its end. // STR-02
+// What a run does is shown in lines: the head, what the model says, each call with its output and its end. // STR-02
 func TestActivity(t *testing.T) {
 	got := shown(t, file(), func(p *player) {
 		p.fact(0, recovery.RunCreated{
@@ -178,7 +178,7 @@ func TestUnknownOutcome(t *testing.T) {
 `)
 }
 
-// A plan and the decisions that carry it out are told in the same words.
+// A plan and the decisions that carry it out are shown in the same words.
 func TestPlanAndDecisionsAgree(t *testing.T) {
 	for _, v := range []recovery.Verdict{
 		recovery.VerdictReplay, recovery.VerdictWait, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain,

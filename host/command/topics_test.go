@@ -137,6 +137,11 @@ func TestTextsShowWhatIsThere(t *testing.T) {
 				t.Errorf("%s names %s: no command has that flag", name, span[1])
 			}
 		}
+		for _, span := range regexp.MustCompile("(?:`| {4})((?:db|host|recovery|tools|scripts|queries|\\.ci|\\.github)/[A-Za-z_/.-]+)").FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("../..", strings.TrimRight(span[1], "."))); err != nil {
+				t.Errorf("%s names %s: %v", name, span[1], err)
+			}
+		}
 		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
 			from := map[string]string{"README.md": "../..", "CONTRIBUTING.md": "../../.github"}[name]
 			if from == "" {

@@ -50,7 +50,7 @@
 //	host = "*.example.com"
 //	method = "POST"
 //
-// A provider that is known by name needs only what differs. What rules match is told in package permit. A workspace's file comes
+// A provider that is known by name needs only what differs. What rules match is documented in package permit. A workspace's file comes
 // with a repository, so it is not trusted: it may make the mode stricter, lower max_turns, max_tokens, max_cost and timeout, and
 // hold [[ask]] and [[deny]]; anything else in it is refused.
 //

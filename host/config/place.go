@@ -54,7 +54,7 @@ type document struct {
 // deepest is how many parts of a key are looked at; no key that may stand in a file has more.
 const deepest = 4
 
-// manyStrange is how many keys that may not stand in a file are told about one by one. The decoder needs for each a time that grows
+// manyStrange is how many keys that may not stand in a file are reported one by one. The decoder needs for each a time that grows
 // with the file, and anybody can write the file of a workspace.
 const manyStrange = 40
 

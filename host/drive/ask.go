@@ -20,7 +20,7 @@ type questions struct {
 }
 
 // ask makes the open question durable and waits for its answer where somebody can give it here; otherwise the run waits
-// without a process.
+// without a process. Step 5.
 func (qs *questions) ask(ctx context.Context, r *recovery.Request) error {
 	if err := qs.calls.flush(ctx); err != nil {
 		return err

@@ -24,7 +24,7 @@ type modelTurn struct {
 }
 
 // callModel asks for one answer. Its text is shown as it comes and is not durable; the answer is one fact. So is that none
-// came: what follows from that is decided by the facts, here and after a crash alike.
+// came: what follows from that is decided by the facts, here and after a crash alike. Step 3.
 func (mt *modelTurn) callModel(ctx context.Context, a recovery.CallModel) error {
 	if err := mt.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
@@ -40,7 +40,7 @@ func (mt *modelTurn) callModel(ctx context.Context, a recovery.CallModel) error 
 	return nil
 }
 
-// compact has the model write the summary that stands for older messages from then on.
+// compact has the model write the summary that stands for older messages from then on. Step 3.
 func (mt *modelTurn) compact(ctx context.Context, a recovery.Compact) error {
 	if err := mt.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
@@ -125,7 +125,7 @@ func (mt *modelTurn) meanwhile(ctx context.Context, over <-chan time.Time) error
 	}
 }
 
-// noAnswer records why there is none, and whether the request is sent again. Told to stop, it records nothing: the same
+// noAnswer records why there is none, and whether the request is sent again. Asked to stop, it records nothing: the same
 // request is sent after a resume.
 func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) error {
 	var e *model.Error

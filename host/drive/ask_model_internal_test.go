@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A wait beyond a day is told by its end.
+// A wait beyond a day is shown by its end.
 func TestQuiet(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]string{

@@ -43,7 +43,7 @@ func (p *Process) claim(ctx context.Context, run string, read folding, record fu
 	return out, err
 }
 
-// open folds the run's journal under its lock.
+// open folds the run's journal under its lock. Step 2.
 func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.File) (*driver, error) {
 	head, err := p.Store.Head(ctx, run)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Process) corrupt(ctx context.Context, head db.Head, err error) error {
 	return err
 }
 
-// claimed records run.claimed together with what changed since the run was last driven.
+// claimed records run.claimed together with what changed since the run was last driven. Step 1.
 func (d *driver) claimed(ctx context.Context, t Changes) error {
 	s := d.state
 	if err := t.possible(s); err != nil {
@@ -195,4 +195,18 @@ func (p *Process) ClaimToEnd(ctx context.Context, run string) (Outcome, error) {
 		}
 		return d.inbox.cancelled(ctx, p.Who)
 	})
+}
+
+// lostNotes tells which secrets of a run cannot be given back.
+func lostNotes(lost []db.Lost) []string {
+	var notes []string
+	seen := map[string]bool{}
+	for _, l := range lost {
+		if seen[l.ID] {
+			continue
+		}
+		seen[l.ID] = true
+		notes = append(notes, fmt.Sprintf("secret %s cannot be given back: %s; the model sees its placeholder, and no call that needs it is run again", l.ID, l.Why))
+	}
+	return notes
 }

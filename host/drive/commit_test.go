@@ -72,6 +72,28 @@ func commitFails(t *testing.T, at recovery.Kind, kept bool, failure error) {
 	})
 }
 
+// After a commit that failed nothing is written, whoever asks for it.
+func TestStoryNothingAfterAFailure(t *testing.T) {
+	story(t, nil, nil, func(s *stage) {
+		s.failsAt(recovery.KindTurnSettled, false, errCrash)
+		if _, err := s.start(s.t.Context()); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		s.heals()
+		d, err := s.open(s.t.Context(), s.created.Run, s.trueState, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.close()
+		d.dead = errCrash
+		d.record(recovery.RunNoted{Text: "too late"})
+		wrote := s.journal.wrote
+		if err := d.calls.flush(s.t.Context()); !errors.Is(err, errCrash) || s.journal.wrote != wrote {
+			t.Errorf("%v after %d commits", err, s.journal.wrote-wrote)
+		}
+	})
+}
+
 // A run that could not be created was never there: no outcome, no call, and the error says why.
 func TestStoryCreationFails(t *testing.T) {
 	story(t, nil, nil, func(s *stage) {

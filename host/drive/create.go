@@ -44,7 +44,7 @@ func (p *Process) Create(ctx context.Context, n New) (out Outcome, err error) {
 	return out, err
 }
 
-// create records the run: creation, claim and the first request are one commit.
+// create records the run: creation, claim and the first request are one commit. Step 1.
 func (d *driver) create(ctx context.Context, n New) error {
 	d.record(n.Created)
 	if err := d.policy.setRules(n.Created.Folder); err != nil {

@@ -20,7 +20,4 @@
 //
 // An effect is started only after the commit that records its start came back without an error. A commit that fails has an
 // unknown outcome: nothing is started and nothing further is written; the next start reads the truth.
-//
-// Over budget: at most 31 files: what is shown live and what hints a run are to move to host/stream
-// Over budget: at most 4490 lines: likewise
 package drive

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"agent/db"
+	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools/ofd"
 )
@@ -23,13 +26,13 @@ type driver struct {
 	turn      *modelTurn // what the model is asked
 
 	lock *ofd.File
-	live *liveText
+	live *stream.LiveCopy
 }
 
 // newDriver drives with the environment that every run has, until use gives it another.
 func (p *Process) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
 	p.Guard()
-	w, err := p.wakes.join(p.Store.Files()...)
+	w, err := p.waker.Subscribe(p.Store.Files()...)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
 	}
@@ -119,11 +122,28 @@ func (d *driver) outcome() Outcome {
 	return out
 }
 
-// close ends what works for the run in this process. Its lock is its holder's to give up.
+// close ends what works for the run in this process. Its holder frees its lock.
 func (d *driver) close() {
 	defer d.inbox.waker.Close()
-	d.live.close()
+	d.live.Close()
 	d.dropLive()
 	d.calls.tidy()
 	d.env.Release()
+}
+
+// openLive begins when a run is driven: a call that goes on from an earlier process prints before the model is asked.
+func (d *driver) openLive() {
+	l, err := stream.CopyLive(filepath.Join(d.p.Home, "live"), d.state.Created.Run, d.p.Hub)
+	if err != nil {
+		d.p.Warn(d.state.Created.Run, "live text for other processes: %v", err)
+		return
+	}
+	d.live = l
+}
+
+// dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.
+func (d *driver) dropLive() {
+	if d.dead == nil && d.state.Status.Terminal() {
+		_ = os.Remove(filepath.Join(d.p.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays
+	}
 }

@@ -155,7 +155,7 @@ func TestStoryHeld(t *testing.T) {
 	})
 }
 
-// Two answers at once: the first counts, and the second is told of it. There is one answer on record.
+// Two answers at once: the first counts, and the second learns it. There is one answer on record.
 func TestStoryTwoAnswers(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {

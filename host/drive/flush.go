@@ -9,7 +9,8 @@ import (
 	"agent/recovery/fault"
 )
 
-// flush makes the facts durable, shows them, and only then begins the effects that waited for them.
+// flush makes the facts durable, shows them, and only then begins the effects that waited for them: the commits of steps
+// 4, 6 and 7, and the publishing of step 7.
 func (cl *caller) flush(ctx context.Context) error {
 	if cl.dead != nil {
 		return cl.dead

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host/owner"
+	"agent/host/stream"
 	"agent/recovery"
 	"agent/tools/ofd"
 )
@@ -23,7 +24,7 @@ const (
 type inbox struct {
 	*recorder
 	policy *policy
-	waker  *wake
+	waker  *stream.Subscription
 	passed []recovery.CallResolved // decisions about calls of other runs that were left for this one
 }
 
@@ -181,7 +182,7 @@ func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except stri
 	return nil
 }
 
-// settleElsewhere puts a person's word on a call of another run into that run's inbox before the fact here is durable:
+// settleElsewhere puts a person's decision on a call of another run into that run's inbox before the fact here is durable:
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
 func (in *inbox) settleElsewhere(ctx context.Context) error {
 	for _, f := range in.facts {
@@ -227,7 +228,7 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 // cameFromThere says whether a decision about another run's call came from that run, which has it already.
 func (in *inbox) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(in.passed, b) }
 
-// cancelled ends the run on a person's word. An answer that was given before is taken first: its row is closed already.
+// cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
 func (in *inbox) cancelled(ctx context.Context, by string) error {
 	_, err := in.takeAnswer(ctx)
 	if err == nil {

@@ -71,7 +71,7 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 }
 
 // gone looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
-// fact that nothing of it runs any more; nil when that is not so, or cannot be told.
+// fact that nothing of it runs any more; nil when that is not so, or is not known.
 func (j judge) gone(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
 	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
 	if !ok {

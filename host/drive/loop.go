@@ -83,7 +83,8 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	return d.perform(ctx, action)
 }
 
-// recordNext records what follows from the journal, or first what was seen just now and lets something else follow.
+// recordNext records what follows from the journal, or first what was seen just now and lets something else follow. The end of a
+// turn is step 7.
 func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
 	if gone := d.judge().gone(ctx, d.state, facts); gone != nil {
 		facts = []recovery.Body{gone}

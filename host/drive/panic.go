@@ -43,7 +43,7 @@ func caught(run string, do func() error) (err error) {
 	return do()
 }
 
-// Holding takes the run's lock, has do work under it, and lets it go, also after a panic.
+// Holding takes the run's lock, has do work under it, and lets it go, also after a panic. Step 1.
 func (p *Process) Holding(run string, do func(*ofd.File) error) error {
 	lock, err := p.Locks().Take(run)
 	if err != nil {

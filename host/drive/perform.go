@@ -31,7 +31,7 @@ type caller struct {
 	full    error                      // the state folder had no room for a call's files: nothing new may be started
 }
 
-// start makes calls ready, records their start, and has them begin once that is durable.
+// start makes calls ready, records their start, and has them begin once that is durable. Step 5.
 func (cl *caller) start(ctx context.Context, calls []*recovery.Call) error {
 	for _, c := range calls {
 		if err := ctx.Err(); err != nil {
@@ -57,6 +57,7 @@ type prepared struct {
 
 // prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
 // A state folder that takes no files is no fault of the call: the run stops here, and the call is still to come.
+// The start is in the commit of step 4, or of step 6 where another call was before it.
 func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	t, err := cl.env.Tools.Get(c.Tool)
 	if err != nil {

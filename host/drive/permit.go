@@ -130,7 +130,7 @@ func followed(folder, p string) string {
 			return filepath.Join(real, rest)
 		}
 		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			return p // it cannot be told; the tool says so too
+			return p // it is not known; the tool reports it too
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
@@ -162,7 +162,7 @@ func (pol *policy) void(c *recovery.Call) recovery.Body {
 	fact := recovery.ApprovalVoided{Place: c.Place}
 	t, err := pol.env.Tools.Get(c.Tool)
 	if err != nil || c.Question != nil {
-		return nil // it is told so, or answered
+		return nil // it gets that as its result, or the answer
 	}
 	now, why := pol.rules.Decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
 	changed := ""
@@ -248,4 +248,15 @@ func (p *Process) Stood(e Env, run string, r recovery.Request, answer json.RawMe
 // stands says whether an answer adds rules to the configuration.
 func stands(r recovery.Request, answer json.RawMessage) bool {
 	return r.Rules[recovery.Text(answer)] != ""
+}
+
+// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
+func (pol *policy) entire(c *recovery.Call) error {
+	if len(pol.lost) == 0 {
+		return nil
+	}
+	if fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+		return errors.New("not executed: its arguments hold a secret that cannot be given back")
+	}
+	return nil
 }

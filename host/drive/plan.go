@@ -7,6 +7,7 @@ import (
 
 	"agent/db"
 	"agent/host/owner"
+	"agent/host/words"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -180,7 +181,7 @@ func (j judge) step(c *recovery.Call, found recovery.Judgement) PlanStep {
 }
 
 // words are a call's arguments in a few words, as others may see them.
-func (j judge) words(c *recovery.Call) string { return Words(c.Tool, db.Cleaned(j.Store, c.Args)) }
+func (j judge) words(c *recovery.Call) string { return words.Call(c.Tool, db.Cleaned(j.Store, c.Args)) }
 
 // evidence looks at the world for one call that has no result.
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
@@ -225,6 +226,7 @@ func (j judge) buried(ctx context.Context, a tools.Process, tc tools.Call, s rec
 }
 
 // recover decides about the calls that an earlier owner left, records the decisions, and shows them.
+// Step 2.
 func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
 	p := cl.judge().planFor(ctx, cl.state, lost, true)
 	fault.Hit(fault.InRecovery)
@@ -269,7 +271,7 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 			}
 			for _, f := range a.Facts {
 				if o, ok := f.(recovery.RequestOpened); ok {
-					return "ask: " + brief(j.Store.Clean(o.Request.Message), 200)
+					return "ask: " + words.Brief(j.Store.Clean(o.Request.Message), 200)
 				}
 			}
 			if err := imagine(s, a.Facts...); err != nil {
@@ -282,7 +284,7 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 			c := a.Calls[0]
 			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
 		case recovery.AskPerson:
-			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, brief(j.Store.Clean(a.Request.Message), 200))
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, words.Brief(j.Store.Clean(a.Request.Message), 200))
 		case recovery.CallModel:
 			return fmt.Sprintf("ask the model for turn %d", a.Turn)
 		case recovery.Compact:

@@ -4,17 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"agent/db"
+	"agent/host/gate"
+	"agent/host/model"
 	"agent/host/owner"
+	"agent/host/permit"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/tools"
 	"agent/tools/process"
 )
 
@@ -43,7 +47,7 @@ type Process struct {
 	// Who names the person of this process in answers.
 	Who string
 
-	wakes   wakes
+	waker   stream.SharedWaker
 	guarded sync.Once
 }
 
@@ -129,14 +133,63 @@ func (p *Process) Warn(run, format string, args ...any) {
 	p.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...), Warn: true})
 }
 
-// brief shortens a text to its first words for a line of its own.
-func brief(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
 // Finished is the outcome of a run that has ended.
 func (p *Process) Finished(s *recovery.State) Outcome { return p.judge().outcome(s) }
+
+// Guard puts the gate before the observers, once.
+func (p *Process) Guard() {
+	p.guarded.Do(func() {
+		if p.Store != nil && p.Hub != nil {
+			p.Hub.Through(gate.New(p.Store))
+		}
+	})
+}
+
+// sayKept tells, once per run and kind of secret, what was kept out of the record that was just written.
+func (p *Process) sayKept(run string) {
+	for _, k := range p.Store.TakeKept(run) {
+		p.Note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
+	}
+}
+
+// Env is what one run is driven with. It belongs to that run: other runs of the process may have other tools, servers, rules and
+// models, and begin and end meanwhile.
+type Env struct {
+	Tools   *tools.Registry      // all of the run's tools
+	Servers []recovery.ServerPin // what MCP servers said of theirs
+	Notes   []string             // what is to be said of them; the journal of the run has them
+	Model   func(recovery.RunCreated, *tools.Registry) (model.Model, error)
+	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
+	// ErrLeftOpen when the person left the question open.
+	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
+	// Rules reads the rules of permission that hold in a workspace; nil for none.
+	Rules func(folder string) ([]permit.Rule, error)
+	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
+	// that stand cannot be kept.
+	Stand func(run string, r recovery.Request, rules string) (string, error)
+	// Close ends the run's use of what it shares with other runs, such as servers; nil where it shares nothing. It may be called again.
+	Close func()
+}
+
+// Release ends the use of the environment.
+func (e Env) Release() {
+	if e.Close != nil {
+		e.Close()
+	}
+}
+
+// EnvFor makes the environment of a run before it is created or claimed. Whoever asked for it releases it.
+func (p *Process) EnvFor(ctx context.Context, c recovery.RunCreated) (Env, error) {
+	if p.EnvOf == nil {
+		return p.Env, nil
+	}
+	return p.EnvOf(ctx, c)
+}
+
+// envToLook is envOf for a look at a run. Only a run that was started with other tools than those that every run has needs its own.
+func (p *Process) envToLook(ctx context.Context, s *recovery.State) (Env, error) {
+	if s.Created.ToolsHash == p.Env.Tools.Digest() {
+		return p.Env, nil
+	}
+	return p.EnvFor(ctx, s.Created)
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
-// permission rules say.
+// permission rules say. Before step 4.
 func (pol *policy) answered(a *model.Answer) recovery.ModelAnswered {
 	pol.readRules()
 	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/words"
 	"agent/recovery"
 	"agent/tools"
 )
@@ -24,6 +25,7 @@ func (cl *caller) settle(e ended) {
 // settleOne turns what came back into the call's one result. A call of a runner that this process only stopped watching
 // stays without one: it goes on, and the next owner picks it up. So does a call that a shutdown kept from acting, where the next
 // owner can see that it did not act: as a failed call it would be lost.
+// The result is in the commit of step 6.
 func (cl *caller) settleOne(e ended) {
 	if cancel := cl.flying[e.place.Index]; cancel != nil {
 		cancel()
@@ -98,7 +100,7 @@ func appliedBy(reads bool) recovery.Applied {
 	return recovery.AppliedYes
 }
 
-func firstLine(v any) string { return brief(fmt.Sprint(v), 200) }
+func firstLine(v any) string { return words.Brief(fmt.Sprint(v), 200) }
 
 // gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
 // share a commit. It says whether one came.

@@ -55,7 +55,7 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 			Store: store, Journal: s.journal, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(), Who: "tester",
 			Env: Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return s.model, nil }},
 		}
-		s.wakes.open = func(...string) (watch, error) { return watched{s.hints, make(chan struct{})}, nil }
+		s.waker.Open = func(...string) (stream.HintSource, error) { return watched{s.hints, make(chan struct{})}, nil }
 		s.Guard()
 		s.Hub.Through(func(e stream.Event) []stream.Event {
 			if e.Note != "" {

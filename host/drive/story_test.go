@@ -215,7 +215,11 @@ func TestStoryStopCalls(t *testing.T) {
 			<-ctx.Done()
 			return recovery.Result{}, ctx.Err()
 		}
+		began := time.Now()
 		s.wants(s.mustStart(), recovery.StatusCancelled, "")
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the call was told after %s", took)
+		}
 		if first, second := s.call(0).Result, s.call(1).Result; acts.acted != 1 || first.Outcome != recovery.OutcomeUnknown || second.Outcome != recovery.OutcomeSkipped {
 			t.Errorf("%d calls: %+v, %+v", acts.acted, first, second)
 		}

@@ -179,7 +179,7 @@ func TestStateIsNeverQuoted(t *testing.T) {
 	}
 }
 
-// A long file is cut behind a line, and both the model and the person are told. The nearest file has precedence.
+// A long file is cut behind a line, and both the model and the person are informed. The nearest file has precedence.
 func TestLongFiles(t *testing.T) {
 	line := strings.Repeat("é", 499) + "\n" // 999 bytes
 	long := strings.Repeat(line, 40)

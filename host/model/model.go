@@ -35,7 +35,7 @@ type Request struct {
 }
 
 // Answer is one whole answer. Calls of it are blocks of kind call; their IDs are the provider's (Provider), the host gives
-// its own. A call whose arguments are not JSON keeps their text: nothing runs, and the model is told.
+// its own. A call whose arguments are not JSON keeps their text: nothing runs, and the model is informed.
 type Answer struct {
 	Blocks []recovery.Block
 	Stop   recovery.AnswerStop

@@ -24,7 +24,7 @@
 // tar --checkpoint-action ...) must stand in the rule itself.
 //
 // A deny or ask rule for commands is matched generously: by the last part of the command's path, with its words as a beginning, and
-// through everything that is known to run other commands, up to the text given to sh -c. Where it may match and cannot be told,
+// through everything that is known to run other commands, up to the text given to sh -c. Where it may match and that cannot be seen,
 // and where a command cannot be seen at all (its word is an expansion, or it comes from eval or a pipe into sh) while a deny rule
 // for commands stands, a person is asked, in yolo too. What a program does that is named by a file (a script, a Makefile) is
 // beyond any rule: the sandbox bounds that.

@@ -220,7 +220,7 @@ func TestMuchToFollow(t *testing.T) {
 	}
 }
 
-// A person who is asked although there are rules is told what no rule covers, on one line (issue 4, permission).
+// A person who is asked although there are rules is shown what no rule covers, on one line (issue 4, permission).
 func TestUncoveredIsNamed(t *testing.T) {
 	rule := permit.Rule{Decision: recovery.DecisionAllow, Tool: "shell", Command: "go test *"}
 	bound := rule

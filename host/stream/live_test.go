@@ -32,7 +32,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// heard gathers what a follower is told, as "turn:text", reasoning in parentheses, with | where a turn starts over.
+// heard gathers what a follower gets, as "turn:text", reasoning in parentheses, with | where a turn starts over.
 type heard struct{ strings.Builder }
 
 func (h *heard) emit(e Event) {

@@ -27,7 +27,7 @@ type Provider struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`
 	BaseURL string   `json:"base_url"`
-	From    string   `json:"base_url_from,omitempty"` // what said so, where it is not the provider's own
+	From    string   `json:"base_url_from,omitempty"` // where it comes from, where it is not the provider's own
 	KeyEnv  string   `json:"key_variable,omitempty"`
 	KeyCmd  []string `json:"key_command,omitempty"` // its first word: an argument may be a secret
 	HasKey  bool     `json:"has_key"`               // the variable is set; a command is not run; true where none is needed

@@ -60,7 +60,7 @@ type Outcome struct {
 	Next       []string        `json:"next"`
 	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 	Fault      recovery.Fault  `json:"fault,omitempty"`      // of the model, when that interrupted the run
-	Remedy     string          `json:"remedy,omitempty"`     // what mends it
+	Remedy     string          `json:"remedy,omitempty"`     // what fixes it
 }
 
 // NewOutcome is what the outcome itself says; the record knows more of it.

@@ -9,7 +9,7 @@ import (
 	"agent/recovery"
 )
 
-// Every fault has words of its own, and each line says what happened, and what happens next or what mends it.
+// Every fault has words of its own, and each line says what happened, and what happens next or what fixes it.
 func TestModelFaults(t *testing.T) {
 	for f, words := range map[recovery.Fault]string{
 		recovery.FaultRateLimit: "rate limit", recovery.FaultOverloaded: "overloaded", recovery.FaultServer: "server error",

@@ -59,7 +59,7 @@ const (
 type looping struct {
 	turns int
 	calls []recovery.CallBlock
-	asked func(turn int) // is told when it is asked, with how many turns are settled; may be nil
+	asked func(turn int) // is called when it is asked, with how many turns are settled; may be nil
 }
 
 func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {

@@ -64,7 +64,7 @@ func (p *inProcess) resume(ctx context.Context, m looping, run string) error {
 	return err
 }
 
-// paced is a run that goes on by one turn when it is told to.
+// paced is a run that goes on by one turn when it is asked to.
 type paced struct {
 	next  chan struct{}
 	took  chan time.Duration

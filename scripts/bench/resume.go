@@ -125,7 +125,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// untilAction resumes the run and is told by the kernel when the first name appears in the workspace. The memory is the most
+// untilAction resumes the run and is notified by the kernel when the first name appears in the workspace. The memory is the most
 // that the process had held by then.
 func (k *killed) untilAction(ctx context.Context, f *resumed) (err error) {
 	watch, err := k.watch()
@@ -161,7 +161,7 @@ func (k *killed) untilAction(ctx context.Context, f *resumed) (err error) {
 	return nil
 }
 
-// watch is told of names that appear in the workspace.
+// watch is notified of names that appear in the workspace.
 func (k *killed) watch() (*os.File, error) {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {

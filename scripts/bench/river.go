@@ -170,7 +170,7 @@ func (b *bench) buildEngine(ctx context.Context, name string) (string, error) {
 	return out, nil
 }
 
-// engine is the program of another engine at work. It carries out one chain after the other, as it is told.
+// engine is the program of another engine at work. It carries out one chain after the other, as it is asked to.
 type engine struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser

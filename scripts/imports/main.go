@@ -1,10 +1,10 @@
 // Command imports checks the rules of this repository that the compiler does not know.
 //
-//	go run ./scripts/imports [-root DIR] [imports|budgets]...
+//	go run ./scripts/imports [-root DIR] [imports|budgets|words]...
 //
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets" is
-// the size of functions, files, types and packages and the few words and forms that are refused. Without an argument both
-// run. Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
+// the size of functions, files, types and packages and the few forms that are refused. "words" is what comments, messages and
+// Markdown do not say. Without an argument all run. Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
 // could not look.
 package main
 
@@ -27,13 +27,14 @@ func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
 	checks := map[string]func([]*source) []finding{
 		"imports": func(list []*source) []finding { return each(list, checkImports) },
 		"budgets": func(list []*source) []finding { return append(each(list, checkBudgets), checkTotals(list)...) },
+		"words":   checkWords,
 	}
 	if len(names) == 0 {
-		names = []string{"imports", "budgets"}
+		names = []string{"imports", "budgets", "words"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {
-			fmt.Fprintf(stderr, "unknown check %q: there are imports and budgets\n", name)
+			fmt.Fprintf(stderr, "unknown check %q: there are imports, budgets and words\n", name)
 			return 2
 		}
 	}

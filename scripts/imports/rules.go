@@ -23,15 +23,19 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return []rule{
+	return append(toolLayers(), []rule{
 		{dir: ".", allow: []string{"host/command"},
 			why: "main only hands arguments, streams and signals to the command line"},
 		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
 			why: "commands wire everything together, and reach the database through db only"},
 		{dir: "host/view", allow: []string{"host", "host/doctor", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
-		{dir: "host", allow: append([]string{"host/drive"}, below...), why: performs},
-		{dir: "host/drive", allow: below,
+		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
+		{dir: "host/gate", allow: []string{"recovery", "db", "host/stream"},
+			why: "what observers may see is decided for every event alone; it knows no run"},
+		{dir: "host/words", allow: []string{"host/model", "tools/patch"},
+			why: "a call is put into a few words from its arguments alone"},
+		{dir: "host/drive", allow: append([]string{"host/gate", "host/words"}, below...),
 			why: "a driver performs what recovery decided for one run; who may drive it and what is shown of it is decided above it"},
 		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},
@@ -65,6 +69,15 @@ func layers() []rule {
 		{dir: "db/lastlog", why: "the log is read without a store"},
 		{dir: "db/redact", allow: []string{"recovery"},
 			why: "redaction works on values and is used by the store only"},
+		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
+			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
+	}...)
+}
+
+// toolLayers is who may import whom below tools.
+func toolLayers() []rule {
+	return []rule{
 		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
 		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
@@ -73,9 +86,6 @@ func layers() []rule {
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
-		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
-			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
-		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	}
 }
 

@@ -48,8 +48,9 @@ func (s *source) lines(n ast.Node) int {
 	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
-// load reads every Go and SQL file of the module, whatever its build constraints: a rule that holds on
-// Linux only is none. Nested modules, testdata and hidden folders are not part of the module.
+// load reads every Go, SQL and Markdown file of the module, whatever its build constraints: a rule that holds on
+// Linux only is none. Nested modules, testdata and hidden folders but .github are not
+// part of the module.
 func load(tree fs.FS) ([]*source, error) {
 	var sources []*source
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -63,7 +64,7 @@ func load(tree fs.FS) ([]*source, error) {
 			return nil
 		}
 		ext := path.Ext(name)
-		if ext != ".go" && ext != ".sql" {
+		if ext != ".go" && ext != ".sql" && ext != ".md" {
 			return nil
 		}
 		src, err := read(tree, name)
@@ -82,7 +83,7 @@ func load(tree fs.FS) ([]*source, error) {
 
 func skipDir(tree fs.FS, name string) bool {
 	base := path.Base(name)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+	if strings.HasPrefix(base, ".") && base != ".github" || strings.HasPrefix(base, "_") {
 		return true
 	}
 	if base == "testdata" || base == "vendor" || base == "node_modules" {

@@ -77,7 +77,7 @@ func (d dialer) resolve(ctx context.Context) ([]netip.Addr, error) {
 	return addresses, nil
 }
 
-// connect opens a connection to one address. Where others are left to try, it gives up early.
+// connect opens a connection to one address. Where others are left to try, it stops early.
 func (d dialer) connect(ctx context.Context, network string, a netip.Addr, more bool) (net.Conn, error) {
 	if more {
 		var cancel context.CancelFunc

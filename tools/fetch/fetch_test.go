@@ -207,7 +207,7 @@ func TestControl(t *testing.T) {
 	if err == nil || got.Sent {
 		t.Errorf("%+v", got)
 	}
-	// And with the person's word it is asked.
+	// And with the person's permission it is asked.
 	at := strings.TrimPrefix(s.URL, "http://")
 	host, port := netip.MustParseAddrPort(at).Addr(), netip.MustParseAddrPort(at).Port()
 	o := Options{Private: func() []Private { return []Private{{Host: host.String(), Port: port}} }}
@@ -504,7 +504,7 @@ func TestSent(t *testing.T) {
 	if got, err := w.options().Do(ctx, Request{URL: "http://example.com/", Method: "POST"}); !errors.Is(err, context.Canceled) || got.Sent {
 		t.Errorf("%v %+v", err, got)
 	}
-	// A host that stops on the way is told as that, so that a read is left to be asked again.
+	// A host that stops on the way is reported as that, so that a read is left to be asked again.
 	ctx, cancel = context.WithCancel(context.Background())
 	w = speak(t, func(c net.Conn) {
 		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")

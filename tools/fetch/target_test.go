@@ -99,7 +99,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// A person's word opens exactly what it says.
+// A person's permission opens exactly what it says.
 func TestAdmits(t *testing.T) {
 	o := Options{own: func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("93.184.216.34/24")} }, Private: func() []Private {
 		return []Private{

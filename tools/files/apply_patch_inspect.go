@@ -13,7 +13,7 @@ import (
 type changeState int
 
 const (
-	stateOdd changeState = iota // neither, or it cannot be told
+	stateOdd changeState = iota // neither, or it cannot be determined
 	stateOld                    // untouched
 	stateNew                    // as it is to be
 )

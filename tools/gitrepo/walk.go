@@ -287,7 +287,7 @@ func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
 	item.Mode = uint32(info.Mode().Perm())
 	item.Shared = info.Mode().IsRegular() && hardLinked(info)
 	if info.Mode()&fs.ModeSymlink != 0 {
-		item.Link, _ = os.Readlink(w.path(p)) // what cannot be read is told by its content
+		item.Link, _ = os.Readlink(w.path(p)) // what cannot be read is known by its content
 	}
 	content, whole := contentOf(w.path(p))
 	if item.Digest = digest(content); !whole {

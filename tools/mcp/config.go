@@ -70,7 +70,7 @@ type reader struct {
 	left   int // errors and notes beyond manyWrong
 }
 
-// manyWrong is how many things of one file are told about: anybody can write the file of a workspace.
+// manyWrong is how many things of one file are reported: anybody can write the file of a workspace.
 const manyWrong = 50
 
 // Read reads a file of definitions. Variables are expanded in the person's file; in a workspace's they are refused, since an
@@ -194,7 +194,7 @@ func (r *reader) whole(s *Server, kind string, m *node) {
 	switch kind {
 	case "", "stdio", "http", "streamable-http", "streamableHttp":
 	case "sse":
-		r.wrong(m.member2("type", "transport"), `"sse" is a transport that the protocol gave up in 2025; ask the server at its streamable HTTP address with "type": "http"`)
+		r.wrong(m.member2("type", "transport"), `"sse" is a transport that the protocol dropped in 2025; ask the server at its streamable HTTP address with "type": "http"`)
 		return
 	default:
 		n := m.member2("type", "transport") // shown as it is written: with its variables, not with their values

@@ -1,7 +1,7 @@
 // Package mcp gives a run the tools of MCP servers, over stdio and over streamable HTTP (Model Context Protocol,
 // modelcontextprotocol.io/specification).
 //
-// A server is another's program: what it says is data, and what it offers is believed only as far as a person said so.
+// A server is another's program: what it says is data, and what it offers is believed only as far as a person decided.
 //
 //   - Its tools are called mcp__<server>__<tool>, so none can stand in for a built-in tool or for another server's.
 //   - A call is a write_external that cannot be repeated, unless the person's own file calls the server trusted; then the

@@ -28,7 +28,7 @@ type flightKey struct{}
 func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	f := s.flightOf(ctx)
 	if f == nil || f.call.Ask == nil {
-		return &sdk.ElicitResult{Action: Cancel}, nil // nobody can be asked: no call is under way, or none that can be told
+		return &sdk.ElicitResult{Action: Cancel}, nil // nobody can be asked: no call is under way, or it is not known which
 	}
 	q, note, err := question(s.Name, req.Params)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 	return answered(answer)
 }
 
-// flightOf is the call in whose course a question comes; nil where that cannot be told.
+// flightOf is the call in whose course a question comes; nil where that is not known.
 func (s *server) flightOf(ctx context.Context) *flight {
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
 		return f

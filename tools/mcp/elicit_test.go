@@ -43,7 +43,7 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// A server must not ask for secrets this way: the answer is no, and the person is told.
+// A server must not ask for secrets this way: the answer is no, and the person is informed.
 func TestElicitSecret(t *testing.T) {
 	b := one(t)
 	shown := &strings.Builder{}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// How long a server has to end by itself when its input ends, and again when it is told to.
+// How long a server has to end by itself when its input ends, and again when it is asked to.
 const (
 	leavePatience = 500 * time.Millisecond
 	termPatience  = time.Second

@@ -14,7 +14,7 @@ import (
 	"agent/recovery"
 )
 
-// maxFails is how often in a row a server may end or fail to start before it is given up for the run.
+// maxFails is how often in a row a server may end or fail to start before it stays ended for the run.
 const maxFails = 3
 
 // checkPatience is how long a server may take to say what its tools are before a call.
@@ -24,7 +24,7 @@ const checkPatience = 10 * time.Second
 type Options struct {
 	Folder  string                // the run's workspace, absolute
 	Environ []string              // what commands get of the host's environment
-	Version string                // of the host, told to servers
+	Version string                // of the host, sent to servers
 	Wrap    func(*exec.Cmd) error // has a server start within the sandbox; nil where there is none
 	Level   string                // words what Wrap holds; a yes is bound to it
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
@@ -75,7 +75,7 @@ func (s *server) connect(ctx context.Context, admit func(Server) error) (*live, 
 	var list []*sdk.Tool
 	if err == nil {
 		go func() {
-			_ = l.session.Wait() // who used the connection is told why it ended
+			_ = l.session.Wait() // who used the connection gets the reason why it ended
 			close(l.gone)
 		}()
 		list, err = listTools(startCtx, l.session)
@@ -116,7 +116,7 @@ func (s *server) transport(l *live, admit func(Server) error) (sdk.Transport, er
 	return newStdio(p), nil
 }
 
-// client is our side of the protocol. It offers neither sampling nor roots, which the protocol gave up in 2026: a server on
+// client is our side of the protocol. It offers neither sampling nor roots, which the protocol dropped in 2026: a server on
 // stdio starts in the workspace.
 func (s *server) client() *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "agent", Version: s.o.Version}, &sdk.ClientOptions{

@@ -28,9 +28,9 @@ type Started struct {
 }
 
 // Start starts those of the servers that no other run of the pool uses, all at once, and returns when each has said its tools, or
-// failed. Those that are disabled are left out. told hears of each as it comes; it is never called twice at a time. Close ends the
+// failed. Those that are disabled are left out. each is called with one as it comes, never twice at a time. Close ends the
 // run's use of them.
-func (p *Pool) Start(ctx context.Context, list []Server, o Options, told func(Started)) *Set {
+func (p *Pool) Start(ctx context.Context, list []Server, o Options, each func(Started)) *Set {
 	set := &Set{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func (p *Pool) Start(ctx context.Context, list []Server, o Options, told func(St
 			l.begin(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			told(Started{Server: l.Server, Err: l.err, Tools: len(l.tools), Notes: l.notes, Took: time.Since(began)})
+			each(Started{Server: l.Server, Err: l.err, Tools: len(l.tools), Notes: l.notes, Took: time.Since(began)})
 		})
 	}
 	wg.Wait()

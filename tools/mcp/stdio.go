@@ -132,7 +132,7 @@ func messages(line []byte) []jsonrpc.Message {
 	return out
 }
 
-// Write sends a message. A server that does not read is given up: half a message would spoil what follows.
+// Write sends a message. A server that does not read is ended: half a message would spoil what follows.
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {

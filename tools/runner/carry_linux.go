@@ -81,7 +81,7 @@ func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
 	t := tree{session: k.me.Pid, mark: MarkName + "=" + k.spec.Mark(), parent: k.me.Pid, self: k.me.Pid}
 	left, err := t.end(k.spec.Grace)
 	if err != nil {
-		// Without a list of processes the group is what can be reached. Its number is ours until the command is buried.
+		// Without a list of processes the group is what can be reached. Its number is ours until the command is reaped.
 		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
 		message += fmt.Sprintf("; something that it started may still be running: %v", err)
 	}

@@ -28,7 +28,7 @@ const (
 	drainRoom = 1 << 20 // the most that a pipe holds
 )
 
-// command is the command's first process, or the one that confines it. Until it is buried its pid, and so the number of its
+// command is the command's first process, or the one that confines it. Until it is reaped its pid, and so the number of its
 // group, stays ours.
 type command struct {
 	cmd     *exec.Cmd
@@ -41,7 +41,7 @@ type command struct {
 	ended   chan struct{}
 	bury    chan struct{}
 	buried  chan error
-	gone    chan struct{}       // closed once it is buried
+	gone    chan struct{}       // closed once it is reaped
 	told    *syscall.WaitStatus // by report; read after ended
 }
 
@@ -149,7 +149,7 @@ func (c *command) hear(gone <-chan struct{}) {
 	close(c.ended)
 }
 
-// status buries the command, which is at its end, and says how that was.
+// status reaps the command, which is at its end, and says how that was.
 func (c *command) status() (code int, signal string, cause Cause) {
 	close(c.bury)
 	var w syscall.WaitStatus

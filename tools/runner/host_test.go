@@ -15,7 +15,7 @@ import (
 	"agent/tools/runner"
 )
 
-// host is a host process: it prepares the call, starts it if told to, says so and waits to be killed.
+// host is a host process: it prepares the call, starts it if asked to, reports that and waits to be killed.
 func host(args []string) {
 	var s runner.Spec
 	err := json.Unmarshal([]byte(args[1]), &s)

@@ -30,7 +30,7 @@ func (c *command) buryOrphans() {
 	}
 }
 
-// deadChild is the pid of a child that waits to be buried; 0 if there is none.
+// deadChild is the pid of a child that waits to be reaped; 0 if there is none.
 func deadChild() int {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) // never waits

@@ -56,7 +56,7 @@ func makeFolder(folder string) (fresh []string, err error) {
 		fresh = []string{folder}
 		for up := filepath.Dir(folder); up != filepath.Dir(up); up = filepath.Dir(up) {
 			if has, err := there(up, "."); err != nil || has {
-				break // what cannot be looked at cannot be made either, which is told below
+				break // what cannot be looked at cannot be made either, which is reported below
 			}
 			fresh = append(fresh, up)
 		}

@@ -19,7 +19,7 @@ type proc struct {
 	Process
 	parent  int
 	session int
-	dead    bool // a zombie: it runs no more and waits to be buried
+	dead    bool // a zombie: it runs no more and waits to be reaped
 }
 
 // readProc reads a process by its number, or this one by "self".

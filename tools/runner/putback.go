@@ -53,7 +53,7 @@ func brief(notes []string) []string {
 }
 
 // Keep stores what was obeyed before a command in its call's folder, for the case that its runner is lost. It is not synced: who
-// loses it has lost the machine's memory with the command, and is told.
+// loses it has lost the machine's memory with the command, and is informed.
 func (j *Job) Keep(before *gitrepo.Snapshot) error {
 	b, err := json.Marshal(before)
 	if err == nil {

@@ -119,7 +119,7 @@ func syncFile(path string) error {
 	return err
 }
 
-// drop gives up what is kept, to make room for the record of how the command ended.
+// drop frees what is kept, to make room for the record of how the command ended.
 func (s *spool) drop() error {
 	err := s.end()
 	for _, name := range append([]string{spoolName}, partNames(s.parts)...) {

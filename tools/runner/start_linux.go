@@ -57,7 +57,7 @@ func (j *Job) Start(exe string, env []string) error {
 	if err != nil {
 		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
 	}
-	// Its end is told by the lock; waiting only buries it, and how it ended says nothing about the command.
+	// Its end is known by the lock; waiting only reaps it, and how it ended says nothing about the command.
 	go func() { _ = cmd.Wait() }()
 	// A close, never an unlock, which would free the runner's lock too. Its error is no news: the text in the file was synced,
 	// the descriptor is gone either way, and the runner is going.

@@ -70,7 +70,7 @@ func (s Evidence) Trace() Trace {
 	return t
 }
 
-// Survivors lists what is alive of a call whose trace was taken. An error means that it could not be told.
+// Survivors lists what is alive of a call whose trace was taken. An error means that it could not be determined.
 func (t Trace) Survivors() ([]Process, error) {
 	if boot, err := process.BootID(); err == nil && t.Boot != "" && boot != t.Boot {
 		return nil, nil

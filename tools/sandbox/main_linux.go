@@ -137,7 +137,7 @@ func (k *keeper) become() int {
 	return k.refuse(fmt.Errorf("start %s: %w", k.Path, err))
 }
 
-// run starts the command, waits for its end, and buries whatever falls to the first process meanwhile.
+// run starts the command, waits for its end, and reaps whatever falls to the first process meanwhile.
 func (k *keeper) run() int {
 	// Everything is caught: what is sent to the group is meant for the command, and an ignored signal would stay ignored in it.
 	signal.Notify(make(chan os.Signal, 1))

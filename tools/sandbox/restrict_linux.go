@@ -12,7 +12,7 @@ import (
 
 // restrict takes from this thread, and so from all that it starts, what the command must not have. It cannot be undone.
 func (k *keeper) restrict() error {
-	// An ordinary user outside of a user namespace has none, and gives up below what could bring some.
+	// An ordinary user outside of a user namespace has none, and drops below what could bring some.
 	if k.Profile.names() || os.Geteuid() == 0 {
 		if err := k.Profile.dropPowers(); err != nil {
 			return fmt.Errorf("drop capabilities: %w", err)

@@ -1,7 +1,7 @@
 // Package sandbox has the operating system confine what the host starts: commands, git, servers of tools.
 //
 // A confined command starts as `agent __sandbox` in namespaces of its own. That process, the first of its pid namespace, lays
-// the file system out, restricts itself for good (Landlock, seccomp, capabilities), starts the command and buries what the
+// the file system out, restricts itself for good (Landlock, seccomp, capabilities), starts the command and reaps what the
 // command leaves. Each layer stands alone: namespaces decide what is there at all, Landlock what may be done with it, seccomp
 // closes what neither covers. What a system can do is found by trying it (Probe), is promised when a call is decided upon
 // (Support.Holds), and a start that cannot keep the promise is refused.

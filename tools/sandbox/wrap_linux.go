@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order is what the confining process is told, in a file that exists only in memory.
+// order is what the confining process gets, in a file that exists only in memory.
 type order struct {
 	Profile Profile
 	Path    string // empty: only set up, and end

@@ -21,7 +21,7 @@ func (e *unfinishedError) Error() string { return e.what }
 
 // answer makes the whole answer. prefix is the digest of the request.
 //
-// A stop reason that is not known is an error and not an answer: whether its calls are whole cannot be told, so none may
+// A stop reason that is not known is an error and not an answer: whether its calls are whole is not known, so none may
 // run, and a text that may be a part must not pass for the end.
 func (a *assembly) answer(prefix string) (*model.Answer, error) {
 	if len(a.open) > 0 {

@@ -9,7 +9,7 @@
 // the one before it, up to the new part (DESIGN 11).
 //
 // A call is named by our own id, which is unique in the thread; the provider's may repeat. An assistant's message keeps
-// the order of its blocks as they came. Blocks that the API refuses are left out: text without a word in it, reasoning
+// the order of its blocks as they came. Blocks that the API refuses are left out: text without a letter in it, reasoning
 // that ends a message, reasoning of another protocol. Messages of one side in a row become one, and between two answers
 // in a row, or behind the last, the user says goOn, since models from 4.6 on do not take a conversation that ends with
 // their own words.

@@ -9,7 +9,7 @@ import (
 // goOn is what the user says where the API wants a word of theirs and nobody said one.
 const goOn = "Go on."
 
-// noResult is told where a call has no result: the API takes no call without one.
+// noResult stands where a call has no result: the API takes no call without one.
 const noResult = "No result of this call is recorded."
 
 // side is one message as the API takes it: the user's and the assistant's alternate, and the first and the last are the
@@ -97,7 +97,7 @@ func answered(calls []string) []recovery.Block {
 }
 
 // heard is a user's side: the results of all the calls before it, in the order of the calls, then everything else. A
-// result of a call that is not there, which the API refuses, is told in words.
+// result of a call that is not there, which the API refuses, becomes text.
 func heard(calls []string, group []recovery.Block) []recovery.Block {
 	var results, rest []recovery.Block
 	at := make(map[string]int, len(calls))

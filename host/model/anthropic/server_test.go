@@ -21,7 +21,7 @@ import (
 // limit is how long a test waits for what must come.
 const limit = 20 * time.Second
 
-// server speaks the provider's side of the protocol: it keeps what it was asked and answers as it is told.
+// server speaks the provider's side of the protocol: it keeps what it was asked and answers as its script says.
 type server struct {
 	*httptest.Server
 	client *http.Client

@@ -20,7 +20,7 @@ type traits struct {
 	output   int64  // max_tokens when the request does not say
 }
 
-// manner is how a model is told to think.
+// manner is how a model is asked to think.
 type manner int
 
 const (

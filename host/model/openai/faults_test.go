@@ -201,7 +201,7 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 	}
 }
 
-// Issue 3, behaviour 5: who gives up is let go at once, with the context's own error.
+// Issue 3, behaviour 5: who stops waiting is let go at once, with the context's own error.
 func TestCancel(t *testing.T) {
 	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 		for _, stalled := range []string{"before the answer", "within it"} {

@@ -57,7 +57,7 @@ func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 			yield(model.Delta{}, c.told(ctx, err))
 			return
 		}
-		// The answer is whole or given up by then: what closing says changes nothing.
+		// The answer is whole or abandoned by then: what closing says changes nothing.
 		defer func() { _ = res.Body.Close() }()
 		answer, err := c.read(res, yield)
 		switch {

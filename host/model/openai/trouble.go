@@ -32,7 +32,7 @@ func (t *trouble) there() bool { return t.raw != nil }
 
 func (t *trouble) Error() string { return string(t.raw) }
 
-// filtered says whether the provider will not answer because of what was said, which no retry mends.
+// filtered says whether the provider will not answer because of what was said, which no retry fixes.
 func (t *trouble) filtered() bool {
 	var o struct {
 		Code string `json:"code"`

@@ -28,7 +28,7 @@ type stage struct {
 
 // TestStory plays the scripts of testdata/story. Section "play" holds one event a line: "prompt FILE" starts a run,
 // "say TEXT" starts one with a text, "ok|error|denied|skipped|unknown TEXT" is the result of the present call (\n is a line
-// break), "settle ID OUTCOME TEXT" is a person's word on an earlier one, "cancel" ends the run with nothing more said,
+// break), "settle ID OUTCOME TEXT" is a person's decision on an earlier one, "cancel" ends the run with nothing more said,
 // "asked TEXT" and "other TEXT" are a prompt to another model and its answer. The model's answers stand below it.
 func TestStory(t *testing.T) {
 	golden(t, "story", func(t *testing.T, a *txtar.Archive) string {

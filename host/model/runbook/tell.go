@@ -80,7 +80,7 @@ func printed(text string) string {
 	return "\nIt had printed, at the end:\n" + strings.Join(lines, "\n")
 }
 
-// causeLimit bounds what is told about an unknown outcome, in characters.
+// causeLimit bounds what is reported about an unknown outcome, in characters.
 const causeLimit = 300
 
 // cause is what a result says about why its outcome is unknown: the line that says so, else the last line.

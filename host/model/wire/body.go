@@ -214,7 +214,7 @@ func (b *body) next(p []byte) (int, error) {
 	return n, b.finish(b.broken(err, intime))
 }
 
-// broken is what an error of the connection, within the answer, is told as.
+// broken is what an error of the connection, within the answer, is reported as.
 func (b *body) broken(err error, intime bool) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF

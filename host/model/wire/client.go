@@ -92,7 +92,7 @@ func baseTransport() http.RoundTripper {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: largestHeader,
 		DisableCompression:     true,
-		// A connection that died without a word, as in a network that changed, is found before Idle has passed.
+		// A connection that died silently, as in a network that changed, is found before Idle has passed.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
@@ -171,7 +171,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// broken is what an error of the connection, before the answer's headers, is told as.
+// broken is what an error of the connection, before the answer's headers, is reported as.
 func (t *transport) broken(req *http.Request, w *watch, stalled bool, err error) error {
 	if ctxErr := req.Context().Err(); ctxErr != nil {
 		return ctxErr
@@ -266,7 +266,7 @@ func (t *transport) refusal(req *http.Request, stream bool, resp *http.Response)
 	return r
 }
 
-// closeQuietly closes a body that nobody reads on; the error of a connection that is given up tells nobody anything.
+// closeQuietly closes a body that nobody reads on; the error of a connection that is abandoned tells nobody anything.
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
 // target is where a redirect leads, without what may be secret in it.

@@ -174,7 +174,7 @@ func TestLargeEvent(t *testing.T) {
 	}
 }
 
-// A server that sends 100 MB, in one line, in many, or packed into a few KB, is bounded and told as too large. What it costs
+// A server that sends 100 MB, in one line, in many, or packed into a few KB, is bounded and reported as too large. What it costs
 // in memory is bounded by what one event may have, and does not grow with what is sent.
 func TestFlood(t *testing.T) {
 	var bomb bytes.Buffer
@@ -253,7 +253,7 @@ func watchMemory(t *testing.T) func() uint64 {
 	return func() uint64 { close(stop); return <-done }
 }
 
-// A server that cannot be reached is told with its address and what to look at, and never with the key.
+// A server that cannot be reached is reported with its address and what to look at, and never with the key.
 func TestUnreachable(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -294,7 +294,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A key with a line break in it, as a command may print one, is told as such.
+// A key with a line break in it, as a command may print one, is reported as such.
 func TestKeyThatCannotBeSent(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) {})
 	for name, through := range clients() {

@@ -71,7 +71,7 @@ const (
 	endEOF       ending = "eof"       // the answer came to its end
 	endClosed    ending = "closed"    // whoever read it had enough
 	endError     ending = "error"     // with a fault
-	endCancelled ending = "cancelled" // the request was given up here; it is not replayed
+	endCancelled ending = "cancelled" // the request was aborted here; it is not replayed
 )
 
 // Recorder writes the exchanges of one run to a file. A nil Recorder records nothing.

@@ -233,7 +233,7 @@ func TestReplayOfSeveralKinds(t *testing.T) {
 	}
 }
 
-// An exchange that was given up, by Ctrl-C for one, is no part of what is replayed.
+// An exchange that was aborted, by Ctrl-C for one, is no part of what is replayed.
 func TestCancelledExchangeIsNotReplayed(t *testing.T) {
 	file := record(t, func(o wire.Options) {
 		ctx, cancel := context.WithCancel(t.Context())

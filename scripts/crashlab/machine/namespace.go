@@ -16,7 +16,7 @@ import (
 // bootID is where the kernel says which start of the machine this is.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// View is what a command sees of the machine that is not so.
+// View is how the machine looks to one command: which start of it, and what stands where.
 type View struct {
 	Boot  string            // the file that stands for the boot id; "" for the real one
 	Binds map[string]string // what is seen, by where; both exist
@@ -30,6 +30,13 @@ func (s View) Start(c *exec.Cmd) error {
 	go func() {
 		// And for good: a child gets the namespace of the thread that made it, and no other thread may.
 		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// The main thread does not end with what is locked to it, and in /proc the process has its mounts. Held here, it leaves
+			// the work to another thread.
+			started <- s.Start(c)
+			runtime.UnlockOSThread()
+			return
+		}
 		started <- s.startHere(c)
 	}()
 	return <-started

@@ -51,3 +51,26 @@ func TestStage(t *testing.T) {
 		t.Errorf("the boot id of all is %q, %v", b, err)
 	}
 }
+
+// The lab sees its own mounts afterwards: in /proc its main thread stands for it.
+func TestViewLeavesTheLabAlone(t *testing.T) {
+	if err := NeedsBoot(); err != nil {
+		t.Skip(err)
+	}
+	before, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		c := exec.Command("true")
+		if err := (View{}).Start(c); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after, err := os.Readlink("/proc/self/ns/mnt"); err != nil || after != before {
+		t.Errorf("the lab's mounts were %s and are %s: %v", before, after, err)
+	}
+}

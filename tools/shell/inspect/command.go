@@ -115,7 +115,7 @@ func recordMove(w *files.Workspace, sc *Before, d command) bool {
 type found int
 
 const (
-	foundOdd found = iota // something else, or it cannot be told
+	foundOdd found = iota // something else, or it cannot be determined
 	foundOld              // untouched
 	foundNew              // done, in the moment of the command
 )

@@ -70,7 +70,7 @@ func (b *bench) blocked(rel string) bool {
 	return err == nil && info.IsDir()
 }
 
-// What became of a commit: told where it is proved, and left open for everything that only looks like it.
+// What became of a commit: known where it is proved, and left open for everything that only looks like it.
 func TestGitLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		then func(b *bench)

@@ -1,15 +1,12 @@
-package drive
+package stream
 
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"agent/host/stream"
 	"agent/recovery"
 )
 
@@ -21,36 +18,35 @@ const (
 	liveWaiting = 1 << 20
 )
 
-// liveText copies the model's text and reasoning and the output of running calls into the run's live file as they come, for
+// LiveCopy copies the model's text and reasoning and the output of running calls into the run's live file as they come, for
 // observers in other processes. It is an observer itself: what it gets passed the gate, so it holds no secret, and a slow disk
-// never holds up the reader of the model's stream. Losing it loses nothing: answer and result are facts.
-type liveText struct {
+// never holds up the reader of the model's  Losing it loses nothing: answer and result are facts.
+type LiveCopy struct {
 	dir, run string
-	hub      *stream.Hub
-	file     *stream.Live   // nil until there is something to write: to make a file costs as much as a commit
-	waiting  []stream.Event // output that is not written yet
-	since    time.Time      // when the first of it came
+	hub      *Hub
+	file     *Live     // nil until there is something to write: to make a file costs as much as a commit
+	waiting  []Event   // output that is not written yet
+	since    time.Time // when the first of it came
 	done     chan struct{}
 
 	mu     sync.Mutex
-	obs    *stream.Observer
+	obs    *Observer
 	closed bool
 }
 
-// openLive begins when a run is driven: a call that goes on from an earlier process prints before the model is asked.
-func (d *driver) openLive() {
-	l := &liveText{dir: filepath.Join(d.p.Home, "live"), run: d.state.Created.Run, hub: d.p.Hub, done: make(chan struct{})}
-	if err := stream.ClearLive(l.dir, l.run); err != nil {
-		d.p.Warn(l.run, "live text for other processes: %v", err)
-		return
+// CopyLive begins to copy what is published of a run. What an earlier process left of it is dropped.
+func CopyLive(dir, run string, hub *Hub) (*LiveCopy, error) {
+	l := &LiveCopy{dir: dir, run: run, hub: hub, done: make(chan struct{})}
+	if err := ClearLive(dir, run); err != nil {
+		return nil, err
 	}
 	l.observe()
-	d.live = l
 	go l.copy()
+	return l, nil
 }
 
 // observe begins an observation, unless it is over.
-func (l *liveText) observe() bool {
+func (l *LiveCopy) observe() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -59,7 +55,7 @@ func (l *liveText) observe() bool {
 	return !l.closed
 }
 
-func (l *liveText) copy() {
+func (l *LiveCopy) copy() {
 	defer close(l.done)
 	for {
 		e, err := l.next()
@@ -68,7 +64,7 @@ func (l *liveText) copy() {
 			err = l.take(e)
 		case errors.Is(err, context.DeadlineExceeded):
 			err = l.flush()
-		case errors.Is(err, stream.ErrOverflow) && l.observe():
+		case errors.Is(err, ErrOverflow) && l.observe():
 			// More was printed than could be written: what comes now is shown behind a gap.
 			l.waiting = nil
 			err = l.reset()
@@ -82,7 +78,7 @@ func (l *liveText) copy() {
 }
 
 // next waits for the next event, and where output waits no longer than until it is due.
-func (l *liveText) next() (stream.Event, error) {
+func (l *LiveCopy) next() (Event, error) {
 	ctx := context.Background()
 	if len(l.waiting) > 0 {
 		limited, cancel := context.WithDeadline(ctx, l.since.Add(liveDelay))
@@ -94,14 +90,14 @@ func (l *liveText) next() (stream.Event, error) {
 
 // take writes a piece of an answer or of output, and empties the file behind the fact that the answer became or that says that
 // there is none. They come in order.
-func (l *liveText) take(e stream.Event) error {
+func (l *LiveCopy) take(e Event) error {
 	switch {
 	case e.Fact != nil:
 		switch b := e.Fact.Body.(type) {
 		case recovery.ModelAnswered, recovery.ModelFailed:
 			return l.reset()
 		case recovery.CallSettled:
-			l.waiting = slices.DeleteFunc(l.waiting, func(w stream.Event) bool { return *w.Call == b.Place })
+			l.waiting = slices.DeleteFunc(l.waiting, func(w Event) bool { return *w.Call == b.Place })
 		}
 	case e.Text != "", e.Reasoning != "":
 		return l.write(e)
@@ -114,7 +110,7 @@ func (l *liveText) take(e stream.Event) error {
 }
 
 // wait keeps a piece of output until it is due.
-func (l *liveText) wait(e stream.Event) {
+func (l *LiveCopy) wait(e Event) {
 	if len(l.waiting) == 0 {
 		l.since = time.Now()
 	}
@@ -140,7 +136,7 @@ func (l *liveText) wait(e stream.Event) {
 }
 
 // flush writes the output that waits.
-func (l *liveText) flush() error {
+func (l *LiveCopy) flush() error {
 	waiting := l.waiting
 	l.waiting = nil
 	for _, e := range waiting {
@@ -151,9 +147,9 @@ func (l *liveText) flush() error {
 	return nil
 }
 
-func (l *liveText) write(e stream.Event) error {
+func (l *LiveCopy) write(e Event) error {
 	if l.file == nil {
-		f, err := stream.OpenLive(l.dir, l.run)
+		f, err := OpenLive(l.dir, l.run)
 		if err != nil {
 			return err
 		}
@@ -168,15 +164,15 @@ func (l *liveText) write(e stream.Event) error {
 	return l.file.Reasoning(e.Turn, e.Reasoning)
 }
 
-func (l *liveText) reset() error {
+func (l *LiveCopy) reset() error {
 	if l.file == nil {
 		return nil
 	}
 	return l.file.Reset()
 }
 
-// close ends the copying. It does nothing on nil.
-func (l *liveText) close() {
+// Close ends the copying. It does nothing on nil.
+func (l *LiveCopy) Close() {
 	if l == nil {
 		return
 	}
@@ -187,12 +183,5 @@ func (l *liveText) close() {
 	<-l.done
 	if l.file != nil {
 		_ = l.file.Close() // nothing durable is in it
-	}
-}
-
-// dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.
-func (d *driver) dropLive() {
-	if d.dead == nil && d.state.Status.Terminal() {
-		_ = os.Remove(filepath.Join(d.p.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays
 	}
 }

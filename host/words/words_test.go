@@ -1,9 +1,9 @@
-package drive_test
+package words_test
 
 import (
 	"testing"
 
-	"agent/host/drive"
+	"agent/host/words"
 )
 
 // Issue 11, C18: an activity line names what a search looks for and which part of a file is read.
@@ -21,7 +21,7 @@ func TestWords(t *testing.T) {
 		{"shell", `{"command":"make test"}`, "make test"},
 		{"search", `{"path":"."}`, "."},
 	} {
-		if got := drive.Words(tt.tool, []byte(tt.args)); got != tt.want {
+		if got := words.Call(tt.tool, []byte(tt.args)); got != tt.want {
 			t.Errorf("%s %s: %q, want %q", tt.tool, tt.args, got, tt.want)
 		}
 	}

@@ -1,44 +1,48 @@
-package drive
+package stream
 
 import (
 	"sync"
 	"time"
-
-	"agent/host/stream"
 )
 
-// wakes lets the runs of a process share one watch of the database's files. With a watch each, the kernel would tell every
+// SharedWaker lets the runs of a process share one watch of the database's files. With a watch each, the kernel would tell every
 // write to the log as often as runs are driven, and that inside the write.
-type wakes struct {
+type SharedWaker struct {
+	// Open starts a watch of the files; nil is NewWaker.
+	Open func(files ...string) (HintSource, error)
+
 	mu    sync.Mutex // guards the rest
-	watch watch
-	runs  map[*wake]bool
-	open  func(files ...string) (watch, error) // nil is stream.NewWaker
+	watch HintSource
+	runs  map[*Subscription]bool
 }
 
-// watch is what hints come from.
-type watch interface {
+// HintSource is what hints come from.
+type HintSource interface {
 	C() <-chan struct{}
 	Done() <-chan struct{}
 	Close()
 }
 
 // begin starts a watch of the files.
-func (w *wakes) begin(files ...string) (watch, error) {
-	if w.open != nil {
-		return w.open(files...)
+func (w *SharedWaker) begin(files ...string) (HintSource, error) {
+	if w.Open != nil {
+		return w.Open(files...)
 	}
-	return stream.NewWaker(files...)
+	waker, err := NewWaker(files...)
+	if err != nil {
+		return nil, err // and not a *Waker that is nil
+	}
+	return waker, nil
 }
 
-// wake hints one run that another process may have written to the database.
-type wake struct {
-	from  *wakes
+// Subscription hints one run that another process may have written to the database.
+type Subscription struct {
+	from  *SharedWaker
 	hints chan struct{}
 }
 
-// join joins the watch, which begins with the first run.
-func (w *wakes) join(files ...string) (*wake, error) {
+// Subscribe joins the watch, which begins with the first run.
+func (w *SharedWaker) Subscribe(files ...string) (*Subscription, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch == nil {
@@ -46,19 +50,19 @@ func (w *wakes) join(files ...string) (*wake, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.watch, w.runs = watch, map[*wake]bool{}
+		w.watch, w.runs = watch, map[*Subscription]bool{}
 		go w.pass(watch)
 	}
-	one := &wake{from: w, hints: make(chan struct{}, 1)}
+	one := &Subscription{from: w, hints: make(chan struct{}, 1)}
 	w.runs[one] = true
 	return one, nil
 }
 
 // C delivers hints. It is never closed.
-func (w *wake) C() <-chan struct{} { return w.hints }
+func (w *Subscription) C() <-chan struct{} { return w.hints }
 
 // Close leaves the watch, which ends with the last run. Closing again does nothing.
-func (w *wake) Close() {
+func (w *Subscription) Close() {
 	all := w.from
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -77,14 +81,14 @@ func (w *wake) Close() {
 const lookCost = time.Millisecond
 
 // pass hands the hints of one watch to every run, until another watch has taken its place or none.
-func (w *wakes) pass(watch watch) {
+func (w *SharedWaker) pass(watch HintSource) {
 	for {
 		select {
 		case <-watch.C():
 		case <-watch.Done():
 			return
 		}
-		pause := time.NewTimer(w.tell(watch))
+		pause := time.NewTimer(w.notify(watch))
 		select {
 		case <-pause.C:
 		case <-watch.Done():
@@ -94,8 +98,8 @@ func (w *wakes) pass(watch watch) {
 	}
 }
 
-// tell hints every run, and says how long to leave them alone then.
-func (w *wakes) tell(watch watch) time.Duration {
+// notify hints every run, and says how long to leave them alone then.
+func (w *SharedWaker) notify(watch HintSource) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch != watch {

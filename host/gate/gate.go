@@ -1,8 +1,7 @@
-package drive
+// Package gate is what every event passes on its way to observers: no secret leaves this process through one.
+package gate
 
 import (
-	"errors"
-	"fmt"
 	"sync"
 
 	"agent/db"
@@ -10,9 +9,8 @@ import (
 	"agent/recovery"
 )
 
-// gate is what every event passes on its way to observers: no secret leaves this process through one. Facts come from the
-// store, which replaced each by what it wrote; text that comes in pieces is held back as far as it may be the beginning of
-// a secret.
+// gate lets events through. Facts come from the store, which replaced each by what it wrote; text that comes in pieces is held
+// back as far as it may be the beginning of a secret.
 type gate struct {
 	store *db.Store
 
@@ -35,13 +33,9 @@ type text struct {
 	call      recovery.Place
 }
 
-// Guard puts the gate before the observers, once.
-func (p *Process) Guard() {
-	p.guarded.Do(func() {
-		if p.Store != nil && p.Hub != nil {
-			p.Hub.Through((&gate{store: p.Store, texts: map[text]*passing{}}).pass)
-		}
-	})
+// New makes the gate of a store, for stream.Hub.Through.
+func New(s *db.Store) func(stream.Event) []stream.Event {
+	return (&gate{store: s, texts: map[text]*passing{}}).pass
 }
 
 // pass gives the events that observers may see instead of one.
@@ -135,36 +129,4 @@ func (of text) append(out []stream.Event, c *passing, data []byte) []stream.Even
 		e.Text = string(data)
 	}
 	return append(out, e)
-}
-
-// sayKept tells, once per run and kind of secret, what was kept out of the record that was just written.
-func (p *Process) sayKept(run string) {
-	for _, k := range p.Store.TakeKept(run) {
-		p.Note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
-	}
-}
-
-// lostNotes tells which secrets of a run cannot be given back.
-func lostNotes(lost []db.Lost) []string {
-	var notes []string
-	seen := map[string]bool{}
-	for _, l := range lost {
-		if seen[l.ID] {
-			continue
-		}
-		seen[l.ID] = true
-		notes = append(notes, fmt.Sprintf("secret %s cannot be given back: %s; the model sees its placeholder, and no call that needs it is run again", l.ID, l.Why))
-	}
-	return notes
-}
-
-// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
-func (pol *policy) entire(c *recovery.Call) error {
-	if len(pol.lost) == 0 {
-		return nil
-	}
-	if fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
-		return errors.New("not executed: its arguments hold a secret that cannot be given back")
-	}
-	return nil
 }
