@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -51,7 +51,7 @@ EXIT STATUS
    already, the answer does not fit, there is no such id; 2 wrong usage, or
    several questions are open; 3 or 5 it was left open`
 
-func (a *app) answerCommand() *cli.Command {
+func (a *commandLine) answerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
 		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
@@ -75,12 +75,12 @@ type reply struct {
 	given bool
 }
 
-func (a *app) answer(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 	id, r, err := answerArguments(c)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "answer")
 	}
@@ -90,7 +90,7 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 		a.about = call.Run
 	}
 	if err == nil {
-		err = s.mustWrite("answer")
+		err = s.MustWrite("answer")
 	}
 	if err == nil {
 		err = s.recordOn(ctx, c, a.about)
@@ -111,15 +111,15 @@ func (a *app) answer(ctx context.Context, c *cli.Command) error {
 func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	args := c.Args().Slice()
 	if len(args) > 2 {
-		return "", r, &usageError{errors.New(`give the answer as one argument: put it in quotes`)}
+		return "", r, app.Usage(errors.New(`give the answer as one argument: put it in quotes`))
 	}
 	if c.IsSet("value") {
 		if len(args) == 2 {
-			return "", r, &usageError{errors.New("give the answer as an argument or with --value, not both")}
+			return "", r, app.Usage(errors.New("give the answer as an argument or with --value, not both"))
 		}
 		r.value, r.given = json.RawMessage(c.String("value")), true
 		if !json.Valid(r.value) {
-			return "", r, &usageError{fmt.Errorf("--value %s: this is not JSON", c.String("value"))}
+			return "", r, app.Usage(fmt.Errorf("--value %s: this is not JSON", c.String("value")))
 		}
 	}
 	if len(args) == 2 {
@@ -133,7 +133,7 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 
 // answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id is the answer to the
 // one open request.
-func (s *session) answered(ctx context.Context, text string, r *reply) (row db.PendingRow, call *db.CallRow, err error) {
+func (s *session) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
 	switch {
 	case text == "":
 		row, err = s.onlyRequest(ctx)
@@ -177,7 +177,7 @@ const (
 
 // perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer by a mistyped id.
 func (s *session) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
-	var unknown *db.UnknownIDError
+	var unknown *app.UnknownIDError
 	if !errors.As(err, &unknown) || given {
 		return err
 	}
@@ -189,20 +189,20 @@ func (s *session) perhapsAnswer(ctx context.Context, err error, text string, giv
 }
 
 // open lists the requests that can still be answered.
-func (s *session) open(ctx context.Context) ([]db.PendingRow, error) {
-	rows, err := s.pendingHere(ctx, false)
+func (s *session) open(ctx context.Context) ([]app.PendingRow, error) {
+	rows, err := s.PendingIn(ctx, false)
 	now := fault.Now()
-	return slices.DeleteFunc(rows, func(r db.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
+	return slices.DeleteFunc(rows, func(r app.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }
 
 // onlyRequest is the one open request. With several, the person has to say which.
-func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
+func (s *session) onlyRequest(ctx context.Context) (app.PendingRow, error) {
 	open, err := s.open(ctx)
 	switch {
 	case err != nil:
-		return db.PendingRow{}, err
+		return app.PendingRow{}, err
 	case len(open) == 0:
-		return db.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
+		return app.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	case len(open) == 1:
 		return open[0], nil
 	}
@@ -217,28 +217,28 @@ func (s *session) onlyRequest(ctx context.Context) (db.PendingRow, error) {
 		}
 		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
 	}
-	return db.PendingRow{}, &usageError{fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String())}
+	return app.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
 }
 
 // newestRequest is the open request that was asked last.
-func (s *session) newestRequest(ctx context.Context) (db.PendingRow, error) {
+func (s *session) newestRequest(ctx context.Context) (app.PendingRow, error) {
 	open, err := s.open(ctx)
 	if err == nil && len(open) == 0 {
 		err = fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	}
 	if err != nil {
-		return db.PendingRow{}, err
+		return app.PendingRow{}, err
 	}
 	return open[len(open)-1], nil
 }
 
 // reply makes the answer to a request: what was given, or what is asked for on the terminal.
-func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.RawMessage, error) {
+func (s *session) reply(ctx context.Context, row app.PendingRow, r reply) (json.RawMessage, error) {
 	if row.Damaged != nil {
 		return nil, fmt.Errorf("answer %s: %w", row.ID, row.Damaged)
 	}
-	if row.Status != db.RequestOpen {
-		return nil, &db.ConflictError{First: row}
+	if row.Status != app.RequestOpen {
+		return nil, &app.ConflictError{First: row}
 	}
 	q := row.Request.Question
 	if !r.given {
@@ -259,12 +259,12 @@ func (s *session) reply(ctx context.Context, row db.PendingRow, r reply) (json.R
 // askFor puts a question to the terminal, or says how to answer it where there is none.
 func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
-		s.app.say(s.app.Err, "%s", view.QuestionText(&r))
-		return nil, &usageError{fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    "))}
+		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
+		return nil, app.Usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
 	}
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
-		s.app.say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
+		s.app.Say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
 		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
 		return nil, errors.Join(err, withCode(view.RunCode(recovery.StatusWaiting, &r, len(row.Undecided))))
 	}
@@ -272,11 +272,11 @@ func (s *session) askFor(ctx context.Context, run string, r recovery.Request, co
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
-func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, raw json.RawMessage) error {
+func (s *session) give(ctx context.Context, c *cli.Command, row app.PendingRow, raw json.RawMessage) error {
 	taken, err := s.Answer(ctx, row.ID, raw, !c.Bool("no-resume"))
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {
-			s.app.say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
+			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
 		}
 		return s.report(c, taken.Outcome, err)
 	}
@@ -296,8 +296,8 @@ func (s *session) give(ctx context.Context, c *cli.Command, row db.PendingRow, r
 	case taken.Owner != "":
 		v.State = "kept"
 	}
-	if s.app.ask.record != "" {
-		s.app.say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.ask.record)
+	if s.app.Record != "" {
+		s.app.Say(s.app.Err, "nothing goes to %s: another process drives the run", s.app.Record)
 	}
 	switch {
 	case run.Pending != nil && run.Pending.Damaged == nil: // it asked the next one already
@@ -315,29 +315,29 @@ func (s *session) printAnswered(c *cli.Command, v view.Answered) {
 	s.settleOutput()
 	a := s.app
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	what := v.Request
 	if v.Call != "" {
 		what = v.Call
 	}
-	a.say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
+	a.Say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
 	switch {
 	case v.State == "kept":
-		a.say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
+		a.Say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
 	case v.State == "taken":
-		a.say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
+		a.Say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
 	default:
-		a.say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
+		a.Say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
 	}
 	switch {
 	case len(v.Next) == 0:
 	case v.Status.Terminal():
-		a.say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
+		a.Say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
 	case len(v.Next) == 1:
-		a.say(a.Err, "go on with: %s", v.Next[0])
+		a.Say(a.Err, "go on with: %s", v.Next[0])
 	default:
-		a.say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
+		a.Say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -17,7 +17,7 @@ import (
 
 // rule records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
 // answer. It closes the session.
-func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r reply) error {
+func (s *session) rule(ctx context.Context, c *cli.Command, call app.CallRow, r reply) error {
 	word, err := s.resolution(ctx, call, r)
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -33,7 +33,7 @@ func (s *session) rule(ctx context.Context, c *cli.Command, call db.CallRow, r r
 }
 
 // resolution is what is said about the call, where there is something to say.
-func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
+func (s *session) resolution(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	if err := ruleable(call); err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func (s *session) resolution(ctx context.Context, call db.CallRow, r reply) (rec
 	return s.word(ctx, call, r)
 }
 
-func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.CallRow, word recovery.Word, taken host.Taken) error {
+func (s *session) printResolved(ctx context.Context, c *cli.Command, call app.CallRow, word recovery.Word, taken host.Taken) error {
 	about := call.Run
 	if taken.Request.ID != "" {
 		about = taken.Request.Run
@@ -65,14 +65,14 @@ func (s *session) printResolved(ctx context.Context, c *cli.Command, call db.Cal
 	case run.Status == recovery.StatusInterrupted:
 		v.Next = []string{"agent resume " + about}
 	case len(run.Undecided) > 0:
-		v.Next = view.DecideCommands(s.undecided(ctx, run.Undecided))
+		v.Next = view.DecideCommands(s.Undecided(ctx, run.Undecided))
 	}
 	s.printAnswered(c, v)
 	return nil
 }
 
 // ruleable refuses a call about which there is nothing to say.
-func ruleable(call db.CallRow) error {
+func ruleable(call app.CallRow) error {
 	switch {
 	case call.Phase != recovery.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
@@ -85,7 +85,7 @@ func ruleable(call db.CallRow) error {
 }
 
 // word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
-func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.Word, error) {
+func (s *session) word(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	text := r.text
 	if !r.given {
 		raw, err := s.askFor(ctx, call.Run, callQuestion(call), view.ResolveCommands(call.ID))
@@ -103,16 +103,16 @@ func (s *session) word(ctx context.Context, call db.CallRow, r reply) (recovery.
 	case recovery.WordHappened, recovery.WordLeave:
 		return recovery.Word(text), nil
 	case recovery.WordRun:
-		return "", &usageError{fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
-			"What can be said now: happened or leave", call.ID)}
+		return "", app.Usage(fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
+			"What can be said now: happened or leave", call.ID))
 	case "yes", "no":
-		return "", &usageError{fmt.Errorf("answer %s: %s could mean two things; say happened (it took place) or leave (it stays unknown)", call.ID, text)}
+		return "", app.Usage(fmt.Errorf("answer %s: %s could mean two things; say happened (it took place) or leave (it stays unknown)", call.ID, text))
 	}
-	return "", &usageError{fmt.Errorf("answer %s: %q does not fit; say happened (it took place) or leave (it stays unknown)", call.ID, text)}
+	return "", app.Usage(fmt.Errorf("answer %s: %q does not fit; say happened (it took place) or leave (it stays unknown)", call.ID, text))
 }
 
 // callQuestion puts the call into a question for the terminal. Nothing of it is recorded.
-func callQuestion(call db.CallRow) recovery.Request {
+func callQuestion(call app.CallRow) recovery.Request {
 	return recovery.Request{ID: call.ID, Opened: fault.Now(), Question: recovery.Question{
 		Kind: recovery.RequestTwin,
 		Message: fmt.Sprintf("did call %s of run %s happen? (%s: %s)", call.ID, call.Run, call.Tool, host.Words(call.Tool, call.Proposal.Args)) +

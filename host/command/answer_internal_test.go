@@ -1,9 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"testing"
 
 	"agent/host"
+	"agent/host/app"
+	"agent/host/terminal"
 )
 
 // A lone word is an answer only when it can be no id, so that a mistyped id never answers a question.
@@ -17,5 +20,15 @@ func TestCouldBeID(t *testing.T) {
 		if couldBeID(answer) {
 			t.Errorf("%q is no id", answer)
 		}
+	}
+}
+
+// With --json, or without a terminal behind stderr, nobody is asked here. // DESIGN 7
+func TestNoTerminalNoQuestion(t *testing.T) {
+	s := &session{Folder: &app.Folder{Host: &host.Host{}}, app: newCommandLine(IO{Terminal: terminal.Terminal{Err: &bytes.Buffer{}}})}
+	c := newCommandLine(IO{}).runCommand()
+	s.askHere(c)
+	if s.Env.Ask != nil {
+		t.Error("a question would be asked into a file")
 	}
 }

@@ -1,19 +1,15 @@
 // Package command is the command line: one command a file, each with its constructor and its run function.
 //
-// The rules of the terminal: activity goes to stderr, the answer and what a command was asked to print go to stdout.
-// Questions use the controlling terminal, so a piped stdin still works. Colour and motion appear only on a terminal, and
-// NO_COLOR is honoured. Text of models and tools is stripped of control sequences before it is shown. An error is one
-// line in lower case that says what was attempted; a line below it names the command that mends it.
+// An error is one line in lower case that says what was attempted; a line below it names the command that helps. What goes
+// where on a terminal is written in package terminal, the names in JSON in package view.
 //
-// Over budget: at most 66 files: opening a state folder, the terminal and following still lie beside the commands; each is to be a package
-// Over budget: at most 9910 lines: likewise
+// Over budget: at most 42 files: following, completion and the reading of flags still lie beside the commands
+// Over budget: at most 5000 lines: likewise
 package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -24,10 +20,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
-	"agent/tools/runner"
-	"agent/tools/sandbox"
 )
 
 // Version of the binary. A release sets it with -ldflags "-X agent/host/command.Version=...".
@@ -35,36 +31,30 @@ var Version = "0.1.0"
 
 // IO is where a command reads and writes.
 type IO struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Getenv   func(string) string
-	Dir      func() (string, error)
+	terminal.Terminal
+	Dir func() (string, error)
 }
 
 // Standard is the process's own streams.
 func Standard() IO {
-	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Dir: os.Getwd}
+	return IO{Terminal: terminal.Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}, Dir: os.Getwd}
 }
-
-// RunnerCommand is the hidden first argument with which the binary becomes a runner. It is the first thing that is looked at:
-// a runner shares nothing with the command line.
-const RunnerCommand = "__runner"
 
 // Main runs one command and returns the exit code.
 func Main(args []string, std IO) (code int) {
-	if len(args) > 1 && args[1] == sandbox.Command {
-		return sandbox.Main(args[2:])
+	if len(args) > 1 && args[1] == app.SandboxCommand {
+		return app.Sandbox(args[2:])
 	}
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
 		return view.ExitUsage
 	}
-	if len(args) == 3 && args[1] == RunnerCommand {
-		return runner.Main(args[2], runner.MainOptions{})
+	if len(args) == 3 && args[1] == app.RunnerCommand {
+		return app.Runner(args[2])
 	}
 	if len(args) > 1 && args[1] == CompleteCommand {
-		(&app{IO: std}).complete(context.Background(), args[2:])
+		newCommandLine(std).complete(context.Background(), args[2:])
 		return view.ExitDone
 	}
 	if err := enoughFiles(); err != nil {
@@ -76,8 +66,9 @@ func Main(args []string, std IO) (code int) {
 	if len(args) == 2 && slices.Contains([]string{"--help", "-help", "-h"}, args[1]) {
 		args = []string{args[0], "help"} // which lists the topics too
 	}
-	std.Out = &watched{Writer: std.Out}
-	a := &app{IO: std, args: args, armed: warning, told: func() error { return context.Cause(ctx) }}
+	std.Watch()
+	a := newCommandLine(std)
+	a.args, a.armed, a.told = args, warning, func() error { return context.Cause(ctx) }
 	defer func() {
 		if p := recover(); p != nil {
 			code = a.panicked(p, debug.Stack())
@@ -118,24 +109,26 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// Over budget: at most 121 methods: every command is a method of it; opening, printing and asking are to be packages
-type app struct {
+// Over budget: at most 73 methods: every command is a method of it
+type commandLine struct {
 	IO
-	args     []string            // as they were typed, with the binary's name
-	armed    string              // what is said about an armed fault point
-	think    bool                // what a model thinks is shown
-	verbose  bool                // the log is shown on stderr
-	printed  bool                // a JSON object stands on stdout
-	drove    bool                // a run was driven: the exit code is its own
-	dir      string              // folder whose runs alone are meant
-	about    string              // id of the run that the command is about
-	ask      exchange            // how models are asked
-	enforces enforced            // what commands and servers can be confined to
-	wipe     func(string) string // cleans an error of secrets; nil until it is needed
-	told     func() error        // why the command was asked to stop; nil while it was not
+	*app.App
+	args  []string     // as they were typed, with the binary's name
+	armed string       // what is said about an armed fault point
+	drove bool         // a run was driven: the exit code is its own
+	dir   string       // folder whose runs alone are meant
+	about string       // id of the run that the command is about
+	told  func() error // why the command was asked to stop; nil while it was not
 }
 
-func (a *app) root() *cli.Command {
+func newCommandLine(std IO) *commandLine {
+	return &commandLine{IO: std, App: &app.App{
+		Env: std.Getenv, Version: Version, Complaints: std.Err,
+		Notice: func(line string) { fmt.Fprintf(std.Err, "agent: %s\n", line) },
+	}}
+}
+
+func (a *commandLine) root() *cli.Command {
 	return &cli.Command{
 		Name:            "agent",
 		Usage:           "host AI agents that survive anything",
@@ -152,7 +145,7 @@ func (a *app) root() *cli.Command {
 		Commands:        a.commands(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.verbose},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the log on stderr", Destination: &a.Verbose},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Bool("version") && !c.Args().Present() {
@@ -181,17 +174,3 @@ EXIT STATUS
    1  failed, or refused       5  a call's outcome is unknown: you decide
    2  wrong usage              6  cancelled by a person
    3  waiting for an answer`
-
-// usageError is wrong usage: exit code 2.
-type usageError struct{ error }
-
-// Unwrap is what is wrong.
-func (e *usageError) Unwrap() error { return e.error }
-
-func usage(err error) error {
-	var u *usageError
-	if err == nil || errors.As(err, &u) {
-		return err
-	}
-	return &usageError{err}
-}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -27,7 +27,7 @@ EXIT STATUS
    0 the run is cancelled, or was already; 1 it ended before, or was refused;
    2 wrong usage; 4 it is asked for and not yet done`
 
-func (a *app) cancelCommand() *cli.Command {
+func (a *commandLine) cancelCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "cancel",
 		Usage:       "end a run, or withdraw a question",
@@ -38,17 +38,17 @@ func (a *app) cancelCommand() *cli.Command {
 	}
 }
 
-func (a *app) cancel(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) cancel(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run or one request: agent cancel last")}
+		return app.Usage(errors.New("name one run or one request: agent cancel last"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "cancel "+c.Args().First())
 	}
 	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'p')
 	if err == nil {
-		err = s.mustWrite("cancel " + id)
+		err = s.MustWrite("cancel " + id)
 	}
 	switch {
 	case err != nil:
@@ -66,12 +66,12 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		return err
 	}
 	if who, busy, err := s.Owner(run); err == nil && busy && !before.Status.Terminal() {
-		s.app.say(s.app.Err, "asking %s to end run %s", who, run)
+		s.app.Say(s.app.Err, "asking %s to end run %s", who, run)
 	}
 	out, err := s.Cancel(ctx, run)
 	if err != nil {
 		if ctx.Err() != nil { // asked to stop while its owner was waited for: what was asked for is kept
-			s.app.say(s.app.Err, "%v", err)
+			s.app.Say(s.app.Err, "%v", err)
 			return withCode(view.ExitInterrupted)
 		}
 		return err
@@ -100,21 +100,21 @@ func (s *session) printCancel(c *cli.Command, v view.Cancelled) {
 	a := s.app
 	s.settleOutput()
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	switch {
 	case v.Status == recovery.StatusCancelled && v.Already:
-		a.say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
+		a.Say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
 	case v.Status == recovery.StatusCancelled:
-		a.say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
+		a.Say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
 	case v.Status.Terminal():
-		a.say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
+		a.Say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
 	default:
-		a.say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
+		a.Say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
 	}
 	for _, u := range v.Unknown {
-		a.say(a.Err, "%s", u.Line())
+		a.Say(a.Err, "%s", u.Line())
 	}
 }
 
@@ -128,8 +128,8 @@ func cancelled(reason string) string {
 
 func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error {
 	row, err := s.Withdraw(ctx, id)
-	var first *db.ConflictError
-	if errors.As(err, &first) && first.First.Status == db.RequestCancelled {
+	var first *app.ConflictError
+	if errors.As(err, &first) && first.First.Status == app.RequestCancelled {
 		row, err = first.First, nil
 	}
 	if err != nil {
@@ -146,27 +146,16 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 		v.Next = []string{"agent resume " + row.Run}
 	}
 	if c.Bool("json") {
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 		return nil
 	}
 	word := "is"
 	if v.Already {
 		word = "was"
 	}
-	s.app.say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
+	s.app.Say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
 	if len(v.Next) > 0 {
-		s.app.say(s.app.Err, "go on with: %s", v.Next[0])
-	}
-	return nil
-}
-
-// mustWrite refuses what has to be recorded where nothing can be.
-func (s *session) mustWrite(what string) error {
-	switch {
-	case s.guard != nil:
-		return fmt.Errorf("%s: %w (%s)", what, db.ErrDiskFull, s.Home)
-	case s.lock == nil:
-		return fmt.Errorf("%s: %w (%s)", what, db.ErrReadOnly, s.Home)
+		s.app.Say(s.app.Err, "go on with: %s", v.Next[0])
 	}
 	return nil
 }
@@ -174,7 +163,7 @@ func (s *session) mustWrite(what string) error {
 // settleOutput waits until the activity is shown, which comes before what a command prints last.
 func (s *session) settleOutput() {
 	s.Hub.Close()
-	s.show.wait()
+	s.show.Wait()
 }
 
 // find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.
@@ -198,7 +187,7 @@ func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind by
 	var first error
 	for _, k := range kinds {
 		id, err := s.Store.Find(ctx, k, text)
-		var unknown *db.UnknownIDError
+		var unknown *app.UnknownIDError
 		if !errors.As(err, &unknown) {
 			return k, id, err
 		}
@@ -211,7 +200,7 @@ func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind by
 
 // noState words the refusal of a command that needs something to be there.
 func noState(err error, what string) error {
-	if errors.Is(err, db.ErrNoState) {
+	if errors.Is(err, app.ErrNoState) {
 		return fmt.Errorf(`%s: nothing was run yet; agent run "prompt" starts a run`, what)
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -22,7 +24,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 there is no such run, 2 wrong usage`
 
-func (a *app) checkpointsCommand() *cli.Command {
+func (a *commandLine) checkpointsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "checkpoints",
 		Usage:       "list the checkpoints of a run",
@@ -33,11 +35,11 @@ func (a *app) checkpointsCommand() *cli.Command {
 	}
 }
 
-func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) checkpoints(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run: agent checkpoints last")}
+		return app.Usage(errors.New("name one run: agent checkpoints last"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "list checkpoints of run "+c.Args().First())
 	}
@@ -61,22 +63,22 @@ func (a *app) checkpoints(ctx context.Context, c *cli.Command) error {
 	return s.close()
 }
 
-func (a *app) printCheckpoints(c *cli.Command, v view.Checkpoints) {
+func (a *commandLine) printCheckpoints(c *cli.Command, v view.Checkpoints) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Checkpoints) == 0 {
-		a.say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
+		a.Say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
 		return
 	}
-	t := table{head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
+	t := terminal.Table{Head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
 	for _, p := range v.Checkpoints {
 		left := "no limit"
 		if p.TurnsLeft != nil {
 			left = fmt.Sprint(*p.TurnsLeft)
 		}
-		t.add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
+		t.Add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 }

@@ -10,11 +10,12 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/help"
 )
 
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
-func (a *app) commands() []*cli.Command {
+func (a *commandLine) commands() []*cli.Command {
 	list := []*cli.Command{
 		a.runCommand(),
 		a.here(a.lsCommand(), "only runs that work in `FOLDER`"),
@@ -44,10 +45,10 @@ func (a *app) commands() []*cli.Command {
 
 func noSuchCommand(c *cli.Command, name string) error {
 	if topics, err := help.Topics(); err == nil && slices.ContainsFunc(topics, func(t help.Topic) bool { return t.Name == name }) {
-		return &usageError{fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name)}
+		return app.Usage(fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name))
 	}
 	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
-	return &usageError{fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name))}
+	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
 }
 
 // meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings have to be the same.
@@ -61,7 +62,7 @@ func meant(near, typed string) string {
 
 // wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether JSON is wanted is looked for
 // in what was typed.
-func (a *app) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
+func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		text = "there is no flag --" + rest + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
@@ -76,7 +77,7 @@ func (a *app) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) e
 	if c != c.Root() {
 		name += " " + c.Name
 	}
-	err = usage(fmt.Errorf("%s; see %s --help", text, name))
+	err = app.Usage(fmt.Errorf("%s; see %s --help", text, name))
 	if !wantsJSON(a.args) {
 		return err
 	}
@@ -110,7 +111,7 @@ EXAMPLE
 EXIT STATUS
    0 shown, 2 there is no such command and no such topic`
 
-func (a *app) helpCommand() *cli.Command {
+func (a *commandLine) helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
 		Usage:       "show help for a command or a topic",
@@ -125,15 +126,15 @@ func (a *app) helpCommand() *cli.Command {
 			topic := slices.IndexFunc(topics, func(t help.Topic) bool { return t.Name == name })
 			switch sub := c.Root().Command(name); {
 			case c.Args().Len() > 1:
-				return &usageError{errors.New("name one command or topic: agent help run")}
+				return app.Usage(errors.New("name one command or topic: agent help run"))
 			case name == "":
 				if err := cli.ShowRootCommandHelp(c.Root()); err != nil {
 					return err
 				}
-				a.say(a.Out, "\nTOPICS, each shown by agent help TOPIC:\n%s", help.List(topics))
+				a.Say(a.Out, "\nTOPICS, each shown by agent help TOPIC:\n%s", help.List(topics))
 				return nil
 			case name == "topics":
-				a.say(a.Out, "%s", help.List(topics))
+				a.Say(a.Out, "%s", help.List(topics))
 				return nil
 			case sub == nil && topic < 0:
 				return noSuchHelp(c, topics, name)
@@ -141,9 +142,9 @@ func (a *app) helpCommand() *cli.Command {
 				if err := cli.ShowCommandHelp(ctx, c.Root(), name); err != nil || topic < 0 {
 					return err
 				}
-				a.say(a.Out, "") // models is a command and a topic
+				a.Say(a.Out, "") // models is a command and a topic
 			}
-			a.say(a.Out, "%s", strings.TrimSuffix(topics[topic].Text, "\n"))
+			a.Say(a.Out, "%s", strings.TrimSuffix(topics[topic].Text, "\n"))
 			return nil
 		},
 	}
@@ -154,5 +155,5 @@ func noSuchHelp(c *cli.Command, texts []help.Topic, name string) error {
 	for _, sub := range c.Root().VisibleCommands() {
 		texts = append(texts, help.Topic{Name: sub.Name, About: sub.Usage, Text: sub.Description})
 	}
-	return &usageError{fmt.Errorf("there is no command and no topic %q%s; agent help lists them", name, help.Meant(texts, name))}
+	return app.Usage(fmt.Errorf("there is no command and no topic %q%s; agent help lists them", name, help.Meant(texts, name)))
 }

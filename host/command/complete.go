@@ -9,7 +9,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/host/help"
 	"agent/host/stream"
 	"agent/host/view"
@@ -32,7 +32,7 @@ const newestCompleted = 50
 
 // typedLine is a command line as far as it was typed.
 type typedLine struct {
-	app     *app
+	app     *commandLine
 	cmd     *cli.Command // the last command that was named
 	args    []string     // its arguments before the word that is being typed
 	value   string       // the flag whose value is being typed
@@ -42,7 +42,7 @@ type typedLine struct {
 }
 
 // complete prints what may stand where the last word is being typed.
-func (a *app) complete(ctx context.Context, words []string) {
+func (a *commandLine) complete(ctx context.Context, words []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -181,35 +181,35 @@ func (t *typedLine) arguments(ctx context.Context) {
 				about = "the newest run of this folder that can be resumed"
 			}
 			t.offer("last", about)
-			t.app.withStore(ctx, func(s *db.Store) error { return t.runs(ctx, s) })
+			t.app.withStore(ctx, func(s *app.Store) error { return t.runs(ctx, s) })
 		}
 	}
 	if t.cmd.Name == "answer" || t.cmd.Name == "cancel" && first {
-		t.app.withStore(ctx, func(s *db.Store) error { return t.requests(ctx, s) })
+		t.app.withStore(ctx, func(s *app.Store) error { return t.requests(ctx, s) })
 	}
 	if t.cmd.Name == "answer" {
-		t.app.withStore(ctx, func(s *db.Store) error { return t.calls(ctx, s) })
+		t.app.withStore(ctx, func(s *app.Store) error { return t.calls(ctx, s) })
 	}
 }
 
 // models completes the name of a model. What is wrong with the configuration is said by every command that reads it.
 func (t *typedLine) models() {
-	conf, err := t.app.settings("")
+	conf, err := t.app.Settings("")
 	if err != nil {
 		return
 	}
-	for _, m := range conf.modelNames() {
+	for _, m := range conf.ModelNames() {
 		t.offer(m[0], m[1])
 	}
 }
 
 // offered are all runs that have not ended and the newest of all.
-func offered(ctx context.Context, s *db.Store) ([]db.RunRow, error) {
-	return s.Runs(ctx, db.Filter{Limit: newestCompleted})
+func offered(ctx context.Context, s *app.Store) ([]app.RunRow, error) {
+	return s.Runs(ctx, app.Filter{Limit: newestCompleted})
 }
 
 // runs completes ids of runs: only such as can still go on, where the command is about going on.
-func (t *typedLine) runs(ctx context.Context, s *db.Store) error {
+func (t *typedLine) runs(ctx context.Context, s *app.Store) error {
 	rows, err := offered(ctx, s)
 	for _, r := range rows {
 		if t.cmd.Name == "show" || t.cmd.Name == "checkpoints" || !r.Status.Terminal() {
@@ -219,7 +219,7 @@ func (t *typedLine) runs(ctx context.Context, s *db.Store) error {
 	return err
 }
 
-func (t *typedLine) threads(s *db.Store) error {
+func (t *typedLine) threads(s *app.Store) error {
 	rows, err := offered(context.Background(), s)
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -232,7 +232,7 @@ func (t *typedLine) threads(s *db.Store) error {
 }
 
 // requests completes the ids of open questions, and the answers that fit the one that was named.
-func (t *typedLine) requests(ctx context.Context, s *db.Store) error {
+func (t *typedLine) requests(ctx context.Context, s *app.Store) error {
 	rows, err := s.Pending(ctx, false)
 	for _, r := range rows {
 		switch {
@@ -253,7 +253,7 @@ func (t *typedLine) requests(ctx context.Context, s *db.Store) error {
 }
 
 // calls completes the ids of calls whose outcome is unknown, and what can be said about one.
-func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
+func (t *typedLine) calls(ctx context.Context, s *app.Store) error {
 	if len(t.args) > 0 {
 		if len(t.args) == 1 && strings.HasPrefix(t.args[0], "c-") {
 			t.offer(string(recovery.WordHappened), "it took place")
@@ -269,7 +269,7 @@ func (t *typedLine) calls(ctx context.Context, s *db.Store) error {
 		if r.Unknown == 0 {
 			continue
 		}
-		var calls []db.CallRow
+		var calls []app.CallRow
 		calls, err = s.Calls(ctx, r.ID)
 		for _, c := range calls {
 			if c.Unknown() {
@@ -292,12 +292,12 @@ func (t *typedLine) offer(word, about string) {
 
 // withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
 // that the person is typing, and every command shows it when it is run.
-func (a *app) withStore(ctx context.Context, f func(*db.Store) error) {
-	home, err := a.home()
+func (a *commandLine) withStore(ctx context.Context, f func(*app.Store) error) {
+	home, err := a.Home()
 	if err != nil {
 		return
 	}
-	s, err := db.OpenRead(ctx, home)
+	s, err := app.OpenRead(ctx, home)
 	if err != nil {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/host/app"
 )
 
 // The scripts pass the words to the hidden command as arguments and never evaluate them. It prints one candidate a line: the word, a
@@ -34,7 +36,7 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *app) completionCommand() *cli.Command {
+func (a *commandLine) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "completion",
 		Usage:       "print a completion script for bash, zsh or fish",
@@ -44,13 +46,13 @@ func (a *app) completionCommand() *cli.Command {
 	}
 }
 
-func (a *app) completion(_ context.Context, c *cli.Command) error {
+func (a *commandLine) completion(_ context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one shell: agent completion bash, zsh or fish")}
+		return app.Usage(errors.New("name one shell: agent completion bash, zsh or fish"))
 	}
 	script, ok := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Args().First()]
 	if !ok {
-		return &usageError{fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First())}
+		return app.Usage(fmt.Errorf("there is no completion for %q; name bash, zsh or fish", c.Args().First()))
 	}
 	_, err := io.WriteString(a.Out, script)
 	if err != nil {

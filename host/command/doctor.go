@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host/config"
+	"agent/host/app"
 	"agent/host/doctor"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -40,7 +38,7 @@ EXAMPLE
 EXIT STATUS
    0 nothing is wrong, warnings apart; 1 something is; 2 wrong usage`
 
-func (a *app) doctorCommand() *cli.Command {
+func (a *commandLine) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
 		Usage:       "check the installation and the state folder",
@@ -55,30 +53,29 @@ func (a *app) doctorCommand() *cli.Command {
 	}
 }
 
-func (a *app) doctor(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return err
 	}
 	if c.IsSet("salvage") {
 		if c.Bool("fix") || c.Bool("json") || c.Bool("secrets") {
-			return &usageError{errors.New("give --salvage alone: it writes JSON lines and fixes nothing")}
+			return app.Usage(errors.New("give --salvage alone: it writes JSON lines and fixes nothing"))
 		}
 		return a.salvage(ctx, home, c.String("salvage"))
 	}
 	var f doctor.Findings
 	if c.Bool("secrets") {
 		if c.Bool("fix") {
-			return &usageError{errors.New("give --secrets without --fix: it only looks")}
+			return app.Usage(errors.New("give --secrets without --fix: it only looks"))
 		}
-		a.findSecrets(ctx, home, &f)
+		screen := terminal.NewScreen(a.Err, a.Getenv)
+		f = a.App.ExamineSecrets(ctx, home, screen.Show)
 	} else {
-		f = doctor.Folder(home)
-		a.examineSelf(home, &f)
-		a.examineStore(ctx, home, c.Bool("fix"), &f)
+		f = a.App.Examine(ctx, home, a.armed, c.Bool("fix"))
 	}
 	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
@@ -91,7 +88,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	}
 	v.OK = v.Bad == 0
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 	} else {
 		a.printFindings(v)
 	}
@@ -101,118 +98,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Command) error {
 	return nil
 }
 
-// examineSelf looks at this process: settings that weaken a promise, and what commands run in.
-func (a *app) examineSelf(home string, f *doctor.Findings) {
-	const area = "settings"
-	if a.armed != "" {
-		f.Warn(area, "unset AGENT_FAULT and AGENT_FAULT_UNSAFE", "%s", a.armed)
-	}
-	if a.Getenv("AGENT_ALLOW_UNSAFE_FS") == "1" {
-		f.Warn(area, "unset it and keep the state folder on a local disk",
-			"AGENT_ALLOW_UNSAFE_FS=1: a state folder on a network file system is let through")
-	}
-	for _, shell := range []string{"sh", "bash"} {
-		if path, err := exec.LookPath(shell); err != nil {
-			f.Warn("commands", "install it where runbooks or models use it", "there is no %s: blocks of it cannot run", shell)
-		} else {
-			f.OK("commands", "%s is %s", shell, path)
-		}
-	}
-	a.examineConfig(f)
-	a.examineSandbox(home, f)
-}
-
-// examineConfig reads the person's configuration: with an error in it nothing starts.
-func (a *app) examineConfig(f *doctor.Findings) {
-	const area = "configuration"
-	path := config.UserPath(a.Getenv)
-	if path == "" {
-		return
-	}
-	conf, _, err := a.config("")
-	if err != nil {
-		f.Bad(area, "fix that line: until then no run starts", "%v", err)
-		return
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		f.OK(area, "%s is not there, and need not be", a.tilde(path))
-		return
-	}
-	rules := "no rules of permission"
-	if n := len(conf.Rules); n > 0 {
-		rules = fmt.Sprintf("rules of permission: %d", n)
-	}
-	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
-}
-
-// examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
-func (a *app) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
-	s, err := a.openDoctor(ctx, home)
-	if errors.Is(err, db.ErrNoState) {
-		f.OK(areaDatabase, "there is none yet: nothing was run")
-		return
-	}
-	if err != nil {
-		f.Bad(areaDatabase, remedyFor(err), "%v", err)
-		return
-	}
-	for _, n := range s.Store.Notices() {
-		f.Warn(areaDatabase, "", "%s", n)
-	}
-	if s.lock == nil {
-		f.Warn(areaDatabase, "make it writable, or choose another one with AGENT_HOME", "the state folder cannot be written: it can be read, nothing can run, and nothing is fixed")
-		fix = false
-	}
-	a.examineSchema(ctx, s, fix, f)
-	found, err := doctor.Examine(ctx, s.Host, fix) // a row that it repairs may be all that is wrong with the database
-	a.examineDatabase(ctx, s, f)
-	*f = append(*f, found...)
-	if err != nil {
-		f.Bad(areaDatabase, remedySave, "%v", err)
-	}
-	if err := s.close(); err != nil {
-		f.Bad(areaDatabase, "", "close: %v", err)
-	}
-}
-
-// remedyFor is empty where the error names its own.
-func remedyFor(err error) string {
-	var damaged *db.CorruptError
-	var foreign *db.ForeignError
-	var newer *db.NewerError
-	var folder *db.FolderError
-	switch {
-	case errors.As(err, new(*db.BehindError)):
-		return "put it back, or decide: agent restore --here"
-	case errors.As(err, &damaged), errors.As(err, &foreign), errors.As(err, &newer), errors.As(err, &folder):
-		return ""
-	case errors.Is(err, db.ErrDiskFull):
-		return "make room on its disk"
-	}
-	return remedySave
-}
-
-// openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
-func (a *app) openDoctor(ctx context.Context, home string) (*session, error) {
-	write, err := writable(home)
-	if err != nil {
-		return nil, err
-	}
-	s := &session{app: a}
-	store, err := s.store(ctx, home, write)
-	if errors.Is(err, db.ErrDiskFull) {
-		store, err = s.crowded(ctx, home)
-	}
-	if err == nil {
-		s.Host, err = a.host(home, store)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.unlock())
-	}
-	return s, nil
-}
-
-func (a *app) printFindings(v view.Doctor) {
+func (a *commandLine) printFindings(v view.Doctor) {
 	area := ""
 	for i, f := range v.Findings {
 		head := ""
@@ -223,17 +109,37 @@ func (a *app) printFindings(v view.Doctor) {
 		if f.Fixed {
 			level = "done"
 		}
-		a.say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
+		a.Say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
 		if last := i == len(v.Findings)-1; f.Remedy != "" && (last || v.Findings[i+1].Remedy != f.Remedy) { // once below all that it mends
-			a.say(a.Out, "%23s-> %s", "", f.Remedy)
+			a.Say(a.Out, "%23s-> %s", "", f.Remedy)
 		}
 	}
 	switch {
 	case v.Bad > 0:
-		a.say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
+		a.Say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
 	case v.Warnings > 0:
-		a.say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
+		a.Say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
 	default:
-		a.say(a.Out, "\nnothing is wrong")
+		a.Say(a.Out, "\nnothing is wrong")
 	}
+}
+
+// salvage writes what can be read of a database, damaged or not, to a new file or to stdout.
+func (a *commandLine) salvage(ctx context.Context, home, to string) (err error) {
+	if _, err := os.Stat(home); err != nil {
+		return fmt.Errorf("salvage: %v", err)
+	}
+	if to == "-" {
+		return app.Salvage(ctx, home, a.Out)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("salvage to a new file: %v", err)
+	}
+	err = app.Salvage(ctx, home, f)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	a.Say(a.Err, "saved to %s; a table's last line says how many of its rows could not be read", to)
+	return nil
 }

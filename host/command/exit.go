@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -26,37 +25,37 @@ func withCode(code int) error {
 }
 
 // exit turns the error of a command into its exit code and shows it. This is the only place that does.
-func (a *app) exit(err error) int {
+func (a *commandLine) exit(err error) int {
 	err = a.bySignal(err)
 	var code *codeError
-	var wrong *usageError
+	var wrong *app.UsageError
 	switch {
 	case err == nil:
 		return view.ExitDone
 	case errors.As(err, &code):
 		return code.code
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
+		fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
 		return view.ExitUsage
 	}
-	var unknown *db.UnknownIDError
+	var unknown *app.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
-	fmt.Fprintf(a.Err, "agent: %s\n", a.cleaned(err.Error()))
-	for _, hint := range hints(err) {
-		fmt.Fprintf(a.Err, "       %s\n", a.cleaned(hint))
+	fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
+	for _, hint := range view.Hints(err) {
+		fmt.Fprintf(a.Err, "       %s\n", a.Cleaned(hint))
 	}
-	a.logError(err)
-	var commit *db.CommitError
-	if errors.As(err, &commit) || errors.Is(err, db.ErrLostRace) {
+	a.LogError(err)
+	var commit *app.CommitError
+	if errors.As(err, &commit) || errors.Is(err, app.ErrLostRace) {
 		return view.ExitInterrupted
 	}
 	return view.ExitFailed
 }
 
 // bySignal is the error of a command that a signal ended on its way; a run that was driven has an outcome instead.
-func (a *app) bySignal(err error) error {
+func (a *commandLine) bySignal(err error) error {
 	if err == nil || a.told == nil || !strings.Contains(err.Error(), context.Canceled.Error()) { // not every layer keeps it as a value
 		return err
 	}
@@ -67,33 +66,11 @@ func (a *app) bySignal(err error) error {
 }
 
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
-// The trace is for whoever mends it: it goes into the log, and to stderr where that is asked for or there is no log.
-func (a *app) panicked(p any, trace []byte) int {
-	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.cleaned(fmt.Sprint(p)))
-	if err := a.logPanic(p, trace); err != nil || a.verbose {
+// The trace is for whoever fixes it: it goes into the log, and to stderr where that is asked for or there is no log.
+func (a *commandLine) panicked(p any, trace []byte) int {
+	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Cleaned(fmt.Sprint(p)))
+	if err := a.LogPanic(p, trace); err != nil || a.Verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}
 	return view.ExitFailed
-}
-
-// hints are the commands that mend an error, each with what it does.
-func hints(err error) []string {
-	if known := mends(err); len(known) > 0 {
-		lines := make([]string, len(known))
-		for i, m := range known {
-			lines[i] = fmt.Sprintf("%-16s%s", m.does+":", m.command)
-		}
-		return lines
-	}
-	switch {
-	case errors.As(err, new(*db.CorruptError)):
-		return []string{"see what else is damaged: agent doctor"}
-	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
-		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
-	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return []string{"make room on its disk, then see what is to go on with: agent ls"}
-	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
-		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/host"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -27,7 +28,8 @@ func TestStoppedBySignal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			a := &app{IO: IO{Err: &out}, told: func() error { return c.told }}
+			a := newCommandLine(IO{Terminal: terminal.Terminal{Err: &out}})
+			a.told = func() error { return c.told }
 			if code := a.exit(c.err); code != view.ExitFailed || out.String() != c.want {
 				t.Errorf("exit %d: %s", code, out.String())
 			}

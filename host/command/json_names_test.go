@@ -23,7 +23,7 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	seen := 0
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "mcp_trust.go" { // which writes a file of its own, and prints no JSON
+		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		set := token.NewFileSet()

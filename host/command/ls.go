@@ -3,12 +3,11 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -30,7 +29,7 @@ EXIT STATUS
    0 listed, also when there is nothing; 1 the state folder cannot be used;
    2 wrong usage`
 
-func (a *app) lsCommand() *cli.Command {
+func (a *commandLine) lsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "ls",
 		Usage:       "list runs",
@@ -45,25 +44,24 @@ func (a *app) lsCommand() *cli.Command {
 	}
 }
 
-func (a *app) ls(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	f := db.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
+	f := app.Filter{Interrupted: c.Bool("interrupted"), Waiting: c.Bool("waiting"), All: c.Bool("all")}
 	if f.All && (f.Interrupted || f.Waiting) {
-		return &usageError{errors.New("give --all, or --interrupted and --waiting")}
+		return app.Usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
 	v := view.Runs{Version: 1, Runs: []view.Run{}}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	switch {
-	case errors.Is(err, db.ErrNoState):
+	case errors.Is(err, app.ErrNoState):
 		a.printRuns(c, v, `no runs yet: agent run "prompt" starts one`)
 		return nil
 	case err != nil:
 		return err
 	}
-	if v.Runs, err = s.list(ctx, f); err == nil {
-		v.Older = s.older
+	if v.Runs, v.Older, err = s.List(ctx, f); err == nil {
 		if b := s.Store.Behind(); b != nil {
 			v.Behind = b.What
 		}
@@ -76,7 +74,7 @@ func (a *app) ls(ctx context.Context, c *cli.Command) error {
 	return errors.Join(err, s.unlessBehind(), s.close())
 }
 
-func (a *app) nothingListed(f db.Filter) string {
+func (a *commandLine) nothingListed(f app.Filter) string {
 	where := a.inFolder()
 	switch {
 	case f.Interrupted && f.Waiting:
@@ -91,92 +89,19 @@ func (a *app) nothingListed(f db.Filter) string {
 	return `no runs yet: agent run "prompt" starts one`
 }
 
-// list reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does.
-func (s *session) list(ctx context.Context, f db.Filter) ([]view.Run, error) {
-	rows, older, err := s.runsHere(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	s.older = older
-	marks := map[string]host.Mark{}
-	if s.lock == nil || len(s.lost) > 0 { // what could not be marked is only shown
-		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]view.Run, 0, len(rows))
-	later := map[string]bool{} // threads of which a newer run was listed
-	for _, row := range rows {
-		v := view.NewRun(row, fault.Now())
-		if m, ok := marks[row.ID]; ok {
-			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
-		}
-		if err := s.owned(&v); err != nil {
-			return nil, err
-		}
-		v.Unknown = s.undecided(ctx, row.Undecided)
-		v.Next = view.Next(v, !later[v.Thread], fault.Now())
-		later[v.Thread] = true
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// unmarked adds the runs that lost their owner to a list in which they belong.
-func (s *session) unmarked(ctx context.Context, f db.Filter, rows []db.RunRow, marks map[string]host.Mark) ([]db.RunRow, error) {
-	lost, err := s.Look(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	only, err := s.app.only()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range lost {
-		marks[m.Run] = m
-		there := slices.ContainsFunc(rows, func(r db.RunRow) bool { return r.ID == m.Run })
-		if there || (f.Waiting && !f.Interrupted) {
-			continue
-		}
-		row, err := s.Store.Run(ctx, m.Run)
-		if err != nil {
-			return nil, err
-		}
-		if only == "" || row.Folder == s.Store.Clean(only) {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
-	return rows, nil
-}
-
-// owned fills in who drives the run.
-func (s *session) owned(v *view.Run) error {
-	if v.Status.Terminal() {
-		return nil
-	}
-	who, ok, err := s.Owner(v.ID)
-	if err == nil && ok {
-		v.Owner = &view.Owner{PID: who.PID, Host: who.Host}
-	}
-	return err
-}
-
-func (a *app) printRuns(c *cli.Command, v view.Runs, nothing string) {
+func (a *commandLine) printRuns(c *cli.Command, v view.Runs, nothing string) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Runs) == 0 {
-		a.say(a.Err, "%s", nothing)
+		a.Say(a.Err, "%s", nothing)
 		return
 	}
-	t := table{
-		head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
-		most: []int{0, 0, 0, 28, 28, 32, 0},
-	}
-	if f, ok := terminalFile(a.Out); ok {
-		t.fit = terminalWidth(f)
+	t := terminal.Table{
+		Fit:  a.Width(),
+		Head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
+		Most: []int{0, 0, 0, 28, 28, 32, 0},
 	}
 	now := fault.Now()
 	for _, r := range v.Runs {
@@ -190,10 +115,10 @@ func (a *app) printRuns(c *cli.Command, v view.Runs, nothing string) {
 		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
 			next = view.AnswerCommand(r.Unknown[0].ID)
 		}
-		t.add(r.ID, r.StatusText(now), view.Age(now, r.Created), a.tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
+		t.Add(r.ID, r.StatusText(now), view.Age(now, r.Created), a.Tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 	if v.Older > 0 {
-		a.say(a.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+		a.Say(a.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/model"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/tools"
@@ -33,15 +35,15 @@ const wait = time.Minute
 type desk struct {
 	t        *testing.T
 	home     string
-	out, err *tape
+	out, err *written
 	*session
 }
 
 // openDesk opens a state folder; the model is m.
 func openDesk(t *testing.T, home string, m model.Model) *desk {
 	t.Helper()
-	d := &desk{t: t, home: home, out: &tape{}, err: &tape{}}
-	s, err := d.app("").open(t.Context(), useDrive)
+	d := &desk{t: t, home: home, out: &written{}, err: &written{}}
+	s, err := d.app("").open(t.Context(), app.Drive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,19 +53,19 @@ func openDesk(t *testing.T, home string, m model.Model) *desk {
 }
 
 // app is a command line over the desk's state folder.
-func (d *desk) app(dir string) *app {
-	return &app{IO: IO{In: strings.NewReader(""), Out: d.out, Err: d.err, Dir: func() (string, error) { return dir, nil }, Getenv: func(name string) string {
+func (d *desk) app(dir string) *commandLine {
+	return newCommandLine(IO{Dir: func() (string, error) { return dir, nil }, Terminal: terminal.Terminal{In: strings.NewReader(""), Out: d.out, Err: d.err, Getenv: func(name string) string {
 		if name == "AGENT_HOME" {
 			return d.home
 		}
 		return ""
-	}}}
+	}}})
 }
 
 // agent runs a command of another process, so to speak, and returns what it printed.
 func (d *desk) agent(args ...string) string {
 	d.t.Helper()
-	a, out := d.app(""), &tape{}
+	a, out := d.app(""), &written{}
 	a.Out = out
 	if code := a.exit(a.root().Run(d.t.Context(), append([]string{"agent"}, args...))); code != view.ExitDone {
 		d.t.Fatalf("agent %s: exit code %d\n%s", strings.Join(args, " "), code, d.err)
@@ -119,7 +121,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	if got := d.err.String(); !strings.HasSuffix(got, used) || strings.Contains(got, "let me see") {
 		t.Errorf("run says: %s", got)
 	}
-	equal(t, d.out.String(), "The answer.\n")
+	equals(t, d.out.String(), "The answer.\n")
 
 	text := d.agent("show", out.Run)
 	for _, want := range []string{
@@ -184,8 +186,8 @@ end it:         agent cancel ` + out.Run + "\n"
 	}
 }
 
-// eventually waits until the tape holds a text.
-func (t *tape) eventually(tt *testing.T, text string) {
+// eventually waits until the written holds a text.
+func (t *written) eventually(tt *testing.T, text string) {
 	tt.Helper()
 	limit, look := time.NewTimer(wait), time.NewTicker(5*time.Millisecond)
 	defer limit.Stop()
@@ -236,14 +238,12 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 }
 
 // observe follows a run at a terminal, as another process does. over waits for the end of the run.
-func observe(t *testing.T, home, run string, thinking bool) (shown *tape, over func()) {
+func observe(t *testing.T, home, run string, thinking bool) (shown *written, over func()) {
 	t.Helper()
 	d := openDesk(t, home, nil)
-	shown = &tape{}
-	s := tty()
-	s.w = shown
-	tell := newTeller(s)
-	tell.whole, tell.thinking = true, thinking
+	shown = &written{}
+	tell := terminal.NewPrinter(terminal.NewLiveScreen(shown, func() int { return 40 }))
+	tell.Whole, tell.Thinking = true, thinking
 	f := newFollower(d.session, tell, run)
 	ended := make(chan error, 1)
 	go func() { ended <- f.follow(t.Context()) }()

@@ -3,13 +3,12 @@ package command
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/host/model/catalog"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -38,7 +37,7 @@ EXIT STATUS
    0 listed, or the model answered and called the tool; 1 it did not, or
    refused; 2 wrong usage or configuration`
 
-func (a *app) modelsCommand() *cli.Command {
+func (a *commandLine) modelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "models",
 		Usage:       "list models, and check one",
@@ -54,93 +53,46 @@ func (a *app) modelsCommand() *cli.Command {
 	}
 }
 
-func (a *app) models(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) models(ctx context.Context, c *cli.Command) error {
 	if !c.Bool("check") {
 		if c.Args().Present() || c.IsSet("base-url") {
-			return &usageError{errors.New("agent models takes a model or an address only with --check")}
+			return app.Usage(errors.New("agent models takes a model or an address only with --check"))
 		}
 	} else if c.Args().Len() > 1 {
-		return &usageError{errors.New("name one model: agent models --check openai/gpt-6.1-sol")}
+		return app.Usage(errors.New("name one model: agent models --check openai/gpt-6.1-sol"))
 	}
 	folder, err := a.folder(c.String("dir"))
 	if err != nil {
 		return err
 	}
-	conf, err := a.settings(folder)
+	conf, err := a.Settings(folder)
 	if err != nil {
 		return err
 	}
 	if c.Bool("check") {
 		return a.checkModel(ctx, c, conf)
 	}
-	v := view.Models{Version: 1, Files: append([]string{}, conf.Files...), Use: a.wouldUse(ctx, conf)}
-	for _, p := range conf.models.Providers() {
-		v.Providers = append(v.Providers, view.Provider{
-			Name: p.Name, Kind: p.Protocol, BaseURL: p.BaseURL, From: p.From, KeyEnv: p.KeyEnv, KeyCmd: firstWord(p.KeyCmd),
-			HasKey: conf.models.HasKey(p), Start: p.Start,
-		})
-	}
-	v.Models = conf.known()
+	v := a.Models(ctx, conf)
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
 	a.printModels(conf, v)
 	return nil
 }
 
-// wouldUse is what a new run would ask, and what keeps it from being asked.
-func (a *app) wouldUse(ctx context.Context, conf *settings) view.Use {
-	ch, err := conf.models.Choose(catalog.Wish{
-		Config: conf.Model, Local: func() []catalog.LocalModel { return askOllama(ctx, conf.models) },
-	})
-	var none *catalog.NoModelError
-	switch {
-	case errors.As(err, &none):
-		return view.Use{Error: err.Error()}
-	case err != nil:
-		return view.Use{Model: conf.Model, Why: "the configuration's", Error: err.Error()}
-	}
-	v := view.Use{Model: ch.Name, Why: ch.Why}
-	if _, err := a.setup(conf, &chosen{Name: ch.Name}, ""); err != nil {
-		v.Error = err.Error()
-	}
-	return v
-}
-
-// known are the models of which something is known: a person's own first, then those of the table.
-func (s *settings) known() []view.Model {
-	names := slices.Sorted(maps.Keys(s.Models))
-	for _, m := range catalog.Known() {
-		if !slices.Contains(names, m.Name) {
-			names = append(names, m.Name)
-		}
-	}
-	var out []view.Model
-	for _, name := range names {
-		provider, of, err := s.models.Parse(name)
-		if err != nil {
-			continue // the configuration was checked, and so is the table
-		}
-		p, _ := s.models.Provider(provider)
-		m := s.models.Model(p, of)
-		out = append(out, view.Model{Name: name, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price, Usable: s.models.HasKey(p)})
-	}
-	return out
-}
-
-func (a *app) printModels(conf *settings, v view.Models) {
-	t := table{head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
+func (a *commandLine) printModels(conf *app.Settings, v view.Models) {
+	t := terminal.Table{Head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
 	for _, p := range v.Providers {
 		at := p.BaseURL
 		if p.From != "" {
 			at += " (" + p.From + ")"
 		}
-		t.add(p.Name, p.Kind, at, view.KeyText(p))
+		t.Add(p.Name, p.Kind, at, view.KeyText(p))
 	}
-	t.write(a.Out)
-	a.say(a.Out, "")
-	t = table{head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
+	t.Write(a.Out)
+	a.Say(a.Out, "")
+	t = terminal.Table{Head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
 	for _, m := range v.Models {
 		in, cached, out, key := "-", "-", "-", "no"
 		if m.Price != nil {
@@ -149,47 +101,33 @@ func (a *app) printModels(conf *settings, v view.Models) {
 		if m.Usable {
 			key = "yes"
 		}
-		t.add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
+		t.Add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
 	}
-	t.write(a.Out)
-	a.say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
+	t.Write(a.Out)
+	a.Say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
 	for _, p := range v.Providers {
-		if p.From != "" && conf.unpriced(p.Name) {
-			a.say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
+		if p.From != "" && conf.Unpriced(p.Name) {
+			a.Say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
 		}
 	}
-	a.say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
+	a.Say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
 	if v.Use.Model == "" {
-		a.say(a.Out, "a new run uses: none; %s", v.Use.Error)
+		a.Say(a.Out, "a new run uses: none; %s", v.Use.Error)
 		return
 	}
-	a.say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
+	a.Say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
 	if v.Use.Error != "" {
-		a.say(a.Out, "which it cannot: %s", v.Use.Error)
+		a.Say(a.Out, "which it cannot: %s", v.Use.Error)
 	}
 }
 
-// unpriced says whether a provider has models whose list price is known and does not hold where they are asked.
-func (s *settings) unpriced(provider string) bool {
-	for _, m := range catalog.Known() {
-		name, of, err := s.models.Parse(m.Name)
-		if p, ok := s.models.Provider(name); err == nil && ok && name == provider && s.models.Model(p, of).Price == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func configWords(conf *settings, a *app) string {
+func configWords(conf *app.Settings, a *commandLine) string {
 	if len(conf.Files) == 0 {
-		return "none; it would be " + a.tilde(conf.user)
+		return "none; it would be " + a.Tilde(conf.Path)
 	}
 	var all []string
 	for _, f := range conf.Files {
-		all = append(all, a.tilde(f))
+		all = append(all, a.Tilde(f))
 	}
 	return strings.Join(all, ", ")
 }
-
-// firstWord is the command without its arguments.
-func firstWord(command []string) []string { return command[:min(1, len(command))] }

@@ -19,7 +19,7 @@ import (
 // which does not exist leaves a person stuck (issue 11, item 19).
 func TestNamedCommandsExist(t *testing.T) {
 	commands := map[string]*cli.Command{}
-	for _, c := range (&app{}).commands() {
+	for _, c := range newCommandLine(IO{}).commands() {
 		commands[c.Name] = c
 	}
 	found := 0

@@ -2,28 +2,24 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host"
-	"agent/host/view"
-	"agent/recovery"
+	"agent/host/app"
 )
 
 // here gives a command the flag that leaves out what belongs to other folders.
-func (a *app) here(c *cli.Command, usage string) *cli.Command {
+func (a *commandLine) here(c *cli.Command, usage string) *cli.Command {
 	f := &cli.StringFlag{Name: "dir", Usage: usage, Destination: &a.dir}
 	c.Flags = slices.Insert(c.Flags, len(c.Flags)-1, cli.Flag(f)) // before --json, which is the last
 	return c
 }
 
 // only is the folder that --dir names; "" without it. A folder that is gone can be named too: its runs are still there.
-func (a *app) only() (string, error) {
+func (a *commandLine) only() (string, error) {
 	if a.dir == "" {
 		return "", nil
 	}
@@ -38,18 +34,18 @@ func (a *app) only() (string, error) {
 }
 
 // inFolder names the folder of --dir at the end of a sentence; empty without the flag.
-func (a *app) inFolder() string {
+func (a *commandLine) inFolder() string {
 	only, err := a.only()
 	if err != nil || only == "" {
 		return ""
 	}
-	return " in " + a.tilde(only)
+	return " in " + a.Tilde(only)
 }
 
 // newestHere is the newest run of the folder that --dir names. With the flag nothing else but last can be meant.
 func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 	if text != "last" {
-		return "", &usageError{fmt.Errorf("--dir goes with last: %s says itself which one is meant", text)}
+		return "", app.Usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))
 	}
 	only, err := s.app.only()
 	if err != nil {
@@ -63,83 +59,4 @@ func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 		return "", err
 	}
 	return row.ID, nil
-}
-
-// runsHere lists runs as the store does, without those of other folders than --dir names. left counts what a plain list
-// leaves out.
-func (s *session) runsHere(ctx context.Context, f db.Filter) (rows []db.RunRow, left int, err error) {
-	only, err := s.app.only()
-	if err != nil {
-		return nil, 0, err
-	}
-	if only == "" {
-		rows, err = s.Store.Runs(ctx, f)
-		if len(rows) > 0 && f == (db.Filter{}) {
-			left = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
-		}
-		return rows, left, err
-	}
-	all, err := s.Store.Runs(ctx, db.Filter{Folder: only})
-	for i, row := range all {
-		interrupted, waiting := row.Status == recovery.StatusInterrupted, row.Status == recovery.StatusWaiting
-		plain := f == (db.Filter{}) && (i < db.NewestShown || interrupted || waiting)
-		if f.All || plain || f.Interrupted && interrupted || f.Waiting && waiting {
-			rows = append(rows, row)
-		}
-	}
-	if f == (db.Filter{}) {
-		left = len(all) - len(rows)
-	}
-	return rows, left, err
-}
-
-// pendingHere lists questions without those of runs in other folders than --dir names.
-func (s *session) pendingHere(ctx context.Context, all bool) ([]db.PendingRow, error) {
-	only, err := s.app.only()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.Store.Pending(ctx, all)
-	if err != nil || only == "" {
-		return rows, err
-	}
-	var errs []error
-	rows = slices.DeleteFunc(rows, func(p db.PendingRow) bool {
-		run, err := s.Store.Run(ctx, p.Run)
-		errs = append(errs, err)
-		return run.Folder != s.Store.Clean(only)
-	})
-	return rows, errors.Join(errs...)
-}
-
-// lostHere lists the runs that were found without their owner and not marked, without those of other folders.
-func (s *session) lostHere(ctx context.Context) ([]string, error) {
-	only, err := s.app.only()
-	if err != nil || only == "" {
-		return s.lost, err
-	}
-	var lost []string
-	for _, id := range s.lost {
-		row, err := s.Store.Run(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if row.Folder == s.Store.Clean(only) {
-			lost = append(lost, id)
-		}
-	}
-	return lost, nil
-}
-
-// undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
-func (s *session) undecided(ctx context.Context, rows []db.CallRow) []view.Unknown {
-	out := []view.Unknown{}
-	for _, row := range rows {
-		summary := ""
-		if call, err := s.Store.Call(ctx, row.ID); err == nil { // doctor reports what cannot be read
-			summary = host.Words(call.Tool, call.Proposal.Args)
-		}
-		out = append(out, view.NewUnknown(row.ID, row.Tool, summary, row.Started))
-	}
-	return out
 }

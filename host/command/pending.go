@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
 )
@@ -24,7 +24,7 @@ EXIT STATUS
    0 listed, also when nothing is asked; 1 the state folder cannot be used;
    2 wrong usage`
 
-func (a *app) pendingCommand() *cli.Command {
+func (a *commandLine) pendingCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "pending",
 		Usage:       "list the questions that wait for a person",
@@ -37,20 +37,20 @@ func (a *app) pendingCommand() *cli.Command {
 	}
 }
 
-func (a *app) pending(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	v := view.Requests{Version: 1, Requests: []view.Request{}}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	switch {
-	case errors.Is(err, db.ErrNoState):
+	case errors.Is(err, app.ErrNoState):
 		a.printPending(c, v)
 		return nil
 	case err != nil:
 		return err
 	}
-	rows, err := s.pendingHere(ctx, c.Bool("all"))
+	rows, err := s.PendingIn(ctx, c.Bool("all"))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -61,19 +61,19 @@ func (a *app) pending(ctx context.Context, c *cli.Command) error {
 	return errors.Join(s.unlessBehind(), s.close())
 }
 
-func (a *app) printPending(c *cli.Command, v view.Requests) {
+func (a *commandLine) printPending(c *cli.Command, v view.Requests) {
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return
 	}
 	if len(v.Requests) == 0 {
-		a.say(a.Err, "no question is open%s", a.inFolder())
+		a.Say(a.Err, "no question is open%s", a.inFolder())
 		return
 	}
 	for i, r := range v.Requests {
 		if i > 0 {
-			a.say(a.Out, "")
+			a.Say(a.Out, "")
 		}
-		a.say(a.Out, "%s", r.Text(fault.Now()))
+		a.Say(a.Out, "%s", r.Text(fault.Now()))
 	}
 }

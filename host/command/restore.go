@@ -9,8 +9,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -32,7 +33,7 @@ EXAMPLE
 EXIT STATUS
    0 decided, or there was nothing to decide; 1 refused; 2 wrong usage`
 
-func (a *app) restoreCommand() *cli.Command {
+func (a *commandLine) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
 		Usage:       "decide about a database that is older than its folder",
@@ -46,14 +47,14 @@ func (a *app) restoreCommand() *cli.Command {
 	}
 }
 
-func (a *app) restore(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	if !c.Bool("here") {
-		return &usageError{errors.New("say --here: agent restore --here decides about the database in the state folder")}
+		return app.Usage(errors.New("say --here: agent restore --here decides about the database in the state folder"))
 	}
-	home, err := a.home()
+	home, err := a.Home()
 	if err != nil {
 		return err
 	}
@@ -65,12 +66,12 @@ func (a *app) restore(ctx context.Context, c *cli.Command) error {
 }
 
 // openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
-func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
+func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
-	write, err := writable(home)
-	var behind *db.BehindError
+	write, err := app.Writable(home)
+	var behind *app.BehindError
 	if errors.As(err, &behind) && behind.Missing {
-		a.say(a.Err, "%v", behind)
+		a.Say(a.Err, "%v", behind)
 		if err := a.confirmRestore(ctx, c, "begin with an empty database? What was recorded stays lost"); err != nil {
 			return nil, err
 		}
@@ -79,14 +80,11 @@ func (a *app) openRestore(ctx context.Context, c *cli.Command, home string) (*se
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a}
-	store, err := s.storeAnew(ctx, home, write, anew)
-	if err == nil {
-		s.Host, err = a.host(home, store)
-	}
+	f, err := a.OpenRaw(ctx, home, app.RawOptions{Write: write, Anew: anew})
 	if err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, err
 	}
+	s := &session{app: a, Folder: f}
 	if anew {
 		_, err = s.RestoreHere(ctx, behind.What)
 		if err != nil {
@@ -111,18 +109,18 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 	a := s.app
 	if v.Behind = v.Reason != ""; !v.Behind {
 		if c.Bool("json") {
-			a.printJSON(v)
+			a.PrintJSON(v)
 		} else {
-			a.say(a.Err, "the database in %s is not behind anything in its folder: there is nothing to decide", s.Home)
+			a.Say(a.Err, "the database in %s is not behind anything in its folder: there is nothing to decide", s.Home)
 		}
 		return nil
 	}
-	if err := s.mustWrite("restore"); err != nil {
+	if err := s.MustWrite("restore"); err != nil {
 		return err
 	}
-	a.say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)
+	a.Say(a.Err, "the database in %s is older than the folder around it: %s", s.Home, v.Reason)
 	for _, one := range ahead {
-		a.say(a.Err, "  ahead of it: run %s: %s", one.Run, one.What)
+		a.Say(a.Err, "  ahead of it: run %s: %s", one.Run, one.What)
 	}
 	if err := a.confirmRestore(ctx, c, "let it count from here on? Runs that have not ended ask before everything that acts"); err != nil {
 		return err
@@ -133,29 +131,29 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 	}
 	v.Runs = append(v.Runs, runs...)
 	if c.Bool("json") {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
-	a.say(a.Err, "decided: the database counts from here on")
+	a.Say(a.Err, "decided: the database counts from here on")
 	for _, run := range runs {
-		a.say(a.Err, "run %s is interrupted (restored); it may have gone further: agent show %s, agent resume %s, agent cancel %s", run, run, run, run)
+		a.Say(a.Err, "run %s is interrupted (restored); it may have gone further: agent show %s, agent resume %s, agent cancel %s", run, run, run, run)
 	}
 	return nil
 }
 
 // confirmRestore asks for a yes at the terminal, unless --yes gives it.
-func (a *app) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
+func (a *commandLine) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
 	if c.Bool("yes") {
 		return nil
 	}
-	t, err := openTerminal()
+	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return errors.New("restore: there is no terminal to ask at; decide with: agent restore --here --yes")
 	}
-	defer t.close()
-	t.discard()
-	t.say("? %s (yes/no): ", what)
-	line, err := t.readLine(ctx)
+	defer t.Close()
+	t.Discard()
+	t.Say("? %s (yes/no): ", what)
+	line, err := t.ReadLine(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -39,7 +39,7 @@ EXIT STATUS
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
 
-func (a *app) resumeCommand() *cli.Command {
+func (a *commandLine) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "continue an interrupted run",
@@ -54,14 +54,14 @@ func (a *app) resumeCommand() *cli.Command {
 	}
 }
 
-func (a *app) resume(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 	r, t, err := a.readResume(c)
 	if err != nil {
 		return err
 	}
-	how := useDrive
+	how := app.Drive
 	if c.Bool("dry-run") {
-		how = useLook
+		how = app.DryRun
 	}
 	s, err := a.open(ctx, how)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) resume(ctx context.Context, c *cli.Command) error {
 
 // resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
 func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
+	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.askHere(c)
 	s.several = len(rows) > 1
@@ -113,20 +113,20 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 	switch {
 	case err != nil:
 	case c.Bool("json"):
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 	case len(rows) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
+		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return errors.Join(err, s.close(), withCode(v.ExitCode))
 }
 
 // resumeNext goes on with one of several runs. It returns what JSON says of it and its exit code.
-func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow, t host.Changes) (any, int) {
+func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow, t host.Changes) (any, int) {
 	err := s.looser(ctx, c, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
-		s.app.say(s.app.Err, "agent: %v", left)
+		s.app.Say(s.app.Err, "agent: %v", left)
 		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}
 		return v, view.ExitInterrupted
@@ -148,13 +148,13 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row db.RunRow,
 	if !c.Bool("json") {
 		s.print(out)
 	}
-	return s.outcomeView(out, view.OutcomeCode(out)), view.OutcomeCode(out)
+	return s.Folder.Outcome(out, view.OutcomeCode(out)), view.OutcomeCode(out)
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
 func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes) error {
-	rows, _, err := s.runsHere(ctx, db.Filter{Interrupted: true})
-	runs, lostErr := s.lostHere(ctx)
+	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
+	runs, lostErr := s.LostIn(ctx)
 	err = errors.Join(err, lostErr)
 	for _, row := range rows {
 		if row.Fruitless < host.MaxFruitless {
@@ -174,9 +174,9 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 	}
 	switch {
 	case c.Bool("json"):
-		s.app.printJSON(v)
+		s.app.PrintJSON(v)
 	case len(runs) == 0:
-		s.app.say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
+		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host
 	case err != nil:
 		return err
 	case c.Bool("json"):
-		s.app.printJSON(view.NewPlan(p))
+		s.app.PrintJSON(view.NewPlan(p))
 	default:
 		s.printPlan(s.app.Out, p)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/config"
 	"agent/recovery"
 )
@@ -42,14 +43,14 @@ type resumeArgs struct {
 }
 
 // readResume reads and checks what does not depend on the run.
-func (a *app) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
+func (a *commandLine) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
 	var r resumeArgs
 	if err := errors.Join(checkLimits(c), notWithAll(c)); err != nil {
 		return r, host.Changes{}, err
 	}
 	l, err := limitFlags(c)
 	if err != nil {
-		return r, host.Changes{}, &usageError{err}
+		return r, host.Changes{}, app.Usage(err)
 	}
 	t := host.Changes{
 		Mode: l.Mode, MaxTurns: value(l.MaxTurns), Timeout: value(l.Timeout), Tokens: value(l.MaxTokens), Cost: value(l.MaxCost),
@@ -57,17 +58,17 @@ func (a *app) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
 	}
 	if t.BaseURL != "" {
 		if err := config.CheckURL(t.BaseURL); err != nil {
-			return r, t, &usageError{fmt.Errorf("--base-url: %v", err)}
+			return r, t, app.Usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
-	if a.ask.idle = c.Duration("idle"); c.IsSet("idle") && a.ask.idle <= 0 {
-		return r, t, &usageError{fmt.Errorf("--idle %s: a time above 0", a.ask.idle)}
+	if a.Idle = c.Duration("idle"); c.IsSet("idle") && a.Idle <= 0 {
+		return r, t, app.Usage(fmt.Errorf("--idle %s: a time above 0", a.Idle))
 	}
 	switch args := c.Args(); {
 	case args.Len() > 2:
-		return r, t, &usageError{errors.New(`put the message for the model in quotes: agent resume <run> "a sentence"`)}
+		return r, t, app.Usage(errors.New(`put the message for the model in quotes: agent resume <run> "a sentence"`))
 	case args.Len() == 2 && strings.TrimSpace(args.Get(1)) == "":
-		return r, t, &usageError{errors.New("the message for the model is empty")}
+		return r, t, app.Usage(errors.New("the message for the model is empty"))
 	default:
 		r.run, r.message = args.Get(0), args.Get(1)
 	}
@@ -82,11 +83,11 @@ func (a *app) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
 // notWithAll refuses a run beside --all, neither of them, and flags that are about one run.
 func notWithAll(c *cli.Command) error {
 	if c.Bool("all") == c.Args().Present() {
-		return &usageError{errors.New("name one run (agent resume last), or give --all")}
+		return app.Usage(errors.New("name one run (agent resume last), or give --all"))
 	}
 	for _, flag := range []string{"model", "base-url", "record"} {
 		if c.Bool("all") && c.String(flag) != "" {
-			return &usageError{fmt.Errorf("--%s is about one run: name the run instead of --all", flag)}
+			return app.Usage(fmt.Errorf("--%s is about one run: name the run instead of --all", flag))
 		}
 	}
 	return nil
@@ -102,19 +103,19 @@ func (s *session) changeModel(ctx context.Context, c *cli.Command, run string, t
 	if err != nil {
 		return err
 	}
-	conf, err := s.app.settings(st.Created.Folder)
+	conf, err := s.app.Settings(st.Created.Folder)
 	if err != nil {
 		return err
 	}
-	ch, err := s.app.choose(ctx, conf, runFlags{Model: name, BaseURL: t.BaseURL}, last{effort: st.Created.Setup.Effort})
+	ch, err := s.app.Choose(ctx, conf, app.Wish{Model: name, BaseURL: t.BaseURL}, app.Previous{Effort: st.Created.Setup.Effort})
 	if err != nil {
 		return err
 	}
 	how := ch.Setup
 	if how.Provider == "" {
-		return &usageError{fmt.Errorf("resume run %s: --model %s: %s asks no provider, so it cannot go on for another model", run, name, ch.Name)}
+		return app.Usage(fmt.Errorf("resume run %s: --model %s: %s asks no provider, so it cannot go on for another model", run, name, ch.Name))
 	}
-	if err := errors.Join(priced(conf, ch, st.Limits), s.app.fetchKey(ctx, conf, ch)); err != nil {
+	if err := errors.Join(app.CheckPriced(conf, ch, st.Limits), s.app.FetchKey(ctx, conf, ch)); err != nil {
 		return err
 	}
 	t.Model = &recovery.ModelChange{
@@ -136,7 +137,7 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 	}
 	l, err := limitFlags(c)
 	if err != nil {
-		return &usageError{err}
+		return app.Usage(err)
 	}
 	has := st.Limits
 	for _, f := range []struct {
@@ -151,7 +152,7 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 		{"max-cost", above(l.MaxCost, has.MaxCost), recovery.Dollars(has.MaxCost)},
 	} {
 		if f.looser {
-			return &usageError{fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, c.Value(f.flag), f.has)}
+			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, c.Value(f.flag), f.has))
 		}
 	}
 	return nil

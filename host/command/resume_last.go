@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"agent/db"
+	"agent/host/app"
+	"agent/host/view"
 	"agent/recovery"
 )
 
@@ -16,7 +17,7 @@ type nothingToResumeError struct {
 	folder    string
 	none      bool   // no run was started there
 	elsewhere string // the folder of a run that can be resumed
-	mends     []mend
+	fixes     []view.Fix
 }
 
 func (e *nothingToResumeError) Error() string {
@@ -29,6 +30,9 @@ func (e *nothingToResumeError) Error() string {
 	}
 	return text
 }
+
+// Fixes is what there is to do instead.
+func (e *nothingToResumeError) Fixes() []view.Fix { return e.fixes }
 
 // toResume is the run that a resume names. last is the newest run of the folder that can be resumed: an older one that was
 // interrupted stands behind none that is done.
@@ -52,8 +56,8 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 	if err != nil {
 		return "", err
 	}
-	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.lost, newest.ID)
-	here := slices.IndexFunc(resumable, func(r db.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
+	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.Lost, newest.ID)
+	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
 	switch {
 	case driven && (takeover || here < 0): // without --takeover the refusal names who drives it
 		s.app.about = newest.ID
@@ -62,24 +66,24 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 		s.app.about = resumable[here].ID
 		return resumable[here].ID, nil
 	}
-	out := &nothingToResumeError{folder: s.app.tilde(folder), none: newest == nil}
+	out := &nothingToResumeError{folder: s.app.Tilde(folder), none: newest == nil}
 	if newest != nil {
-		out.mends = append(out.mends, mend{"see the newest", "agent show " + newest.ID})
+		out.fixes = append(out.fixes, view.Fix{Does: "see the newest", Command: "agent show " + newest.ID})
 	}
 	if len(resumable) > 0 {
-		out.elsewhere = s.app.tilde(resumable[0].Folder)
-		out.mends = append(out.mends, mend{"go on there", "agent resume " + resumable[0].ID})
+		out.elsewhere = s.app.Tilde(resumable[0].Folder)
+		out.fixes = append(out.fixes, view.Fix{Does: "go on there", Command: "agent resume " + resumable[0].ID})
 	}
 	return "", out
 }
 
 // resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
-func (s *session) resumable(ctx context.Context) ([]db.RunRow, error) {
-	rows, err := s.Store.Runs(ctx, db.Filter{Interrupted: true, Waiting: true})
-	for _, id := range s.lost {
+func (s *session) resumable(ctx context.Context) ([]app.RunRow, error) {
+	rows, err := s.Store.Runs(ctx, app.Filter{Interrupted: true, Waiting: true})
+	for _, id := range s.Lost {
 		row, lostErr := s.Store.Run(ctx, id)
 		rows, err = append(rows, row), errors.Join(err, lostErr)
 	}
-	slices.SortFunc(rows, func(a, b db.RunRow) int { return int(b.No - a.No) })
+	slices.SortFunc(rows, func(a, b app.RunRow) int { return int(b.No - a.No) })
 	return rows, err
 }

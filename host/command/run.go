@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/recovery"
 )
 
@@ -49,7 +49,7 @@ EXIT STATUS
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
    (agent answer --help), 6 cancelled`
 
-func (a *app) runCommand() *cli.Command {
+func (a *commandLine) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "carry out a prompt",
@@ -75,7 +75,7 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on stdout"}
 }
 
-func (a *app) run(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 	flags, err := readRunFlags(c)
 	if err != nil {
 		return err
@@ -87,8 +87,8 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	a.ask.idle, a.ask.record = flags.Idle, flags.Record
-	s, err := a.open(ctx, useDrive)
+	a.Idle, a.Record = flags.Idle, flags.Record
+	s, err := a.open(ctx, app.Drive)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func (a *app) run(ctx context.Context, c *cli.Command) error {
 	}
 	s.askHere(c)
 	out, err := s.Start(ctx, req)
-	return s.report(c, out, s.busy(ctx, err))
+	return s.report(c, out, s.Busy(ctx, err))
 }
 
-func (a *app) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
+func (a *commandLine) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire")}
 	if err := checkLimits(c); err != nil {
 		return req, err
@@ -121,21 +121,21 @@ func checkLimits(c *cli.Command) error {
 		known = known || k == m
 	}
 	if !known {
-		return &usageError{fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m)}
+		return app.Usage(fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m))
 	}
 	if turns < 0 {
-		return &usageError{fmt.Errorf("--max-turns %d: a count from 0", turns)}
+		return app.Usage(fmt.Errorf("--max-turns %d: a count from 0", turns))
 	}
 	for _, name := range []string{"timeout", "expire"} {
 		if t := c.Duration(name); t < 0 {
-			return &usageError{fmt.Errorf("--%s %s: a time from 0", name, t)}
+			return app.Usage(fmt.Errorf("--%s %s: a time from 0", name, t))
 		}
 	}
 	return nil
 }
 
 // folder is the workspace: absolute, with symbolic links followed, and there.
-func (a *app) folder(dir string) (string, error) {
+func (a *commandLine) folder(dir string) (string, error) {
 	if dir == "" {
 		var err error
 		if dir, err = a.Dir(); err != nil {
@@ -160,24 +160,24 @@ func (a *app) folder(dir string) (string, error) {
 }
 
 // lastRun is the newest run of the named thread, or of the newest thread of the folder.
-func (s *session) lastRun(ctx context.Context, thread, folder string) (db.RunRow, error) {
+func (s *session) lastRun(ctx context.Context, thread, folder string) (app.RunRow, error) {
 	if thread == "" {
 		row, err := s.Store.LatestRun(ctx, folder)
 		if err != nil {
-			return db.RunRow{}, err
+			return app.RunRow{}, err
 		}
 		if row == nil {
-			return db.RunRow{}, fmt.Errorf("continue: no run was started in %s yet; start one with: agent run", folder)
+			return app.RunRow{}, fmt.Errorf("continue: no run was started in %s yet; start one with: agent run", folder)
 		}
 		return *row, nil
 	}
 	id, err := s.Store.Find(ctx, 't', thread)
 	if err != nil {
-		return db.RunRow{}, err
+		return app.RunRow{}, err
 	}
 	rows, err := s.Store.ThreadRuns(ctx, id)
 	if err != nil || len(rows) == 0 {
-		return db.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
+		return app.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
 	}
 	return rows[len(rows)-1], nil
 }

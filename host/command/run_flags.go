@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/config"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
@@ -44,53 +45,50 @@ func modelFlags() []cli.Flag {
 
 // runFlags is what the flags of a run say. Zero and nil are not said.
 type runFlags struct {
-	Model     string
-	Runbook   string // what names the prompt a runbook; "" when nothing does
-	BaseURL   string
-	Effort    recovery.Effort
-	Limits    config.Limits
-	Idle      time.Duration
-	NoCompact bool
-	Images    []recovery.Image
-	Record    string // absolute
+	app.Wish
+	Limits config.Limits
+	Idle   time.Duration
+	Record string // absolute
 }
 
 // readRunFlags reads and checks the flags of modelFlags, and --mode, --max-turns and --timeout.
 func readRunFlags(c *cli.Command) (runFlags, error) {
 	f := runFlags{
-		Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")),
-		Idle: c.Duration("idle"), NoCompact: c.Bool("no-compact"),
+		Wish: app.Wish{
+			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
+		},
+		Idle: c.Duration("idle"),
 	}
 	if c.Bool("runbook") {
 		f.Runbook = "--runbook"
 	}
 	if f.Runbook != "" && f.Model != "" && f.Model != runbook.Name {
-		return f, &usageError{fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model)}
+		return f, app.Usage(fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model))
 	}
 	var err error
 	if f.BaseURL != "" {
 		if err = config.CheckURL(f.BaseURL); err != nil {
-			return f, &usageError{fmt.Errorf("--base-url: %v", err)}
+			return f, app.Usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
 	if c.IsSet("effort") && !slices.Contains(recovery.Efforts(), f.Effort) {
-		return f, &usageError{fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort)}
+		return f, app.Usage(fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort))
 	}
 	if c.IsSet("idle") && f.Idle <= 0 {
-		return f, &usageError{fmt.Errorf("--idle %s: a time above 0", f.Idle)}
+		return f, app.Usage(fmt.Errorf("--idle %s: a time above 0", f.Idle))
 	}
 	if f.Limits, err = limitFlags(c); err != nil {
-		return f, &usageError{err}
+		return f, app.Usage(err)
 	}
 	if f.Images, err = readImages(c.StringSlice("image")); err != nil {
-		return f, &usageError{err}
+		return f, app.Usage(err)
 	}
 	f.Record, err = readRecord(c)
 	return f, err
 }
 
 // vain refuses flags that say how a provider is asked where none is, or where a recording plays one.
-func (f runFlags) vain(ch chosen) error {
+func (f runFlags) vain(ch app.Choice) error {
 	none, replayed := ch.Setup.Provider == "", strings.HasPrefix(ch.Name, catalog.Replay)
 	for _, flag := range []struct {
 		given bool
@@ -104,7 +102,7 @@ func (f runFlags) vain(ch chosen) error {
 		{none && f.NoCompact, "--no-compact"},
 	} {
 		if flag.given {
-			return &usageError{fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name)}
+			return app.Usage(fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/config"
 	"agent/recovery"
 )
@@ -51,8 +52,11 @@ func TestRunFlags(t *testing.T) {
 	got, err := flagsOf(t, "--model", "openai/x", "--base-url", "http://127.0.0.1:1/v1", "--effort", "low", "--max-tokens", "1.5M", "--max-cost", "2.50",
 		"--idle", "30s", "--no-compact", "--image", picture, "--record", "tape", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
 	want := runFlags{
-		Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: recovery.EffortLow, Idle: 30 * time.Second, NoCompact: true,
-		Images: []recovery.Image{{Media: "image/png", Data: png}}, Record: filepath.Join(dir, "tape"),
+		Wish: app.Wish{
+			Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: recovery.EffortLow, NoCompact: true,
+			Images: []recovery.Image{{Media: "image/png", Data: png}},
+		},
+		Idle: 30 * time.Second, Record: filepath.Join(dir, "tape"),
 		Limits: config.Limits{
 			Mode: recovery.ModeAuto, MaxTurns: ptr(0), MaxTokens: ptr(int64(1_500_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(time.Hour),
 		},

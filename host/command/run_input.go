@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/input"
 	"agent/host/model/runbook"
 )
@@ -17,13 +18,13 @@ import (
 const inputPatience = time.Second
 
 // prompt reads the prompt from the argument, from a file, or from stdin.
-func (a *app) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
+func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
 	file, args := c.String("file"), c.Args()
 	switch {
 	case file != "" && args.Present():
-		return "", "", &usageError{errors.New("give the prompt as an argument or with -f, not both")}
+		return "", "", app.Usage(errors.New("give the prompt as an argument or with -f, not both"))
 	case args.Len() > 1:
-		return "", "", &usageError{errors.New("give the prompt as one argument: put it in quotes")}
+		return "", "", app.Usage(errors.New("give the prompt as one argument: put it in quotes"))
 	case file != "":
 		if source, err = filepath.Abs(file); err != nil {
 			return "", "", fmt.Errorf("read %s: %v", file, err)
@@ -34,18 +35,18 @@ func (a *app) prompt(ctx context.Context, c *cli.Command) (text, source string, 
 		text, err = a.readPrompt(ctx, input.Open(a.In), input.Carries(a.In))
 		return text, "", err
 	case args.First() == "":
-		return "", "", &usageError{errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`)}
+		return "", "", app.Usage(errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`))
 	}
 	return args.First(), "", nil
 }
 
 // readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that stays open.
-func (a *app) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
+func (a *commandLine) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
 	patience := inputPatience
 	if !announced {
 		patience = 0
 	}
-	b, err := s.All(ctx, patience, func() { a.say(a.Err, "agent: the prompt is read from stdin, which stays open: its end is waited for") })
+	b, err := s.All(ctx, patience, func() { a.Say(a.Err, "agent: the prompt is read from stdin, which stays open: its end is waited for") })
 	text := ""
 	if err == nil {
 		text, err = input.Text(b)
@@ -57,7 +58,7 @@ func (a *app) readPrompt(ctx context.Context, s *input.Stream, announced bool) (
 }
 
 // piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a pipe may be silent.
-func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, error) {
+func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) (string, error) {
 	if c.Args().First() == "-" || !input.Carries(a.In) {
 		return "", nil
 	}
@@ -65,7 +66,7 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 		return "", a.nothingPiped(ctx)
 	}
 	b, err := input.Open(a.In).All(ctx, inputPatience, func() {
-		a.say(a.Err, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
+		a.Say(a.Err, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
 			"       where nothing is to be piped in, add: < /dev/null")
 	})
 	if err != nil {
@@ -73,22 +74,22 @@ func (a *app) piped(ctx context.Context, c *cli.Command, ch chosen) (string, err
 	}
 	text, replaced, err := input.Piped(b)
 	if err != nil {
-		return "", &usageError{fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err)}
+		return "", app.Usage(fmt.Errorf("read stdin: %v; name a file instead, or show a picture with --image", err))
 	}
 	if replaced > 0 {
-		a.say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
+		a.Say(a.Err, "agent: stdin: %s not valid UTF-8 and shown to the model as U+FFFD", countBytes(replaced))
 	}
 	return text, nil
 }
 
 // nothingPiped refuses input of a runbook, whose steps have an empty stdin.
-func (a *app) nothingPiped(ctx context.Context) error {
+func (a *commandLine) nothingPiped(ctx context.Context) error {
 	begins, err := input.Begins(ctx, a.In, inputPatience)
 	switch {
 	case begins:
-		return &usageError{errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads")}
+		return app.Usage(errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads"))
 	case errors.Is(err, input.ErrQuiet):
-		a.say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
+		a.Say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
 	case err != nil:
 		return fmt.Errorf("read stdin: %w", err)
 	}

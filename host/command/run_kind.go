@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/input"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
@@ -24,11 +25,11 @@ func (f *runFlags) named(req host.StartRequest) error {
 	is, err := input.Named(req.Prompt)
 	switch {
 	case err != nil:
-		return &usageError{fmt.Errorf("read the front matter of %s: %v", what, err)}
+		return app.Usage(fmt.Errorf("read the front matter of %s: %v", what, err))
 	case !is || f.Runbook != "":
 	case f.Model != "" && f.Model != runbook.Name:
-		return &usageError{fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
-			`or take the line "agent: runbook" out to send it to the model`, f.Model, what)}
+		return app.Usage(fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
+			`or take the line "agent: runbook" out to send it to the model`, f.Model, what))
 	case f.Model == "":
 		f.Runbook = "its front matter"
 	}
@@ -46,6 +47,14 @@ func (e *noModelError) Error() string {
 	return e.NoModelError.Error() + " (agent models lists what there is)" + e.hint
 }
 
+// Fixes is the command that carries the prompt out, where it looks like a runbook.
+func (e *noModelError) Fixes() []view.Fix {
+	if e.command == "" {
+		return nil
+	}
+	return []view.Fix{{Does: "carry it out", Command: e.command}}
+}
+
 // noModel completes the refusal of a prompt for which no model is configured.
 func noModel(c *cli.Command, prompt string, err error) error {
 	var none *catalog.NoModelError
@@ -57,16 +66,16 @@ func noModel(c *cli.Command, prompt string, err error) error {
 		out.command = asRunbook(c)
 		out.hint = "\n       " + looks + howToName(out.command, prompt)
 	}
-	return &usageError{out}
+	return app.Usage(out)
 }
 
 // announce prints, before anything is sent, that a file with steps goes to a model as a prompt.
-func (a *app) announce(c *cli.Command, prompt string, ch chosen) {
+func (a *commandLine) announce(c *cli.Command, prompt string, ch app.Choice) {
 	if ch.Name == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
 		return
 	}
 	if looks := looksLike(c, prompt); looks != "" {
-		a.say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
+		a.Say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
 	}
 }
 
@@ -115,4 +124,9 @@ func asRunbook(c *cli.Command) string {
 		words = append(words, view.ShellWord(prompt))
 	}
 	return strings.Join(words, " ")
+}
+
+// thinkingFlag shows what a model thinks.
+func (a *commandLine) thinkingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.Thinking}
 }

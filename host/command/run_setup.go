@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
 	"agent/host"
+	"agent/host/app"
 	"agent/host/instruct"
 	"agent/recovery"
 )
@@ -19,11 +19,11 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	if err != nil {
 		return err
 	}
-	conf, err := s.app.settings(req.Folder)
+	conf, err := s.app.Settings(req.Folder)
 	if err != nil {
 		return err
 	}
-	ch, err := s.chooseModel(ctx, flags, thread, conf)
+	ch, err := s.ChooseModel(ctx, flags.Wish, thread, conf)
 	if err != nil {
 		return noModel(c, req.Prompt, err)
 	}
@@ -31,7 +31,7 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	if err := flags.vain(ch); err != nil {
 		return err
 	}
-	if err := s.app.fetchKey(ctx, conf, ch); err != nil {
+	if err := s.app.FetchKey(ctx, conf, ch); err != nil {
 		return err
 	}
 	var mode recovery.Mode
@@ -43,7 +43,7 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	for _, line := range said {
 		fmt.Fprintf(s.app.Err, "agent: %s\n", line)
 	}
-	if err := priced(conf, ch, req.Limits); err != nil {
+	if err := app.CheckPriced(conf, ch, req.Limits); err != nil {
 		return err
 	}
 	req.Model, req.ModelWhy, req.Setup = ch.Name, ch.Why, ch.Setup
@@ -71,10 +71,10 @@ func (s *session) instruct(req *host.StartRequest) error {
 }
 
 // chooseThread finds the thread to go on with, and its last run; nil when the run begins a new one.
-func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*db.RunRow, error) {
+func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*app.RunRow, error) {
 	named := c.String("thread")
 	if named != "" && c.Bool("continue") {
-		return nil, &usageError{errors.New("give -c or --thread, not both")}
+		return nil, app.Usage(errors.New("give -c or --thread, not both"))
 	}
 	if named == "" && !c.Bool("continue") {
 		return nil, nil

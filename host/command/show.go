@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host/stream"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -36,7 +35,7 @@ EXIT STATUS
    1 failed, 3 waiting for an answer, 4 interrupted, 5 a call's outcome is
    unknown and nobody has decided on it, 6 cancelled`
 
-func (a *app) showCommand() *cli.Command {
+func (a *commandLine) showCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show a run, or watch it",
@@ -52,14 +51,14 @@ func (a *app) showCommand() *cli.Command {
 	}
 }
 
-func (a *app) showAction(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) showAction(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
-		return &usageError{errors.New("name one run: agent show last")}
+		return app.Usage(errors.New("name one run: agent show last"))
 	}
 	if c.Bool("follow") && (c.Bool("json") || c.Bool("calls")) {
-		return &usageError{errors.New("give --follow alone: what it shows has no end yet")}
+		return app.Usage(errors.New("give --follow alone: what it shows has no end yet"))
 	}
-	s, err := a.open(ctx, useRead)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "show "+c.Args().First())
 	}
@@ -93,48 +92,39 @@ func (s *session) showStory(ctx context.Context, run string) error {
 		if err != nil {
 			return err
 		}
-		t.fact(run, e)
+		t.Fact(run, e)
 	}
 	kept, err := s.Store.Answered(ctx, run)
 	if err != nil {
 		return err
 	}
 	if kept != nil {
-		t.line(bold, "?", view.KeptText(view.NewRequest(*kept, fault.Now())))
+		t.Line(terminal.Bold, "?", view.KeptText(view.NewRequest(*kept, fault.Now())))
 	}
-	t.next(v)
+	t.Next(v)
 	return nil
 }
 
 // storyTeller tells everything on stdout.
-func (s *session) storyTeller() *teller {
-	t := s.app.newTeller(s.app.Out)
-	t.whole = true
+func (s *session) storyTeller() *terminal.Printer {
+	t := s.app.Printer(s.app.Out)
+	t.Whole = true
 	return t
 }
 
-// next prints the commands that bring the run forward; not the one that was just given.
-func (t *teller) next(v view.Run) {
-	for _, c := range v.Next {
-		if c != "agent show "+v.ID {
-			t.line(bold, "next:", c)
-		}
-	}
-}
-
 // head prints where a run stands and under which rules it goes, and returns its row.
-func (s *session) head(ctx context.Context, t *teller, run string) (view.Run, error) {
-	v, err := s.runNow(ctx, run)
+func (s *session) head(ctx context.Context, t *terminal.Printer, run string) (view.Run, error) {
+	v, err := s.Now(ctx, run)
 	if err != nil {
 		return v, err
 	}
-	t.line(bold, "run", v.ID+"  "+v.StatusText(fault.Now()))
+	t.Line(terminal.Bold, "run", v.ID+"  "+v.StatusText(fault.Now()))
 	if v.Detail != "" {
-		t.pair("why", v.Detail)
+		t.Pair("why", v.Detail)
 	} else if v.StopReason != "" {
-		t.pair("why", v.StopReason)
+		t.Pair("why", v.StopReason)
 	}
-	t.pair("place", v.PlaceText())
+	t.Pair("place", v.PlaceText())
 	for e, err := range s.Store.Load(ctx, run, 0) {
 		if err != nil {
 			return v, err
@@ -148,7 +138,7 @@ func (s *session) head(ctx context.Context, t *teller, run string) (view.Run, er
 }
 
 // rules prints how the run was started.
-func (s *session) rules(ctx context.Context, t *teller, v view.Run, b recovery.RunCreated) {
+func (s *session) rules(ctx context.Context, t *terminal.Printer, v view.Run, b recovery.RunCreated) {
 	thread := b.Thread
 	if b.Previous != "" {
 		thread += ", after run " + b.Previous
@@ -165,65 +155,25 @@ func (s *session) rules(ctx context.Context, t *teller, v view.Run, b recovery.R
 	if v.NumUnknown > 0 {
 		so += fmt.Sprintf(", %d with an unknown outcome", v.NumUnknown)
 	}
-	t.pair("thread", thread)
-	t.pair("folder", s.app.tilde(b.Folder))
-	t.pair("model", view.ModelText(b)+view.ProviderText(b.Setup.Provider))
+	t.Pair("thread", thread)
+	t.Pair("folder", s.app.Tilde(b.Folder))
+	t.Pair("model", view.ModelText(b)+view.ProviderText(b.Setup.Provider))
 	s.setup(t, b)
-	t.pair("mode", mode+", "+view.LimitText(b.Limits))
-	t.pair("started", fmt.Sprintf("%s by %s with agent %s, %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version, until))
-	t.pair("so far", so)
+	t.Pair("mode", mode+", "+view.LimitText(b.Limits))
+	t.Pair("started", fmt.Sprintf("%s by %s with agent %s, %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version, until))
+	t.Pair("so far", so)
 	if used, ok := s.used(ctx, b); ok && used.Text() != "" {
-		t.pair("used", used.Text())
+		t.Pair("used", used.Text())
 	}
 	if b.Source != "" {
-		t.pair("from", s.app.tilde(b.Source))
+		t.Pair("from", s.app.Tilde(b.Source))
 	}
-	t.pair("prompt", "")
-	t.block(view.Excerpt(b.Prompt, 12, 3, ": agent show "+b.Run+" --json"))
+	t.Pair("prompt", "")
+	t.Block(view.Excerpt(b.Prompt, 12, 3, ": agent show "+b.Run+" --json"))
 	if b.Input != "" {
-		t.pair("piped in", view.Bytes(int64(len(b.Input))))
-		t.block(view.Excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
+		t.Pair("piped in", view.Bytes(int64(len(b.Input))))
+		t.Block(view.Excerpt(b.Input, 6, 3, ": agent show "+b.Run+" --json"))
 	}
-}
-
-// pair prints a name and a value.
-func (t *teller) pair(name, value string) {
-	value = strings.ReplaceAll(stream.Sanitize(value), "\n", "\n"+strings.Repeat(" ", 12))
-	t.out.print(strings.TrimRight(t.out.paint(dim, fmt.Sprintf("  %-8s", name))+"  "+value, " "))
-}
-
-// runNow is a run's row, completed with what only the locks know.
-func (s *session) runNow(ctx context.Context, run string) (view.Run, error) {
-	row, err := s.Store.Run(ctx, run)
-	if err != nil {
-		return view.Run{}, err
-	}
-	v := view.NewRun(row, fault.Now())
-	if s.lock == nil { // the state folder cannot be written: a lost owner is seen, and not marked
-		marks, err := s.Look(ctx, false)
-		if err != nil {
-			return v, err
-		}
-		for _, m := range marks {
-			if m.Run == run {
-				v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
-			}
-		}
-	}
-	if err := s.owned(&v); err != nil {
-		return v, err
-	}
-	v.Unknown = s.undecided(ctx, row.Undecided)
-	newest := false
-	if v.Continues(true) {
-		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
-		if err != nil {
-			return v, err
-		}
-		newest = rows[len(rows)-1].ID == v.ID
-	}
-	v.Next = view.Next(v, newest, fault.Now())
-	return v, nil
 }
 
 // showOneCall prints one call and the whole of its output.
@@ -233,7 +183,7 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 		return err
 	}
 	if c.Bool("follow") || c.Bool("calls") {
-		return &usageError{fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run)}
+		return app.Usage(fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run))
 	}
 	found, err := view.Decisions(row.Run, s.Store.Load(ctx, row.Run, 0))
 	if err != nil {
@@ -243,7 +193,7 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 		return s.showCallJSON(ctx, row, found[row.Place.String()])
 	}
 	t := s.storyTeller()
-	t.callHead(row, found[row.Place.String()])
+	t.CallHead(view.NewCallDetail(row, found[row.Place.String()]))
 	if row.Result == nil {
 		return nil
 	}
@@ -261,11 +211,11 @@ func (s *session) showRequest(ctx context.Context, c *cli.Command, id string) er
 }
 
 // printOutput writes the whole output of a call. Control sequences are taken out.
-func (s *session) printOutput(ctx context.Context, row db.CallRow) error {
+func (s *session) printOutput(ctx context.Context, row app.CallRow) error {
 	r, size, err := s.Store.Output(ctx, row.ID)
 	if err != nil {
 		return err
 	}
-	s.app.say(s.app.Out, "  output    %s", view.Bytes(size))
-	return s.app.copyText(r, size)
+	s.app.Say(s.app.Out, "  output    %s", view.Bytes(size))
+	return s.app.CopyText(r, size)
 }

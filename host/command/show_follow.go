@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"agent/host/app"
 	"agent/host/stream"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/host/watch"
 	"agent/recovery"
@@ -18,7 +20,8 @@ import (
 // follower shows a run to a person from outside of the process that drives it.
 type follower struct {
 	s     *session
-	r     *renderer
+	r     *terminal.Renderer
+	hub   *stream.Hub
 	run   string
 	feed  *watch.Feed
 	past  int64 // the last fact that was on record when the following began
@@ -47,14 +50,15 @@ func (s *session) follow(ctx context.Context, run string) error {
 	return f.finish(ctx)
 }
 
-func newFollower(s *session, t *teller, run string) *follower {
-	return &follower{s: s, run: run, r: newRenderer(t, stream.NewHub(), s.Store), calls: map[recovery.Place]*followedCall{}}
+func newFollower(s *session, t *terminal.Printer, run string) *follower {
+	hub := stream.NewHub()
+	return &follower{s: s, run: run, hub: hub, r: terminal.NewRenderer(t, hub, app.Records{Store: s.Store}), calls: map[recovery.Place]*followedCall{}}
 }
 
 // follow shows everything until there is nothing more to wait for, or ctx is done.
 func (f *follower) follow(ctx context.Context) error {
-	defer f.r.wait()
-	defer f.r.hub.Close()
+	defer f.r.Wait()
+	defer f.hub.Close()
 	h, err := f.s.Store.Head(ctx, f.run)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (f *follower) watch(ctx context.Context) error {
 				return err
 			}
 		}
-		if f.r.out.left() {
+		if f.r.Closed() {
 			return nil
 		}
 		f.notice()
@@ -106,7 +110,7 @@ func (f *follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, err
 	if wait.Err() == nil || ctx.Err() != nil {
 		return lines, err
 	}
-	_, err = f.s.Look(ctx, true)
+	_, err = f.s.Reconcile(ctx, true)
 	return lines, err
 }
 
@@ -122,7 +126,7 @@ func (f *follower) line(ctx context.Context, l watch.Line) (over bool, err error
 	case l.Live != nil:
 		f.answer(l.Live, l.Type == watch.TypeReasoning)
 	case l.Type == watch.TypeUnknown:
-		f.r.take(stream.Event{Run: f.run, Note: "something that only a newer version can show is recorded here", Warn: true})
+		f.r.Take(stream.Event{Run: f.run, Note: "something that only a newer version can show is recorded here", Warn: true})
 	}
 	return false, nil
 }
@@ -131,10 +135,10 @@ func (f *follower) fact(ctx context.Context, e recovery.Event) {
 	if b, ok := e.Body.(recovery.CallSettled); ok {
 		f.finishOutput(ctx, b)
 	}
-	f.r.take(stream.Event{Run: f.run, Fact: &e})
+	f.r.Take(stream.Event{Run: f.run, Fact: &e})
 	if b, ok := e.Body.(recovery.RequestOpened); ok && e.Seq > f.past {
 		r := b.Request
-		f.r.take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 	}
 }
 
@@ -145,10 +149,10 @@ func (f *follower) state(ctx context.Context, s watch.State) (over bool, err err
 		return false, nil
 	}
 	f.lost = s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
-	if !f.lost || f.s.lock == nil {
+	if !f.lost || !f.s.CanWrite() {
 		return true, nil
 	}
-	if _, err = f.s.Look(ctx, true); ctx.Err() != nil {
+	if _, err = f.s.Reconcile(ctx, true); ctx.Err() != nil {
 		return true, nil
 	}
 	return false, err
@@ -163,7 +167,7 @@ func (f *follower) answer(l *watch.Frame, mind bool) {
 	if l.Turn != f.turn {
 		f.turn, f.text, f.mind = l.Turn, false, false
 	} else if l.Start && shown {
-		f.r.take(stream.Event{Run: f.run, Turn: l.Turn, Void: true})
+		f.r.Take(stream.Event{Run: f.run, Turn: l.Turn, Void: true})
 		f.text, f.mind = false, false
 	}
 	if len(l.Data) == 0 {
@@ -175,7 +179,7 @@ func (f *follower) answer(l *watch.Frame, mind bool) {
 	} else {
 		e.Text, f.text = string(l.Data), true
 	}
-	f.r.take(e)
+	f.r.Take(e)
 }
 
 // notice says once that there is no live text.
@@ -185,24 +189,24 @@ func (f *follower) notice() {
 		return
 	}
 	f.said = true
-	f.r.take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
+	f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
 }
 
 // finish says where the run stands, and returns its exit code.
 func (f *follower) finish(ctx context.Context) error {
-	t := f.r.teller
+	t := f.r.Printer
 	if ctx.Err() != nil {
-		t.line(dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
+		t.Line(terminal.Dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
 		return nil
 	}
-	if t.out.left() {
+	if t.Closed() {
 		return nil
 	}
-	v, err := f.s.runNow(ctx, f.run)
+	v, err := f.s.Now(ctx, f.run)
 	if err != nil {
 		return err
 	}
-	t.next(v)
+	t.Next(v)
 	st, err := f.s.State(ctx, f.run)
 	if err != nil {
 		return err

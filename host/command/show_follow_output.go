@@ -41,11 +41,11 @@ func (f *follower) piece(c *followedCall, p recovery.Place, at int64, data []byt
 	}
 	if at > c.shown {
 		c.missed = true
-		f.r.take(stream.Event{Run: f.run, Call: &p})
+		f.r.Take(stream.Event{Run: f.run, Call: &p})
 	}
 	c.shown = at + int64(len(data))
 	c.sum.Write(data) // a hash returns no error
-	f.r.take(stream.Event{Run: f.run, Call: &p, At: at, Output: data})
+	f.r.Take(stream.Event{Run: f.run, Call: &p, At: at, Output: data})
 }
 
 // finishOutput shows what is missing at the end of an output whose call has its result: the live file comes later than facts.
@@ -72,7 +72,7 @@ func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 
 // recorded is a call's whole output as the live file would have it: redacted as a stream.
 func (f *follower) recorded(ctx context.Context, p recovery.Place, size int64) ([]byte, bool) {
-	r, n, err := f.s.Store.TrueOutput(ctx, f.r.known(f.run, p).ID)
+	r, n, err := f.s.Store.TrueOutput(ctx, f.r.Known(f.run, p).ID)
 	if err != nil || n < size {
 		return nil, false // the result shows what there is
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agent/db"
+	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
 )
@@ -13,7 +13,7 @@ import (
 func (s *session) showJSON(ctx context.Context, run string) error {
 	v := view.Record{Version: 1, Calls: []view.Call{}, Facts: []view.Fact{}}
 	var err error
-	if v.Run, err = s.runNow(ctx, run); err != nil {
+	if v.Run, err = s.Now(ctx, run); err != nil {
 		return err
 	}
 	rows, err := s.Store.Calls(ctx, run)
@@ -49,12 +49,12 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 		r := view.NewRequest(*kept, fault.Now())
 		v.Kept = &r
 	}
-	s.app.printJSON(v)
+	s.app.PrintJSON(v)
 	return nil
 }
 
 // showCallJSON prints one call with its whole output. Bytes that are not UTF-8 become U+FFFD.
-func (s *session) showCallJSON(ctx context.Context, row db.CallRow, d *view.Decided) error {
+func (s *session) showCallJSON(ctx context.Context, row app.CallRow, d *view.Decided) error {
 	v := struct {
 		Version int       `json:"version"`
 		Call    view.Call `json:"call"`
@@ -71,6 +71,6 @@ func (s *session) showCallJSON(ctx context.Context, row db.CallRow, d *view.Deci
 		text := strings.ToValidUTF8(string(b), "\uFFFD")
 		v.Call.Output = &text
 	}
-	s.app.printJSON(v)
+	s.app.PrintJSON(v)
 	return nil
 }

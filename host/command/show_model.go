@@ -4,33 +4,34 @@ import (
 	"context"
 	"fmt"
 
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
 )
 
 // setup prints what the model is asked with at every request of a run.
-func (s *session) setup(t *teller, b recovery.RunCreated) {
+func (s *session) setup(t *terminal.Printer, b recovery.RunCreated) {
 	m := b.Setup
 	if m.Provider == "" {
 		return
 	}
 	if m.BaseURL != "" {
-		t.pair("asked at", m.BaseURL)
+		t.Pair("asked at", m.BaseURL)
 	}
 	if words := view.WindowText(m); words != "" {
-		t.pair("window", words)
+		t.Pair("window", words)
 	}
 	if p := m.Price; p != nil {
-		t.pair("price", view.PriceText(*p))
+		t.Pair("price", view.PriceText(*p))
 	}
 	if n := len(m.Images); n > 0 {
-		t.pair("images", fmt.Sprint(n))
+		t.Pair("images", fmt.Sprint(n))
 	}
 	if m.System != "" {
-		t.pair("system", fmt.Sprintf("%s, %s: agent show %s --json", m.SystemName, view.Bytes(int64(len(m.System))), b.Run))
+		t.Pair("system", fmt.Sprintf("%s, %s: agent show %s --json", m.SystemName, view.Bytes(int64(len(m.System))), b.Run))
 	}
 	for _, f := range m.Instructions {
-		t.pair("shown", fmt.Sprintf("%s, %s, SHA-256 %s…", s.app.tilde(f.Path), view.Bytes(f.Bytes), view.ShortDigest(f.Digest)))
+		t.Pair("shown", fmt.Sprintf("%s, %s, SHA-256 %s…", s.app.Tilde(f.Path), view.Bytes(f.Bytes), view.ShortDigest(f.Digest)))
 	}
 }
 

@@ -2,25 +2,17 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
-	"agent/host"
-	"agent/host/model/runbook"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
-	"agent/tools"
-	"agent/tools/runner"
-	"agent/tools/sandbox"
-	"agent/tools/shell"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change,
@@ -47,7 +39,7 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 refused, 2 wrong usage`
 
-func (a *app) toolsCommand() *cli.Command {
+func (a *commandLine) toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "tools",
 		Usage:       "list the tools that a model can use",
@@ -63,43 +55,22 @@ func (a *app) toolsCommand() *cli.Command {
 	}
 }
 
-func (a *app) tools(ctx context.Context, c *cli.Command) error {
+func (a *commandLine) tools(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() > 1 {
-		return &usageError{errors.New("name one tool, or none to list them")}
+		return app.Usage(errors.New("name one tool, or none to list them"))
 	}
-	home, err := a.home()
+	folder, err := a.folder(c.String("dir"))
 	if err != nil {
 		return err
 	}
-	// Nothing is carried out here, so the tools need no open state folder.
-	h, err := a.host(home, &db.Store{})
-	if err != nil {
-		return err
-	}
-	a.wipe = nil // that store knows no secrets
-	reg, servers, end, err := a.servedTools(ctx, c, home, h.Env.Tools)
+	v, end, err := a.Tools(ctx, folder, c.Args().First(), func(f *app.ServerFiles) error { return a.giveWord(ctx, c, f) })
 	defer end()
 	if err != nil {
 		return err
 	}
-	v := view.Tools{
-		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
-		Servers: append([]view.Server{}, servers...),
-	}
-	names := reg.Names()
-	if name := c.Args().First(); name != "" {
-		names = []string{name}
-	}
-	for _, name := range names {
-		t, err := reg.Get(name)
-		if err != nil {
-			return fmt.Errorf("show tool %s: %v", name, err)
-		}
-		v.Tools = append(v.Tools, toolView(t))
-	}
 	switch {
 	case c.Bool("json"):
-		a.printJSON(v)
+		a.PrintJSON(v)
 	case c.Args().Present():
 		a.printTool(v.Tools[0])
 	default:
@@ -108,85 +79,38 @@ func (a *app) tools(ctx context.Context, c *cli.Command) error {
 	return nil
 }
 
-// environment names what a command finds in its environment, the mark of its call included.
-func environment() []string {
-	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func toolView(t tools.Tool) view.Tool {
-	spec := t.Spec()
-	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
-	v.Asks = spec.Asks
-	_, v.Inspects = t.(tools.Inspector)
-	_, v.Outlives = t.(tools.Process)
-	for _, sample := range samples(spec.Name) {
-		is := t.Describe("", sample.args)
-		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
-		for _, m := range recovery.Modes() {
-			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
-			if !v.Asks {
-				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
-			}
-		}
-		if len(v.Effects) == 0 || v.Effects[0].Effect != e.Effect {
-			v.Effects = append(v.Effects, e)
-		}
-	}
-	return v
-}
-
-// sample is arguments that make one effect of a tool.
-type sample struct {
-	args json.RawMessage
-	when string
-}
-
-// samples are arguments for each effect that a tool may have: those that say nothing make the usual one, and those that cannot
-// be read the most dangerous.
-func samples(tool string) []sample {
-	list := []sample{{args: json.RawMessage(`{}`)}, {}}
-	if tool == "shell" {
-		for _, access := range []sandbox.Access{sandbox.Write, sandbox.Read} {
-			list = append(list, sample{json.RawMessage(fmt.Sprintf(`{"command":"true","access":%q}`, access)), "access " + string(access)})
-		}
-	}
-	return list
-}
-
-func (a *app) printTools(v view.Tools) {
-	t := table{head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
+func (a *commandLine) printTools(v view.Tools) {
+	t := terminal.Table{Head: []string{"TOOL", "EFFECT", "NEEDS A YES IN", "REFUSED IN", "WHAT IT DOES"}}
 	for _, tool := range v.Tools {
 		name, words := tool.Name, firstSentence(tool.Description)
 		for _, e := range tool.Effects {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			t.add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			t.Add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}
-	t.write(a.Out)
-	a.say(a.Out, "\nwritten in a runbook as:")
+	t.Write(a.Out)
+	a.Say(a.Out, "\nwritten in a runbook as:")
 	for _, tool := range v.Tools {
 		if tool.Written != "" {
-			a.say(a.Out, "  - %s", tool.Written)
+			a.Say(a.Out, "  - %s", tool.Written)
 		}
 	}
 	a.printServers(v.Servers)
-	a.say(a.Out, "\nsandbox:      %s", v.Sandbox)
-	a.say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
-	a.say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
+	a.Say(a.Out, "\nsandbox:      %s", v.Sandbox)
+	a.Say(a.Out, "environment:  %s", strings.Join(v.Environment, " "))
+	a.Say(a.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
 }
 
 // printServers lists the MCP servers; those that may not be started too.
-func (a *app) printServers(list []view.Server) {
+func (a *commandLine) printServers(list []view.Server) {
 	if len(list) == 0 {
 		return
 	}
-	a.say(a.Out, "\nMCP servers:")
-	t := table{head: []string{"SERVER", "FROM", "TRUSTED", "TOOLS", "STATE"}}
+	a.Say(a.Out, "\nMCP servers:")
+	t := terminal.Table{Head: []string{"SERVER", "FROM", "TRUSTED", "TOOLS", "STATE"}}
 	for _, s := range list {
 		trusted, state := "no", "not started"
 		if s.Trusted {
@@ -200,9 +124,9 @@ func (a *app) printServers(list []view.Server) {
 		case s.Error != "":
 			state = s.Error
 		}
-		t.add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
+		t.Add(s.Name, s.From, trusted, fmt.Sprint(s.Tools), state)
 	}
-	t.write(a.Out)
+	t.Write(a.Out)
 }
 
 func firstSentence(text string) string {

@@ -4,149 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/db"
+	"agent/host/app"
+	"agent/host/terminal"
 	"agent/host/view"
-	"agent/tools"
-	"agent/tools/mcp"
 )
 
-func serverView(s mcp.Server) view.Server {
-	v := view.Server{Name: s.Name, From: s.From, URL: s.URL, Trusted: s.Trusted, Disabled: s.Disabled}
-	if s.Command != "" {
-		v.Command = append([]string{s.Command}, s.Args...)
-	}
-	return v
-}
-
-func originView(t tools.Tool) *view.Origin {
-	o, ok := mcp.OriginOf(t)
-	if !ok {
-		return nil
-	}
-	return &view.Origin{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
-}
-
-// servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
-func (a *app) servedTools(ctx context.Context, c *cli.Command, home string, base *tools.Registry) (
-	reg *tools.Registry, servers []view.Server, end func(), err error,
-) {
-	end = func() {}
-	folder, err := a.folder(c.String("dir"))
-	if err != nil {
-		return nil, nil, end, err
-	}
-	f, err := a.findServers(folder)
-	if err == nil {
-		err = a.giveWord(ctx, c, f)
-	}
-	if err != nil {
-		return nil, nil, end, err
-	}
-	list, said, err := a.allowed(ctx, f, nil)
-	if err != nil {
-		return nil, nil, end, err
-	}
-	secret := known()
-	for _, s := range slices.Concat(f.mine.Servers, f.theirs.Servers) {
-		servers = append(servers, serverView(s))
-		secret = append(secret, secretsOf(s)...)
-	}
-	a.wipe = db.Wiper(secret) // no state folder is open that would know them
-	a.sayAll(said)
-	if len(namesOf(list)) == 0 {
-		return base, servers, end, nil
-	}
-	o := a.mcpOptions(home, folder)
-	o.Admit = f.admit
-	set, said := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
-		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
-		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
-		if st.Err != nil {
-			servers[at].Error = a.cleaned(st.Err.Error())
-		}
-	})
-	a.sayAll(said)
-	reg, err = join(base, set)
-	return reg, servers, set.Close, err
-}
-
-func (a *app) sayAll(lines []string) {
-	for _, line := range lines {
-		a.say(a.Err, "agent: %s", a.cleaned(line))
-	}
-}
-
 // giveWord keeps what --trust or --distrust says of the folder's file, once all of it was shown.
-func (a *app) giveWord(ctx context.Context, c *cli.Command, f *found) error {
+func (a *commandLine) giveWord(ctx context.Context, c *cli.Command, f *app.ServerFiles) error {
 	yes, no := c.Bool("trust"), c.Bool("distrust")
 	switch {
 	case !yes && !no:
 		return nil
 	case yes && no:
-		return &usageError{errors.New("give --trust or --distrust, not both")}
+		return app.Usage(errors.New("give --trust or --distrust, not both"))
 	}
-	own, err := f.changedOwn()
+	own, err := f.ChangedOwn()
 	if err != nil {
 		return err
 	}
-	f.own, f.ownOnly = own, f.digest == ""
+	f.Own, f.OwnOnly = own, f.Digest == ""
 	switch {
-	case f.ownOnly && (no || len(own) == 0):
-		return &usageError{fmt.Errorf("there is no %s to allow", f.workspace)}
-	case f.wrong != nil && yes:
-		return &usageError{f.wrong}
+	case f.OwnOnly && (no || len(own) == 0):
+		return app.Usage(fmt.Errorf("there is no %s to allow", f.Workspace))
+	case f.Wrong != nil && yes:
+		return app.Usage(f.Wrong)
 	}
 	yes, err = a.wordAbout(ctx, f, yes)
 	if err == nil {
-		err = f.keep(yes)
+		err = f.Keep(yes)
 	}
 	if err != nil {
 		return err
 	}
 	if yes {
-		a.say(a.Err, "allowed, until the file or what they start from changes; agent tools --distrust takes it back")
+		a.Say(a.Err, "allowed, until the file or what they start from changes; agent tools --distrust takes it back")
 	} else {
-		a.say(a.Err, "not allowed")
+		a.Say(a.Err, "not allowed")
 	}
 	return nil
 }
 
 // wordAbout shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
-func (a *app) wordAbout(ctx context.Context, f *found, wanted bool) (bool, error) {
+func (a *commandLine) wordAbout(ctx context.Context, f *app.ServerFiles, wanted bool) (bool, error) {
 	if wanted {
-		if t, err := openTerminal(); err == nil {
-			defer t.close()
-			yes, err := t.askTrust(ctx, f)
-			if errors.Is(err, errNoAnswer) {
+		if t, err := terminal.OpenPrompt(); err == nil {
+			defer t.Close()
+			yes, err := putTrust(ctx, t, f.Shown(), f.Workspace)
+			if errors.Is(err, app.ErrNoAnswer) {
 				err = errors.New("there is no decision on it, so nothing is changed")
 			}
 			return yes, err
 		}
 	}
-	a.say(a.Err, "%s", strings.TrimRight(f.shown(), "\n"))
+	a.Say(a.Err, "%s", strings.TrimRight(f.Shown(), "\n"))
 	return wanted, nil
 }
 
 // printTool shows one tool with all that its server says of it.
-func (a *app) printTool(t view.Tool) {
-	a.say(a.Out, "%s", t.Name)
+func (a *commandLine) printTool(t view.Tool) {
+	a.Say(a.Out, "%s", t.Name)
 	if o := t.Server; o != nil {
 		believed := "nothing it says of its tools is believed"
 		if o.Trusted {
 			believed = "trusted"
 		}
-		a.say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
+		a.Say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
 	}
 	for _, e := range t.Effects {
-		a.say(a.Out, "  %s", e.Text())
+		a.Say(a.Out, "  %s", e.Text())
 	}
 	if t.Written != "" {
-		a.say(a.Out, "  in a runbook: - %s", t.Written)
+		a.Say(a.Out, "  in a runbook: - %s", t.Written)
 	}
-	a.say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
+	a.Say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
 }

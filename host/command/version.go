@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host/app"
 	"agent/host/view"
 )
 
@@ -20,7 +21,7 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *app) versionCommand() *cli.Command {
+func (a *commandLine) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
 		Usage:       "print the version of this binary",
@@ -30,20 +31,20 @@ func (a *app) versionCommand() *cli.Command {
 	}
 }
 
-func (a *app) version(_ context.Context, c *cli.Command) error {
+func (a *commandLine) version(_ context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	return a.printVersion(c.Bool("json"))
 }
 
-func (a *app) printVersion(asJSON bool) error {
+func (a *commandLine) printVersion(asJSON bool) error {
 	v := view.Version{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		fillVersion(&v, info)
 	}
 	if asJSON {
-		a.printJSON(v)
+		a.PrintJSON(v)
 		return nil
 	}
 	revision := ""
@@ -57,7 +58,7 @@ func (a *app) printVersion(asJSON bool) error {
 	if v.SQLite != "" {
 		driver = ", sqlite driver " + v.SQLite
 	}
-	a.say(a.Out, "agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
+	a.Say(a.Out, "agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
 	return nil
 }
 
@@ -80,7 +81,7 @@ func fillVersion(v *view.Version, info *debug.BuildInfo) {
 // noArguments refuses what a command would otherwise ignore without a word.
 func noArguments(c *cli.Command) error {
 	if c.Args().Present() {
-		return &usageError{fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First())}
+		return app.Usage(fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First()))
 	}
 	return nil
 }

@@ -129,8 +129,38 @@ func Decisions(run string, facts iter.Seq2[recovery.Event, error]) (map[string]*
 // Pair is a line of a list of what is known: a name and a value.
 type Pair struct{ Name, Value string }
 
-// CallPairs is what is known of a call but its arguments and its output; d may be nil.
-func CallPairs(row db.CallRow, d *Decided) []Pair {
+// CallDetail is all that is known of a call, for people.
+type CallDetail struct {
+	Title     string
+	Settled   bool
+	Outcome   recovery.Outcome
+	Pairs     []Pair
+	Arguments string
+
+	// Of a settled call: a part of what it printed, what is to be decided about it, and how to read all of it.
+	Result, Unknown, Whole string
+}
+
+// NewCallDetail is what is known of a call with what was decided about it; d may be nil.
+func NewCallDetail(row db.CallRow, d *Decided) CallDetail {
+	v := CallDetail{
+		Settled: row.Result != nil, Outcome: row.Outcome, Pairs: callPairs(row, d), Arguments: recovery.Describe(row.Proposal.Args),
+	}
+	state := string(row.Phase)
+	if r := row.Result; r != nil {
+		state = ResultText(*r)
+		v.Result = ExcerptOf(r.Content, 30, 30, "", r.Size <= int64(len(r.Content)))
+		if row.Unknown() {
+			v.Unknown = unknownText(row.ID, CallName(row.Tool, row.Proposal.Args), *r)
+		}
+		v.Whole = fmt.Sprintf("%s: agent show %s", Bytes(max(r.Size, int64(len(r.Content)))), row.ID)
+	}
+	v.Title = fmt.Sprintf("%s %s %s: %s", row.Place, row.ID, row.Tool, state)
+	return v
+}
+
+// callPairs is what is known of a call but its arguments and its output; d may be nil.
+func callPairs(row db.CallRow, d *Decided) []Pair {
 	if d == nil {
 		d = &Decided{}
 	}

@@ -107,8 +107,8 @@ func EndText(r recovery.Result) string {
 	return e.Cause
 }
 
-// UnknownText says what an unknown outcome means and what a person can do about it.
-func UnknownText(id, name string, r recovery.Result) string {
+// unknownText says what an unknown outcome means and what a person can do about it.
+func unknownText(id, name string, r recovery.Result) string {
 	text := fmt.Sprintf("%s may or may not have happened; nothing executes it again without your decision", name)
 	if len(r.Alive) > 0 {
 		text += "; it may still be running: " + strings.Join(r.Alive, ", ")

@@ -181,3 +181,17 @@ func Tokens(n int64) string {
 	}
 	return fmt.Sprint(n)
 }
+
+// Tilde shortens a path below a person's home folder.
+func Tilde(home, path string) string {
+	if home == "" || home == "/" {
+		return path
+	}
+	if path == home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, strings.TrimRight(home, "/")+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}

@@ -5,7 +5,6 @@ import (
 
 	"agent/host"
 	"agent/host/doctor"
-	"agent/recovery"
 )
 
 // Checkpoint is a settled turn.
@@ -55,18 +54,4 @@ type Version struct {
 	SQLite   string `json:"sqlite_driver,omitempty"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
-}
-
-// Refusal is what every command prints with --json when it is refused. Fields are only ever added.
-type Refusal struct {
-	Version   int             `json:"version"`
-	RunID     string          `json:"run_id"` // empty where it is about none
-	ThreadID  string          `json:"thread_id,omitempty"`
-	Reused    bool            `json:"reused"` // another run has the thread, or drives the run
-	Submitted bool            `json:"submitted"`
-	Status    string          `json:"status"` // always refused
-	RunStatus recovery.Status `json:"run_status,omitempty"`
-	ExitCode  int             `json:"exit_code"`
-	Error     string          `json:"error"`
-	Next      []string        `json:"next"`
 }

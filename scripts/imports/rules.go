@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -23,13 +24,7 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return append(toolLayers(), []rule{
-		{dir: ".", allow: []string{"host/command"},
-			why: "main only hands arguments, streams and signals to the command line"},
-		{dir: "host/command", allow: []string{"..."}, deny: []string{"db/dbsqlc", "scripts/..."},
-			why: "commands wire everything together, and reach the database through db only"},
-		{dir: "host/view", allow: []string{"host", "host/doctor", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
-			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
+	return slices.Concat(frontDoors(), toolLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
@@ -72,7 +67,7 @@ func layers() []rule {
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
-	}...)
+	})
 }
 
 // toolLayers is who may import whom below tools.
@@ -86,6 +81,24 @@ func toolLayers() []rule {
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
+	}
+}
+
+// frontDoors is what a person or a program reaches, and what the doors share. No door imports another.
+func frontDoors() []rule {
+	return []rule{
+		{dir: ".", allow: []string{"host/command"},
+			why: "main only hands arguments, streams and signals to the command line"},
+		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
+			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
+		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
+			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
+		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permit", "host/doctor",
+			"host/logfile", "host/owner", "db", "db/redact", "recovery", "recovery/fault", "tools/..."},
+			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
+		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
+		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
+			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
 

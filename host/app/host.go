@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"agent/db"
+	"agent/host"
+	"agent/host/stream"
+	"agent/recovery/fault"
+	"agent/tools/builtin"
+	"agent/tools/process"
+)
+
+// Home is the state folder: $AGENT_HOME, else $XDG_STATE_HOME/agent, else ~/.local/state/agent.
+func (a *App) Home() (string, error) {
+	if h := a.Env("AGENT_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	if x := a.Env("XDG_STATE_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agent"), nil
+	}
+	h, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the state folder: %v; set AGENT_HOME", err)
+	}
+	return filepath.Join(h, ".local", "state", "agent"), nil
+}
+
+func (a *App) host(home string, store *db.Store) (*host.Host, error) {
+	a.cleans(store)
+	exe, err := binary()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %v", err)
+	}
+	h := &host.Host{Process: host.Process{
+		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
+		Who: who(),
+	}}
+	h.Env.Tools, err = builtin.Registry(builtin.Options{
+		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
+		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.Env.Model = a.newModel
+	return h, nil
+}
+
+// binary is what this process starts itself again by. Where the kernel has it that is no name: a command that may write where the
+// binary lies, a workspace with its own build among them, could put another in its place, and the host would start that one outside
+// of every sandbox.
+func binary() (string, error) {
+	const self = "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self, nil
+		}
+	}
+	return os.Executable()
+}
+
+func who() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody" // the name is for people only
+	}
+	return u.Username
+}
+
+// Records are journals as they are shown.
+type Records struct{ *db.Store }
+
+// Before is the number of the last fact before a turn.
+func (r Records) Before(ctx context.Context, run string, turn int) (int64, error) {
+	rows, err := r.Checkpoints(ctx, run)
+	before := int64(0)
+	for _, row := range rows {
+		if row.Turn < turn {
+			before = row.Seq
+		}
+	}
+	return before, err
+}
+
+// outputs lets read_output read what the store keeps.
+type outputs struct{ *db.Store }
+
+// Output is the whole output of a call by the call's id, or what was piped into a run by the run's id.
+func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
+	if strings.HasPrefix(callID, "r-") {
+		return o.Store.TrueInput(ctx, callID)
+	}
+	return o.Store.TrueOutput(ctx, callID)
+}

@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"agent/host"
+	"agent/host/view"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// List reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does. left counts what
+// a plain list leaves out.
+func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int, err error) {
+	rows, left, err := s.RunsIn(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	marks := map[string]host.Mark{}
+	if !s.CanWrite() || len(s.Lost) > 0 { // what could not be marked is only shown
+		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
+			return nil, 0, err
+		}
+	}
+	out := make([]view.Run, 0, len(rows))
+	later := map[string]bool{} // threads of which a newer run was listed
+	for _, row := range rows {
+		v := view.NewRun(row, fault.Now())
+		if m, ok := marks[row.ID]; ok {
+			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
+		}
+		if err := s.owned(&v); err != nil {
+			return nil, 0, err
+		}
+		v.Unknown = s.Undecided(ctx, row.Undecided)
+		v.Next = view.Next(v, !later[v.Thread], fault.Now())
+		later[v.Thread] = true
+		out = append(out, v)
+	}
+	return out, left, nil
+}
+
+// unmarked adds the runs that lost their owner to a list in which they belong.
+func (s *Folder) unmarked(ctx context.Context, f Filter, rows []RunRow, marks map[string]host.Mark) ([]RunRow, error) {
+	lost, err := s.Reconcile(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range lost {
+		marks[m.Run] = m
+		there := slices.ContainsFunc(rows, func(r RunRow) bool { return r.ID == m.Run })
+		if there || (f.Waiting && !f.Interrupted) {
+			continue
+		}
+		row, err := s.Store.Run(ctx, m.Run)
+		if err != nil {
+			return nil, err
+		}
+		if s.Only == "" || row.Folder == s.Store.Clean(s.Only) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b RunRow) int { return int(b.No - a.No) })
+	return rows, nil
+}
+
+// owned fills in who drives the run.
+func (s *Folder) owned(v *view.Run) error {
+	if v.Status.Terminal() {
+		return nil
+	}
+	who, ok, err := s.Owner(v.ID)
+	if err == nil && ok {
+		v.Owner = &view.Owner{PID: who.PID, Host: who.Host}
+	}
+	return err
+}
+
+// Now is a run's row, completed with what only the locks know.
+func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
+	row, err := s.Store.Run(ctx, run)
+	if err != nil {
+		return view.Run{}, err
+	}
+	v := view.NewRun(row, fault.Now())
+	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
+		marks, err := s.Reconcile(ctx, false)
+		if err != nil {
+			return v, err
+		}
+		for _, m := range marks {
+			if m.Run == run {
+				v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
+			}
+		}
+	}
+	if err := s.owned(&v); err != nil {
+		return v, err
+	}
+	v.Unknown = s.Undecided(ctx, row.Undecided)
+	newest := false
+	if v.Continues(true) {
+		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
+		if err != nil {
+			return v, err
+		}
+		newest = rows[len(rows)-1].ID == v.ID
+	}
+	v.Next = view.Next(v, newest, fault.Now())
+	return v, nil
+}
+
+// Undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
+func (s *Folder) Undecided(ctx context.Context, rows []CallRow) []view.Unknown {
+	out := []view.Unknown{}
+	for _, row := range rows {
+		summary := ""
+		if call, err := s.Store.Call(ctx, row.ID); err == nil { // doctor reports what cannot be read
+			summary = host.Words(call.Tool, call.Proposal.Args)
+		}
+		out = append(out, view.NewUnknown(row.ID, row.Tool, summary, row.Started))
+	}
+	return out
+}
+
+// RunsIn lists runs as the store does, those of one folder alone where Only names it. left counts what a plain list
+// leaves out.
+func (s *Folder) RunsIn(ctx context.Context, f Filter) (rows []RunRow, left int, err error) {
+	if s.Only == "" {
+		rows, err = s.Store.Runs(ctx, f)
+		if len(rows) > 0 && f == (Filter{}) {
+			left = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
+		}
+		return rows, left, err
+	}
+	all, err := s.Store.Runs(ctx, Filter{Folder: s.Only})
+	for i, row := range all {
+		interrupted, waiting := row.Status == recovery.StatusInterrupted, row.Status == recovery.StatusWaiting
+		plain := f == (Filter{}) && (i < NewestShown || interrupted || waiting)
+		if f.All || plain || f.Interrupted && interrupted || f.Waiting && waiting {
+			rows = append(rows, row)
+		}
+	}
+	if f == (Filter{}) {
+		left = len(all) - len(rows)
+	}
+	return rows, left, err
+}
+
+// PendingIn lists questions, those of runs in one folder alone where Only names it.
+func (s *Folder) PendingIn(ctx context.Context, all bool) ([]PendingRow, error) {
+	rows, err := s.Store.Pending(ctx, all)
+	if err != nil || s.Only == "" {
+		return rows, err
+	}
+	var errs []error
+	rows = slices.DeleteFunc(rows, func(p PendingRow) bool {
+		run, err := s.Store.Run(ctx, p.Run)
+		errs = append(errs, err)
+		return run.Folder != s.Store.Clean(s.Only)
+	})
+	return rows, errors.Join(errs...)
+}
+
+// LostIn lists the runs that were found without their owner and not marked, those of one folder alone where Only names it.
+func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
+	if s.Only == "" {
+		return s.Lost, nil
+	}
+	var lost []string
+	for _, id := range s.Lost {
+		row, err := s.Store.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if row.Folder == s.Store.Clean(s.Only) {
+			lost = append(lost, id)
+		}
+	}
+	return lost, nil
+}

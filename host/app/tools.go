@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"agent/db"
+	"agent/host"
+	"agent/host/model/runbook"
+	"agent/host/stream"
+	"agent/host/view"
+	"agent/recovery"
+	"agent/tools"
+	"agent/tools/mcp"
+	"agent/tools/runner"
+	"agent/tools/sandbox"
+	"agent/tools/shell"
+)
+
+// Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are started for it; end ends them. Before
+// that decide hears of the servers that the files name.
+func (a *App) Tools(ctx context.Context, folder, only string, decide func(*ServerFiles) error) (v view.Tools, end func(), err error) {
+	end = func() {}
+	home, err := a.Home()
+	if err != nil {
+		return v, end, err
+	}
+	// Nothing is carried out here, so the tools need no open state folder.
+	h, err := a.host(home, &db.Store{})
+	if err != nil {
+		return v, end, err
+	}
+	a.wipe = nil // that store knows no secrets
+	reg, servers, end, err := a.servedTools(ctx, home, folder, h.Env.Tools, decide)
+	if err != nil {
+		return v, end, err
+	}
+	v = view.Tools{
+		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
+		Servers: append([]view.Server{}, servers...),
+	}
+	names := reg.Names()
+	if only != "" {
+		names = []string{only}
+	}
+	for _, name := range names {
+		t, err := reg.Get(name)
+		if err != nil {
+			return v, end, fmt.Errorf("show tool %s: %v", name, err)
+		}
+		v.Tools = append(v.Tools, toolView(t))
+	}
+	return v, end, nil
+}
+
+// environment names what a command finds in its environment, the mark of its call included.
+func environment() []string {
+	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func toolView(t tools.Tool) view.Tool {
+	spec := t.Spec()
+	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
+	v.Asks = spec.Asks
+	_, v.Inspects = t.(tools.Inspector)
+	_, v.Outlives = t.(tools.Process)
+	for _, sample := range samples(spec.Name) {
+		is := t.Describe("", sample.args)
+		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
+		for _, m := range recovery.Modes() {
+			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
+			if !v.Asks {
+				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
+			}
+		}
+		if len(v.Effects) == 0 || v.Effects[0].Effect != e.Effect {
+			v.Effects = append(v.Effects, e)
+		}
+	}
+	return v
+}
+
+// sample is arguments that make one effect of a tool.
+type sample struct {
+	args json.RawMessage
+	when string
+}
+
+// samples are arguments for each effect that a tool may have: those that say nothing make the usual one, and those that cannot
+// be read the most dangerous.
+func samples(tool string) []sample {
+	list := []sample{{args: json.RawMessage(`{}`)}, {}}
+	if tool == "shell" {
+		for _, access := range []sandbox.Access{sandbox.Write, sandbox.Read} {
+			list = append(list, sample{json.RawMessage(fmt.Sprintf(`{"command":"true","access":%q}`, access)), "access " + string(access)})
+		}
+	}
+	return list
+}
+
+func serverView(s mcp.Server) view.Server {
+	v := view.Server{Name: s.Name, From: s.From, URL: s.URL, Trusted: s.Trusted, Disabled: s.Disabled}
+	if s.Command != "" {
+		v.Command = append([]string{s.Command}, s.Args...)
+	}
+	return v
+}
+
+func originView(t tools.Tool) *view.Origin {
+	o, ok := mcp.OriginOf(t)
+	if !ok {
+		return nil
+	}
+	return &view.Origin{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
+}
+
+// servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
+func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.Registry, decide func(*ServerFiles) error) (
+	reg *tools.Registry, servers []view.Server, end func(), err error,
+) {
+	end = func() {}
+	f, err := a.findServers(folder)
+	if err == nil {
+		err = decide(f)
+	}
+	if err != nil {
+		return nil, nil, end, err
+	}
+	list, notes, err := a.allowed(ctx, f, nil)
+	if err != nil {
+		return nil, nil, end, err
+	}
+	secret := known()
+	for _, s := range slices.Concat(f.mine.Servers, f.theirs.Servers) {
+		servers = append(servers, serverView(s))
+		secret = append(secret, secretsOf(s)...)
+	}
+	a.wipe = db.Wiper(secret) // no state folder is open that would know them
+	a.noticeAll(notes)
+	if len(namesOf(list)) == 0 {
+		return base, servers, end, nil
+	}
+	o := a.mcpOptions(home, folder)
+	o.Admit = f.admit
+	set, notes := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
+		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
+		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
+		if st.Err != nil {
+			servers[at].Error = a.Cleaned(st.Err.Error())
+		}
+	})
+	a.noticeAll(notes)
+	reg, err = join(base, set)
+	return reg, servers, set.Close, err
+}
+
+func (a *App) noticeAll(lines []string) {
+	for _, line := range lines {
+		a.Notice(stream.Sanitize(a.Cleaned(line)))
+	}
+}

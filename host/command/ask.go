@@ -1,0 +1,55 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host"
+	"agent/host/app"
+	"agent/host/terminal"
+	"agent/recovery"
+)
+
+// askHere lets the host put questions to the controlling terminal, where there is one and no program reads the output.
+func (s *session) askHere(c *cli.Command) {
+	if !s.app.Interactive() || c.Bool("json") {
+		return
+	}
+	t, err := terminal.OpenPrompt()
+	if err != nil {
+		return // nobody to ask: questions wait, and agent answer answers them
+	}
+	t.Close()
+	s.Env.Ask = s.ask
+	s.AskTrust = func(ctx context.Context, f *app.ServerFiles) (bool, error) {
+		release, err := s.show.Alone(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return s.app.askTrust(ctx, f)
+	}
+}
+
+// ask puts a question once everything that happened before it is shown.
+func (s *session) ask(ctx context.Context, _ string, r recovery.Request) (json.RawMessage, error) {
+	release, err := s.show.Alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	t, err := terminal.OpenPrompt()
+	if err != nil {
+		return nil, host.ErrLeftOpen // it went away, or into the background, since
+	}
+	defer t.Close()
+	s.show.MarkShown(r.ID)
+	answer, err := t.Ask(ctx, r)
+	if errors.Is(err, terminal.ErrLeftOpen) {
+		err = host.ErrLeftOpen
+	}
+	return answer, err
+}

@@ -1,0 +1,95 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"agent/db"
+	"agent/host"
+	"agent/recovery"
+)
+
+// unknownCall is the one call of a run that has ended, of which nobody knows whether it happened.
+func unknownCall(t *testing.T, h *host.Host) db.CallRow {
+	t.Helper()
+	out, _ := start(t, h)
+	calls, err := h.Store.Calls(t.Context(), out.Run)
+	if err != nil || len(calls) != 1 || calls[0].Outcome != recovery.OutcomeUnknown {
+		t.Fatalf("%+v, %v", calls, err)
+	}
+	return calls[0]
+}
+
+// leaveWord puts a word on the call into its run's inbox, as a process does that says it at the same moment.
+func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w recovery.Word, by string) {
+	t.Helper()
+	body, err := json.Marshal(recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
+	if err == nil {
+		_, err = h.Store.PutInbox(t.Context(), c.Run, db.MessageRuling, body, by)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Words on one unknown call that are said at the same moment: each is in the journal or its speaker hears the first word,
+// and none stays in the inbox (DESIGN 1, never lost and never silent).
+func TestWordsAtTheSameMoment(t *testing.T) {
+	const happened, leave = recovery.WordHappened, recovery.WordLeave
+	boom := func(context.Context) (recovery.Result, error) { panic("boom") }
+	for _, c := range []struct {
+		name     string
+		said     recovery.Word // by anna, on record already
+		waits    recovery.Word // by anna, in the inbox
+		word     recovery.Word // by the tester, who saw the call before all that
+		conflict bool
+	}{
+		{name: "alone", word: leave},
+		{name: "leave after leave", waits: leave, word: leave},
+		{name: "happened after leave", waits: leave, word: happened},
+		{name: "leave after happened", waits: happened, word: leave, conflict: true},
+		{name: "happened twice", waits: happened, word: happened, conflict: true},
+		{name: "leave after a recorded happened", said: happened, word: leave, conflict: true},
+		{name: "both after a recorded happened", said: happened, waits: leave, word: leave, conflict: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHost(t, scripted{[]string{"boom"}}, fake{"boom", recovery.EffectWriteExternal, boom})
+			call := unknownCall(t, h)
+			if c.said != "" {
+				h.Who = "anna"
+				if err := h.RecordResolution(t.Context(), call, c.said); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.waits != "" {
+				leaveWord(t, h, call, c.waits, "anna")
+			}
+			h.Who = "tester"
+			err := h.RecordResolution(t.Context(), call, c.word)
+			var resolved *host.ResolvedError
+			if errors.As(err, &resolved) != c.conflict || !c.conflict && err != nil {
+				t.Fatalf("%v", err)
+			}
+			if c.conflict && !strings.Contains(err.Error(), "anna decided already that it happened, on ") {
+				t.Errorf("the first word is not shown: %v", err)
+			}
+			if rows, err := h.Store.Inbox(t.Context(), call.Run); err != nil || len(rows) > 0 {
+				t.Errorf("in the inbox: %+v, %v", rows, err)
+			}
+			var mine bool
+			for e, err := range h.Store.Load(t.Context(), call.Run, 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, ok := e.Body.(recovery.CallResolved)
+				mine = mine || ok && b.By == "tester" && b.Word == c.word
+			}
+			if mine == c.conflict {
+				t.Errorf("the word is in the journal: %v", mine)
+			}
+		})
+	}
+}

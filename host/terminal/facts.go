@@ -1,0 +1,274 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"agent/host/stream"
+	"agent/host/view"
+	"agent/recovery"
+)
+
+// Fact prints one fact.
+func (t *Printer) Fact(run string, e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunCreated:
+		t.created(b)
+	case recovery.ModelRequested:
+		t.asked[run] = e.Time
+	case recovery.ModelAnswered:
+		t.answered(run, e, b)
+	case recovery.CallStarted:
+		c := t.call(run, b.Place)
+		c.since = e.Time
+		t.Line(Cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole)))
+	case recovery.CallSettled:
+		t.settled(run, b)
+	case recovery.CallJudged:
+		c := t.call(run, b.Place)
+		if b.Verdict == recovery.VerdictAttach {
+			c.since = e.Time
+		}
+		t.Line(Yellow, "~", view.VerdictLine(b.Place, c.name(), b.Verdict, b.Reason))
+	case recovery.CallResolved:
+		t.Line(Yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), view.OrPerson(b.By), b.Word))
+	case recovery.ApprovalVoided:
+		t.Line(Yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
+	case recovery.TurnSettled:
+		t.forget(run, e.Turn)
+	case recovery.ModelFailed:
+		t.asked[run] = e.Time.Add(b.Wait)
+		if !t.Whole && !b.Again && b.Fault != recovery.FaultContext {
+			return // it ends the run, or interrupts it: the last lines say it, with the remedy
+		}
+		t.Line(Yellow, "!", view.FailedText(t.of(run).model, b))
+	case recovery.ContextCompacted:
+		t.asked[run] = e.Time
+		t.compacted(run, b)
+	case recovery.RunNoted:
+		t.asked[run] = t.asked[run].Add(b.Clock)
+		t.aboutRun(e)
+	case recovery.RunClaimed:
+		t.asked[run] = e.Time // a request that an earlier owner sent is sent again
+		if m := b.Model; m != nil {
+			known := t.of(run)
+			known.model, known.price = m.Name, m.Price
+			t.runs[run] = known
+		}
+		t.aboutRun(e)
+	default:
+		t.aboutRun(e)
+	}
+}
+
+func attempt(p recovery.Place) string {
+	if p.Attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d)", p.Attempt)
+}
+
+func (t *Printer) id(id string) string {
+	if !t.Whole || id == "" {
+		return ""
+	}
+	return id + " "
+}
+
+func (t *Printer) resolved(run string, b recovery.CallResolved) string {
+	if b.Run != "" && b.Run != run {
+		return "of run " + b.Run
+	}
+	return t.call(run, b.Place).name()
+}
+
+// aboutRun prints facts that belong to no call.
+func (t *Printer) aboutRun(e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunNoted:
+		t.Line(Yellow, "!", b.Text)
+	case recovery.MessageAdded:
+		t.Line(Bold, "+", fmt.Sprintf("%s to the model: %s", view.OrPerson(b.By), b.Text))
+	case recovery.RunStopping:
+		t.Line(Yellow, "!", "stopping: "+b.Reason)
+	case recovery.RequestAnswered:
+		t.Line(Bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, view.OrPerson(b.By), recovery.Text(b.Answer)))
+	case recovery.RequestClosed:
+		t.Line(Bold, "?", fmt.Sprintf("%s %s: %s", b.ID, b.Status, b.Reason))
+	default:
+		if t.Whole {
+			t.forTheRecord(e)
+		}
+	}
+}
+
+// forTheRecord prints what a person who watches a run in its own terminal learns in another way.
+func (t *Printer) forTheRecord(e recovery.Event) {
+	switch b := e.Body.(type) {
+	case recovery.RunClaimed:
+		if b.Epoch > 1 {
+			t.Line(Yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", view.Stamp(e.Time), b.PID, b.Host, tighter(b)))
+		}
+	case recovery.RunInterrupted:
+		t.Line(Yellow, "!", view.Stamp(e.Time)+" interrupted: "+view.CauseText(b.Cause, b.Detail))
+	case recovery.RunRestored:
+		t.Line(Yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", view.Stamp(e.Time), view.CauseText(recovery.CauseRestored, b.Reason), view.OrPerson(b.By)))
+	case recovery.RequestOpened:
+		t.Line(Bold, "?", b.Request.ID+" asks: "+view.AskText(&b.Request))
+	case recovery.RunCompleted:
+		t.Line(Green, "=", view.Stamp(e.Time)+" completed")
+	case recovery.RunFailed:
+		t.Line(Red, "=", view.Stamp(e.Time)+" failed: "+b.Reason)
+	case recovery.RunCancelled:
+		t.Line(Yellow, "=", view.Stamp(e.Time)+" cancelled: "+b.Reason)
+	}
+}
+
+func tighter(b recovery.RunClaimed) string {
+	text := ""
+	if b.Mode != "" {
+		text += ", mode " + string(b.Mode)
+	}
+	if b.Limits != nil {
+		text += ", " + view.LimitText(*b.Limits)
+	}
+	return text
+}
+
+// created prints what is to be done, by what, where and under which rules, and how to watch it and go on with it.
+func (t *Printer) created(b recovery.RunCreated) {
+	t.runs[b.Run] = startOf(b)
+	if t.Whole {
+		return // show has a head of its own
+	}
+	t.Line(Bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, view.ModelText(b), b.Mode, view.LimitText(b.Limits), b.Folder))
+	t.Line(Dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
+	if b.Input != "" {
+		t.Line(Dim, " ", "piped in: "+view.Bytes(int64(len(b.Input))))
+	}
+	if files := view.ShownFiles(b); files != "" {
+		t.Line(Dim, " ", "shown to the model: "+files)
+	}
+}
+
+// answered learns the turn's calls, and prints the text of the answer where the person does not get it in another way: the
+// last words of a run that is done are its answer.
+func (t *Printer) answered(run string, e recovery.Event, b recovery.ModelAnswered) {
+	for i := range b.Calls {
+		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &activeCall{Proposal: b.Calls[i]}
+	}
+	if t.Whole {
+		t.Line(Dim, "#", fmt.Sprintf("%s turn %d%s", view.Stamp(e.Time), e.Turn, view.TurnUsage(b.Usage, t.of(run).price, e.Time.Sub(t.asked[run]))))
+	}
+	t.think(thoughts(b))
+	if text := answerText(b); text != "" && (t.Whole || lastWords(b) != endDone) {
+		t.out.print(stream.Sanitize(text))
+	}
+	if b.Stop == recovery.AnswerLength && len(b.Calls) == 0 {
+		t.Line(Dim, "·", "the answer reached its length limit; the model is asked to go on with it")
+	}
+}
+
+// What an answer is for the run.
+const (
+	endNot    = iota // calls follow, or the rest of it
+	endDone          // it is the answer
+	endFailed        // it says why there is none
+)
+
+func lastWords(b recovery.ModelAnswered) int {
+	switch {
+	case b.Stop == recovery.AnswerFailed, b.Stop == recovery.AnswerRefuse:
+		return endFailed
+	case len(b.Calls) > 0, b.Stop == recovery.AnswerLength, b.Stop == recovery.AnswerPause:
+		return endNot
+	}
+	return endDone
+}
+
+// answerText is the text of an answer.
+func answerText(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockText) }
+
+// thoughts is what the model thought on its way to an answer, as far as the provider shows it.
+func thoughts(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockReasoning) }
+
+func textOf(blocks []recovery.Block, k recovery.BlockKind) string {
+	var parts []string
+	for _, block := range blocks {
+		if block.Kind == k && block.Text != "" {
+			parts = append(parts, block.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// settled prints how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.
+func (t *Printer) settled(run string, b recovery.CallSettled) {
+	c, r := t.call(run, b.Place), b.Result
+	shown := c.output
+	if shown != nil {
+		shown.end("agent show " + c.ID)
+		c.output = nil
+	}
+	c.since = time.Time{}
+	st, mark := outcomeMark(r.Outcome)
+	name := c.Tool
+	if name == "" {
+		name = "call"
+	}
+	words := view.ResultText(r)
+	if name == "confirm_action" && r.Outcome == recovery.OutcomeOK && isNo(r.Content) {
+		st, mark, words = Yellow, "-", "no"
+	}
+	unknown := r.Outcome == recovery.OutcomeUnknown
+	if t.Whole || !unknown || r.How != recovery.HowTold { // else recovery's decision was just shown
+		t.Line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
+	}
+	if text := t.resultText(c.ID, r, shown); text != "" {
+		t.Block(text)
+	}
+	for _, note := range r.PutBack {
+		t.Line(Yellow, "!", "put back: "+note)
+	}
+	if unknown && len(r.Alive) > 0 { // how to decide stands at the end, once
+		t.Line(Yellow, "!", c.name()+" may still be running: "+strings.Join(r.Alive, ", "))
+	}
+}
+
+// resultText is what is shown of a result below the line that says how the call ended.
+func (t *Printer) resultText(id string, r recovery.Result, shown *liveOutput) string {
+	content, more := strings.TrimRight(r.Content, "\n"), ""
+	if id != "" {
+		more = ": agent show " + id
+	}
+	whole := r.Size <= int64(len(r.Content))
+	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
+	switch {
+	case content == view.EndText(r) || content == "[no output]":
+		return ""
+	case shown.some() && shown.lost:
+		return view.ExcerptOf(content, 0, 10, more, whole)
+	case shown.some():
+		last := content[strings.LastIndexByte(content, '\n')+1:]
+		if r.Outcome == recovery.OutcomeOK || last == view.EndText(r) {
+			return ""
+		}
+		return last // how the command ended, in the words of its runner
+	case t.Whole || ran:
+	case r.Outcome == recovery.OutcomeOK, r.Outcome == recovery.OutcomeUnknown && r.How == recovery.HowTold:
+		return "" // recovery's decision says it
+	}
+	return view.ExcerptOf(content, 10, 10, more, whole)
+}
+
+// forget drops the calls of a turn that is over.
+func (t *Printer) forget(run string, turn int) {
+	for i := 0; ; i++ {
+		k := key(run, recovery.Place{Turn: turn, Index: i})
+		if t.calls[k] == nil {
+			return
+		}
+		delete(t.calls, k)
+	}
+}

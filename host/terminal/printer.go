@@ -1,0 +1,103 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"agent/host/stream"
+	"agent/host/view"
+	"agent/recovery"
+)
+
+// Printer puts facts into lines for a person: as they happen, and later from the journal.
+type Printer struct {
+	out   *Screen
+	Whole bool // all that the journal says, for show: texts, results, questions, owners
+	calls map[string]*activeCall
+	runs  map[string]knownRun
+	asked map[string]time.Time // since when each run's model is asked
+	// Thinking shows what a model thinks.
+	Thinking bool
+	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil when nobody can.
+	learn    func(run string, p recovery.Place) *recovery.Proposal
+	learnRun func(run string) (recovery.RunCreated, bool)
+}
+
+// knownRun is what the lines about a run need to know of its beginning.
+type knownRun struct {
+	model  string
+	thread bool // other runs of its thread came before it
+	price  *recovery.Price
+}
+
+// activeCall is what is known of a call of a turn that is going.
+type activeCall struct {
+	recovery.Proposal
+	since  time.Time // it runs since then; zero when it does not
+	output *liveOutput
+}
+
+// NewPrinter prints on out.
+func NewPrinter(out *Screen) *Printer {
+	return &Printer{out: out, calls: map[string]*activeCall{}, runs: map[string]knownRun{}, asked: map[string]time.Time{}}
+}
+
+// of is what is known of a run.
+func (t *Printer) of(run string) knownRun {
+	known, ok := t.runs[run]
+	if !ok && t.learnRun != nil {
+		if b, found := t.learnRun(run); found {
+			known = startOf(b)
+		}
+		t.runs[run] = known
+	}
+	return known
+}
+
+func startOf(b recovery.RunCreated) knownRun {
+	return knownRun{model: b.Model, thread: b.Previous != "", price: b.Setup.Price}
+}
+
+func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
+
+// call is what is known of a call; never nil.
+func (t *Printer) call(run string, p recovery.Place) *activeCall {
+	c := t.calls[key(run, p)]
+	if c == nil {
+		c = &activeCall{}
+		if t.learn != nil {
+			if found := t.learn(run, p); found != nil {
+				c.Proposal = *found
+			}
+		}
+		t.calls[key(run, p)] = c
+	}
+	return c
+}
+
+func (c *activeCall) name() string {
+	if c.Tool == "" {
+		return "call"
+	}
+	return view.CallName(c.Tool, c.Args)
+}
+
+// Blank prints an empty line.
+func (t *Printer) Blank() { t.out.print("") }
+
+// Closed says whether the reader has gone.
+func (t *Printer) Closed() bool { return t.out.Closed() }
+
+// Line prints one sanitized text with a mark before it; further lines of the text are set in below it.
+func (t *Printer) Line(st Style, mark, text string) {
+	text = strings.ReplaceAll(stream.Sanitize(text), "\n", "\n  ")
+	t.out.print(t.out.paint(st, mark) + " " + text)
+}
+
+// Block prints text set off, as output is.
+func (t *Printer) Block(text string) {
+	for _, l := range strings.Split(stream.Sanitize(text), "\n") {
+		t.out.print(t.out.paint(Dim, "  │ ") + l)
+	}
+}

@@ -1,0 +1,118 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"agent/host/stream"
+	"agent/host/tty"
+	"agent/host/view"
+	"agent/recovery"
+)
+
+// Console is what a question needs of a terminal.
+type Console interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+}
+
+// Prompt is the controlling terminal while one question is put to it.
+type Prompt struct {
+	Console
+	in   *bufio.Reader
+	drop func() // drops what was typed and not read
+}
+
+// NewPrompt puts questions to c; drop drops what was typed there and not read.
+func NewPrompt(c Console, drop func()) *Prompt {
+	return &Prompt{Console: c, in: bufio.NewReader(c), drop: drop}
+}
+
+// ErrNoTerminal says that there is no terminal at which a person could be asked.
+var ErrNoTerminal = errors.New("there is no terminal to ask at")
+
+// ErrLeftOpen says that a question was left open.
+var ErrLeftOpen = errors.New("the question stays open")
+
+// OpenPrompt opens the controlling terminal of a process in its foreground.
+func OpenPrompt() (*Prompt, error) {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
+	if !tty.InForeground(f) {
+		return nil, errors.Join(ErrNoTerminal, f.Close())
+	}
+	return NewPrompt(f, func() { tty.DiscardInput(f) }), nil
+}
+
+// Discard drops what was typed before and not read.
+func (t *Prompt) Discard() { t.drop() }
+
+// Close gives the terminal back.
+func (t *Prompt) Close() {
+	_ = t.Console.Close() // nothing that was written to a terminal can be lost by this
+}
+
+// Ask shows a question and reads lines until one is an answer. It returns ErrLeftOpen at the end of the input, and the
+// context's error, at once, when that ends.
+func (t *Prompt) Ask(ctx context.Context, r recovery.Request) (json.RawMessage, error) {
+	t.drop()
+	t.Say("%s\n", view.QuestionText(&r))
+	t.Say("  (Ctrl-D leaves it open; then: %s)\n", view.AnswerCommand(r.ID))
+	for {
+		t.Say("%s: ", view.PromptText(&r))
+		line, err := t.ReadLine(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			t.Say("\n")
+			t.drop()
+			return nil, context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			t.Say("\n")
+			return nil, ErrLeftOpen
+		case err != nil:
+			return nil, fmt.Errorf("read the answer to %s: %v", r.ID, err)
+		}
+		answer, err := view.ParseAnswer(r.Question, strings.TrimRight(line, "\r\n"))
+		if err == nil {
+			return answer, nil
+		}
+		t.Say("  %v\n", err)
+	}
+}
+
+// Say writes to the terminal. If it has gone, the next read reports it.
+func (t *Prompt) Say(format string, args ...any) {
+	_, _ = io.WriteString(t, stream.Sanitize(fmt.Sprintf(format, args...)))
+}
+
+// ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no deadline, what reads it ends
+// with the process.
+func (t *Prompt) ReadLine(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	got := make(chan read, 1)
+	go func() {
+		line, err := t.in.ReadString('\n')
+		got <- read{line, err}
+	}()
+	select {
+	case r := <-got:
+		return r.line, r.err
+	case <-ctx.Done():
+		if t.SetReadDeadline(time.Unix(1, 0)) == nil {
+			<-got
+		}
+		return "", ctx.Err()
+	}
+}

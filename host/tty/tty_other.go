@@ -1,0 +1,11 @@
+//go:build !linux
+
+package tty
+
+import "os"
+
+// InForeground is not looked at here: a process in the background is stopped when it asks, and goes on in the foreground.
+func InForeground(*os.File) bool { return true }
+
+// DiscardInput does nothing here: what was typed before a question is taken as its answer.
+func DiscardInput(*os.File) {}

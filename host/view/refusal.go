@@ -1,0 +1,127 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"agent/db"
+	"agent/host"
+	"agent/host/owner"
+	"agent/recovery"
+)
+
+// Refusal is what every command prints with --json when it is refused. Fields are only ever added.
+type Refusal struct {
+	Version   int             `json:"version"`
+	RunID     string          `json:"run_id"` // empty where it is about none
+	ThreadID  string          `json:"thread_id,omitempty"`
+	Reused    bool            `json:"reused"` // another run has the thread, or drives the run
+	Submitted bool            `json:"submitted"`
+	Status    string          `json:"status"` // always refused
+	RunStatus recovery.Status `json:"run_status,omitempty"`
+	ExitCode  int             `json:"exit_code"`
+	Error     string          `json:"error"`
+	Next      []string        `json:"next"`
+}
+
+// NewRefusal is the object about an error. run is what was asked for, as far as it is known.
+func NewRefusal(err error, run string, code int) Refusal {
+	v := Refusal{Version: 1, RunID: run, Status: "refused", ExitCode: code, Error: err.Error(), Next: []string{}}
+	for _, f := range fixes(err) {
+		v.Next = append(v.Next, f.Command)
+	}
+	var held *owner.HeldError
+	var busy *db.ThreadBusyError
+	switch {
+	case errors.As(err, &busy):
+		v.RunID, v.ThreadID, v.RunStatus, v.Reused = busy.Run, busy.Thread, busy.Status, true
+	case errors.As(err, &held):
+		v.RunID, v.Reused = held.Run, true
+	}
+	return v
+}
+
+// Fix is a command that helps after an error, with what it does.
+type Fix struct{ Does, Command string }
+
+// Fixable is an error that knows what helps.
+type Fixable interface {
+	error
+	Fixes() []Fix
+}
+
+// BusyError is a thread whose latest run has not ended, with what can be done about that run as it is now.
+type BusyError struct {
+	*db.ThreadBusyError
+	fixes []Fix
+}
+
+// Unwrap is the thread.
+func (e *BusyError) Unwrap() error { return e.ThreadBusyError }
+
+// Fixes is what can be done about the run.
+func (e *BusyError) Fixes() []Fix { return e.fixes }
+
+// NewBusyError completes the refusal of a prompt for a thread that is taken: what is to be done depends on who drives its run.
+func NewBusyError(err *db.ThreadBusyError, v Run, now time.Time) *BusyError {
+	out := &BusyError{ThreadBusyError: err}
+	if v.Request != nil && !v.Expired(now) {
+		for _, command := range AnswerCommands(v.Request) {
+			out.fixes = append(out.fixes, Fix{"answer it", command})
+		}
+	}
+	if v.Owner != nil {
+		out.fixes = append(out.fixes, driven(v.ID)...)
+	} else {
+		out.fixes = append(out.fixes, Fix{"go on with it", "agent resume " + v.ID})
+	}
+	out.fixes = append(out.fixes, Fix{"end it", "agent cancel " + v.ID})
+	return out
+}
+
+// driven is what can be done about a run that a process drives.
+func driven(run string) []Fix {
+	return []Fix{{"watch it", "agent show --follow " + run}, {"take it over", "agent resume --takeover " + run}}
+}
+
+// fixes are the commands that help after an error, where they are known.
+func fixes(err error) []Fix {
+	var known Fixable
+	var held *owner.HeldError
+	var finished *host.FinishedError
+	switch {
+	case errors.As(err, &known) && len(known.Fixes()) > 0:
+		return known.Fixes()
+	case errors.As(err, &held):
+		return driven(held.Run)
+	case errors.As(err, new(*db.BehindError)):
+		return []Fix{{"see and decide", "agent restore --here"}}
+	case errors.As(err, &finished):
+		return []Fix{{"see it", "agent show " + finished.State.Created.Run}}
+	}
+	return nil
+}
+
+// Hints are the lines below an error: what helps, each with the command.
+func Hints(err error) []string {
+	if known := fixes(err); len(known) > 0 {
+		lines := make([]string, len(known))
+		for i, f := range known {
+			lines[i] = fmt.Sprintf("%-16s%s", f.Does+":", f.Command)
+		}
+		return lines
+	}
+	switch {
+	case errors.As(err, new(*db.CorruptError)):
+		return []string{"see what else is damaged: agent doctor"}
+	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
+		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
+	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return []string{"make room on its disk, then see what is to go on with: agent ls"}
+	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
+		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
+	}
+	return nil
+}
