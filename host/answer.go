@@ -37,9 +37,9 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 		return Taken{}, err
 	}
 	fault.Hit(fault.AnswerRecorded)
-	h.Stood(h.Env, row.Run, row.Request, answer)
+	drive.SaveRules(&h.Process, h.Env, row.Run, row.Request, answer)
 	if !resume {
-		_, err := h.Look(ctx, true)
+		_, err := h.Reconcile(ctx, true)
 		return Taken{Request: row}, err
 	}
 	return h.deliver(ctx, row)
@@ -84,7 +84,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 
 // Cancel asks for a run's end and sees to it: through its owner, or in this process.
 func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
-	if err := h.mend(ctx, run); err != nil {
+	if err := h.repairRun(ctx, run); err != nil {
 		return drive.Outcome{}, err
 	}
 	row, err := h.Store.Run(ctx, run)
@@ -107,7 +107,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.ClaimToEnd(ctx, run)
+		out, err := drive.ClaimToEnd(ctx, &h.Process, run)
 		var held *owner.HeldError
 		var done *drive.FinishedError
 		if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == run {
@@ -141,6 +141,6 @@ func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
 	if err != nil {
 		return row, err
 	}
-	_, err = h.Look(ctx, true)
+	_, err = h.Reconcile(ctx, true)
 	return row, err
 }

@@ -30,7 +30,7 @@ func TestErrorOfTheStoreIsRecorded(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	marks, err := h.Look(t.Context(), true)
+	marks, err := h.Reconcile(t.Context(), true)
 	if err != nil || len(marks) != 1 || marks[0].Cause != recovery.CauseFailing || !strings.Contains(marks[0].Detail, "the store is closed") {
 		t.Fatalf("%+v %v", marks, err)
 	}

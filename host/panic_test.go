@@ -156,7 +156,7 @@ func TestTwinInTheSameTurn(t *testing.T) {
 	if err != nil || len(row.Undecided) != 1 || row.Undecided[0].ID != first.ID {
 		t.Fatalf("the row says: %+v, %v", row.Undecided, err)
 	}
-	if err := h.Rule(t.Context(), row.Undecided[0], recovery.WordLeave); err != nil {
+	if err := h.RecordResolution(t.Context(), row.Undecided[0], recovery.WordLeave); err != nil {
 		t.Fatal(err)
 	}
 	s, err = h.State(t.Context(), out.Run)

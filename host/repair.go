@@ -29,9 +29,9 @@ func (h *Host) Repair(ctx context.Context, list []db.Difference) ([]db.Differenc
 	return h.Store.Repair(ctx, nos)
 }
 
-// mend makes the rows of one run what its journal proves, before something is done that must always be possible: a lost row could
+// repairRun makes the rows of one run what its journal proves, before something is done that must always be possible: a lost row could
 // keep it from being recorded. A run that a process drives is left to it, and so is one whose journal is damaged.
-func (h *Host) mend(ctx context.Context, run string) error {
+func (h *Host) repairRun(ctx context.Context, run string) error {
 	row, err := h.Store.Run(ctx, run)
 	if err != nil {
 		return err

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/host/drive"
 	"agent/recovery"
 )
 
-// Resolve records a person's decision about a call whose outcome is unknown, as Rule does. Where the twin guard asks about that call at
+// Resolve records a person's decision about a call whose outcome is unknown, as RecordResolution does. Where the twin guard asks about that call at
 // the moment, happened answers its question too: the question is closed, by the owner of the run that asks or here, and the run
 // goes on. Without resume it is left as it is then. The request of the result is empty where nothing was asked.
 func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resume bool) (Taken, error) {
@@ -22,16 +23,16 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w recovery.Word, resum
 			return p.Thread != c.Thread || p.Kind != recovery.RequestTwin || p.Request.About != c.ID
 		})
 	}
-	if err := h.Rule(ctx, c, w); err != nil || len(asked) == 0 {
+	if err := h.RecordResolution(ctx, c, w); err != nil || len(asked) == 0 {
 		return Taken{}, err
 	}
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
 		word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
-		if _, err := h.PutResolution(ctx, row.Run, word); err != nil {
+		if _, err := drive.PutResolution(ctx, &h.Process, row.Run, word); err != nil {
 			return Taken{}, err
 		}
-		if err := notHeld(h.TakeResolutions(ctx, row.Run, 0)); err != nil {
+		if err := notHeld(drive.TakeResolutions(ctx, &h.Process, row.Run, 0)); err != nil {
 			return Taken{}, err
 		}
 	}

@@ -24,7 +24,7 @@ func (h *Host) Resume(ctx context.Context, run string, t drive.Changes, shown fu
 	if err := h.afterReboot(ctx, run); err != nil {
 		return drive.Outcome{}, err
 	}
-	return h.Claim(ctx, run, t, shown)
+	return drive.Claim(ctx, &h.Process, run, t, shown)
 }
 
 // afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the
@@ -46,10 +46,10 @@ type Mark struct {
 	Kept   bool // it is in the journal
 }
 
-// Look finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
+// Reconcile finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
 // be proved. It takes no lock. With write false it only reports, and so it does while other processes keep the database
 // locked: one that is stopped in the middle of a commit must not keep anybody from looking, nor from taking its run over.
-func (h *Host) Look(ctx context.Context, write bool) ([]Mark, error) {
+func (h *Host) Reconcile(ctx context.Context, write bool) ([]Mark, error) {
 	if write {
 		err := h.expire(ctx)
 		if write = !errors.Is(err, db.ErrDiskFull); err != nil && write {

@@ -47,7 +47,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, 
 	if err != nil {
 		return out, err
 	}
-	out, err = h.Create(ctx, n)
+	out, err = drive.Create(ctx, &h.Process, n)
 	out.Submitted = out.Run != ""
 	return out, err
 }
@@ -68,7 +68,7 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 	if a, ok := n.Model.(model.Authored); ok {
 		n.Created.Authored = a.Authored()
 	}
-	if err := h.TakeThreadResolutions(ctx, n.Created.Thread, n.Created.Run); err != nil {
+	if err := drive.TakeThreadResolutions(ctx, &h.Process, n.Created.Thread, n.Created.Run); err != nil {
 		return n, err
 	}
 	if n.Unknown, err = h.Store.Doubts(ctx, n.Created.Thread, n.Created.Run); err != nil {

@@ -20,7 +20,7 @@ import (
 // are found by their folders.
 func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (drive.Outcome, error) {
 	reason := fmt.Sprintf("fact %d: %s", bad.Seq, bad.What)
-	err := h.Holding(run, func(*ofd.File) error {
+	err := drive.Holding(&h.Process, run, func(*ofd.File) error {
 		if err := h.endCommands(ctx, run); err != nil {
 			return err
 		}

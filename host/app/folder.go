@@ -263,7 +263,7 @@ func (s *Folder) Close() error {
 // reconcile marks runs that lost their owner, where that can be written and is wanted, and notes each in one line.
 func (s *Folder) reconcile(ctx context.Context, how Use) error {
 	mark := s.write && how != DryRun
-	marks, err := s.Look(ctx, mark)
+	marks, err := s.Reconcile(ctx, mark)
 	for _, m := range marks {
 		if !m.Kept {
 			s.Lost = append(s.Lost, m.Run)

@@ -44,7 +44,7 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 
 // unmarked adds the runs that lost their owner to a list in which they belong.
 func (s *Folder) unmarked(ctx context.Context, f Filter, rows []RunRow, marks map[string]host.Mark) ([]RunRow, error) {
-	lost, err := s.Look(ctx, false)
+	lost, err := s.Reconcile(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	}
 	v := view.NewRun(row, fault.Now())
 	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
-		marks, err := s.Look(ctx, false)
+		marks, err := s.Reconcile(ctx, false)
 		if err != nil {
 			return v, err
 		}

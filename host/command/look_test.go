@@ -39,14 +39,14 @@ func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 	}
 
 	unlock := inTransaction(t, filepath.Join(home, "agent.db"))
-	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 2 || marks[0].Kept || marks[1].Kept {
+	if marks, err := h.Reconcile(ctx, true); err != nil || len(marks) != 2 || marks[0].Kept || marks[1].Kept {
 		t.Errorf("while it is locked: %+v, %v", marks, err)
 	}
 	unlock()
-	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 2 || !marks[0].Kept || !marks[1].Kept {
+	if marks, err := h.Reconcile(ctx, true); err != nil || len(marks) != 2 || !marks[0].Kept || !marks[1].Kept {
 		t.Errorf("after that: %+v, %v", marks, err)
 	}
-	if marks, err := h.Look(ctx, true); err != nil || len(marks) != 0 {
+	if marks, err := h.Reconcile(ctx, true); err != nil || len(marks) != 0 {
 		t.Errorf("once they are marked: %+v, %v", marks, err)
 	}
 }

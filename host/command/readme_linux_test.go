@@ -20,12 +20,12 @@ type shownCommand struct {
 	line, prints string
 }
 
-// transcripts are the commands that README shows after a $, with their output.
-func transcripts(t *testing.T, heading string) []shownCommand {
+// transcripts are the commands that a part of README or of a topic shows after a $, with their output.
+func transcripts(t *testing.T, text, heading string) []shownCommand {
 	t.Helper()
-	_, part, ok := strings.Cut(texts(t)["README.md"], "\n## "+heading+"\n")
+	_, part, ok := strings.Cut(texts(t)[text], "\n## "+heading+"\n")
 	if !ok {
-		t.Fatalf("README has no part %q", heading)
+		t.Fatalf("%s has no part %q", text, heading)
 	}
 	part, _, _ = strings.Cut(part, "\n## ")
 	var all []shownCommand
@@ -49,6 +49,7 @@ type reader struct {
 	known     map[string]string // ids and pids of README, as they are here
 	env       []string
 	started   *exec.Cmd // in the background
+	unknown   bool      // an unknown outcome is left, so commands end with 5
 }
 
 func newReader(t *testing.T) *reader {
@@ -86,13 +87,13 @@ func (r *reader) plain(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// learn takes down how the ids that README shows are called here.
+// learn takes down how the ids that README shows are called here: the first of each kind is the first of that kind.
 func (r *reader) learn(shown, here string) {
-	ids := regexp.MustCompile(`\b[rptc]-[0-9a-z]{8}\b`)
-	want, got := ids.FindAllString(shown, -1), ids.FindAllString(here, -1)
-	for i, id := range want {
-		if i < len(got) && r.known[id] == "" {
-			r.known[id] = got[i]
+	for _, kind := range []string{"r", "p", "t", "c"} {
+		ids := regexp.MustCompile(`\b` + kind + `-[0-9a-z]{8}\b`)
+		want, got := ids.FindString(shown), ids.FindString(here)
+		if want != "" && got != "" && r.known[want] == "" {
+			r.known[want] = got
 		}
 	}
 }
@@ -146,7 +147,7 @@ func (r *reader) follow(c shownCommand) {
 		var out bytes.Buffer
 		cmd := r.command(line)
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Run(); err != nil {
+		if err := cmd.Run(); err != nil && (!r.unknown || cmd.ProcessState.ExitCode() != 5) {
 			r.t.Errorf("%s: %v\n%s", c.line, err, out.String())
 		}
 		r.compare(c, out.String())
@@ -234,7 +235,7 @@ func (r *reader) atTerminal(c shownCommand, typed string) {
 func TestReadmeWithoutAKey(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
-	for _, c := range transcripts(t, "Five minutes without a key") {
+	for _, c := range transcripts(t, "README.md", "Five minutes without a key") {
 		r.follow(c)
 	}
 }
@@ -242,7 +243,7 @@ func TestReadmeWithoutAKey(t *testing.T) {
 func TestReadmeKill(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
-	all := transcripts(t, "Kill and resume")
+	all := transcripts(t, "README.md", "Kill and resume")
 	for _, c := range all {
 		r.follow(c)
 	}
@@ -252,6 +253,34 @@ func TestReadmeKill(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(r.dir, "demo", "log"))
 	if err != nil || string(log) != "one\ntwo\nthree\n" {
 		t.Errorf("the file that the runbook appends to: %q, %v", log, err)
+	}
+}
+
+// What the topic shows of an unknown outcome is printed where the host and the runner of a command were killed.
+func TestRecoveryTopicOnUnknownOutcomes(t *testing.T) {
+	t.Parallel()
+	r := newReader(t)
+	r.begin(shownCommand{line: "agent run", prints: "[1] 10634\n...\n"}, "agent run --dir demo -f scripts/demo/kill.md")
+	r.begun()
+	if err := r.started.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.started.Wait() // it was killed
+	endRunners(r.home)
+	out, err := r.command("agent ls --interrupted --json").Output()
+	id := regexp.MustCompile(`"id":"(r-[0-9a-z]+)"`).FindSubmatch(out)
+	if err != nil || id == nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	all := transcripts(t, "recovery", "Unknown outcomes")
+	if len(all) != 3 {
+		t.Fatalf("the topic shows %v", all)
+	}
+	r.known[strings.Fields(all[0].line)[2]] = string(id[1])
+	r.unknown = true
+	for i, c := range all {
+		r.unknown = i < len(all)-1 // the last command decides
+		r.follow(c)
 	}
 }
 
@@ -266,7 +295,7 @@ func TestReadmeApprove(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close() }) // what it was asked does not matter here
 	r.env = append(r.env, "ANTHROPIC_API_KEY=test-readme-key", "ANTHROPIC_BASE_URL="+server.URL())
-	all := transcripts(t, "Approve and answer")
+	all := transcripts(t, "README.md", "Approve and answer")
 	if len(all) != 2 {
 		t.Fatalf("README shows %v", all)
 	}

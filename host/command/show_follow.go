@@ -110,7 +110,7 @@ func (f *follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, err
 	if wait.Err() == nil || ctx.Err() != nil {
 		return lines, err
 	}
-	_, err = f.s.Look(ctx, true)
+	_, err = f.s.Reconcile(ctx, true)
 	return lines, err
 }
 
@@ -152,7 +152,7 @@ func (f *follower) state(ctx context.Context, s watch.State) (over bool, err err
 	if !f.lost || !f.s.CanWrite() {
 		return true, nil
 	}
-	if _, err = f.s.Look(ctx, true); ctx.Err() != nil {
+	if _, err = f.s.Reconcile(ctx, true); ctx.Err() != nil {
 		return true, nil
 	}
 	return false, err

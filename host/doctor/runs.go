@@ -37,7 +37,7 @@ func (e *examiner) ahead(ctx context.Context) error {
 
 // unowned finds runs that are marked as going while nobody drives them.
 func (e *examiner) unowned(ctx context.Context) error {
-	marks, err := e.h.Look(ctx, e.fix)
+	marks, err := e.h.Reconcile(ctx, e.fix)
 	if err != nil {
 		return err
 	}

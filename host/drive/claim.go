@@ -29,7 +29,7 @@ const ClaimTries = 10
 // claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
 // the lock is the mark of a look; a claim that meets it reads the journal again. read folds it.
 func (p *Process) claim(ctx context.Context, run string, read folding, record func(context.Context, *driver) error) (out Outcome, err error) {
-	err = p.Holding(run, func(lock *ofd.File) error {
+	err = Holding(p, run, func(lock *ofd.File) error {
 		for try := 1; ; try++ {
 			d, err := p.open(ctx, run, read, lock)
 			if err == nil {
@@ -91,7 +91,7 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := d.enter(ctx, created); err != nil {
 		return err
 	}
-	if err := d.p.TakeThreadResolutions(ctx, s.Created.Thread, s.Created.Run); err != nil {
+	if err := TakeThreadResolutions(ctx, d.p, s.Created.Thread, s.Created.Run); err != nil {
 		return err
 	}
 	unknown, err := d.p.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
@@ -166,8 +166,8 @@ func (j judge) changes(s *recovery.State) []string {
 
 // Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each further decision is a fact that
 // observers see.
-func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(Plan)) (Outcome, error) {
-	return p.claim(ctx, run, p.trueState, func(ctx context.Context, d *driver) error {
+func Claim(ctx context.Context, p *Process, run string, t Changes, shown func(Plan)) (Outcome, error) {
+	return p.claim(ctx, run, p.unredacted, func(ctx context.Context, d *driver) error {
 		if err := d.claimed(ctx, t); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (p *Process) Claim(ctx context.Context, run string, t Changes, shown func(P
 }
 
 // ClaimToEnd claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
-func (p *Process) ClaimToEnd(ctx context.Context, run string) (Outcome, error) {
+func ClaimToEnd(ctx context.Context, p *Process, run string) (Outcome, error) {
 	return p.claim(ctx, run, p.ownState, func(ctx context.Context, d *driver) error {
 		d.record(d.judge().claimFact(d.state, nil))
 		if err := d.calls.flush(ctx); err != nil {

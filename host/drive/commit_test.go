@@ -80,7 +80,7 @@ func TestStoryNothingAfterAFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.heals()
-		d, err := s.open(s.t.Context(), s.created.Run, s.trueState, nil)
+		d, err := s.open(s.t.Context(), s.created.Run, s.unredacted, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

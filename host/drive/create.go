@@ -29,9 +29,9 @@ type New struct {
 }
 
 // Create records a new run and drives it. Its lock is taken before its row exists.
-func (p *Process) Create(ctx context.Context, n New) (out Outcome, err error) {
+func Create(ctx context.Context, p *Process, n New) (out Outcome, err error) {
 	// The lock file stays whatever happens: lock files are never removed while the store exists.
-	err = p.Holding(n.Created.Run, func(lock *ofd.File) error {
+	err = Holding(p, n.Created.Run, func(lock *ofd.File) error {
 		d, err := p.newDriver(&recovery.State{Earlier: n.Earlier}, db.Head{Run: n.Created.Run, Thread: n.Created.Thread}, lock)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"agent/db"
 	"agent/host/stream"
@@ -36,7 +35,7 @@ func (p *Process) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*d
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
 	}
-	rec := &recorder{p: p, env: p.Env, state: s, head: head, before: head.Epoch, seen: moment{p.Now().Round(0), time.Now()}}
+	rec := &recorder{p: p, env: p.Env, state: s, head: head, before: head.Epoch, seen: momentAt(p.Now().Round(0))}
 	pol := &policy{recorder: rec}
 	in := &inbox{recorder: rec, policy: pol, waker: w}
 	el := &elicits{recorder: rec, asks: make(chan *asking)}

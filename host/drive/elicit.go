@@ -50,9 +50,9 @@ func (el *elicits) asker(place recovery.Place) func(context.Context, recovery.Qu
 	}
 }
 
-// heard takes up the question of a call. It is opened once no other call is under way: a run has one open request, and
+// received takes up the question of a call. It is opened once no other call is under way: a run has one open request, and
 // nothing but the call that asks waits for it.
-func (el *elicits) heard(a *asking) {
+func (el *elicits) received(a *asking) {
 	if el.asked != nil {
 		a.reply <- reply{err: fmt.Errorf("call %s asks already; ask again when it has its answer", el.asked.place)}
 		return
@@ -71,8 +71,8 @@ func (el *elicits) openAsked(alone bool) bool {
 	return true
 }
 
-// hushed forgets the question of a call that ended before it could be opened.
-func (el *elicits) hushed(at recovery.Place) {
+// dropQuestion forgets the question of a call that ended before it could be opened.
+func (el *elicits) dropQuestion(at recovery.Place) {
 	if el.asked != nil && el.asked.id == "" && el.asked.place.Index == at.Index {
 		el.asked = nil
 	}

@@ -144,7 +144,7 @@ func TestStoryHeld(t *testing.T) {
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
 			facts := len(s.facts())
-			_, err := s.Claim(ctx, s.created.Run, Changes{}, nil)
+			_, err := Claim(ctx, s.Process, s.created.Run, Changes{}, nil)
 			var held *owner.HeldError
 			if !errors.As(err, &held) || held.Run != s.created.Run || len(s.facts()) != facts {
 				t.Errorf("the second process ends with %v", err)

@@ -38,11 +38,11 @@ func (cl *caller) flush(ctx context.Context) error {
 		return err
 	}
 	asksNext := cl.state.Status == recovery.StatusRunning && len(cl.flying) == 0
-	for len(cl.launch) > 0 {
-		l := cl.launch[0]
-		cl.launch = cl.launch[1:]
+	for len(cl.pending) > 0 {
+		l := cl.pending[0]
+		cl.pending = cl.pending[1:]
 		if l.fresh && (cl.full != nil || cl.p.Store.DiskFull()) {
-			cl.ground(l.place.Index)
+			cl.abortStart(l.place.Index)
 			continue
 		}
 		l.begin()

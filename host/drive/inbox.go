@@ -93,13 +93,13 @@ func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
 	return b, nil
 }
 
-func (p *Process) PutOwnResolution(ctx context.Context, run string, r recovery.CallResolved) (int64, error) {
+func PutOwnResolution(ctx context.Context, p *Process, run string, r recovery.CallResolved) (int64, error) {
 	r.Run = ""
-	return p.PutResolution(ctx, run, r)
+	return PutResolution(ctx, p, run, r)
 }
 
 // PutResolution leaves a decision for the owner of a run; it may be about a call of another run of the thread.
-func (p *Process) PutResolution(ctx context.Context, run string, r recovery.CallResolved) (int64, error) {
+func PutResolution(ctx context.Context, p *Process, run string, r recovery.CallResolved) (int64, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return 0, fmt.Errorf("encode word on call %s of run %s: %v", r.Place, run, err)
@@ -109,8 +109,8 @@ func (p *Process) PutResolution(ctx context.Context, run string, r recovery.Call
 
 // TakeResolutions journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
 // go with a warning, unless it is the one numbered own, whose caller looks what became of it.
-func (p *Process) TakeResolutions(ctx context.Context, run string, own int64) error {
-	return p.Holding(run, func(lock *ofd.File) error { return takeResolutionsUnder(ctx, p, lock, run, own) })
+func TakeResolutions(ctx context.Context, p *Process, run string, own int64) error {
+	return Holding(p, run, func(lock *ofd.File) error { return takeResolutionsUnder(ctx, p, lock, run, own) })
 }
 
 func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run string, own int64) error {
@@ -159,7 +159,7 @@ func (in *inbox) dropRefused(ctx context.Context) error {
 }
 
 // TakeThreadResolutions brings home words on calls of a thread's earlier runs that a process which ended had no time to.
-func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except string) error {
+func TakeThreadResolutions(ctx context.Context, p *Process, thread, except string) error {
 	rows, err := p.Store.ThreadRuns(ctx, thread)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except stri
 		}
 		var held *owner.HeldError
 		if len(inbox) > 0 {
-			if err := p.TakeResolutions(ctx, row.ID, 0); err != nil && !errors.As(err, &held) {
+			if err := TakeResolutions(ctx, p, row.ID, 0); err != nil && !errors.As(err, &held) {
 				return err
 			}
 		}
@@ -187,7 +187,7 @@ func (p *Process) TakeThreadResolutions(ctx context.Context, thread, except stri
 func (in *inbox) settleElsewhere(ctx context.Context) error {
 	for _, f := range in.facts {
 		if b, ok := f.Body.(recovery.CallResolved); ok && b.Run != "" && !in.cameFromThere(b) {
-			if _, err := in.p.PutOwnResolution(context.WithoutCancel(ctx), b.Run, b); err != nil {
+			if _, err := PutOwnResolution(context.WithoutCancel(ctx), in.p, b.Run, b); err != nil {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func (in *inbox) settleElsewhere(ctx context.Context) error {
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
 func (in *inbox) settledElsewhere(ctx context.Context, b recovery.CallResolved) {
-	err := in.p.TakeResolutions(context.WithoutCancel(ctx), b.Run, 0)
+	err := TakeResolutions(context.WithoutCancel(ctx), in.p, b.Run, 0)
 	var p *PanicError
 	if errors.As(err, &p) {
 		panic(p)
@@ -246,7 +246,7 @@ func (in *inbox) takeAnswer(ctx context.Context) (bool, error) {
 	if in.state.Open == nil || in.state.Open.ID != row.ID {
 		return false, nil
 	}
-	in.policy.stands = in.policy.stands || stands(*in.state.Open, row.Answer)
+	in.policy.stale = in.policy.stale || addsRules(*in.state.Open, row.Answer)
 	in.record(answerFact(*row))
 	return true, nil
 }

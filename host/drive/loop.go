@@ -36,7 +36,7 @@ func (d *driver) loop(ctx context.Context) error {
 func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
-	s, _, err := d.p.trueState(ctx, d.state.Created.Run) // what is lost was said at the claim
+	s, _, err := d.p.unredacted(ctx, d.state.Created.Run) // what is lost was said at the claim
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (d *driver) readAgain(ctx context.Context) error {
 	if d.head, err = d.p.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
-	d.state, d.dead, d.facts, d.consume, d.refused, d.calls.launch, d.calls.done = s, nil, nil, nil, nil, nil, nil
+	d.state, d.dead, d.facts, d.consume, d.refused, d.calls.pending, d.calls.done = s, nil, nil, nil, nil, nil, nil
 	d.calls.settleAgain()
 	if _, err := d.inbox.takeAnswer(ctx); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 		d.calls.full = errDiskFull
 	}
 	if d.calls.full != nil && (startsSomething(action) || len(d.calls.flying) == 0) {
-		return d.noRoom(ctx)
+		return d.stopOnFullDisk(ctx)
 	}
 	return d.perform(ctx, action)
 }
@@ -86,7 +86,7 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 // recordNext records what follows from the journal, or first what was seen just now and lets something else follow. The end of a
 // turn is step 7.
 func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
-	if gone := d.judge().gone(ctx, d.state, facts); gone != nil {
+	if gone := d.judge().noneAlive(ctx, d.state, facts); gone != nil {
 		facts = []recovery.Body{gone}
 	}
 	d.recordAll(facts)
@@ -142,7 +142,7 @@ func (d *driver) await(ctx context.Context) error {
 	defer stop()
 	select {
 	case a := <-d.elicits.asks:
-		d.elicits.heard(a)
+		d.elicits.received(a)
 		return nil
 	case e := <-d.calls.results:
 		d.calls.settle(e)

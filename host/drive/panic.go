@@ -44,7 +44,7 @@ func caught(run string, do func() error) (err error) {
 }
 
 // Holding takes the run's lock, has do work under it, and lets it go, also after a panic. Step 1.
-func (p *Process) Holding(run string, do func(*ofd.File) error) error {
+func Holding(p *Process, run string, do func(*ofd.File) error) error {
 	lock, err := p.Locks().Take(run)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *driver) guarded(ctx context.Context, do func() error) error {
 func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	never, ready := d.calls.letGo()
+	never, ready := d.calls.dropPending()
 	if mine, err := d.reload(ctx); err != nil || !mine {
 		return err
 	}
@@ -125,12 +125,12 @@ func (d *driver) reload(ctx context.Context) (bool, error) {
 	if err != nil || head.Epoch <= d.before {
 		return false, err
 	}
-	s, _, err := d.p.trueState(ctx, head.Run) // the secrets that cannot be restored were named at the claim
+	s, _, err := d.p.unredacted(ctx, head.Run) // the secrets that cannot be restored were named at the claim
 	if err != nil {
 		return false, err
 	}
 	d.state, d.head = s, head
-	d.facts, d.consume, d.refused, d.calls.launch, d.calls.done = nil, nil, nil, nil, nil
+	d.facts, d.consume, d.refused, d.calls.pending, d.calls.done = nil, nil, nil, nil, nil
 	return true, nil
 }
 

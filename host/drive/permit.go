@@ -33,9 +33,9 @@ func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision 
 // bound to.
 type policy struct {
 	*recorder
-	rules  permit.Policy
-	stands bool      // an answer added rules since: they are read again
-	lost   []db.Lost // secrets of the run that cannot be given back
+	rules permit.Policy
+	stale bool      // an answer added rules since: they are read again
+	lost  []db.Lost // secrets of the run that cannot be given back
 }
 
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
@@ -138,7 +138,7 @@ func followed(folder, p string) string {
 
 // readRules reads the rules again once an answer of this run added some. Where that fails, those of before hold.
 func (pol *policy) readRules() {
-	if !pol.stands {
+	if !pol.stale {
 		return
 	}
 	if err := pol.setRules(pol.state.Created.Folder); err != nil {
@@ -230,9 +230,9 @@ func bindingChanges(then, now string) string {
 	return strings.Join(changed, ", ") + " changed"
 }
 
-// Stood hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
+// SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
 // becomes of its rules.
-func (p *Process) Stood(e Env, run string, r recovery.Request, answer json.RawMessage) {
+func SaveRules(p *Process, e Env, run string, r recovery.Request, answer json.RawMessage) {
 	rules := r.Rules[recovery.Text(answer)]
 	if rules == "" || e.Stand == nil {
 		return
@@ -245,8 +245,8 @@ func (p *Process) Stood(e Env, run string, r recovery.Request, answer json.RawMe
 	p.Note(run, "%s", note)
 }
 
-// stands says whether an answer adds rules to the configuration.
-func stands(r recovery.Request, answer json.RawMessage) bool {
+// addsRules says whether an answer adds rules to the configuration.
+func addsRules(r recovery.Request, answer json.RawMessage) bool {
 	return r.Rules[recovery.Text(answer)] != ""
 }
 

@@ -38,7 +38,7 @@ type PlanStep struct {
 
 // DryRun makes the plan of a resume and changes nothing: no lock is taken, no fact recorded.
 func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, error) {
-	s, lost, err := p.trueState(ctx, run)
+	s, lost, err := p.unredacted(ctx, run)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -266,7 +266,7 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 			if s.Stopping != nil {
 				return "end the run: " + j.Store.Clean(s.Stopping.Reason)
 			}
-			if gone := j.gone(ctx, s, a.Facts); gone != nil {
+			if gone := j.noneAlive(ctx, s, a.Facts); gone != nil {
 				a.Facts = []recovery.Body{gone}
 			}
 			for _, f := range a.Facts {

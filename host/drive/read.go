@@ -21,14 +21,14 @@ func (p *Process) State(ctx context.Context, run string) (*recovery.State, error
 	return p.reader().whole(ctx, run, p.reader().shown(ctx))
 }
 
-// trueState is State for who drives the run: with its secrets. lost are those that cannot be given back.
-func (p *Process) trueState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
+// unredacted is State for who drives the run: with its secrets. lost are those that cannot be given back.
+func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
 	r := p.reader()
 	s, err = r.whole(ctx, run, r.restored(ctx, func(l db.Lost) { lost = append(lost, l) }))
 	return s, lost, err
 }
 
-// ownState is trueState without what the thread said before, for who asks the model nothing: damage there is no obstacle.
+// ownState is unredacted without what the thread said before, for who asks the model nothing: damage there is no obstacle.
 func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
 	r := p.reader()
 	s, err = r.fold(run, r.restored(ctx, func(l db.Lost) { lost = append(lost, l) }), nil)

@@ -48,7 +48,7 @@ func (rec *recorder) fold(b recovery.Body) {
 		panic(err)
 	}
 	rec.facts = append(rec.facts, e)
-	rec.seen = moment{e.Time, time.Now()}
+	rec.seen = momentAt(e.Time)
 }
 
 // now is the writer's clock in the journal's precision.
@@ -141,6 +141,9 @@ func (rec *recorder) timeIsUp() {
 
 // moment is one moment by the clock, and by what measures how much time passes: no setting of the clock changes that.
 type moment struct{ date, at time.Time }
+
+// momentAt is the moment of now, with its date by the writer's clock.
+func momentAt(date time.Time) moment { return moment{date, time.Now()} }
 
 // clockSlack is how far the clock may drift between two facts before a word is said. It is set in small steps all day long.
 const clockSlack = 10 * time.Second

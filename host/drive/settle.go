@@ -31,7 +31,7 @@ func (cl *caller) settleOne(e ended) {
 		cancel()
 	}
 	delete(cl.flying, e.place.Index)
-	cl.elicits.hushed(e.place)
+	cl.elicits.dropQuestion(e.place)
 	c, err := cl.state.Call(e.place)
 	if err != nil || c.Phase != recovery.PhaseStarted {
 		return // it was settled by another word meanwhile
@@ -105,7 +105,7 @@ func firstLine(v any) string { return words.Brief(fmt.Sprint(v), 200) }
 // gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
 // share a commit. It says whether one came.
 func (cl *caller) gathers(ctx context.Context) bool {
-	if len(cl.facts) == 0 || len(cl.launch) > 0 || len(cl.consume) > 0 {
+	if len(cl.facts) == 0 || len(cl.pending) > 0 || len(cl.consume) > 0 {
 		return false
 	}
 	for _, f := range cl.facts {
@@ -199,10 +199,10 @@ func (cl *caller) settleAgain() {
 	}
 }
 
-// letGo forgets what waited for a commit. It closes what was prepared for calls that had not begun, which is their proof of
+// dropPending forgets what waited for a commit. It closes what was prepared for calls that had not begun, which is their proof of
 // it, and returns that with those calls whose start may be on record.
-func (cl *caller) letGo() (never []recovery.Place, ready []prepared) {
-	for _, l := range cl.launch {
+func (cl *caller) dropPending() (never []recovery.Place, ready []prepared) {
+	for _, l := range cl.pending {
 		if cancel := cl.flying[l.place.Index]; cancel != nil {
 			cancel()
 		}
@@ -211,7 +211,7 @@ func (cl *caller) letGo() (never []recovery.Place, ready []prepared) {
 			never = append(never, l.place)
 		}
 	}
-	cl.launch = nil
+	cl.pending = nil
 	for index, p := range cl.handles {
 		if cl.flying[index] != nil {
 			continue

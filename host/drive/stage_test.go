@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,9 @@ type stage struct {
 	journal *flaky
 	hints   chan struct{}
 	created recovery.RunCreated
-	notes   []string // what was said to whoever watches
+
+	mu    sync.Mutex // guards notes
+	notes []string   // what was published for whoever watches
 }
 
 // story plays in a bubble of its own.
@@ -58,6 +61,8 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 		s.waker.Open = func(...string) (stream.HintSource, error) { return watched{s.hints, make(chan struct{})}, nil }
 		s.Guard()
 		s.Hub.Through(func(e stream.Event) []stream.Event {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			if e.Note != "" {
 				s.notes = append(s.notes, e.Note)
 			}
@@ -87,7 +92,7 @@ func (s *stage) hint() { s.hints <- struct{}{} }
 
 // start creates the run and drives it.
 func (s *stage) start(ctx context.Context) (Outcome, error) {
-	return s.Create(ctx, New{Created: s.created, Env: s.Env, Model: s.model, Fresh: true})
+	return Create(ctx, s.Process, New{Created: s.created, Env: s.Env, Model: s.model, Fresh: true})
 }
 
 // mustStart is start where nothing is to go wrong.
@@ -103,7 +108,7 @@ func (s *stage) mustStart() Outcome {
 // resume claims the run and drives it on, as the next process does.
 func (s *stage) resume() Outcome {
 	s.t.Helper()
-	out, err := s.Claim(s.t.Context(), s.created.Run, Changes{}, nil)
+	out, err := Claim(s.t.Context(), s.Process, s.created.Run, Changes{}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -153,6 +158,8 @@ func (s *stage) wants(out Outcome, status recovery.Status, cause recovery.Cause)
 
 // said tells whether a note holds the words.
 func (s *stage) said(words string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, words) })
 }
 
@@ -270,7 +277,9 @@ type prop struct {
 	name   string
 	effect recovery.Effect
 	act    func(context.Context, tools.Call) (recovery.Result, error)
-	acted  int
+
+	mu    sync.Mutex // guards acted while calls are under way
+	acted int
 }
 
 func (p *prop) Spec() tools.Spec {
@@ -280,7 +289,9 @@ func (p *prop) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: p.effect}
 }
 func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+	p.mu.Lock()
 	p.acted++
+	p.mu.Unlock()
 	if p.act == nil {
 		return fine(), nil
 	}

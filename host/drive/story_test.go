@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -51,12 +52,12 @@ func TestStoryStart(t *testing.T) {
 func TestStoryReadsSideBySide(t *testing.T) {
 	reads, acts := &prop{name: "reads", effect: recovery.EffectRead}, writes("acts")
 	story(t, []line{calls("reads", "reads", "acts")}, []tools.Tool{reads, acts}, func(s *stage) {
-		under := 0
+		var under atomic.Int32
 		reads.act = func(context.Context, tools.Call) (recovery.Result, error) {
-			under++
+			under.Add(1)
 			synctest.Wait() // everybody else waits: the other one is under way
-			if under != 2 || acts.acted != 0 {
-				t.Errorf("%d reads under way, %d writes done", under, acts.acted)
+			if under.Load() != 2 || acts.acted != 0 {
+				t.Errorf("%d reads under way, %d writes done", under.Load(), acts.acted)
 			}
 			return recovery.Result{Outcome: recovery.OutcomeOK}, nil
 		}
@@ -270,7 +271,7 @@ func TestStoryClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := s.facts()
-		d, err := s.open(s.t.Context(), s.created.Run, s.trueState, nil)
+		d, err := s.open(s.t.Context(), s.created.Run, s.unredacted, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,9 @@ import (
 // measures are the files whose time.Now only measures how long something takes. Whatever is recorded, compared or shown is Now's.
 func measures() map[string]bool {
 	return map[string]bool{
-		"db/conn.go": true, "host/driver.go": true, "host/input/ready_unix.go": true, "host/live.go": true, "host/perform.go": true, "host/command/models_check.go": true,
-		"host/model/wire/body.go": true, "host/model/wire/record.go": true, "host/model/wire/replay.go": true, "recovery/fault/fault.go": true,
+		"db/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,
+		"host/command/models_check.go": true,
+		"host/model/wire/body.go":      true, "host/model/wire/record.go": true, "host/model/wire/replay.go": true, "recovery/fault/fault.go": true,
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
 		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,
 	}

@@ -62,7 +62,7 @@ func TestReadErrors(t *testing.T) {
 		{"name", mcp.FromPerson, `{"mcpServers": {"a b": {"command": "x"}}}`, `f:1:17: a server's name has 1 to 64 letters, digits, _, . and -`},
 		{"nothing", mcp.FromPerson, `{"mcpServers": {"a": {}}}`, `f:1:17: a needs command or url`},
 		{"both", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "url": "https://h"}}}`, `say command or url, not both`},
-		{"old transport", mcp.FromPerson, `{"mcpServers": {"a": {"type": "sse", "url": "https://h"}}}`, `"sse" is a transport that the protocol gave up`},
+		{"old transport", mcp.FromPerson, `{"mcpServers": {"a": {"type": "sse", "url": "https://h"}}}`, `"sse" is a transport that the protocol dropped`},
 		{"key", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "alwaysAllow": []}}}`, `there is no "alwaysAllow"; what may stand here: type, command`},
 		{"bare number", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "timeout": 60}}}`, `timeout wants a time with its unit, such as "30s" or "10m"`},
 		{"variable", mcp.FromPerson, `{"mcpServers": {"a": {"command": "x", "env": {"K": "${NONE}"}}}}`, `K: the variable NONE is not set`},

@@ -60,7 +60,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 			call := unknownCall(t, h)
 			if c.said != "" {
 				h.Who = "anna"
-				if err := h.Rule(t.Context(), call, c.said); err != nil {
+				if err := h.RecordResolution(t.Context(), call, c.said); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -68,7 +68,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 				leaveWord(t, h, call, c.waits, "anna")
 			}
 			h.Who = "tester"
-			err := h.Rule(t.Context(), call, c.word)
+			err := h.RecordResolution(t.Context(), call, c.word)
 			var resolved *host.ResolvedError
 			if errors.As(err, &resolved) != c.conflict || !c.conflict && err != nil {
 				t.Fatalf("%v", err)

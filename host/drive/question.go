@@ -136,7 +136,7 @@ func (qs *questions) answeredHere(ctx context.Context, r *recovery.Request, got 
 	} else if err != nil {
 		return err
 	} else {
-		qs.p.Stood(qs.env, qs.state.Created.Run, *r, got.answer)
+		SaveRules(qs.p, qs.env, qs.state.Created.Run, *r, got.answer)
 	}
 	_, err = qs.inbox.takeAnswer(ctx)
 	return err

@@ -22,7 +22,7 @@ type caller struct {
 	inbox   *inbox
 	elicits *elicits
 
-	launch  []takeOff                  // effects that may begin once the facts are durable
+	pending []pendingStart             // effects that may begin once the facts are durable
 	done    []tools.Call               // calls of a runner whose files go once the facts are durable
 	results chan ended                 // from calls that are under way
 	came    []ended                    // results that were recorded and are not durable yet
@@ -61,11 +61,11 @@ type prepared struct {
 func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	t, err := cl.env.Tools.Get(c.Tool)
 	if err != nil {
-		cl.tellNotRun(c, err)
+		cl.settleNotRun(c, err)
 		return false, nil
 	}
 	if err := cl.policy.entire(c); err != nil {
-		cl.tellNotRun(c, err)
+		cl.settleNotRun(c, err)
 		return false, nil
 	}
 	place := c.Place
@@ -91,7 +91,7 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			return false, nil // the process is asked to stop, which is no fault of the call: it is still to come
 		}
 		if err != nil {
-			cl.tellNotRun(c, err)
+			cl.settleNotRun(c, err)
 			return false, nil
 		}
 		fact.Before, cl.handles[c.Index] = before, prepared{handle, t, tc}
@@ -102,7 +102,7 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	return true, nil
 }
 
-func (cl *caller) tellNotRun(c *recovery.Call, err error) {
+func (cl *caller) settleNotRun(c *recovery.Call, err error) {
 	cl.record(recovery.NotRun(c, recovery.OutcomeError, err.Error()))
 }
 
@@ -149,7 +149,7 @@ func (cl *caller) fly(ctx context.Context, c *recovery.Call, how recovery.How, d
 	cl.flying[c.Index] = cancel
 	tc := cl.toolCall(c)
 	began := time.Now()
-	cl.launch = append(cl.launch, takeOff{tc.Place, how == recovery.HowExecuted, func() {
+	cl.pending = append(cl.pending, pendingStart{tc.Place, how == recovery.HowExecuted, func() {
 		go func() {
 			e := ended{place: tc.Place}
 			defer func() {
@@ -240,7 +240,7 @@ func (cl *caller) giveUp(ctx context.Context, calls []*recovery.Call) {
 func (cl *caller) underWay() []recovery.Place {
 	var running []recovery.Place
 	for i := range cl.flying {
-		if !slices.ContainsFunc(cl.launch, func(l takeOff) bool { return l.place.Index == i }) {
+		if !slices.ContainsFunc(cl.pending, func(l pendingStart) bool { return l.place.Index == i }) {
 			running = append(running, recovery.Place{Turn: len(cl.state.Turns), Index: i})
 		}
 	}

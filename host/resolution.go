@@ -28,16 +28,16 @@ func (e *ResolvedError) Error() string {
 	return fmt.Sprintf("answer %s: %s decided already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
 }
 
-// Rule records a person's decision on a call whose outcome is unknown, in whatever status its run is, without a model. It
+// RecordResolution records a person's decision on a call whose outcome is unknown, in whatever status its run is, without a model. It
 // returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
 // first that the call happened, it is a *ResolvedError, and the word is let go.
-func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
+func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
 	if err != nil {
 		return err
 	}
 	word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
-	id, err := h.PutOwnResolution(ctx, c.Run, word)
+	id, err := drive.PutOwnResolution(ctx, &h.Process, c.Run, word)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (h *Host) Rule(ctx context.Context, c db.CallRow, w recovery.Word) error {
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	for lost := 1; ; {
-		err := h.TakeResolutions(ctx, c.Run, id)
+		err := drive.TakeResolutions(ctx, &h.Process, c.Run, id)
 		waiting, inboxErr := h.inInbox(ctx, c.Run, id)
 		var held *owner.HeldError
 		switch {

@@ -15,16 +15,16 @@ import (
 // errDiskFull is why nothing new is started after a commit that only the ballast made room for.
 var errDiskFull = errors.New("the disk is full")
 
-// takeOff is an effect that waits for the commit that records its start.
-type takeOff struct {
+// pendingStart is an effect that waits for the commit that records its start.
+type pendingStart struct {
 	place recovery.Place // of the call
 	fresh bool           // it is started, not only watched again
 	begin func()
 }
 
-// ground drops an effect that waited. Its start is recorded, and what a runner prepared for it is left as it is and let go
+// abortStart drops an effect that waited. Its start is recorded, and what a runner prepared for it is left as it is and let go
 // of: the proof for the next owner that it never began.
-func (cl *caller) ground(index int) {
+func (cl *caller) abortStart(index int) {
 	if cancel := cl.flying[index]; cancel != nil {
 		cancel()
 	}
@@ -40,8 +40,8 @@ func (cl *caller) ground(index int) {
 	}
 }
 
-// noRoom leaves the run, once everything that was under way has come home.
-func (d *driver) noRoom(ctx context.Context) error {
+// stopOnFullDisk leaves the run, once everything that was under way has come home.
+func (d *driver) stopOnFullDisk(ctx context.Context) error {
 	remedy := "make room on the disk of"
 	if err := noteDiskError(d.p.Home, d.calls.full); err != nil {
 		d.p.Warn(d.state.Created.Run, "%v", err)
@@ -60,8 +60,8 @@ func (d *driver) noRoom(ctx context.Context) error {
 	return d.calls.interrupt(ctx, recovery.CauseFailing, why)
 }
 
-// leastRoom is what a runner needs for its records, with something to spare; bytes.
-const leastRoom = 64 << 10
+// minFree is what a runner needs for its records, with something to spare; bytes.
+const minFree = 64 << 10
 
 // stalled says that a call's runner never began because the state folder took none of its records. That is no result of the call:
 // it is still to come.
@@ -73,7 +73,7 @@ func (cl *caller) stalled(t tools.Tool, e ended) bool {
 		return true
 	}
 	disk, err := db.DiskOf(cl.p.Home)
-	return err == nil && (disk.Free >= 0 && disk.Free < leastRoom || disk.Files == 0)
+	return err == nil && (disk.Free >= 0 && disk.Free < minFree || disk.Files == 0)
 }
 
 func outlives(t tools.Tool) bool {
