@@ -16,17 +16,17 @@ import (
 // runnerTool is a tool whose calls outlive the host, and whose files say what the test wants.
 type runnerTool struct {
 	fake
-	sighting recovery.Sighting
+	sighting recovery.ProcessEvidence
 }
 
-func (r *runnerTool) Find(context.Context, tools.Call) recovery.Sighting { return r.sighting }
+func (r *runnerTool) Find(context.Context, tools.Call) recovery.ProcessEvidence { return r.sighting }
 func (r *runnerTool) Attach(ctx context.Context, c tools.Call) (recovery.Result, error) {
 	return r.Call(ctx, c)
 }
-func (r *runnerTool) Bury(context.Context, tools.Call) ([]string, error) { return nil, nil }
-func (r *runnerTool) Living(json.RawMessage) ([]string, error)           { return nil, nil }
+func (r *runnerTool) Kill(context.Context, tools.Call) ([]string, error) { return nil, nil }
+func (r *runnerTool) Survivors(json.RawMessage) ([]string, error)        { return nil, nil }
 func (r *runnerTool) Stop(tools.Call, string) error                      { return nil }
-func (r *runnerTool) Forget(tools.Call) error                            { return nil }
+func (r *runnerTool) Discard(tools.Call) error                           { return nil }
 
 // That a command left no record of its start proves that it never started, unless the disk failed since the run was claimed: then it
 // is not run a second time. // Issue 11, A8
@@ -56,7 +56,7 @@ func TestAbsenceOnADiskThatFailed(t *testing.T) {
 				return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes}, nil
 			}
 			tool := &runnerTool{fake: fake{"act", recovery.EffectWriteExternal, act}}
-			tool.sighting = recovery.Sighting{State: recovery.ProcessNever, Refused: c.refused}
+			tool.sighting = recovery.ProcessEvidence{State: recovery.ProcessNever, Refused: c.refused}
 			h := newHost(t, scripted{[]string{"act"}}, tool)
 			disk := healthy
 			h.Disk = func() recovery.Disk { return disk }

@@ -57,7 +57,7 @@ func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w recovery.Wo
 			return errors.Join(err, inboxErr)
 		case !waiting:
 			return errors.Join(notHeld(err), h.holds(ctx, c, word, before.Seq))
-		case errors.Is(err, db.ErrLostRace) && lost < drive.ClaimTries: // a look marked the run meanwhile
+		case errors.Is(err, db.ErrLostRace) && lost < drive.ClaimTries: // Reconcile marked the run meanwhile
 			lost++
 			continue
 		case !errors.As(err, &held):

@@ -35,11 +35,11 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 		return Judgement{VerdictAttach, or(e.Process.Why, "its process is still running"), nil}
 	case e.Process.State == ProcessEnded && e.Process.Result != nil:
 		return adopted(c, or(e.Process.Why, "its process left a record of its end"), HowAdopted, *e.Process.Result)
-	case e.Looked.Answer == InspectionHappened:
-		why := or(e.Looked.Why, "its effect is there")
+	case e.Inspection.Answer == InspectionHappened:
+		why := or(e.Inspection.Why, "its effect is there")
 		r := Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: why}
-		if e.Looked.Result != nil {
-			r = *e.Looked.Result
+		if e.Inspection.Result != nil {
+			r = *e.Inspection.Result
 		}
 		return adopted(c, why, HowVerified, r)
 	}
@@ -49,8 +49,8 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 			return Judgement{VerdictAgain, "it only reads", nil}
 		case c.RetrySafe && e.RetryNow:
 			return Judgement{VerdictAgain, "running it twice does no harm", nil}
-		case e.Looked.Answer == InspectionNotHappened:
-			return Judgement{VerdictRun, or(e.Looked.Why, "it did not happen"), nil}
+		case e.Inspection.Answer == InspectionNotHappened:
+			return Judgement{VerdictRun, or(e.Inspection.Why, "it did not happen"), nil}
 		}
 	}
 	return unknown(c, e)
@@ -131,12 +131,12 @@ func doubts(c *Call, e Evidence) []string {
 		why = append(why, e.Process.Why)
 	}
 	switch {
-	case e.Looked.Answer == InspectionUnclear:
-		why = append(why, or(e.Looked.Why, "what is there is neither as before nor as wanted"))
-	case e.Looked.Answer == InspectionNotHappened:
-		why = append(why, or(e.Looked.Why, "it did not happen"))
+	case e.Inspection.Answer == InspectionUnclear:
+		why = append(why, or(e.Inspection.Why, "what is there is neither as before nor as wanted"))
+	case e.Inspection.Answer == InspectionNotHappened:
+		why = append(why, or(e.Inspection.Why, "it did not happen"))
 	default:
-		why = append(why, e.Looked.Why)
+		why = append(why, e.Inspection.Why)
 	}
 	switch {
 	case !e.ToolKnown:

@@ -379,7 +379,7 @@ func disk(text string) Disk {
 func (st *story) judgement(c *Call, o map[string]string) Judgement {
 	e := Evidence{
 		ToolKnown: o["tool"] != "gone", Restored: o["args"] != "lost", EffectNow: c.Effect, RetryNow: c.RetrySafe,
-		Process: Sighting{State: ProcessState(o["process"])}, Looked: Inspection{Answer: InspectionAnswer(o["looked"])},
+		Process: ProcessEvidence{State: ProcessState(o["process"])}, Inspection: Inspection{Answer: InspectionAnswer(o["looked"])},
 	}
 	e.Process.Refused = o["refused"] == "yes"
 	e.Doubt = c.Doubt(disk(o["disk"]), "boot-"+cmp.Or(o["boot"], "1"))
@@ -394,8 +394,8 @@ func (st *story) judgement(c *Call, o map[string]string) Judgement {
 	if e.Process.State == ProcessEnded {
 		e.Process.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "what it printed"}
 	}
-	if e.Looked.Answer == InspectionHappened {
-		e.Looked.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "the file is as wanted"}
+	if e.Inspection.Answer == InspectionHappened {
+		e.Inspection.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "the file is as wanted"}
 	}
 	j := Judge(c, st.s.Open, e)
 	st.printf("judge %s: %s, since %s\n", c.Place, j.Verdict, j.Reason)

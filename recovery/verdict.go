@@ -28,8 +28,8 @@ const (
 	ProcessLost    ProcessState = "lost"    // it began and left no record
 )
 
-// Sighting is what the files of a call's process say.
-type Sighting struct {
+// ProcessEvidence is what the files of a call's process say.
+type ProcessEvidence struct {
 	State   ProcessState
 	Refused bool            // with ProcessNever: a record says so, and not only that one is missing
 	Result  *Result         // with ProcessEnded
@@ -60,11 +60,11 @@ const (
 
 // Evidence is everything known about an unsettled call beside its journal.
 type Evidence struct {
-	ToolKnown bool   // this binary still has the tool
-	Restored  bool   // its arguments are whole: their fingerprint is the recorded one
-	EffectNow Effect // what this binary says about the same arguments
-	RetryNow  bool
-	Process   Sighting
-	Looked    Inspection
-	Doubt     string // why what is missing on the disk proves nothing; "" where it does
+	ToolKnown  bool   // this binary still has the tool
+	Restored   bool   // its arguments are whole: their fingerprint is the recorded one
+	EffectNow  Effect // what this binary says about the same arguments
+	RetryNow   bool
+	Process    ProcessEvidence
+	Inspection Inspection
+	Doubt      string // why what is missing on the disk proves nothing; "" where it does
 }

@@ -39,14 +39,14 @@ func rows() []row {
 			return e.Process.State == ProcessEnded && e.Process.Result != nil
 		}, VerdictAdopt, "from its record"},
 		{"the tool sees that it happened", func(_ *Call, _ *Request, e Evidence) bool {
-			return e.Looked.Answer == InspectionHappened
+			return e.Inspection.Answer == InspectionHappened
 		}, VerdictAdopt, "from a look"},
 		{"read or retry-safe, then and now", func(c *Call, _ *Request, e Evidence) bool {
 			reads := c.Effect == EffectRead && e.EffectNow == EffectRead
 			return e.Restored && e.ToolKnown && (reads || c.RetrySafe && e.RetryNow)
 		}, VerdictAgain, ""},
 		{"the tool sees that it did not happen", func(_ *Call, _ *Request, e Evidence) bool {
-			return e.Restored && e.ToolKnown && e.Looked.Answer == InspectionNotHappened
+			return e.Restored && e.ToolKnown && e.Inspection.Answer == InspectionNotHappened
 		}, VerdictRun, ""},
 		{"anything else", func(*Call, *Request, Evidence) bool {
 			return true
@@ -92,7 +92,7 @@ func TestEveryVerdict(t *testing.T) {
 func mayRun(t *testing.T, c *Call, e Evidence) {
 	t.Helper()
 	harmless := c.Effect == EffectRead && e.EffectNow == EffectRead || c.RetrySafe && e.RetryNow
-	proof := never(c, e) || e.Looked.Answer == InspectionNotHappened
+	proof := never(c, e) || e.Inspection.Answer == InspectionNotHappened
 	if !harmless && !proof || !e.Restored || !e.ToolKnown {
 		t.Fatalf("it may have happened, and is run again:\n%+v\n%+v", *c, e)
 	}
@@ -104,7 +104,7 @@ func everyCase(try func(c *Call, open *Request, e Evidence)) {
 	opens := []*Request{nil, {ID: "p-1", Call: &other}, {ID: "p-2", Call: &at}}
 	record := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from its record"}
 	look := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from a look"}
-	sightings := []Sighting{
+	sightings := []ProcessEvidence{
 		{}, {State: ProcessNever}, {State: ProcessNever, Refused: true}, {State: ProcessRunning}, {State: ProcessEnded, Result: record}, {State: ProcessEnded}, {State: ProcessLost},
 	}
 	looks := []Inspection{
@@ -124,7 +124,7 @@ func everyCase(try func(c *Call, open *Request, e Evidence)) {
 			c.Phase, c.Result = PhaseSettled, &Result{Content: "recorded"}
 		}
 		open := opens[choose(3)]
-		e := Evidence{Process: sightings[choose(7)], Looked: looks[choose(4)]}
+		e := Evidence{Process: sightings[choose(7)], Inspection: looks[choose(4)]}
 		c.Effect, e.EffectNow = effects[choose(3)], effects[choose(3)]
 		c.RetrySafe, e.RetryNow, e.Restored, e.ToolKnown = both[choose(2)], both[choose(2)], both[choose(2)], both[choose(2)]
 		e.Doubt = []string{"", "the disk failed"}[choose(2)]
@@ -149,19 +149,19 @@ func TestAdoptedResults(t *testing.T) {
 	} {
 		c.Effect = test.effect
 		found := test.found
-		j := Judge(c, nil, Evidence{Process: Sighting{State: ProcessEnded, Result: &found}})
+		j := Judge(c, nil, Evidence{Process: ProcessEvidence{State: ProcessEnded, Result: &found}})
 		if j.Result.Outcome != test.outcome || j.Result.Applied != test.applied || j.Result.How != HowAdopted {
 			t.Errorf("%+v is adopted as %+v", test.found, *j.Result)
 		}
 		if found.How != test.found.How {
 			t.Error("the evidence was changed")
 		}
-		j = Judge(c, nil, Evidence{Looked: Inspection{Answer: InspectionHappened, Result: &found}})
+		j = Judge(c, nil, Evidence{Inspection: Inspection{Answer: InspectionHappened, Result: &found}})
 		if j.Result.How != HowVerified {
 			t.Errorf("a result that was seen is %s", j.Result.How)
 		}
 	}
-	if j := Judge(c, nil, Evidence{Looked: Inspection{Answer: InspectionHappened}}); j.Result == nil || j.Result.Outcome != OutcomeOK {
+	if j := Judge(c, nil, Evidence{Inspection: Inspection{Answer: InspectionHappened}}); j.Result == nil || j.Result.Outcome != OutcomeOK {
 		t.Errorf("seen without a result: %+v", j)
 	}
 }

@@ -356,11 +356,11 @@ func (m *sim) evidence(c *Call) Evidence {
 	case d.tool == "shell":
 		m.sight(d, &e, ok)
 	case d.tool == "write" && m.pick(4, "someone else wrote") == 1:
-		e.Looked = Inspection{Answer: InspectionUnclear}
+		e.Inspection = Inspection{Answer: InspectionUnclear}
 	case d.tool == "write" && d.fate == fateDid:
-		e.Looked = Inspection{Answer: InspectionHappened, Result: &ok}
+		e.Inspection = Inspection{Answer: InspectionHappened, Result: &ok}
 	case d.tool == "write":
-		e.Looked = Inspection{Answer: InspectionNotHappened}
+		e.Inspection = Inspection{Answer: InspectionNotHappened}
 	}
 	return e
 }

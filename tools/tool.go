@@ -103,21 +103,21 @@ type Inspector interface {
 	Inspect(ctx context.Context, c Call) recovery.Inspection
 }
 
-// Attacher is a tool whose calls outlive the host.
-type Attacher interface {
+// Process is a tool whose calls outlive the host.
+type Process interface {
 	// Find looks for the call's process and its records. It takes no lock and changes nothing.
-	Find(ctx context.Context, c Call) recovery.Sighting
+	Find(ctx context.Context, c Call) recovery.ProcessEvidence
 	// Attach waits for a running call and returns its result; it shows the output from the beginning.
 	Attach(ctx context.Context, c Call) (recovery.Result, error)
-	// Bury ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
-	Bury(ctx context.Context, c Call) ([]string, error)
-	// Living looks again, by the trace of an earlier sighting, for what could not be shown dead then. It changes nothing; an
+	// Kill ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
+	Kill(ctx context.Context, c Call) ([]string, error)
+	// Survivors looks again, by the trace of earlier evidence, for what could not be shown dead then. It changes nothing; an
 	// error means that it could not be determined.
-	Living(trace json.RawMessage) ([]string, error)
+	Survivors(trace json.RawMessage) ([]string, error)
 	// Stop asks a running call to end, durably. The result comes from Call or Attach.
 	Stop(c Call, reason string) error
-	// Forget removes the call's files once its result is durable.
-	Forget(c Call) error
+	// Discard removes the call's files once its result is durable.
+	Discard(c Call) error
 }
 
 // Tidier is a tool that keeps something for a run until that is over.

@@ -68,7 +68,7 @@ func toolView(t tools.Tool) view.Tool {
 	v := view.Tool{Name: spec.Name, Schema: spec.Schema, Description: spec.Description, Written: runbook.Written(spec.Name), Server: originView(t)}
 	v.Asks = spec.Asks
 	_, v.Inspects = t.(tools.Inspector)
-	_, v.Outlives = t.(tools.Attacher)
+	_, v.Outlives = t.(tools.Process)
 	for _, sample := range samples(spec.Name) {
 		is := t.Describe("", sample.args)
 		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}

@@ -83,7 +83,7 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			}
 			before, handle, err = p.Prepare(ctx, tc)
 		}
-		if _, ours := t.(tools.Attacher); ours && unwritable(err) {
+		if _, ours := t.(tools.Process); ours && unwritable(err) {
 			cl.full = err
 			return false, nil
 		}
@@ -113,14 +113,14 @@ func (cl *caller) begin(ctx context.Context, c *recovery.Call, t tools.Tool) {
 		panic(fmt.Sprintf("call %s: tool %s cannot be called", c.Place, c.Tool))
 	}
 	do := caller.Call
-	if a, ok := t.(tools.Attacher); ok {
+	if a, ok := t.(tools.Process); ok {
 		do = cl.orAttach(do, a)
 	}
 	cl.fly(ctx, c, recovery.HowExecuted, do)
 }
 
 // orAttach has a call whose tool panicked waited for as a recovery would: its process may be running.
-func (cl *caller) orAttach(do act, a tools.Attacher) act {
+func (cl *caller) orAttach(do act, a tools.Process) act {
 	return func(ctx context.Context, c tools.Call) (r recovery.Result, err error) {
 		defer func() {
 			p := recover()
@@ -138,7 +138,7 @@ func (cl *caller) orAttach(do act, a tools.Attacher) act {
 }
 
 // attach picks up a call that still runs under its runner.
-func (cl *caller) attach(ctx context.Context, c *recovery.Call, a tools.Attacher) {
+func (cl *caller) attach(ctx context.Context, c *recovery.Call, a tools.Process) {
 	cl.fly(ctx, c, recovery.HowAttached, a.Attach)
 }
 
@@ -186,7 +186,7 @@ func (cl *caller) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 		if err != nil {
 			return err
 		}
-		if at, ok := t.(tools.Attacher); ok {
+		if at, ok := t.(tools.Process); ok {
 			if err := at.Stop(cl.toolCall(c), a.Reason); err != nil {
 				cl.p.Warn(cl.state.Created.Run, "%v", err)
 			}
@@ -219,9 +219,9 @@ func (cl *caller) giveUp(ctx context.Context, calls []*recovery.Call) {
 	ctx = context.WithoutCancel(ctx)
 	for _, c := range calls {
 		var left []string
-		if a, ok := cl.tool(cl.toolCall(c)).(tools.Attacher); ok {
+		if a, ok := cl.tool(cl.toolCall(c)).(tools.Process); ok {
 			var err error
-			if left, err = a.Bury(ctx, cl.toolCall(c)); err != nil {
+			if left, err = a.Kill(ctx, cl.toolCall(c)); err != nil {
 				cl.p.Warn(cl.state.Created.Run, "%v", err)
 			}
 			cl.done = append(cl.done, cl.toolCall(c))

@@ -27,7 +27,7 @@ var ErrFolder = errors.New("the run's folder cannot be used")
 const ClaimTries = 10
 
 // claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
-// the lock is the mark of a look; a claim that meets it reads the journal again. read folds it.
+// the lock is the mark of Reconcile; a claim that meets it reads the journal again. read folds it.
 func (p *Process) claim(ctx context.Context, run string, read folding, record func(context.Context, *driver) error) (out Outcome, err error) {
 	err = Holding(p, run, func(lock *ofd.File) error {
 		for try := 1; ; try++ {

@@ -95,11 +95,13 @@ func shellWord(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
+// Digest is the SHA-256 of a text, in hexadecimal digits.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
+// FileDigest is the Digest of what a file holds now.
 func FileDigest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

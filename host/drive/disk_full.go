@@ -77,7 +77,7 @@ func (cl *caller) stalled(t tools.Tool, e ended) bool {
 }
 
 func outlives(t tools.Tool) bool {
-	_, ok := t.(tools.Attacher)
+	_, ok := t.(tools.Process)
 	return ok
 }
 

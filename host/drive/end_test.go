@@ -41,7 +41,7 @@ func TestStoryShutdownDuringAnAnswer(t *testing.T) {
 
 // A shutdown does not end a command: it goes on under its runner, that is said, and the next process waits for it.
 func TestStoryShutdownDuringACommand(t *testing.T) {
-	acts := &lasting{prop: prop{name: "acts", effect: recovery.EffectWriteExternal}, sighting: recovery.Sighting{State: recovery.ProcessRunning}}
+	acts := &lasting{prop: prop{name: "acts", effect: recovery.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
 	acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
 		<-ctx.Done()
 		return recovery.Result{}, ctx.Err()

@@ -17,8 +17,8 @@ import (
 func (cl *caller) forget() {
 	for _, c := range cl.done {
 		fault.Hit(fault.BeforeForget)
-		if a, ok := cl.tool(c).(tools.Attacher); ok {
-			if err := a.Forget(c); err != nil {
+		if a, ok := cl.tool(c).(tools.Process); ok {
+			if err := a.Discard(c); err != nil {
 				cl.p.Warn(c.Run, "%v (agent doctor finds what is left)", err)
 			}
 		}

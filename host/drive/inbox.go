@@ -93,6 +93,7 @@ func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
 	return b, nil
 }
 
+// PutOwnResolution leaves a decision about a call of the run itself for its owner.
 func PutOwnResolution(ctx context.Context, p *Process, run string, r recovery.CallResolved) (int64, error) {
 	r.Run = ""
 	return PutResolution(ctx, p, run, r)

@@ -66,7 +66,7 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 	if err != nil {
 		return false
 	}
-	a, ok := t.(tools.Attacher)
+	a, ok := t.(tools.Process)
 	return ok && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
 }
 
@@ -82,7 +82,7 @@ func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []recover
 		return nil
 	}
 	t, err := j.tools.Get(u.Tool)
-	a, ok := t.(tools.Attacher)
+	a, ok := t.(tools.Process)
 	if err != nil || !ok {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []recover
 	if err != nil || len(trace) == 0 {
 		return nil
 	}
-	if left, err := a.Living(trace); err != nil || len(left) > 0 {
+	if left, err := a.Survivors(trace); err != nil || len(left) > 0 {
 		return nil // the question says what is known: it may still be running
 	}
 	return recovery.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}

@@ -96,7 +96,7 @@ func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	for _, at := range never {
 		if c, err := d.state.Call(at); err == nil && c.Phase == recovery.PhaseStarted && c.Attempt == at.Attempt {
 			e := recovery.Evidence{ToolKnown: true, Restored: true}
-			e.Process = recovery.Sighting{State: recovery.ProcessNever, Why: "the host panicked before it began"}
+			e.Process = recovery.ProcessEvidence{State: recovery.ProcessNever, Why: "the host panicked before it began"}
 			d.recordAll(recovery.Judge(c, nil, e).Facts(c))
 		}
 	}
@@ -105,8 +105,8 @@ func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	}
 	err := d.loop(ctx)
 	for _, p := range ready {
-		if a, ok := p.tool.(tools.Attacher); ok && d.dead == nil {
-			err = errors.Join(err, a.Forget(p.call)) // it never began, and it is settled or was never recorded
+		if a, ok := p.tool.(tools.Process); ok && d.dead == nil {
+			err = errors.Join(err, a.Discard(p.call)) // it never began, and it is settled or was never recorded
 		}
 	}
 	d.calls.forgetLeftovers()

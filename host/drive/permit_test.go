@@ -81,3 +81,38 @@ func TestPathsAreLookedUpForRules(t *testing.T) {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
 	}
 }
+
+// described is a tool whose calls are what the test says.
+type described struct {
+	prop
+	is tools.Traits
+}
+
+func (d *described) Describe(string, json.RawMessage) tools.Traits { return d.is }
+
+// What a tool says of a call is what is recorded of it, and what the decision is made from.
+func TestTraitsAreRecordedAndDecidedUpon(t *testing.T) {
+	tool := &described{prop: prop{name: "described"}}
+	reg, err := tools.NewRegistry(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, env: Env{Tools: reg}, state: state}}
+	for _, tt := range []struct {
+		is   tools.Traits
+		want recovery.Decision
+	}{
+		{tools.Traits{Effect: recovery.EffectRead}, recovery.DecisionAllow},
+		{tools.Traits{Effect: recovery.EffectRead, RetrySafe: true, Confinement: "a sandbox"}, recovery.DecisionAllow},
+		{tools.Traits{Effect: recovery.EffectRead, Outward: "example.com:443"}, recovery.DecisionAsk},
+		{tools.Traits{Effect: recovery.EffectWriteLocal}, recovery.DecisionAsk},
+	} {
+		tool.is = tt.is
+		p := recovery.Proposal{Tool: "described", Args: json.RawMessage(`{}`)}
+		pol.classify(&p, tool)
+		if p.Effect != tt.is.Effect || p.RetrySafe != tt.is.RetrySafe || p.Sandbox != tt.is.Confinement || p.Decision != tt.want {
+			t.Errorf("%+v: %+v", tt.is, p)
+		}
+	}
+}

@@ -195,14 +195,14 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	is := t.Describe(s.Created.Folder, c.Args)
 	e.ToolKnown, e.EffectNow, e.RetryNow = true, is.Effect, is.RetrySafe
 	tc := callFor(s, c)
-	if a, ok := t.(tools.Attacher); ok {
+	if a, ok := t.(tools.Process); ok {
 		e.Process = a.Find(ctx, tc)
 		if e.Process.State == recovery.ProcessLost && bury {
 			e.Process = j.buried(ctx, a, tc, e.Process)
 		}
 	}
 	if i, ok := t.(tools.Inspector); ok {
-		e.Looked = i.Inspect(ctx, tc)
+		e.Inspection = i.Inspect(ctx, tc)
 	}
 	if e.Process.State == recovery.ProcessNever && !e.Process.Refused {
 		e.Doubt = c.Doubt(j.disk(), j.Self.Boot)
@@ -211,8 +211,8 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 }
 
 // buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot be ended is named.
-func (j judge) buried(ctx context.Context, a tools.Attacher, tc tools.Call, s recovery.Sighting) recovery.Sighting {
-	left, err := a.Bury(ctx, tc)
+func (j judge) buried(ctx context.Context, a tools.Process, tc tools.Call, s recovery.ProcessEvidence) recovery.ProcessEvidence {
+	left, err := a.Kill(ctx, tc)
 	if err != nil {
 		left = append(left, err.Error())
 	}
@@ -246,7 +246,7 @@ func (cl *caller) afterVerdict(ctx context.Context, step PlanStep) {
 	if err != nil {
 		return
 	}
-	a, ok := t.(tools.Attacher)
+	a, ok := t.(tools.Process)
 	if !ok {
 		return
 	}

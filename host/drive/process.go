@@ -128,6 +128,7 @@ func (p *Process) Note(run, format string, args ...any) {
 	p.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...)})
 }
 
+// Warn is Note for what a person should act on.
 func (p *Process) Warn(run, format string, args ...any) {
 	p.Guard()
 	p.Hub.Publish(stream.Event{Run: run, Note: fmt.Sprintf(format, args...), Warn: true})
@@ -186,7 +187,7 @@ func (p *Process) EnvFor(ctx context.Context, c recovery.RunCreated) (Env, error
 	return p.EnvOf(ctx, c)
 }
 
-// envToLook is envOf for a look at a run. Only a run that was started with other tools than those that every run has needs its own.
+// envToLook is EnvFor for a look at a run. Only a run that was started with other tools than those that every run has needs its own.
 func (p *Process) envToLook(ctx context.Context, s *recovery.State) (Env, error) {
 	if s.Created.ToolsHash == p.Env.Tools.Digest() {
 		return p.Env, nil

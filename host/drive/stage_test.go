@@ -306,7 +306,7 @@ func fine() recovery.Result {
 // lasting is a tool whose calls outlive the process, and whose files say what the story says.
 type lasting struct {
 	prop
-	sighting recovery.Sighting
+	sighting recovery.ProcessEvidence
 	attached int
 	killed   int
 	stopped  []string
@@ -315,14 +315,14 @@ type lasting struct {
 	prepare  func() error
 }
 
-func (l *lasting) Find(context.Context, tools.Call) recovery.Sighting { return l.sighting }
+func (l *lasting) Find(context.Context, tools.Call) recovery.ProcessEvidence { return l.sighting }
 func (l *lasting) Attach(context.Context, tools.Call) (recovery.Result, error) {
 	l.attached++
 	return fine(), nil
 }
-func (l *lasting) Bury(context.Context, tools.Call) ([]string, error) { l.killed++; return nil, nil }
-func (l *lasting) Living(json.RawMessage) ([]string, error)           { return nil, nil }
-func (l *lasting) Forget(tools.Call) error                            { l.forgot++; return nil }
+func (l *lasting) Kill(context.Context, tools.Call) ([]string, error) { l.killed++; return nil, nil }
+func (l *lasting) Survivors(json.RawMessage) ([]string, error)        { return nil, nil }
+func (l *lasting) Discard(tools.Call) error                           { l.forgot++; return nil }
 func (l *lasting) Stop(_ tools.Call, reason string) error {
 	l.stopped = append(l.stopped, reason)
 	if l.stop != nil {

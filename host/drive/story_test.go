@@ -120,17 +120,17 @@ func TestStoryRecover(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		effect   recovery.Effect
-		sighting *recovery.Sighting // of a tool whose calls outlive the process
-		acted    int                // in both processes
+		sighting *recovery.ProcessEvidence // of a tool whose calls outlive the process
+		acted    int                       // in both processes
 		attached int
 		outcome  recovery.Outcome
 	}{
 		{"a read", recovery.EffectRead, nil, 2, 0, recovery.OutcomeOK},
 		{"a write", recovery.EffectWriteExternal, nil, 1, 0, recovery.OutcomeUnknown},
-		{"running", recovery.EffectWriteExternal, &recovery.Sighting{State: recovery.ProcessRunning}, 1, 1, recovery.OutcomeOK},
-		{"ended", recovery.EffectWriteExternal, &recovery.Sighting{State: recovery.ProcessEnded, Result: &result}, 1, 0, recovery.OutcomeOK},
-		{"never began", recovery.EffectWriteExternal, &recovery.Sighting{State: recovery.ProcessNever, Refused: true}, 2, 0, recovery.OutcomeOK},
-		{"lost", recovery.EffectWriteExternal, &recovery.Sighting{State: recovery.ProcessLost}, 1, 0, recovery.OutcomeUnknown},
+		{"running", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessRunning}, 1, 1, recovery.OutcomeOK},
+		{"ended", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessEnded, Result: &result}, 1, 0, recovery.OutcomeOK},
+		{"never began", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessNever, Refused: true}, 2, 0, recovery.OutcomeOK},
+		{"lost", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessLost}, 1, 0, recovery.OutcomeUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			outlives := &lasting{prop: prop{name: "acts", effect: c.effect}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return append(append(frontDoors(), toolLayers()...), []rule{
+	return slices.Concat(frontDoors(), toolLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
@@ -66,7 +67,21 @@ func layers() []rule {
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
-	}...)
+	})
+}
+
+// toolLayers is who may import whom below tools.
+func toolLayers() []rule {
+	return []rule{
+		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
+			why: "a tool acts and reports; what is recorded and when is decided above it"},
+		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
+		{dir: "tools/files", allow: []string{"recovery", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
+			why: "file tools act by themselves; they start no process and know no other tool"},
+		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
+			why: "an inspection looks at files alone; it neither starts nor ends a process"},
+		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
+	}
 }
 
 // frontDoors is what a person or a program reaches, and what the doors share. No door imports another.
@@ -84,20 +99,6 @@ func frontDoors() []rule {
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
 		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
-	}
-}
-
-// toolLayers is who may import whom below tools.
-func toolLayers() []rule {
-	return []rule{
-		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
-			why: "a tool acts and reports; what is recorded and when is decided above it"},
-		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
-		{dir: "tools/files", allow: []string{"recovery", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
-			why: "file tools act by themselves; they start no process and know no other tool"},
-		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
-			why: "an inspection looks at files alone; it neither starts nor ends a process"},
-		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}
 }
 

@@ -122,7 +122,7 @@ func (w *Workspace) planFile(i int, f patch.File) (makes, deletes []change, err 
 
 // before looks at a file that a patch changes. goes says that its name is to go.
 func (w *Workspace) before(name string, goes bool) (change, []byte, error) {
-	s, err := w.spotToWrite(name)
+	s, err := w.targetToWrite(name)
 	if err != nil {
 		return change{}, nil, err
 	}
@@ -147,7 +147,7 @@ func (w *Workspace) free(name string) (change, error) {
 	s, err := w.Find(name)
 	if err == nil && s.Info == nil {
 		s.Close()
-		s, err = w.spotToWrite(name)
+		s, err = w.targetToWrite(name)
 	}
 	if err != nil {
 		return change{}, err

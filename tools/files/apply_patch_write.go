@@ -27,7 +27,7 @@ type patching struct {
 type stage struct {
 	change
 	n       int // index of the change, which names the temporary file
-	spot    *Target
+	target  *Target
 	old     []byte  // what is there now
 	like    *Target // whose owner and mode it gets; of a rename the old name's
 	content []byte  // what is to be there
@@ -43,7 +43,7 @@ type folder struct {
 
 func (j *patching) close() {
 	for _, s := range j.todo {
-		s.spot.Close()
+		s.target.Close()
 	}
 }
 
@@ -100,7 +100,7 @@ func (j *patching) place(gone bool) (recovery.Applied, error) {
 		if s.Gone != gone {
 			continue
 		}
-		if err := syncFolder(s.spot.Dir); err != nil {
+		if err := syncFolder(s.target.Dir); err != nil {
 			return recovery.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.Path, reason(err))
 		}
 	}
@@ -109,19 +109,19 @@ func (j *patching) place(gone bool) (recovery.Applied, error) {
 
 func (s *stage) act() error {
 	if s.Gone {
-		if err := s.spot.Dir.Remove(s.spot.Name); err != nil {
+		if err := s.target.Dir.Remove(s.target.Name); err != nil {
 			return fmt.Errorf("delete %s: %w", s.Path, reason(err))
 		}
 		return nil
 	}
-	if err := s.spot.Dir.Rename(s.temp, s.spot.Name); err != nil {
+	if err := s.target.Dir.Rename(s.temp, s.target.Name); err != nil {
 		return fmt.Errorf("write %s: %w", s.Path, linkReason(err))
 	}
 	return nil
 }
 
 func (s *stage) unchanged() error {
-	if err := s.spot.unchanged(); err != nil {
+	if err := s.target.unchanged(); err != nil {
 		return fmt.Errorf("write %s: %w", s.Path, err)
 	}
 	return nil
@@ -132,11 +132,11 @@ func (s *stage) unchanged() error {
 func (j *patching) ready(p patch.Patch) error {
 	sources := map[string]*stage{}
 	for i, ch := range j.changes {
-		s, err := j.w.spotToWrite(ch.Path)
+		s, err := j.w.targetToWrite(ch.Path)
 		if err != nil {
 			return err
 		}
-		st := &stage{change: ch, n: i, spot: s, temp: fmt.Sprintf("%s.%d", tempName(j.call, j.call.Attempt), i)}
+		st := &stage{change: ch, n: i, target: s, temp: fmt.Sprintf("%s.%d", tempName(j.call, j.call.Attempt), i)}
 		now, content, err := s.look(maxEdit)
 		state, why := ch.stateOf(now)
 		if err == nil && (s.Rel != ch.Path || state == stateOdd) {
@@ -158,7 +158,7 @@ func (j *patching) ready(p patch.Patch) error {
 		}
 		old := s.old
 		if from := sources[s.From]; from != nil {
-			s.like = &Target{asked: s.spot.asked, Dir: s.spot.Dir, Name: s.spot.Name, Info: from.spot.Info}
+			s.like = &Target{asked: s.target.asked, Dir: s.target.Dir, Name: s.target.Name, Info: from.target.Info}
 			old = from.old
 		}
 		var err error
@@ -178,21 +178,21 @@ func (j *patching) ready(p patch.Patch) error {
 // stageAll writes every new content to a temporary file beside its place.
 func (j *patching) stageAll() error {
 	for _, s := range j.todo {
-		for attempt := 1; attempt <= j.call.Attempt && len(s.spot.missing) == 0; attempt++ {
+		for attempt := 1; attempt <= j.call.Attempt && len(s.target.missing) == 0; attempt++ {
 			// An earlier attempt's leftover is this call's own. One that cannot be removed is in nobody's way.
-			_ = s.spot.Dir.Remove(fmt.Sprintf("%s.%d", tempName(j.call, attempt), s.n))
+			_ = s.target.Dir.Remove(fmt.Sprintf("%s.%d", tempName(j.call, attempt), s.n))
 		}
 		if s.Gone {
 			continue
 		}
-		for len(s.spot.missing) > 0 {
-			parent, rest := s.spot.Dir, s.spot.missing
+		for len(s.target.missing) > 0 {
+			parent, rest := s.target.Dir, s.target.missing
 			_, err := parent.Lstat(rest[0])
-			s.spot.missing = rest[:1]
-			if err := s.spot.makeParents(); err != nil {
+			s.target.missing = rest[:1]
+			if err := s.target.makeParents(); err != nil {
 				return err
 			}
-			s.spot.missing = rest[1:]
+			s.target.missing = rest[1:]
 			if errors.Is(err, fs.ErrNotExist) {
 				j.made = append(j.made, folder{parent, rest[0]})
 			}
@@ -200,7 +200,7 @@ func (j *patching) stageAll() error {
 		if err := s.write(); err != nil {
 			return fmt.Errorf("write %s: %w", s.Path, reason(err))
 		}
-		info, err := s.spot.Dir.Lstat(s.temp)
+		info, err := s.target.Dir.Lstat(s.temp)
 		if err == nil && (info.Mode()&0o100 != 0) != s.Exec {
 			err = errors.New("this file system does not keep whether a file is executable")
 		}
@@ -214,11 +214,11 @@ func (j *patching) stageAll() error {
 
 // write makes the temporary file, durably.
 func (s *stage) write() error {
-	s.like.Dir = s.spot.Dir // its folders are there by now
+	s.like.Dir = s.target.Dir // its folders are there by now
 	if err := s.like.writeTemp(s.temp, s.content); err != nil {
 		return err
 	}
-	info, err := s.spot.Dir.Lstat(s.temp)
+	info, err := s.target.Dir.Lstat(s.temp)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *stage) write() error {
 	if mode == info.Mode().Perm() {
 		return nil
 	}
-	f, err := s.spot.Dir.OpenFile(s.temp, os.O_WRONLY, 0)
+	f, err := s.target.Dir.OpenFile(s.temp, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -243,8 +243,8 @@ func (s *stage) write() error {
 // unstage removes what was laid ready.
 func (j *patching) unstage() {
 	for _, s := range j.todo {
-		if !s.Gone && len(s.spot.missing) == 0 {
-			_ = s.spot.Dir.Remove(s.temp) // what cannot be removed is hidden, and the next attempt tries again
+		if !s.Gone && len(s.target.missing) == 0 {
+			_ = s.target.Dir.Remove(s.temp) // what cannot be removed is hidden, and the next attempt tries again
 		}
 	}
 	for i := len(j.made) - 1; i >= 0; i-- {
@@ -259,7 +259,7 @@ func (j *patching) back(done []*stage, cause error) (recovery.Applied, error) {
 		s := done[i]
 		err := s.takeBack()
 		if err == nil {
-			err = syncFolder(s.spot.Dir)
+			err = syncFolder(s.target.Dir)
 		}
 		if err != nil {
 			stuck = append(stuck, fmt.Sprintf("%s (%v)", s.Path, reason(err)))
@@ -274,7 +274,7 @@ func (j *patching) back(done []*stage, cause error) (recovery.Applied, error) {
 
 // takeBack puts the old content in its place again, if what is there is what this call made.
 func (s *stage) takeBack() error {
-	now, err := s.spot.Dir.Lstat(s.spot.Name)
+	now, err := s.target.Dir.Lstat(s.target.Name)
 	switch {
 	case s.Gone && err == nil:
 		return errors.New("something else took its place")
@@ -286,11 +286,11 @@ func (s *stage) takeBack() error {
 		return errors.New("it was changed by someone else meanwhile")
 	}
 	if !s.Before.Exists {
-		return s.spot.Dir.Remove(s.spot.Name)
+		return s.target.Dir.Remove(s.target.Name)
 	}
-	if err := s.spot.writeTemp(s.temp, s.old); err != nil {
-		_ = s.spot.Dir.Remove(s.temp) // the error before says more
+	if err := s.target.writeTemp(s.temp, s.old); err != nil {
+		_ = s.target.Dir.Remove(s.temp) // the error before says more
 		return err
 	}
-	return linkReason(s.spot.Dir.Rename(s.temp, s.spot.Name))
+	return linkReason(s.target.Dir.Rename(s.temp, s.target.Name))
 }

@@ -78,7 +78,7 @@ func (t editFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any
 	if err != nil {
 		return nil, nil, err
 	}
-	w, s, err := t.spotToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c.Folder, a.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +109,7 @@ func (t editFile) Call(ctx context.Context, c tools.Call) (recovery.Result, erro
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
-	w, s, err := t.spotToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c.Folder, a.Path)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}

@@ -25,7 +25,7 @@ func (l limits) openToWrite(folder string) (*Workspace, error) {
 	w, err := OpenWorkspace(folder, l.denied)
 	if err == nil && l.policy != nil {
 		for _, path := range l.policy() {
-			w.policy = append(w.policy, barOf(path))
+			w.policy = append(w.policy, guardedOf(path))
 		}
 	}
 	return w, err

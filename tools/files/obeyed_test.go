@@ -2,6 +2,8 @@ package files
 
 import (
 	"encoding/json"
+	"os/exec"
+	"slices"
 	"testing"
 
 	"agent/recovery"
@@ -28,4 +30,32 @@ func TestObeyedIsNoLocalWrite(t *testing.T) {
 	b.Link(".agent", "dot")
 	toolstest.Contains(t, b.Refused("write_file", args{"path": "dot/config.toml", "content": "bad"}), "leads to what git, an editor or this program obeys")
 	b.Must("write_file", args{"path": ".agent/config.toml", "content": "named as it is"})
+}
+
+// What the settings of a repository name counts where the workspace is known: a hook that is written there runs later.
+func TestDescribeLooksIntoTheWorkspace(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	b := newBench(t)
+	b.Git("init", "-q")
+	b.Git("config", "core.hooksPath", "checks")
+	const patch = "--- /dev/null\n+++ b/checks/pre-commit\n@@ -0,0 +1 @@\n+true\n"
+	for tool, a := range map[string]args{
+		"write_file": {"path": "checks/pre-commit"}, "edit_file": {"path": "checks/pre-commit"}, "apply_patch": {"patch": patch},
+	} {
+		raw := b.Call(tool, a).Args
+		if got := b.Tool(tool).Describe(b.Dir, raw).Effect; got != recovery.EffectWriteExternal {
+			t.Errorf("%s in its workspace: %s", tool, got)
+		}
+		if got := b.Tool(tool).Describe("", raw).Effect; got != recovery.EffectWriteLocal {
+			t.Errorf("%s in no workspace: %s", tool, got)
+		}
+	}
+	if got := b.Tool("apply_patch").Describe("", b.Call("apply_patch", args{"patch": patch}).Args).Paths; !slices.Contains(got, "checks/pre-commit") {
+		t.Errorf("the patch works on %q", got)
+	}
+	if got := b.Tool("apply_patch").Describe("", json.RawMessage(`{"patch":"no patch"}`)); got.Effect != recovery.EffectWriteExternal || got.Paths == nil {
+		t.Errorf("what is no patch: %+v", got)
+	}
 }

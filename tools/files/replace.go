@@ -29,7 +29,7 @@ func tempName(c tools.Call, attempt int) string {
 	return fmt.Sprintf("%s%s-%d.%d.%d", tempPrefix, hex.EncodeToString(run[:6]), c.Turn, c.Index, attempt)
 }
 
-// seen is what lies at a spot.
+// seen is what lies at a target.
 type seen struct {
 	Exists bool   `json:"exists"`
 	Hash   string `json:"hash,omitempty"`  // SHA-256 of the content, in hex
@@ -39,7 +39,7 @@ type seen struct {
 	Mode   uint32 `json:"mode,omitempty"` // permission bits
 }
 
-// look reads the file at a spot through its hash. The content is returned as well when keep is positive, and refused when it
+// look reads the file at a target through its hash. The content is returned as well when keep is positive, and refused when it
 // is longer.
 func (s *Target) look(keep int64) (seen, []byte, error) {
 	if s.Info == nil {
@@ -94,7 +94,7 @@ func (s *Target) writable() error {
 	return nil
 }
 
-// replace puts new content in the place of a spot's file, durably and at once: whoever reads sees the old content or the new
+// replace puts new content in the place of a target's file, durably and at once: whoever reads sees the old content or the new
 // one. The steps: parents, each synced; temporary file beside it, synced; rename; folder synced. It keeps the permission bits
 // of the file that was there and, where it may, its owner.
 func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (recovery.Applied, error) {

@@ -22,18 +22,18 @@ const (
 
 // Workspace is a run's folder as the file tools see it. Every path is walked folder by folder, each opened below the one
 // before, so that what is reached is known by identity and not by the spelling of its path: not outside the workspace, not in
-// a barred folder, whatever symlinks and mounts lie on the way and whoever moves them meanwhile.
+// a denied folder, whatever symlinks and mounts lie on the way and whoever moves them meanwhile.
 type Workspace struct {
 	folder string // as the run names it
 	Real   string // without symlinks
 	root   *os.Root
 	info   os.FileInfo
-	barred []bar
-	policy []bar // what can be read and not be written
+	denied []guarded
+	policy []guarded // what can be read and not be written
 }
 
-// bar is a folder that no path may lead to, or a folder or file that none may write.
-type bar struct {
+// guarded is a folder that no path may lead to, or a folder or file that none may write.
+type guarded struct {
 	path string
 	info os.FileInfo // nil when it is not there
 }
@@ -50,7 +50,7 @@ type Target struct {
 	held    []*os.Root  // what close closes
 }
 
-func OpenWorkspace(folder string, barred []string) (*Workspace, error) {
+func OpenWorkspace(folder string, denied []string) (*Workspace, error) {
 	if !filepath.IsAbs(folder) {
 		return nil, fmt.Errorf("open workspace %s: not an absolute path", folder)
 	}
@@ -59,8 +59,8 @@ func OpenWorkspace(folder string, barred []string) (*Workspace, error) {
 		return nil, fmt.Errorf("open workspace %s: %w", folder, err)
 	}
 	w := &Workspace{folder: filepath.Clean(folder), Real: real}
-	for _, b := range barred {
-		w.barred = append(w.barred, barOf(b))
+	for _, b := range denied {
+		w.denied = append(w.denied, guardedOf(b))
 	}
 	for at := real; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -88,8 +88,8 @@ func OpenWorkspace(folder string, barred []string) (*Workspace, error) {
 	return w, nil
 }
 
-func barOf(folder string) bar {
-	b := bar{path: filepath.Clean(folder)}
+func guardedOf(folder string) guarded {
+	b := guarded{path: filepath.Clean(folder)}
 	// A folder that cannot be looked at has no identity; its path still counts.
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		b.path = real
@@ -100,9 +100,9 @@ func barOf(folder string) bar {
 	return b
 }
 
-// Denies reports whether a folder is one of the barred ones, by identity and by path.
+// Denies reports whether a folder is one of the denied ones, by identity and by path.
 func (w *Workspace) Denies(real string, info os.FileInfo) bool {
-	for _, b := range w.barred {
+	for _, b := range w.denied {
 		if real == b.path || (b.info != nil && info != nil && os.SameFile(b.info, info)) {
 			return true
 		}
@@ -263,7 +263,7 @@ func (k *walk) up() error {
 	return nil
 }
 
-// step takes one name. It returns a spot when the name is the last one.
+// step takes one name. It returns a target when the name is the last one.
 func (k *walk) step(part string) (*Target, error) {
 	info, err := k.top().Lstat(part)
 	switch {

@@ -140,7 +140,7 @@ func TestStateFolderIsInvisible(t *testing.T) {
 	}
 }
 
-// A folder is barred by what it is, whatever it is called: a mount can give it a second path.
+// A folder is denied by what it is, whatever it is called: a mount can give it a second path.
 func TestBarredByIdentity(t *testing.T) {
 	b := newBench(t)
 	w, err := OpenWorkspace(b.Dir, []string{b.State, filepath.Join(b.State, "later")})
@@ -152,7 +152,7 @@ func TestBarredByIdentity(t *testing.T) {
 		t.Error("the state folder is let through under another path")
 	}
 	if !w.Denies(filepath.Join(b.State, "later"), toolstest.Stat(t, b.Dir)) {
-		t.Error("a barred folder that was made since is let through")
+		t.Error("a denied folder that was made since is let through")
 	}
 	if w.Denies("/another/path", toolstest.Stat(t, b.Dir)) {
 		t.Error("any folder is barred")

@@ -107,13 +107,13 @@ func anyPart(path string, names ...string) bool {
 	return false
 }
 
-// spotToWrite walks to what a call wants to write.
-func (l limits) spotToWrite(folder, asked string) (*Workspace, *Target, error) {
+// targetToWrite walks to what a call wants to write.
+func (l limits) targetToWrite(folder, asked string) (*Workspace, *Target, error) {
 	w, err := l.openToWrite(folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := w.spotToWrite(asked)
+	s, err := w.targetToWrite(asked)
 	if err != nil {
 		w.Close()
 		return nil, nil, err
@@ -121,7 +121,7 @@ func (l limits) spotToWrite(folder, asked string) (*Workspace, *Target, error) {
 	return w, s, nil
 }
 
-func (w *Workspace) spotToWrite(asked string) (*Target, error) {
+func (w *Workspace) targetToWrite(asked string) (*Target, error) {
 	s, err := w.Find(asked)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (w *Workspace) spotToWrite(asked string) (*Target, error) {
 	return s, nil
 }
 
-// rules says whether a spot is or lies in what holds the person's policy, by identity and by path.
+// rules says whether a target is or lies in what holds the person's policy, by identity and by path.
 func (w *Workspace) rules(s *Target) bool {
 	real := filepath.Join(w.Real, filepath.FromSlash(s.Rel))
 	for _, b := range w.policy {
@@ -171,7 +171,7 @@ func (t writeFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, an
 	if err != nil {
 		return nil, nil, err
 	}
-	w, s, err := t.spotToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c.Folder, a.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,7 +194,7 @@ func (t writeFile) Call(ctx context.Context, c tools.Call) (recovery.Result, err
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
-	w, s, err := t.spotToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c.Folder, a.Path)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}

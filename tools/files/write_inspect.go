@@ -36,7 +36,7 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// evidenceOf describes a spot that was just looked at.
+// evidenceOf describes a target that was just looked at.
 func evidenceOf(s *Target, before seen, content []byte) (evidence, error) {
 	e := evidence{Path: s.Rel, Before: before, After: hashOf(content), Size: int64(len(content))}
 	e.Folder = path.Dir(s.Rel)

@@ -47,8 +47,8 @@ func FuzzRecords(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s, err := runner.Look(folder, id)
-		again, err2 := runner.Look(folder, id)
+		s, err := runner.Inspect(folder, id)
+		again, err2 := runner.Inspect(folder, id)
 		if err != nil || err2 != nil || s.Why == "" || s.State != again.State || s.Why != again.Why || !reflect.DeepEqual(s.Exit, again.Exit) {
 			t.Fatalf("%+v, %v; then %+v, %v", s, err, again, err2)
 		}

@@ -57,7 +57,7 @@ func (p process) ended(ms int) bool {
 }
 
 // awaitFree waits until the call's lock is free, and looks.
-func (c *call) awaitFree() runner.Sighting { c.t.Helper(); return c.wait() }
+func (c *call) awaitFree() runner.Evidence { c.t.Helper(); return c.wait() }
 
 // A killed runner takes the command with it, and what may have happened is said as unknown. What the command left behind is
 // named and can be swept. Behaviour 2, TOOL-05.
@@ -134,16 +134,16 @@ func TestTraceOfTheLost(t *testing.T) {
 	if err := json.Unmarshal(text, &trace); err != nil {
 		t.Fatal(err)
 	}
-	living, err := trace.Living()
+	living, err := trace.Survivors()
 	if err != nil || len(living) == 0 || len(living) != len(seen.Survivors) {
 		t.Errorf("living %v, %v, want %v", living, err, seen.Survivors)
 	}
 	other := trace
 	other.Boot = "another"
-	if living, err := other.Living(); err != nil || len(living) != 0 {
+	if living, err := other.Survivors(); err != nil || len(living) != 0 {
 		t.Errorf("after a reboot: %v, %v", living, err)
 	}
-	if living, err := (runner.Trace{Boot: trace.Boot}).Living(); err == nil {
+	if living, err := (runner.Trace{Boot: trace.Boot}).Survivors(); err == nil {
 		t.Errorf("by a trace of nothing: %v, and no error", living)
 	}
 	again := trace
@@ -151,7 +151,7 @@ func TestTraceOfTheLost(t *testing.T) {
 	if left, err := runner.Sweep(deadline(t), *seen.Began); err != nil || len(left) != 0 {
 		t.Errorf("left after the sweep: %v, %v", left, err)
 	}
-	if living, err := again.Living(); err != nil || len(living) != 0 {
+	if living, err := again.Survivors(); err != nil || len(living) != 0 {
 		t.Errorf("after the sweep: %v, %v", living, err)
 	}
 }

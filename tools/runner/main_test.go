@@ -99,16 +99,16 @@ func (c *call) start() {
 	}
 }
 
-func (c *call) look() runner.Sighting {
+func (c *call) look() runner.Evidence {
 	c.t.Helper()
-	s, err := runner.Look(c.folder, c.spec.Identity)
+	s, err := runner.Inspect(c.folder, c.spec.Identity)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return s
 }
 
-func (c *call) wait() runner.Sighting {
+func (c *call) wait() runner.Evidence {
 	c.t.Helper()
 	s, err := runner.Wait(deadline(c.t), c.folder, c.spec.Identity)
 	if err != nil {

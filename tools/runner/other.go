@@ -29,10 +29,10 @@ func supported() error { return ErrUnsupported }
 func survivors(Began) ([]Process, error) { return nil, ErrUnsupported }
 
 // Trace has nothing to look for here.
-func (Sighting) Trace() Trace { return Trace{} }
+func (Evidence) Trace() Trace { return Trace{} }
 
-// Living cannot look here.
-func (Trace) Living() ([]Process, error) { return nil, ErrUnsupported }
+// Survivors cannot look here.
+func (Trace) Survivors() ([]Process, error) { return nil, ErrUnsupported }
 
 // Start starts nothing here.
 func (j *Job) Start(string, []string) error {

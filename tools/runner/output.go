@@ -45,7 +45,7 @@ func Output(folder string, max int64) (head, tail []byte, total int64, truncated
 func checkSpool(folder string, total *int64) error {
 	var e Exit
 	if readRecord(folder, exitName, &e) != nil {
-		return nil // it runs, or its end is unknown: Look says so
+		return nil // it runs, or its end is unknown: Inspect says so
 	}
 	*total = e.Output
 	d, err := digest(folder)

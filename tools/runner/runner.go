@@ -18,7 +18,7 @@
 //     output, write exit, let go of the lock.
 //     A command that is confined starts as `agent __sandbox`, which sets its sandbox up and runs it; the sandbox and all in it
 //     end with the runner, and what a command with full access leaves behind stays, as it does without one.
-//  5. Look and Wait read the folder and change nothing. Discard removes it once the result is in the database.
+//  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in the database.
 package runner
 
 import (
@@ -145,8 +145,8 @@ const (
 	Unknown      State = "unknown"       // it may have started; nothing says how it ended
 )
 
-// Sighting is what Look found.
-type Sighting struct {
+// Evidence is what Inspect found.
+type Evidence struct {
 	State     State
 	Exit      *Exit     // of Ended
 	Began     *Began    // of Running and Unknown, where it could be read; in Unknown always there, for Sweep

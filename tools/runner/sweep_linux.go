@@ -62,7 +62,7 @@ func survivors(b Began) ([]Process, error) {
 }
 
 // Trace is what is needed to look again for the processes that were seen, when the call's folder is gone.
-func (s Sighting) Trace() Trace {
+func (s Evidence) Trace() Trace {
 	t := Trace{Began: s.Began, Left: s.Survivors}
 	if boot, err := process.BootID(); err == nil { // without it only the processes themselves can show that they are gone
 		t.Boot = boot
@@ -70,8 +70,8 @@ func (s Sighting) Trace() Trace {
 	return t
 }
 
-// Living lists what is alive of a call whose trace was taken. An error means that it could not be determined.
-func (t Trace) Living() ([]Process, error) {
+// Survivors lists what is alive of a call whose trace was taken. An error means that it could not be determined.
+func (t Trace) Survivors() ([]Process, error) {
 	if boot, err := process.BootID(); err == nil && t.Boot != "" && boot != t.Boot {
 		return nil, nil
 	}

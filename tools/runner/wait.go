@@ -14,13 +14,13 @@ func Held(folder string) (bool, error) { return ofd.Held(filepath.Join(folder, l
 
 // Wait waits until the call's lock is free and then looks. A folder that is no evidence for id returns at once. If ctx ends
 // first, the error wraps the context's and the command goes on.
-func Wait(ctx context.Context, folder string, id Identity) (Sighting, error) {
+func Wait(ctx context.Context, folder string, id Identity) (Evidence, error) {
 	w := watch(folder, hintEnd)
 	defer w.close()
 	// A hint comes a moment before the lock is free, so a look or two follow it closely.
 	pause := newBackoff(time.Millisecond, w.poll)
 	for {
-		s, err := Look(folder, id)
+		s, err := Inspect(folder, id)
 		if err != nil || s.State != Running {
 			return s, err
 		}

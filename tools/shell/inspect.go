@@ -16,19 +16,19 @@ func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
 		return recovery.Inspection{}
 	}
 	is, err := tools.Decode[confined](c.Before)
-	if err != nil || is.Scene == nil {
+	if err != nil || is.Before == nil {
 		return recovery.Inspection{}
 	}
-	sc := *is.Scene
+	sc := *is.Before
 	folder := t.callFolder(c)
-	seen, err := runner.Look(folder, identity(c))
+	seen, err := runner.Inspect(folder, identity(c))
 	if err != nil || seen.State != runner.Unknown || seen.Began == nil {
 		return recovery.Inspection{}
 	}
 	unclear := func(format string, a ...any) recovery.Inspection {
 		return recovery.Inspection{Answer: recovery.InspectionUnclear, Why: fmt.Sprintf(format, a...)}
 	}
-	if living, err := seen.Trace().Living(); err != nil || len(living) > 0 {
+	if living, err := seen.Trace().Survivors(); err != nil || len(living) > 0 {
 		return unclear("something of it may still run, so nothing is read out of what is there")
 	}
 	began, err := runner.BeganAt(folder)

@@ -50,7 +50,7 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how recovery.How) recovery
 		r.Content = excerpt.AddLine(r.Content, line)
 	}
 	if r.Outcome == recovery.OutcomeError {
-		if why := t.barredBy(c, r.Content); why != "" {
+		if why := t.deniedBy(c, r.Content); why != "" {
 			r.Content = excerpt.AddLine(r.Content, why)
 		}
 	}
@@ -66,8 +66,8 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how recovery.How) recovery
 	return r
 }
 
-// barredBy says that the command's access may be why it failed, where what it printed reads like that.
-func (t shell) barredBy(c tools.Call, printed string) string {
+// deniedBy says that the command's access may be why it failed, where what it printed reads like that.
+func (t shell) deniedBy(c tools.Call, printed string) string {
 	a, err := tools.Decode[shellArgs](c.Args)
 	if err != nil || !t.box.Support().Holds(a.access()) {
 		return ""

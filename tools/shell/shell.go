@@ -58,7 +58,7 @@ func (a shellArgs) access() sandbox.Access {
 type confined struct {
 	Access  sandbox.Access  `json:"access,omitempty"`
 	Sandbox string          `json:"sandbox,omitempty"`
-	Scene   *inspect.Before `json:"scene,omitempty"`
+	Before  *inspect.Before `json:"scene,omitempty"`
 }
 
 // record encodes it; nil where there is nothing to record.
@@ -186,7 +186,7 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 	if err != nil {
 		return nil, nil, err
 	}
-	is := confined{Scene: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
+	is := confined{Before: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
 	w.Close()
 	interpreter, err := interpreterOf(a.Shell)
 	if err != nil {
@@ -256,7 +256,7 @@ func (t shell) Attach(ctx context.Context, c tools.Call) (recovery.Result, error
 }
 
 // notStarted says why a runner never began. It unwraps to the error of a disk that took nothing, where that is why.
-type notStarted struct{ seen runner.Sighting }
+type notStarted struct{ seen runner.Evidence }
 
 func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
 
@@ -277,7 +277,7 @@ func (t shell) await(ctx context.Context, c tools.Call, how recovery.How) (recov
 	case runner.NeverStarted:
 		return tools.Failed(recovery.AppliedNo, &notStarted{seen})
 	case runner.Unknown:
-		left, err := t.Bury(ctx, c)
+		left, err := t.Kill(ctx, c)
 		if r, known, err := t.judged(ctx, c); known {
 			return r, err
 		}
@@ -312,14 +312,14 @@ func lostText(why string, left []string, err error) string {
 }
 
 // Find reads what the call's files say.
-func (t shell) Find(_ context.Context, c tools.Call) recovery.Sighting {
-	seen, err := runner.Look(t.callFolder(c), identity(c))
+func (t shell) Find(_ context.Context, c tools.Call) recovery.ProcessEvidence {
+	seen, err := runner.Inspect(t.callFolder(c), identity(c))
 	if err != nil {
-		return recovery.Sighting{
+		return recovery.ProcessEvidence{
 			Why: err.Error(), Alive: []string{"the command, whose files cannot be read"}, Trace: tools.Encode(seen.Trace()),
 		}
 	}
-	s := recovery.Sighting{Why: seen.Why, Alive: named(seen.Survivors)}
+	s := recovery.ProcessEvidence{Why: seen.Why, Alive: named(seen.Survivors)}
 	switch seen.State {
 	case runner.Running:
 		s.State, s.Trace = recovery.ProcessRunning, tools.Encode(seen.Trace())
@@ -344,11 +344,11 @@ func named(processes []runner.Process) []string {
 	return list
 }
 
-// Bury kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
+// Kill kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
 // cannot be shown dead is returned.
-func (t shell) Bury(ctx context.Context, c tools.Call) ([]string, error) {
+func (t shell) Kill(ctx context.Context, c tools.Call) ([]string, error) {
 	folder := t.callFolder(c)
-	seen, err := runner.Look(folder, identity(c))
+	seen, err := runner.Inspect(folder, identity(c))
 	if err == nil && seen.State == runner.Running && seen.Began != nil {
 		if err = runner.KillRunner(folder, *seen.Began); err == nil {
 			seen, err = runner.Wait(ctx, folder, identity(c))
@@ -371,18 +371,18 @@ func (t shell) Bury(ctx context.Context, c tools.Call) ([]string, error) {
 	return named(left), errors.Join(err, runner.PutBack(folder))
 }
 
-// Living looks again for what could not be shown dead of a command.
-func (t shell) Living(trace json.RawMessage) ([]string, error) {
+// Survivors looks again for what could not be shown dead of a command.
+func (t shell) Survivors(trace json.RawMessage) ([]string, error) {
 	at, err := tools.Decode[runner.Trace](trace)
 	if err != nil {
 		return nil, fmt.Errorf("read the trace of a command: %v", err)
 	}
-	living, err := at.Living()
+	living, err := at.Survivors()
 	return named(living), err
 }
 
 // Stop asks the command's runner to end it and everything that it started.
 func (t shell) Stop(c tools.Call, reason string) error { return runner.Cancel(t.callFolder(c), reason) }
 
-// Forget removes the call's files.
-func (t shell) Forget(c tools.Call) error { return runner.Discard(t.callFolder(c)) }
+// Discard removes the call's files.
+func (t shell) Discard(c tools.Call) error { return runner.Discard(t.callFolder(c)) }

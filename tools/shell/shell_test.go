@@ -178,7 +178,7 @@ func TestShellOutlivesItsHost(t *testing.T) {
 	if s.State != recovery.ProcessEnded || s.Result.How != recovery.HowAdopted || s.Result.Content != r.Content {
 		t.Fatalf("%+v", s)
 	}
-	if err := b.shell().Forget(c); err != nil {
+	if err := b.shell().Discard(c); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.shell().Find(b.Context(), c); s.State != recovery.ProcessNone {
@@ -254,7 +254,7 @@ func TestShellRunnerKilled(t *testing.T) {
 	var once sync.Once
 	c.Show = func([]byte) {
 		once.Do(func() {
-			s, err := runner.Look(b.shell().callFolder(c), identity(c))
+			s, err := runner.Inspect(b.shell().callFolder(c), identity(c))
 			if err == nil {
 				err = unix.Kill(s.Began.Runner.Pid, unix.SIGKILL)
 			}
@@ -272,12 +272,12 @@ func TestShellRunnerKilled(t *testing.T) {
 	if s.State != recovery.ProcessLost || len(s.Alive) != 0 {
 		t.Errorf("%+v", s)
 	}
-	if left, err := b.shell().Bury(b.Context(), c); err != nil || len(left) != 0 {
+	if left, err := b.shell().Kill(b.Context(), c); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
 
-// A runner that does not react to a stop is ended by Bury, with all that it started.
+// A runner that does not react to a stop is ended by Kill, with all that it started.
 func TestShellBuriesAStoppedRunner(t *testing.T) {
 	b := newBench(t)
 	c, err := b.Prepare("shell", b.Call("shell", args{"command": "echo begun; sleep 600 & wait"}))
@@ -287,7 +287,7 @@ func TestShellBuriesAStoppedRunner(t *testing.T) {
 	ended := make(chan recovery.Result, 1)
 	frozen := make(chan struct{})
 	c.Show = func([]byte) {
-		s, err := runner.Look(b.shell().callFolder(c), identity(c))
+		s, err := runner.Inspect(b.shell().callFolder(c), identity(c))
 		if err == nil {
 			err = unix.Kill(s.Began.Runner.Pid, unix.SIGSTOP)
 		}
@@ -307,7 +307,7 @@ func TestShellBuriesAStoppedRunner(t *testing.T) {
 	if err := b.shell().Stop(c, "stop"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := b.shell().Bury(b.Context(), c); err != nil || len(left) != 0 {
+	if left, err := b.shell().Kill(b.Context(), c); err != nil || len(left) != 0 {
 		t.Fatalf("%v, %v", left, err)
 	}
 	if r := <-ended; r.Outcome != recovery.OutcomeUnknown {

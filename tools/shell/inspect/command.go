@@ -12,16 +12,16 @@ import (
 
 // Before is what a shell call records before it starts, when its script is a command whose effect can be looked at.
 type Before struct {
-	Verb   string  `json:"verb"`
-	Places []place `json:"places,omitempty"` // of mv: from, to
-	Umask  uint32  `json:"umask"`
-	Mode   uint32  `json:"mode"`            // of mkdir: the permission bits that it gives
-	Given  bool    `json:"given,omitempty"` // they were given with -m
-	Repo   *repoIs `json:"repo,omitempty"`  // of git commit
+	Verb   string      `json:"verb"`
+	Places []place     `json:"places,omitempty"` // of mv: from, to
+	Umask  uint32      `json:"umask"`
+	Mode   uint32      `json:"mode"`            // of mkdir: the permission bits that it gives
+	Given  bool        `json:"given,omitempty"` // they were given with -m
+	Repo   *repository `json:"repo,omitempty"`  // of git commit
 }
 
 // record looks at the places of a command. ok is false where too little could be said afterwards, so that nothing is recorded.
-func record(w *files.Workspace, d deed) (sc Before, ok bool) {
+func record(w *files.Workspace, d command) (sc Before, ok bool) {
 	sc = Before{Verb: d.verb}
 	if sc.Umask, ok = umask(); !ok {
 		return sc, false
@@ -44,7 +44,7 @@ func record(w *files.Workspace, d deed) (sc Before, ok bool) {
 }
 
 // recordOne looks at one operand, and refuses what the command would refuse or leave as it is.
-func recordOne(w *files.Workspace, d deed, operand string) (place, error) {
+func recordOne(w *files.Workspace, d command, operand string) (place, error) {
 	chain := ""
 	if d.verb == "mkdir" && d.flags["p"] {
 		for {
@@ -79,7 +79,7 @@ func recordOne(w *files.Workspace, d deed, operand string) (place, error) {
 	return p, err
 }
 
-func recordMove(w *files.Workspace, sc *Before, d deed) bool {
+func recordMove(w *files.Workspace, sc *Before, d command) bool {
 	from, err := placeOf(w, d.operands[0])
 	if err != nil || !from.Is.there() {
 		return false

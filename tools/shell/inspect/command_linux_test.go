@@ -76,7 +76,7 @@ func TestDeed(t *testing.T) {
 		"mkdir $'a'":                          "",
 		"mkdir a\x00b":                        "",
 	} {
-		d, ok := deedOf(script, "bash")
+		d, ok := parse(script, "bash")
 		if got := fmt.Sprintf("%s %v", d.verb, d.operands); ok != (want != "") || ok && got != want {
 			t.Errorf("%q: %v %s", script, ok, got)
 		}
@@ -135,7 +135,7 @@ func TestLookIsNeverWrong(t *testing.T) {
 		if r.IntN(3) == 0 {
 			script = []string{"mv ", "mv -T ", "mv -n "}[r.IntN(3)] + pick() + " " + pick()
 		}
-		d, ok := deedOf(script, "")
+		d, ok := parse(script, "")
 		if !ok {
 			continue
 		}

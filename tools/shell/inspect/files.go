@@ -13,10 +13,10 @@ import (
 	"agent/tools/files"
 )
 
-// moment is how long after the start of its runner a command of this kind may have acted. What happened later is not taken for
+// windowLength is how long after the start of its runner a command of this kind may have acted. What happened later is not taken for
 // its doing. It is short, since what cannot be told apart is somebody else who does the very same in it: the same folder with
 // the same owner and mode, the same file removed and nothing else touched beside it.
-const moment = 2 * time.Second
+const windowLength = 2 * time.Second
 
 // maxTree bounds the entries of a folder that are looked at before rm -r.
 const maxTree = 5000

@@ -19,9 +19,9 @@ import (
 	"agent/tools/files"
 )
 
-// repoIs is a repository before a commit. It is read from its files (gitrepository-layout(5)): git itself would run what the
+// repository is a repository before a commit. It is read from its files (gitrepository-layout(5)): git itself would run what the
 // repository's configuration names.
-type repoIs struct {
+type repository struct {
 	Git     string `json:"git"`           // the repository's folder, absolute
 	Common  string `json:"common"`        // that of its main worktree
 	Ref     string `json:"ref,omitempty"` // the branch; "" when HEAD is detached
@@ -53,7 +53,7 @@ func readPlain(name string) ([]byte, error) {
 }
 
 // repoOf reads the repository of a folder. An error means that nothing can be said afterwards about a commit in it.
-func repoOf(folder string) (repoIs, error) {
+func repoOf(folder string) (repository, error) {
 	r, err := repoAt(folder)
 	if err != nil {
 		return r, err
@@ -84,35 +84,35 @@ func repoOf(folder string) (repoIs, error) {
 }
 
 // repoAt finds the repository as git does: upwards.
-func repoAt(folder string) (repoIs, error) {
+func repoAt(folder string) (repository, error) {
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		name := filepath.Join(at, ".git")
 		info, err := os.Stat(name)
 		switch {
 		case err == nil && info.IsDir():
-			return repoIs{Git: name, Common: name}, nil
+			return repository{Git: name, Common: name}, nil
 		case err == nil:
 			return linked(name)
 		case at == filepath.Dir(at):
-			return repoIs{}, fmt.Errorf("there is no repository above %s", folder)
+			return repository{}, fmt.Errorf("there is no repository above %s", folder)
 		}
 	}
 }
 
 // linked reads the .git file of a linked worktree or a submodule.
-func linked(name string) (repoIs, error) {
+func linked(name string) (repository, error) {
 	text, err := readPlain(name)
 	if err != nil {
-		return repoIs{}, err
+		return repository{}, err
 	}
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !ok {
-		return repoIs{}, fmt.Errorf("%s names no repository", name)
+		return repository{}, fmt.Errorf("%s names no repository", name)
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(filepath.Dir(name), dir)
 	}
-	r := repoIs{Git: dir, Common: dir}
+	r := repository{Git: dir, Common: dir}
 	if text, err := readPlain(filepath.Join(dir, "commondir")); err == nil {
 		r.Common = strings.TrimSpace(string(text))
 		if !filepath.IsAbs(r.Common) {
@@ -123,7 +123,7 @@ func linked(name string) (repoIs, error) {
 }
 
 // settled refuses a repository in the middle of something, or whose locks are taken.
-func (r repoIs) settled() error {
+func (r repository) settled() error {
 	for _, name := range []string{
 		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "MERGE_MSG", "rebase-merge", "rebase-apply", "index.lock", "HEAD.lock",
 	} {
@@ -139,7 +139,7 @@ func (r repoIs) settled() error {
 	return nil
 }
 
-func configs(r repoIs) []string {
+func configs(r repository) []string {
 	home := os.Getenv("HOME")
 	return []string{
 		filepath.Join(r.Common, "config"), filepath.Join(r.Git, "config.worktree"), filepath.Join(home, ".gitconfig"),
@@ -185,7 +185,7 @@ func hooks(dir string) (bool, error) {
 }
 
 // head reads where HEAD leads. id is "" on a branch without a commit.
-func (r repoIs) head() (ref, id string, err error) {
+func (r repository) head() (ref, id string, err error) {
 	text, err := readPlain(filepath.Join(r.Git, "HEAD"))
 	if err != nil {
 		return "", "", err
@@ -226,7 +226,7 @@ func hexID(id string) error {
 }
 
 // marks tells whether anything moved HEAD or its branch, also there and back.
-func (r repoIs) marks() string {
+func (r repository) marks() string {
 	var all []string
 	for _, name := range []string{
 		filepath.Join(r.Git, "HEAD"), filepath.Join(r.Git, "logs", "HEAD"), filepath.Join(r.Common, r.Ref), filepath.Join(r.Common, "packed-refs"),
@@ -243,7 +243,7 @@ func (r repoIs) marks() string {
 }
 
 // inspect says what became of the commit.
-func (r repoIs) inspect(began time.Time) (found, string) {
+func (r repository) inspect(began time.Time) (found, string) {
 	if err := r.settled(); err != nil {
 		return foundOdd, err.Error()
 	}
@@ -267,7 +267,7 @@ func (r repoIs) inspect(began time.Time) (found, string) {
 	return foundNew, fmt.Sprintf("HEAD is the commit %.12s with the tree and the message that were to be committed", id)
 }
 
-func (r repoIs) inspectSame() (found, string) {
+func (r repository) inspectSame() (found, string) {
 	tree, err := r.indexTree()
 	switch {
 	case err != nil:
@@ -291,7 +291,7 @@ type commit struct {
 }
 
 // differs says why a commit is not the one that was to be made; empty when it is.
-func (c commit) differs(r repoIs, began time.Time) string {
+func (c commit) differs(r repository, began time.Time) string {
 	var parents []string
 	if r.Head != "" {
 		parents = []string{r.Head}

@@ -25,7 +25,7 @@ type staged struct {
 var errIndex = errors.New("the index cannot be read")
 
 // indexTree is the id of the tree that a commit of the index has (gitformat-index(5)). Nothing is written.
-func (r repoIs) indexTree() (string, error) {
+func (r repository) indexTree() (string, error) {
 	b, err := readPlain(filepath.Join(r.Git, "index"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

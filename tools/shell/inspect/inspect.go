@@ -15,7 +15,7 @@ import (
 
 // Record looks at the world before a command whose effect can be looked at afterwards; nil for every other command.
 func Record(w *files.Workspace, folder, script, shell string, env []string) *Before {
-	d, ok := deedOf(script, shell)
+	d, ok := parse(script, shell)
 	if !ok {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (sc Before) InspectCommit(began time.Time) recovery.Inspection {
 
 // InspectFiles looks what became of any other command that began at that time.
 func (sc Before) InspectFiles(w *files.Workspace, began time.Time) recovery.Inspection {
-	f, why := inspect(w, sc, window{began.UnixNano(), began.Add(moment).UnixNano()})
+	f, why := inspect(w, sc, window{began.UnixNano(), began.Add(windowLength).UnixNano()})
 	return sc.inspection(f, why)
 }
 

@@ -12,8 +12,8 @@ import (
 // maxScript bounds the scripts that are parsed to see whether they can be looked at afterwards.
 const maxScript = 8 << 10
 
-// deed is a script that is one simple command whose effect can be looked at.
-type deed struct {
+// command is a script that is one simple command whose effect can be looked at.
+type command struct {
 	verb     string // mkdir, mv, rm, touch, git commit
 	flags    map[string]bool
 	operands []string
@@ -21,22 +21,22 @@ type deed struct {
 	message  string // of git commit
 }
 
-// deedOf reads a script. ok is false for everything that is not exactly one known command with literal words and known options:
+// parse reads a script. ok is false for everything that is not exactly one known command with literal words and known options:
 // then nothing can be said about what it did.
-func deedOf(script, shell string) (d deed, ok bool) {
+func parse(script, shell string) (d command, ok bool) {
 	control := func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 	if len(script) > maxScript || !mayBeDeed(script) || strings.ContainsFunc(script, control) {
-		return deed{}, false
+		return command{}, false
 	}
 	words, ok := literal(script, shell)
 	if !ok || len(words) < 2 {
-		return deed{}, false
+		return command{}, false
 	}
 	name := words[0]
 	if dir, base := path.Split(name); dir == "/bin/" || dir == "/usr/bin/" {
 		name = base
 	}
-	d = deed{verb: name, flags: map[string]bool{}}
+	d = command{verb: name, flags: map[string]bool{}}
 	switch name {
 	case "mkdir":
 		ok = d.read(words[1:], "p", "--parents", "m") && len(d.operands) > 0
@@ -124,7 +124,7 @@ func wordText(w *syntax.Word) (string, bool) {
 }
 
 // read takes options of single letters, long options without a value, and operands. The letter in valued takes a mode.
-func (d *deed) read(words []string, letters, long, valued string) bool {
+func (d *command) read(words []string, letters, long, valued string) bool {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
@@ -170,7 +170,7 @@ func longLetter(long string) byte {
 }
 
 // commit reads the words after git: nothing but a commit of the index as it is, with a message.
-func (d *deed) commit(words []string) bool {
+func (d *command) commit(words []string) bool {
 	if words[0] != "commit" {
 		return false
 	}
@@ -213,7 +213,7 @@ func tidyMessage(text string) string {
 }
 
 // plain refuses operands whose meaning is not their spelling's, and two that are about one place.
-func (d deed) plain() bool {
+func (d command) plain() bool {
 	for i, o := range d.operands {
 		clean := path.Clean(o)
 		base := path.Base(clean)

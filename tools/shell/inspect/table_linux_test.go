@@ -86,7 +86,7 @@ func TestLookTable(t *testing.T) {
 		if err := os.Chtimes(b.Path("file"), old, old); err != nil {
 			t.Fatal(err)
 		}
-		d, ok := deedOf(c.script, "")
+		d, ok := parse(c.script, "")
 		if !ok {
 			t.Fatalf("%s: not read", name)
 		}
@@ -135,7 +135,7 @@ func TestLookNotSet(t *testing.T) {
 		"rm file none", "rm /etc/passwd", "rm out/x", "touch dir", "touch link", "touch none/n", "mv none n", "mv file twin", "mv -n file dir/in", "mv -T file dir",
 		"mv dir dir/in", "mv dir dir/n", "mv file file", "mv file " + outside + "/n", "mv dir link/n",
 	} {
-		d, ok := deedOf(script, "")
+		d, ok := parse(script, "")
 		if !ok {
 			t.Errorf("%s: not read", script)
 			continue

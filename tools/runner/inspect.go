@@ -14,19 +14,19 @@ import (
 	"agent/tools/ofd"
 )
 
-// Look reads what a call's folder proves about the attempt id. It takes no lock and changes nothing. An error means that it
+// Inspect reads what a call's folder proves about the attempt id. It takes no lock and changes nothing. An error means that it
 // could not look, which proves nothing.
-func Look(folder string, id Identity) (Sighting, error) {
+func Inspect(folder string, id Identity) (Evidence, error) {
 	why, err := names(folder, id)
 	if err != nil {
-		return Sighting{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
+		return Evidence{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
 	}
 	if why != "" {
-		return Sighting{State: NoEvidence, Why: why}, nil
+		return Evidence{State: NoEvidence, Why: why}, nil
 	}
 	held, err := ofd.Held(filepath.Join(folder, lockName))
 	if err != nil {
-		return Sighting{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
+		return Evidence{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
 	}
 	if held {
 		return running(folder, id)
@@ -34,7 +34,7 @@ func Look(folder string, id Identity) (Sighting, error) {
 	// From here on nothing changes any more: only Prepare and the runner ever hold this lock, and both are gone.
 	s, err := settled(folder, id)
 	if err != nil {
-		return Sighting{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
+		return Evidence{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
 	}
 	return s, nil
 }
@@ -73,8 +73,8 @@ func readClaim(folder string) (claim, refusal, error) {
 	return c, r, nil
 }
 
-func running(folder string, id Identity) (Sighting, error) {
-	s := Sighting{State: Running, Why: "its lock is held"}
+func running(folder string, id Identity) (Evidence, error) {
+	s := Evidence{State: Running, Why: "its lock is held"}
 	var b Began
 	// Not there yet, half written, or of another call: the lock says all that matters here.
 	if readRecord(folder, beganName, &b) == nil && b.Identity == id {
@@ -85,31 +85,31 @@ func running(folder string, id Identity) (Sighting, error) {
 }
 
 // settled judges a folder whose lock is free.
-func settled(folder string, id Identity) (Sighting, error) {
+func settled(folder string, id Identity) (Evidence, error) {
 	var e Exit
 	err := readRecord(folder, exitName, &e)
 	switch {
 	case err == nil && e.Identity == id:
-		return Sighting{State: Ended, Exit: &e, Why: "it left an exit record"}, nil
+		return Evidence{State: Ended, Exit: &e, Why: "it left an exit record"}, nil
 	case err == nil:
-		return Sighting{State: NoEvidence, Why: "the exit record names call " + e.Mark()}, nil
+		return Evidence{State: NoEvidence, Why: "the exit record names call " + e.Mark()}, nil
 	case errors.Is(err, errTorn):
 		return unknown(folder, id, "its exit record cannot be read")
 	case !errors.Is(err, fs.ErrNotExist):
-		return Sighting{}, err
+		return Evidence{}, err
 	}
 	has, err := there(folder, beganName)
 	if err != nil {
-		return Sighting{}, err
+		return Evidence{}, err
 	}
 	if has {
 		return unknown(folder, id, "it began, and no record says how it ended")
 	}
 	_, refused, err := readClaim(folder)
 	if err != nil {
-		return Sighting{}, err
+		return Evidence{}, err
 	}
-	s := Sighting{State: NeverStarted, Refused: refused.Refused != "", Why: refused.Refused}
+	s := Evidence{State: NeverStarted, Refused: refused.Refused != "", Why: refused.Refused}
 	if refused.Disk != 0 {
 		s.Disk = syscall.Errno(refused.Disk)
 	}
@@ -119,7 +119,7 @@ func settled(folder string, id Identity) (Sighting, error) {
 	return s, nil
 }
 
-func unknown(folder string, id Identity, why string) (Sighting, error) {
+func unknown(folder string, id Identity, why string) (Evidence, error) {
 	var b Began
 	err := readRecord(folder, beganName, &b)
 	switch {
@@ -127,11 +127,11 @@ func unknown(folder string, id Identity, why string) (Sighting, error) {
 		b = Began{Identity: id}
 		why += "; its record of the start cannot be read"
 	case err != nil:
-		return Sighting{}, err
+		return Evidence{}, err
 	case b.Identity != id:
-		return Sighting{State: NoEvidence, Why: "the record of the start names call " + b.Mark()}, nil
+		return Evidence{State: NoEvidence, Why: "the record of the start names call " + b.Mark()}, nil
 	}
-	s := Sighting{State: Unknown, Began: &b, Why: why}
+	s := Evidence{State: Unknown, Began: &b, Why: why}
 	left, err := survivors(b)
 	if err != nil {
 		s.Why += "; it may still be running: " + err.Error()

@@ -26,11 +26,11 @@ func TestAnotherCallIsNoEvidence(t *testing.T) {
 	} {
 		id := c.spec.Identity
 		change(&id)
-		s, err := runner.Look(c.folder, id)
+		s, err := runner.Inspect(c.folder, id)
 		if err != nil || s.State != runner.NoEvidence || s.Exit != nil {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
-		s, err = runner.Look(never.folder, id)
+		s, err = runner.Inspect(never.folder, id)
 		if err != nil || s.State != runner.NoEvidence {
 			t.Errorf("%s: never started: %+v, %v", name, s, err)
 		}
@@ -39,7 +39,7 @@ func TestAnotherCallIsNoEvidence(t *testing.T) {
 			t.Errorf("%s: waited: %+v, %v", name, s, err)
 		}
 	}
-	s, err := runner.Look(c.folder+"x", c.spec.Identity)
+	s, err := runner.Inspect(c.folder+"x", c.spec.Identity)
 	if err != nil || s.State != runner.NoEvidence {
 		t.Errorf("no folder: %+v, %v", s, err)
 	}
@@ -94,7 +94,7 @@ func TestLookTakesNoLock(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 200 {
-					s, err := runner.Look(c.folder, c.spec.Identity)
+					s, err := runner.Inspect(c.folder, c.spec.Identity)
 					if err != nil || s.State != want {
 						t.Errorf("%+v, %v", s, err)
 						return
