@@ -9,8 +9,6 @@ import (
 // bench is a workspace for commands.
 type bench struct{ *toolstest.Bench }
 
-type args = toolstest.Args
-
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	return &bench{toolstest.New(t)}
