@@ -12,8 +12,7 @@ import (
 	"agent/host/app"
 )
 
-// The scripts pass the words to the hidden command as arguments and never evaluate them. It prints one candidate a line: the word, a
-// tab, what it is; or completeFiles or completeFolders alone, which the shell knows best.
+// The scripts pass the words to the hidden command of host/complete as arguments and never evaluate them.
 var (
 	//go:embed completion.bash
 	bashCompletion string

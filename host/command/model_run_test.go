@@ -14,6 +14,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/follow"
 	"agent/host/model"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -244,9 +245,9 @@ func observe(t *testing.T, home, run string, thinking bool) (shown *written, ove
 	shown = &written{}
 	tell := terminal.NewPrinter(terminal.NewLiveScreen(shown, func() int { return 40 }))
 	tell.Whole, tell.Thinking = true, thinking
-	f := newFollower(d.session, tell, run)
+	f := follow.New(d.Folder, tell, run)
 	ended := make(chan error, 1)
-	go func() { ended <- f.follow(t.Context()) }()
+	go func() { ended <- f.Follow(t.Context()) }()
 	return shown, func() {
 		if err := <-ended; err != nil {
 			t.Error(err)

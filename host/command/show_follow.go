@@ -2,216 +2,44 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"strings"
-	"time"
 
-	"agent/host/app"
-	"agent/host/stream"
+	"agent/host/follow"
 	"agent/host/terminal"
 	"agent/host/view"
-	"agent/host/watch"
-	"agent/recovery"
 )
 
-// follower shows a run to a person from outside of the process that drives it.
-type follower struct {
-	s     *session
-	r     *terminal.Renderer
-	hub   *stream.Hub
-	run   string
-	feed  *watch.Feed
-	past  int64 // the last fact that was on record when the following began
-	lost  bool  // the run has no owner and is not marked yet
-	turn  int   // whose live text was shown
-	text  bool  // of turn, since it last began
-	mind  bool  // likewise what the model thinks
-	calls map[recovery.Place]*followedCall
-	said  bool // that live text cannot be had
-}
-
-// markAgain is how long a follower waits before it marks a run without an owner once more: another process may have been about to.
-const markAgain = time.Second
-
-// follow shows a run's past and goes on with what happens, until it ends, or until it waits or is interrupted and nobody
-// drives it.
+// follow shows a run's past and goes on with what happens.
 func (s *session) follow(ctx context.Context, run string) error {
 	t := s.storyTeller()
 	if _, err := s.head(ctx, t, run); err != nil {
 		return err
 	}
-	f := newFollower(s, t, run)
-	if err := f.follow(ctx); err != nil {
+	if err := follow.New(s.Folder, t, run).Follow(ctx); err != nil {
 		return err
 	}
-	return f.finish(ctx)
+	return followed(ctx, s, t, run)
 }
 
-func newFollower(s *session, t *terminal.Printer, run string) *follower {
-	hub := stream.NewHub()
-	return &follower{s: s, run: run, hub: hub, r: terminal.NewRenderer(t, hub, app.Records{Store: s.Store}), calls: map[recovery.Place]*followedCall{}}
-}
-
-// follow shows everything until there is nothing more to wait for, or ctx is done.
-func (f *follower) follow(ctx context.Context) error {
-	defer f.r.Wait()
-	defer f.hub.Close()
-	h, err := f.s.Store.Head(ctx, f.run)
-	if err != nil {
-		return err
-	}
-	f.past = h.Seq
-	w, err := watch.New(watch.Options{Store: f.s.Store, Live: filepath.Join(f.s.Home, "live"), Held: f.s.Held})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	if f.feed, err = w.Run(ctx, f.run); err != nil {
-		return err
-	}
-	defer f.feed.Close()
-	return f.watch(ctx)
-}
-
-// watch shows what comes. It returns without an error when there is nothing more to wait for.
-func (f *follower) watch(ctx context.Context) error {
-	var c watch.Cursor
-	for {
-		lines, err := f.next(ctx, &c)
-		switch {
-		case ctx.Err() != nil || errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		for _, l := range lines {
-			if over, err := f.line(ctx, l); over || err != nil {
-				return err
-			}
-		}
-		if f.r.Closed() {
-			return nil
-		}
-		f.notice()
-	}
-}
-
-// next waits for lines; while the run has no owner not for long, and then it marks it once more.
-func (f *follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, error) {
-	if !f.lost {
-		return f.feed.Next(ctx, c)
-	}
-	wait, stop := context.WithTimeout(ctx, markAgain)
-	defer stop()
-	lines, err := f.feed.Next(wait, c)
-	if wait.Err() == nil || ctx.Err() != nil {
-		return lines, err
-	}
-	_, err = f.s.Reconcile(ctx, true)
-	return lines, err
-}
-
-// line shows one line and says whether nothing more comes.
-func (f *follower) line(ctx context.Context, l watch.Line) (over bool, err error) {
-	switch {
-	case l.Fact != nil:
-		f.fact(ctx, *l.Fact)
-	case l.State != nil:
-		return f.state(ctx, *l.State)
-	case l.Type == watch.TypeOutput:
-		f.output(l.Live)
-	case l.Live != nil:
-		f.answer(l.Live, l.Type == watch.TypeReasoning)
-	case l.Type == watch.TypeUnknown:
-		f.r.Take(stream.Event{Run: f.run, Note: "something that only a newer version can show is recorded here", Warn: true})
-	}
-	return false, nil
-}
-
-func (f *follower) fact(ctx context.Context, e recovery.Event) {
-	if b, ok := e.Body.(recovery.CallSettled); ok {
-		f.finishOutput(ctx, b)
-	}
-	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-	if b, ok := e.Body.(recovery.RequestOpened); ok && e.Seq > f.past {
-		r := b.Request
-		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
-	}
-}
-
-// state says whether nothing more comes of a run that stands so. One that lost its owner is marked: then the cause comes as a fact.
-func (f *follower) state(ctx context.Context, s watch.State) (over bool, err error) {
-	f.lost = false
-	if s.Held || s.Status.Terminal() { // the end of the feed comes behind the last fact
-		return false, nil
-	}
-	f.lost = s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
-	if !f.lost || !f.s.CanWrite() {
-		return true, nil
-	}
-	if _, err = f.s.Reconcile(ctx, true); ctx.Err() != nil {
-		return true, nil
-	}
-	return false, err
-}
-
-// answer shows a piece of the model's answer, or of what it thinks.
-func (f *follower) answer(l *watch.Frame, mind bool) {
-	shown := f.text
-	if mind {
-		shown = f.mind
-	}
-	if l.Turn != f.turn {
-		f.turn, f.text, f.mind = l.Turn, false, false
-	} else if l.Start && shown {
-		f.r.Take(stream.Event{Run: f.run, Turn: l.Turn, Void: true})
-		f.text, f.mind = false, false
-	}
-	if len(l.Data) == 0 {
-		return
-	}
-	e := stream.Event{Run: f.run, Turn: l.Turn}
-	if mind {
-		e.Reasoning, f.mind = string(l.Data), true
-	} else {
-		e.Text, f.text = string(l.Data), true
-	}
-	f.r.Take(e)
-}
-
-// notice says once that there is no live text.
-func (f *follower) notice() {
-	err := f.feed.Notice()
-	if err == nil || f.said {
-		return
-	}
-	f.said = true
-	f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
-}
-
-// finish says where the run stands, and returns its exit code.
-func (f *follower) finish(ctx context.Context) error {
-	t := f.r.Printer
+// followed says where the run stands after it was followed, and returns its exit code.
+func followed(ctx context.Context, s *session, t *terminal.Printer, run string) error {
 	if ctx.Err() != nil {
-		t.Line(terminal.Dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", f.run))
+		t.Line(terminal.Dim, "·", fmt.Sprintf("no longer watching; run %s is not touched by that", run))
 		return nil
 	}
 	if t.Closed() {
 		return nil
 	}
-	v, err := f.s.Now(ctx, f.run)
+	v, err := s.Now(ctx, run)
 	if err != nil {
 		return err
 	}
 	t.Next(v)
-	st, err := f.s.State(ctx, f.run)
+	st, err := s.State(ctx, run)
 	if err != nil {
 		return err
 	}
-	out := f.s.Finished(st)
+	out := s.Finished(st)
 	out.Status = v.Status
 	return withCode(view.OutcomeCode(out))
 }

@@ -1,4 +1,4 @@
-package command
+package follow
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type followedCall struct {
 const mostRest = 4 << 20
 
 // output shows a piece of a call's output, once, and says where some is missing.
-func (f *follower) output(l *watch.Frame) {
+func (f *Follower) output(l *watch.Frame) {
 	c := f.calls[l.Call]
 	if c == nil {
 		c = &followedCall{sum: sha256.New()}
@@ -31,7 +31,7 @@ func (f *follower) output(l *watch.Frame) {
 	f.piece(c, l.Call, l.Offset, l.Data)
 }
 
-func (f *follower) piece(c *followedCall, p recovery.Place, at int64, data []byte) {
+func (f *Follower) piece(c *followedCall, p recovery.Place, at int64, data []byte) {
 	if again := c.shown - at; again > 0 {
 		data = data[min(again, int64(len(data))):]
 		at += again
@@ -50,7 +50,7 @@ func (f *follower) piece(c *followedCall, p recovery.Place, at int64, data []byt
 
 // finishOutput shows what is missing at the end of an output whose call has its result: the live file comes later than facts.
 // It is taken from the record, where the output is there whole and begins with what was shown.
-func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
+func (f *Follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 	c := f.calls[b.Place]
 	delete(f.calls, b.Place)
 	var printed struct {
@@ -71,7 +71,7 @@ func (f *follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 }
 
 // recorded is a call's whole output as the live file would have it: redacted as a stream.
-func (f *follower) recorded(ctx context.Context, p recovery.Place, size int64) ([]byte, bool) {
+func (f *Follower) recorded(ctx context.Context, p recovery.Place, size int64) ([]byte, bool) {
 	r, n, err := f.s.Store.TrueOutput(ctx, f.r.Known(f.run, p).ID)
 	if err != nil || n < size {
 		return nil, false // the result shows what there is

@@ -1,8 +1,11 @@
-package command
+// Package complete gives a shell what may stand where a command line is being typed: commands, flags, their values, and the ids of runs
+// and questions. It looks at the words and carries nothing out.
+package complete
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -17,22 +20,30 @@ import (
 	"agent/recovery/fault"
 )
 
-// CompleteCommand is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
+// Command is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
 // typed so far follow, the one that is being typed last. They are looked at and never carried out.
-const CompleteCommand = "__complete"
+const Command = "__complete"
 
 // What a shell completes by itself.
 const (
-	completeFiles   = ":files"
-	completeFolders = ":folders"
+	files   = ":files"
+	folders = ":folders"
 )
+
+// Completer knows the commands and the state folder. It prints one candidate a line: the word, a tab, what it is; or :files or
+// :folders alone, which the shell knows best.
+type Completer struct {
+	*app.App
+	Root func() *cli.Command // the command line
+	Out  io.Writer
+}
 
 // newestCompleted is how many runs are offered beside those that have not ended.
 const newestCompleted = 50
 
 // typedLine is a command line as far as it was typed.
 type typedLine struct {
-	app     *commandLine
+	c       *Completer
 	cmd     *cli.Command // the last command that was named
 	args    []string     // its arguments before the word that is being typed
 	value   string       // the flag whose value is being typed
@@ -41,12 +52,12 @@ type typedLine struct {
 	literal bool         // -- came: no flag follows
 }
 
-// complete prints what may stand where the last word is being typed.
-func (a *commandLine) complete(ctx context.Context, words []string) {
+// Complete prints what may stand where the last word is being typed.
+func (a *Completer) Complete(ctx context.Context, words []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	t := &typedLine{app: a, cmd: a.root(), current: words[len(words)-1]}
+	t := &typedLine{c: a, cmd: a.Root(), current: words[len(words)-1]}
 	for _, w := range words[:len(words)-1] {
 		if !t.read(w) {
 			return // a command that there is not
@@ -136,9 +147,9 @@ func (t *typedLine) topics() {
 func (t *typedLine) values(ctx context.Context) {
 	switch t.value {
 	case "f", "file", "salvage", "image", "record":
-		fmt.Fprintln(t.app.Out, completeFiles)
+		fmt.Fprintln(t.c.Out, files)
 	case "dir":
-		fmt.Fprintln(t.app.Out, completeFolders)
+		fmt.Fprintln(t.c.Out, folders)
 	case "model":
 		t.models()
 	case "effort":
@@ -150,7 +161,7 @@ func (t *typedLine) values(ctx context.Context) {
 			t.offer(string(m), "")
 		}
 	case "thread":
-		t.app.withStore(ctx, t.threads)
+		t.c.withStore(ctx, t.threads)
 	}
 }
 
@@ -160,7 +171,7 @@ func (t *typedLine) arguments(ctx context.Context) {
 	switch t.cmd.Name {
 	case "help":
 		if first {
-			t.cmd = t.app.root()
+			t.cmd = t.c.Root()
 			t.commands()
 			t.topics()
 		}
@@ -181,20 +192,20 @@ func (t *typedLine) arguments(ctx context.Context) {
 				about = "the newest run of this folder that can be resumed"
 			}
 			t.offer("last", about)
-			t.app.withStore(ctx, func(s *app.Store) error { return t.runs(ctx, s) })
+			t.c.withStore(ctx, func(s *app.Store) error { return t.runs(ctx, s) })
 		}
 	}
 	if t.cmd.Name == "answer" || t.cmd.Name == "cancel" && first {
-		t.app.withStore(ctx, func(s *app.Store) error { return t.requests(ctx, s) })
+		t.c.withStore(ctx, func(s *app.Store) error { return t.requests(ctx, s) })
 	}
 	if t.cmd.Name == "answer" {
-		t.app.withStore(ctx, func(s *app.Store) error { return t.calls(ctx, s) })
+		t.c.withStore(ctx, func(s *app.Store) error { return t.calls(ctx, s) })
 	}
 }
 
 // models completes the name of a model. What is wrong with the configuration is said by every command that reads it.
 func (t *typedLine) models() {
-	conf, err := t.app.Settings("")
+	conf, err := t.c.Settings("")
 	if err != nil {
 		return
 	}
@@ -287,12 +298,12 @@ func (t *typedLine) offer(word, about string) {
 		return
 	}
 	about = strings.Join(strings.Fields(stream.Sanitize(about)), " ")
-	fmt.Fprintf(t.app.Out, "%s%s\t%s\n", t.before, word, displaywidth.TruncateString(about, 60, "…"))
+	fmt.Fprintf(t.c.Out, "%s%s\t%s\n", t.before, word, displaywidth.TruncateString(about, 60, "…"))
 }
 
 // withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
 // that the person is typing, and every command shows it when it is run.
-func (a *commandLine) withStore(ctx context.Context, f func(*app.Store) error) {
+func (a *Completer) withStore(ctx context.Context, f func(*app.Store) error) {
 	home, err := a.Home()
 	if err != nil {
 		return
