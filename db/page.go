@@ -13,6 +13,7 @@ import (
 type Row struct {
 	recovery.Event
 	Digest []byte // of the journal up to this fact
+	Size   int    // bytes of the body as it is stored
 }
 
 // pageStep is how many facts a page reads at once before it looks at their size.
@@ -43,7 +44,7 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 				found := d.decode(ctx, &list[i])
 				var e recovery.Event
 				if e, err = c.next(&list[i], &found); err == nil {
-					page, size = append(page, Row{Event: e, Digest: list[i].Digest}), size-found.size
+					page, size = append(page, Row{Event: e, Digest: list[i].Digest, Size: found.size}), size-found.size
 				}
 			}
 			return err
@@ -59,6 +60,9 @@ func DigestAt(ctx context.Context, s *Store, run string, seq int64) ([]byte, boo
 	h, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, false, err
+	}
+	if seq < 1 || seq > h.Seq {
+		return nil, false, nil
 	}
 	var digest []byte
 	err = s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {

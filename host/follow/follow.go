@@ -26,7 +26,8 @@ type Follower struct {
 	run   string
 	feed  *watch.Feed
 	past  int64 // the last fact that was on record when the following began
-	lost  bool  // the run has no owner and is not marked yet
+	owned bool  // an owner was seen
+	idle  idle  // the run has no owner
 	turn  int   // whose live text was shown
 	text  bool  // of turn, since it last began
 	mind  bool  // likewise what the model thinks
@@ -34,8 +35,17 @@ type Follower struct {
 	said  bool // that live text cannot be had
 }
 
-// markAgain is how long a follower waits before it marks a run without an owner once more: another process may have been about to.
-const markAgain = time.Second
+// idle is what follows when a run without an owner stays so.
+type idle int
+
+const (
+	owned  idle = iota // it has one
+	marks              // it is to be marked once more: another process may have been about to
+	leaves             // nothing more comes; until then another process may take it over
+)
+
+// patience is how long a run may have no owner before something follows from it.
+const patience = time.Second
 
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
@@ -88,19 +98,30 @@ func (f *Follower) watch(ctx context.Context) error {
 	}
 }
 
-// next waits for lines; while the run has no owner not for long, and then it marks it once more.
+// next waits for lines; while the run has no owner not for long.
 func (f *Follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, error) {
-	if !f.lost {
+	if f.idle == owned {
 		return f.feed.Next(ctx, c)
 	}
-	wait, stop := context.WithTimeout(ctx, markAgain)
+	wait, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	lines, err := f.feed.Next(wait, c)
-	if wait.Err() == nil || ctx.Err() != nil {
+	switch {
+	case wait.Err() == nil || ctx.Err() != nil:
 		return lines, err
+	case f.idle == leaves:
+		return nil, io.EOF
 	}
-	_, err = f.s.Reconcile(ctx, true)
-	return lines, err
+	return nil, f.mark(ctx)
+}
+
+// mark marks the run. Without its folder there is nothing to mark: its owner may live.
+func (f *Follower) mark(ctx context.Context) error {
+	if err := f.s.Store.Present(); err != nil {
+		return err
+	}
+	_, err := f.s.Reconcile(ctx, true)
+	return err
 }
 
 // line shows one line and says whether nothing more comes.
@@ -133,18 +154,21 @@ func (f *Follower) fact(ctx context.Context, e recovery.Event) {
 
 // state says whether nothing more comes of a run that stands so. One that lost its owner is marked: then the cause comes as a fact.
 func (f *Follower) state(ctx context.Context, s watch.State) (over bool, err error) {
-	f.lost = false
+	f.idle = owned
 	if s.Held || s.Status.Terminal() { // the end of the feed comes behind the last fact
+		f.owned = true
 		return false, nil
 	}
-	f.lost = s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
-	if !f.lost || !f.s.CanWrite() {
-		return true, nil
+	lost := s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
+	if lost && f.s.CanWrite() {
+		f.idle = marks
+		if err = f.mark(ctx); ctx.Err() != nil {
+			return true, nil
+		}
+		return false, err
 	}
-	if _, err = f.s.Reconcile(ctx, true); ctx.Err() != nil {
-		return true, nil
-	}
-	return false, err
+	f.idle = leaves
+	return !f.owned, nil
 }
 
 // answer shows a piece of the model's answer, or of what it thinks.

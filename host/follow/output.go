@@ -60,7 +60,7 @@ func (f *Follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 		printed.Bytes > mostRest || printed.Kept != printed.Bytes {
 		return // nothing is missing, or nothing whole is there: the result shows what is
 	}
-	whole, ok := f.recorded(ctx, b.Place, printed.Bytes)
+	whole, ok := f.recorded(ctx, b.Place)
 	if !ok || int64(len(whole)) <= c.shown {
 		return
 	}
@@ -70,16 +70,16 @@ func (f *Follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 	}
 }
 
-// recorded is a call's whole output as the live file would have it: redacted as a stream.
-func (f *Follower) recorded(ctx context.Context, p recovery.Place, size int64) ([]byte, bool) {
-	r, n, err := f.s.Store.TrueOutput(ctx, f.r.Known(f.run, p).ID)
-	if err != nil || n < size {
+// recorded is a call's whole output as it is stored, which is what the live file has: with placeholders for secrets. To clean the output
+// anew would show what only the process that drove the run knew to be secret.
+func (f *Follower) recorded(ctx context.Context, p recovery.Place) ([]byte, bool) {
+	r, n, err := f.s.Store.Output(ctx, f.r.Known(f.run, p).ID)
+	if err != nil || n > mostRest {
 		return nil, false // the result shows what there is
 	}
-	text := make([]byte, size)
+	text := make([]byte, n)
 	if n, err := r.ReadAt(text, 0); n < len(text) && err != nil {
 		return nil, false // as above
 	}
-	clean := f.s.Store.NewCleaner()
-	return append(clean.Piece(text), clean.Rest()...), true
+	return text, true
 }

@@ -52,7 +52,7 @@ func ParseCursor(text string) (*Cursor, error) {
 	}
 	number, sum, chained := strings.Cut(text, "-")
 	seq, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || seq < 0 || strconv.FormatInt(seq, 10) != number || chained && !isSum(sum) {
+	if err != nil || seq < 0 || strconv.FormatInt(seq, 10) != number || chained && (!isSum(sum) || seq == 0) {
 		return nil, fmt.Errorf("%q: %w", text, ErrCursor)
 	}
 	return &Cursor{seq: seq, sum: sum}, nil

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -85,6 +86,9 @@ func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err e
 		if err != nil {
 			return 0, err
 		}
+		if len(page) == 0 {
+			return 0, fmt.Errorf("watch run %s: fact %d is missing", f.run, at+1)
+		}
 		if at == first {
 			turn = page[0].Turn
 		}
@@ -159,7 +163,10 @@ func (f *Feed) work() {
 			f.end(ErrClosed)
 			return
 		}
-		if err := f.look(); err != nil {
+		if err := f.look(); f.ctx.Err() != nil {
+			f.end(ErrClosed)
+			return
+		} else if err != nil {
 			f.end(err)
 			return
 		}

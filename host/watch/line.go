@@ -28,6 +28,8 @@ type Line struct {
 	Fact  *recovery.Event // a fact; nil where this binary does not know its kind
 	State *State
 	Live  *Frame
+
+	size int // bytes that a fact keeps in memory, about
 }
 
 // State is what is known of a run beside its facts.
@@ -84,6 +86,7 @@ func factLine(run string, row db.Row) (Line, error) {
 		}
 	}
 	l.JSON, err = e.encode()
+	l.size = len(l.JSON) + row.Size
 	return l, err
 }
 

@@ -25,15 +25,17 @@ type piece struct {
 
 func (p *piece) end() int64 { return p.base + int64(len(p.buf)) }
 
-// add appends, and drops from the head what is more than most.
+// add appends. Once there is an eighth more than most, it drops from the head what is more, up to a whole character.
 func (p *piece) add(b []byte, most int) {
 	p.buf = append(p.buf, b...)
 	over := len(p.buf) - most
-	if over <= 0 {
+	if over <= most/8 {
 		return
 	}
-	for over < len(p.buf) && !utf8.RuneStart(p.buf[over]) {
-		over++
+	for range utf8.UTFMax - 1 { // what is not UTF-8 is cut anywhere
+		if over < len(p.buf) && !utf8.RuneStart(p.buf[over]) {
+			over++
+		}
 	}
 	p.buf, p.base = slices.Clone(p.buf[over:]), p.base+int64(over)
 }

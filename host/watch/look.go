@@ -29,8 +29,8 @@ func (f *Feed) look() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	news := len(lines) > 0 || (f.liveErr == nil) != (liveErr == nil)
 	f.liveErr = liveErr
-	news := len(lines) > 0
 	for i := range events {
 		f.live.fact(events[i])
 	}
@@ -51,16 +51,15 @@ func (f *Feed) look() error {
 
 // row is what is known of the run beside its facts, and the number of its last fact then.
 func (f *Feed) row() (State, int64, error) {
+	held, err := f.w.o.Held(f.run) // first: an owner records the end of a run before it lets go
+	if err != nil {
+		return State{}, 0, err
+	}
 	row, err := f.w.o.Store.Run(f.ctx, f.run)
 	if err != nil {
 		return State{}, 0, err
 	}
-	s := State{Status: row.Status, Cause: row.Cause, Epoch: row.Epoch}
-	if !s.Status.Terminal() {
-		if s.Held, err = f.w.o.Held(f.run); err != nil {
-			return s, 0, err
-		}
-	}
+	s := State{Status: row.Status, Cause: row.Cause, Epoch: row.Epoch, Held: held && !row.Status.Terminal()}
 	if s.Status == recovery.StatusWaiting {
 		kept, err := f.w.o.Store.Answered(f.ctx, f.run)
 		if err != nil {
@@ -121,11 +120,11 @@ func (f *Feed) page(ctx context.Context, after int64) ([]numbered, error) {
 // keep appends to the window and lets go of its oldest. It wants f.mu.
 func (f *Feed) keep(lines []Line) {
 	for _, l := range lines {
-		f.window, f.size, f.seq = append(f.window, l), f.size+len(l.JSON), f.seq+1
+		f.window, f.size, f.seq = append(f.window, l), f.size+l.size, f.seq+1
 	}
 	drop := 0
 	for f.size > keptBytes && drop < len(f.window)-1 {
-		f.size -= len(f.window[drop].JSON)
+		f.size -= f.window[drop].size
 		drop++
 	}
 	if drop > 0 {

@@ -7,52 +7,81 @@ import (
 	"agent/recovery"
 )
 
-// Next gives an observer what comes after its cursor, at most 256 lines or 256 KiB, and moves the cursor behind it: facts first, then
-// the run's state, then live text and output. While there is nothing it waits. At the end of a run that has ended it gives io.EOF: a
-// fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks again. *CursorError says that the
-// cursor belongs to another history.
+// Next gives an observer what comes after its cursor, and moves the cursor behind it: at most 256 facts or 256 KiB of them, then the
+// run's state, then live text and output in frames of at most 256 KiB. While there is nothing it waits. At the end of a run that has
+// ended it gives io.EOF: a fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks again.
+// *CursorError says that the cursor belongs to another history.
 func (f *Feed) Next(ctx context.Context, c *Cursor) ([]Line, error) {
 	if err := c.check(ctx, f.w.o.Store, f.run); err != nil {
 		return nil, err
 	}
 	for {
-		lines, wait, err := f.ready(c)
-		if len(lines) > 0 || err != nil {
+		r, err := f.ready(c)
+		if err != nil {
+			return nil, err
+		}
+		if lines, err := r.encode(f.run); len(lines) > 0 || err != nil {
 			return lines, err
 		}
-		if wait == nil { // further behind than the feed remembers
+		if r.wait == nil { // further behind than the feed remembers
 			return f.older(ctx, c)
 		}
 		select {
-		case <-wait:
+		case <-r.wait:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// ready is what the feed has for a cursor; else what to wait for, which is nil where the journal must be read.
-func (f *Feed) ready(c *Cursor) ([]Line, <-chan struct{}, error) {
+// ready is what a feed has for an observer; where that is nothing, what to wait for, or nil where the journal must be read.
+type ready struct {
+	lines  []Line
+	frames []kindFrame
+	wait   <-chan struct{}
+}
+
+type kindFrame struct {
+	kind  string
+	frame Frame
+}
+
+// encode is done for each observer, and so it does not hold the feed up.
+func (r ready) encode(run string) ([]Line, error) {
+	lines := r.lines
+	for _, f := range r.frames {
+		l, err := frameLine(run, f.kind, f.frame)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func (f *Feed) ready(c *Cursor) (ready, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c.seq < f.seq {
-		return f.recent(c), nil, nil
-	}
-	var lines []Line
-	if c.state != f.stateNo {
-		c.state = f.stateNo
-		lines = append(lines, f.state)
-	}
-	lines, err := f.frames(c, lines)
 	switch {
-	case len(lines) > 0 || err != nil:
-		return lines, nil, err
-	case f.over:
-		return nil, nil, io.EOF
-	case f.err != nil:
-		return nil, nil, f.err
+	case c.seq < f.seq:
+		return ready{lines: f.recent(c)}, nil
+	case c.seq > f.seq && f.err == nil: // the observer read the journal itself: the state and the text are older than what it has
+		f.hint()
+		return ready{wait: f.changed}, nil
 	}
-	return nil, f.changed, nil
+	r := ready{wait: f.changed}
+	if c.state != f.stateNo && f.err == nil {
+		c.state = f.stateNo
+		r.lines = append(r.lines, f.state)
+	}
+	r.frames = f.frames(c)
+	switch {
+	case len(r.lines) > 0 || len(r.frames) > 0:
+		return r, nil
+	case f.over:
+		return r, io.EOF
+	}
+	return r, f.err
 }
 
 // recent takes from the window; nothing where the cursor is before it. It wants f.mu.
@@ -107,35 +136,27 @@ func (f *Feed) older(ctx context.Context, c *Cursor) ([]Line, error) {
 	return lines, nil
 }
 
-// frames adds what the observer lacks of live text and output. It wants f.mu.
-func (f *Feed) frames(c *Cursor, lines []Line) ([]Line, error) {
-	add := func(kind string, p *piece, m mark, about func(*Frame)) (mark, error) {
+// frames is what the observer lacks of live text and output. It wants f.mu.
+func (f *Feed) frames(c *Cursor) []kindFrame {
+	var list []kindFrame
+	add := func(kind string, p *piece, m mark) mark {
 		frame, now, ok := p.after(m)
-		if !ok {
-			return m, nil
+		if ok {
+			list = append(list, kindFrame{kind, frame})
 		}
-		about(&frame)
-		l, err := frameLine(f.run, kind, frame)
-		lines = append(lines, l)
-		return now, err
+		return now
 	}
-	plain := func(*Frame) {}
-	var err error
-	if c.mind, err = add(TypeReasoning, &f.live.mind, c.mind, plain); err != nil {
-		return nil, err
-	}
-	if c.text, err = add(TypeText, &f.live.text, c.text, plain); err != nil {
-		return nil, err
-	}
+	c.mind = add(TypeReasoning, &f.live.mind, c.mind)
+	c.text = add(TypeText, &f.live.text, c.text)
 	seen := map[recovery.Place]mark{} // calls that ended are forgotten
 	for _, p := range f.live.order {
-		seen[p], err = add(TypeOutput, f.live.output[p], c.output[p], func(frame *Frame) {
+		before := len(list)
+		seen[p] = add(TypeOutput, f.live.output[p], c.output[p])
+		for i := range list[before:] {
+			frame := &list[before+i].frame
 			frame.Call, frame.ID = p, f.live.ids[recovery.Place{Turn: p.Turn, Index: p.Index}]
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	c.output = seen
-	return lines, nil
+	return list
 }

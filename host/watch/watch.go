@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/db"
@@ -42,7 +43,8 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	feeds map[string]*Feed
-	gens  int64 // of the last piece of live text that began
+
+	gens atomic.Int64 // of the last piece of live text that began
 }
 
 const (
@@ -127,6 +129,9 @@ func (w *Watcher) Run(ctx context.Context, run string) (*Feed, error) {
 		return f, err
 	}
 	made, err := newFeed(ctx, w, run)
+	if err != nil && w.ctx.Err() != nil {
+		err = ErrClosed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +173,4 @@ func (w *Watcher) remove(f *Feed) {
 }
 
 // newGen numbers a piece of live text, so that no cursor takes it for another one, of another feed of the same run included.
-func (w *Watcher) newGen() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gens++
-	return w.gens
-}
+func (w *Watcher) newGen() int64 { return w.gens.Add(1) }

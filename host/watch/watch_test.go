@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -418,5 +419,148 @@ func TestAFeedEndsAfterItsLastObserver(t *testing.T) {
 	}
 	if err := c.take(func() bool { return false }); !errors.Is(err, ErrClosed) {
 		t.Errorf("an observer of a closed watcher: %v", err)
+	}
+}
+
+// An observer that read the journal itself may be ahead of its feed: it gets neither a state nor text from before what it has seen.
+func TestAnObserverAheadOfItsFeed(t *testing.T) {
+	x := newWorld(t, false)
+	if err := x.live.Text(1, "half an answ"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := newFeed(t.Context(), x.w, "r-1") // it stands still, as between two looks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	x.add(answered(1, "half an answer")...)
+	x.add(settled(1)...)
+	x.add(end(2))
+	c, err := ParseCursor("8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan []Line, 1)
+	go func() {
+		lines, err := f.Next(t.Context(), c)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lines
+	}()
+	for len(f.hints) == 0 { // it asks for a look instead
+		select {
+		case lines := <-got:
+			t.Fatalf("from before fact 8: %s", lines[0].JSON)
+		default:
+			runtime.Gosched()
+		}
+	}
+	if err := f.look(); err != nil {
+		t.Fatal(err)
+	}
+	if lines := <-got; len(lines) != 1 || lines[0].Fact == nil || lines[0].Fact.Seq != 9 {
+		t.Errorf("after the look: %d lines, %s", len(lines), lines[0].JSON)
+	}
+}
+
+// Observers join and leave while live text begins again and again: none of the two ever waits for the other.
+func TestJoiningWhileTextBegins(t *testing.T) {
+	x := newWorld(t, false)
+	first := x.observe("")
+	defer first.f.Close()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 300 {
+				f, err := x.w.Run(ctx, "r-1")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				f.Close()
+			}
+		})
+	}
+	for i := range 300 {
+		e := stream.Event{Call: &recovery.Place{Turn: 1, Index: i, Attempt: 1}, Output: []byte("x")}
+		first.f.mu.Lock()
+		first.f.live.take(&e, x.w.newGen)
+		first.f.mu.Unlock()
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		t.Fatal("observers that join and a look wait for each other")
+	}
+}
+
+// What a feed keeps counts as it is kept, and not only as observers get it.
+func TestLargeFactsInAFeed(t *testing.T) {
+	x := newWorld(t, false)
+	s := x.observe("")
+	defer s.f.Close()
+	large := json.RawMessage(`{"x":"` + strings.Repeat("abcdefgh", 32<<10) + `"}`) // 256 KiB, which no observer gets
+	const turns = 10
+	for turn := 1; turn <= turns; turn++ {
+		facts := answered(turn, "a")
+		b, _ := facts[0].Body.(recovery.ModelAnswered)
+		b.Blocks = append(b.Blocks, recovery.Block{Kind: recovery.BlockReasoning, Opaque: large})
+		facts[0].Body = b
+		x.add(append(facts, settled(turn)...)...)
+	}
+	s.until(func() bool { return s.seq == 3+5*turns })
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	kept := 0
+	for _, l := range s.f.window {
+		if b, ok := l.Fact.Body.(recovery.ModelAnswered); ok && len(b.Blocks) > 1 {
+			kept += len(b.Blocks[1].Opaque)
+		}
+	}
+	if kept > keptBytes || kept == 0 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+}
+
+// The number of a fact is not one of another run, however large it is.
+func TestACursorIsOfItsRunAlone(t *testing.T) {
+	x := newWorld(t, false)
+	_, err := x.store.Create(t.Context(), db.ThreadRef{ID: "t-2", Folder: "/w", New: true}, []recovery.Event{
+		{Body: recovery.RunCreated{Run: "r-2", Thread: "t-2", Folder: "/w", Model: "m", Mode: recovery.ModeAsk}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.observe("")
+	defer s.f.Close()
+	for _, text := range []string{"16777217", "33554433", "9223372036854775807"} {
+		c, err := ParseCursor(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := s.f.Next(t.Context(), c); !errors.As(err, new(*CursorError)) {
+			t.Errorf("from %s: %d lines, %v", text, len(lines), err)
+		}
+	}
+	if _, err := ParseCursor("0-12345678"); !errors.Is(err, ErrCursor) {
+		t.Errorf("a digest before the first fact: %v", err)
+	}
+}
+
+// A journal that became shorter, as where the database was put back, is an error.
+func TestAJournalThatBecameShorter(t *testing.T) {
+	x := newWorld(t, false)
+	f, err := newFeed(t.Context(), x.w, "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	if _, err := f.replaced(t.Context(), 3, 5); err == nil {
+		t.Error("two facts that are not there were read")
 	}
 }
