@@ -474,7 +474,7 @@ func TestJoiningWhileTextBegins(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			for range 300 {
+			for range 20_000 {
 				f, err := x.w.Run(ctx, "r-1")
 				if err != nil {
 					t.Error(err)
@@ -484,18 +484,22 @@ func TestJoiningWhileTextBegins(t *testing.T) {
 			}
 		})
 	}
-	for i := range 300 {
-		e := stream.Event{Call: &recovery.Place{Turn: 1, Index: i, Attempt: 1}, Output: []byte("x")}
-		first.f.mu.Lock()
-		first.f.live.take(&e, x.w.newGen)
-		first.f.mu.Unlock()
-	}
 	done := make(chan struct{})
 	go func() { all.Wait(); close(done) }()
+	go func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			e := stream.Event{Call: &recovery.Place{Turn: 1, Index: i, Attempt: 1}, Output: []byte("x")}
+			first.f.mu.Lock()
+			first.f.live.take(&e, x.w.newGen)
+			first.f.live.forget(*e.Call)
+			first.f.mu.Unlock()
+		}
+	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
-		t.Fatal("observers that join and a look wait for each other")
+		go panic("observers that join and a look wait for each other") // the test's own end would wait for them too
+		select {}
 	}
 }
 
