@@ -130,10 +130,29 @@ func (d *disk) repair() {
 	}
 	// A command that any test confined meanwhile took a copy of the mounts along, and keeps the failed disk until it ends.
 	await(d.t, "the end of the last copy of the mount "+d.path, func() bool { return !mountedAnywhere(d.path) })
-	if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
-		d.t.Logf("e2fsck: %v\n%s", err, out) // it reports when it has fixed something
+	// A copy below another root cannot be seen by its path: as long as there is one, what is mounted is still the failed disk.
+	await(d.t, "a mount of the repaired disk at "+d.path, func() bool {
+		if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
+			d.t.Logf("e2fsck: %v\n%s", err, out) // it reports when it has fixed something
+		}
+		d.mount()
+		if d.keeps() {
+			return true
+		}
+		if err := d.unused(func() error { return unix.Unmount(d.path, 0) }); err != nil {
+			d.t.Fatalf("unmount %s: %v", d.path, err)
+		}
+		return false
+	})
+}
+
+// keeps says whether the disk takes a file and confirms it.
+func (d *disk) keeps() bool {
+	probe, err := os.Create(filepath.Join(d.path, "probe"))
+	if err != nil {
+		return false
 	}
-	d.mount()
+	return errors.Join(probe.Sync(), probe.Close(), os.Remove(probe.Name())) == nil
 }
 
 // mountedAnywhere says whether some process still sees something mounted at path.
