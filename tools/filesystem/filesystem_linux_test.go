@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,14 +124,25 @@ func TestFailedAndRepaired(t *testing.T) {
 	if failed.Errors == 0 || failed.LastError == 0 {
 		t.Errorf("after an error: %+v", failed)
 	}
-	if err := unix.Unmount(dir, 0); err != nil {
-		t.Fatal(err)
+	// A command that another test confined meanwhile took a copy of the mounts along: until it ends, what is mounted is the failed disk.
+	late, again := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
+	defer again.Stop()
+	repaired := healthy
+	for repaired.Mount == healthy.Mount {
+		select {
+		case <-late:
+			t.Fatal("the failed disk is still in use")
+		case <-again.C:
+		}
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		_ = exec.Command("e2fsck", "-fy", image).Run() // its exit code says that it repaired something
+		if err := mount(); err != nil {
+			t.Fatal(err)
+		}
+		repaired = Read(dir, Roots{})
 	}
-	_ = exec.Command("e2fsck", "-fy", image).Run() // its exit code says that it repaired something
-	if err := mount(); err != nil {
-		t.Fatal(err)
-	}
-	repaired := Read(dir, Roots{})
 	if repaired.Errors != 0 || repaired.Mount == healthy.Mount || repaired.ReadOnly {
 		t.Errorf("after the repair: %+v, before the error %+v", repaired, healthy)
 	}
