@@ -20,19 +20,19 @@ import (
 
 // Follower shows a run to a person from outside of the process that drives it.
 type Follower struct {
-	s     *app.Folder
-	r     *terminal.Renderer
-	hub   *stream.Hub
-	run   string
-	feed  *watch.Feed
-	past  int64 // the last fact that was on record when the following began
-	owned bool  // an owner was seen
-	idle  idle  // the run has no owner
-	turn  int   // whose live text was shown
-	text  bool  // of turn, since it last began
-	mind  bool  // likewise what the model thinks
-	calls map[recovery.Place]*followedCall
-	said  bool // that live text cannot be had
+	s       *app.Folder
+	r       *terminal.Renderer
+	hub     *stream.Hub
+	run     string
+	feed    *watch.Feed
+	past    int64 // the last fact that was on record when the following began
+	owned   bool  // an owner was seen
+	idle    idle  // the run has no owner
+	turn    int   // whose live text was shown
+	text    bool  // of turn, since it last began
+	mind    bool  // likewise what the model thinks
+	calls   map[recovery.Place]*followedCall
+	noticed bool // it was printed that live text cannot be had
 }
 
 // idle is what follows when a run without an owner stays so.
@@ -198,9 +198,9 @@ func (f *Follower) answer(l *watch.Frame, mind bool) {
 // notice says once that there is no live text.
 func (f *Follower) notice() {
 	err := f.feed.Notice()
-	if err == nil || f.said {
+	if err == nil || f.noticed {
 		return
 	}
-	f.said = true
+	f.noticed = true
 	f.r.Take(stream.Event{Run: f.run, Note: fmt.Sprintf("answers and output are shown when they are whole: %v", err), Warn: true})
 }
