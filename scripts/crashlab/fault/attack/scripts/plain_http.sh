@@ -35,7 +35,8 @@ ask() {
 	esac
 	timeout 15 "$@" >>"$WORK/ask.out" 2>&1 </dev/null || true
 	rm -f "$HOME/.config/agent/config.toml"
-	if control; then printf 'GET / HTTP/1.1\r\nAuthorization: %s\r\n\r\n' "$key" >"/dev/tcp/127.0.0.1/$port"; wait_line "$WORK/proxy.out" "$key"; fi
+	# In one line, which bash writes at once: the proxy reads once and closes, and a second write would end this script by SIGPIPE.
+	if control; then echo "Authorization: $key" >"/dev/tcp/127.0.0.1/$port"; wait_line "$WORK/proxy.out" "$key"; fi
 	! grep -qF "$key" "$WORK/proxy.out" || broken "the key left for $(quoted "$a"), by $*"
 }
 
