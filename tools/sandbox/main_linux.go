@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -139,8 +138,9 @@ func (k *keeper) become() int {
 
 // run starts the command, waits for its end, and reaps whatever falls to the first process meanwhile.
 func (k *keeper) run() int {
-	// Everything is caught: what is sent to the group is meant for the command, and an ignored signal would stay ignored in it.
-	signal.Notify(make(chan os.Signal, 1))
+	if err := shrugOff(); err != nil {
+		return k.refuse(fmt.Errorf("give signals back to the kernel: %w", err))
+	}
 	go k.endWithHost()
 	files := []uintptr{0, 1, 2}
 	for i := range k.Files {
