@@ -33,6 +33,11 @@ func Main(args []string) int {
 
 // onFirstThread runs f on the process's first thread, which is the one that the death signal was set for, and keeps it there.
 func onFirstThread(f func() int) int {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		return f() // as always while packages are being initialised
+	}
+	runtime.UnlockOSThread()
 	code := make(chan int, 1)
 	var seek func()
 	seek = func() {
