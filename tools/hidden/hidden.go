@@ -36,7 +36,15 @@ func run(args []string) (code int, ok bool) {
 			fmt.Fprintf(os.Stderr, "agent: %v\n", err)
 			return exitUsage, true
 		}
-		return runner.Main(args[2], runner.MainOptions{}), true
+		return aside(func() int { return runner.Main(args[2], runner.MainOptions{}) }), true
 	}
 	return 0, false
+}
+
+// aside runs f in a goroutine of its own. While packages are being initialised this one is tied to the first thread, and each time
+// it waited for another goroutine the thread would change.
+func aside(f func() int) int {
+	code := make(chan int)
+	go func() { code <- f() }()
+	return <-code
 }
