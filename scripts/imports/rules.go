@@ -102,7 +102,7 @@ func frontDoors() []rule {
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
-		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
+		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
@@ -129,7 +129,7 @@ func crashlab() []rule {
 		{dir: lab + "judge", allow: in("journal", "marks"), why: "the judge decides from the record and from what was seen and printed"},
 		{dir: lab + "model", allow: []string{"host/model/modeltest"}, why: "the model sees requests and nothing else"},
 		{dir: lab + "machine", why: "disks, mounts and boots are made for whoever needs them"},
-		{dir: lab + "world", allow: in("marks", "mcp", "story", "judge", "model"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
+		{dir: lab + "world", allow: append(in("marks", "mcp", "story", "judge", "model"), "host/terminal/terminaltest"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
 		{dir: lab + "trial", allow: in("marks", "story", "plan", "journal", "judge", "world"), why: "a trial is one story on its way"},
 		{dir: lab + "lab", allow: append(in("story", "plan", "judge", "world", "trial"), "recovery/fault"), why: "the lab knows no kind of fault"},
 		{dir: lab + "control", allow: worlds, why: "controls damage what the lab has made"},
