@@ -18,6 +18,7 @@ import (
 	"agent/db/lastlog"
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
+	"agent/durable"
 	"agent/recovery"
 )
 
@@ -321,7 +322,7 @@ func (m *marker) decide(s *Store, next marks.Mark) error {
 	if err := m.file.Sync(); err != nil {
 		return fmt.Errorf("make the mark durable: %w", err)
 	}
-	return sqlitefile.SyncDir(s.file.Dir())
+	return durable.SyncDir(s.file.Dir())
 }
 
 func (m *marker) open(s *Store) error {

@@ -16,6 +16,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/durable"
 )
 
 // Encodings of a stored blob.
@@ -99,7 +100,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	if s.checkBlobFile(b.hash, int64(len(b.data))) != "" {
-		temp, err := sqlitefile.WriteTemp(dir, ".new-*", bytes.NewReader(b.data))
+		temp, err := durable.Temp(dir, ".new-*", 0o600, bytes.NewReader(b.data))
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	// Also for a file that is there: whoever wrote it may have ended before this.
-	return errors.Join(sqlitefile.SyncDir(dir), sqlitefile.SyncDir(filepath.Dir(dir)), sqlitefile.SyncDir(s.file.Dir()))
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(s.file.Dir()))
 }
 
 func (s *Store) blobPath(hash []byte) string {

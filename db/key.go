@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 
 	"agent/db/dbsqlc"
-	"agent/db/sqlitefile"
+	"agent/durable"
 )
 
 const keySize = 32
@@ -83,7 +83,7 @@ func makeKey(dir, path string) error {
 	if _, err := io.ReadFull(rand.Reader, key); err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
-	temp, err := sqlitefile.WriteTemp(dir, ".key-*", bytes.NewReader(key))
+	temp, err := durable.Temp(dir, ".key-*", 0o600, bytes.NewReader(key))
 	if err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
@@ -94,5 +94,5 @@ func makeKey(dir, path string) error {
 	if err := errors.Join(err, os.Remove(temp)); err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
-	return sqlitefile.SyncDir(dir)
+	return durable.SyncDir(dir)
 }

@@ -1,7 +1,7 @@
 package sqlitefile
 
 import (
-	"errors"
+	"agent/durable"
 	"io"
 	mathrand "math/rand/v2"
 	"os"
@@ -56,9 +56,9 @@ func (b *ballast) make() {
 		b.notice("the disk of %s has %d MiB left, too little for the ballast of %d MiB: a full disk would stop agent at once", b.dir, free>>20, BallastSize>>20)
 		return
 	}
-	temp, err := WriteTemp(b.dir, ballastTemp, io.LimitReader(mathrand.NewChaCha8([32]byte{}), BallastSize))
+	temp, err := durable.Temp(b.dir, ballastTemp, 0o600, io.LimitReader(mathrand.NewChaCha8([32]byte{}), BallastSize))
 	if err == nil {
-		err = errors.Join(os.Rename(temp, b.path()), SyncDir(b.dir))
+		err = durable.Rename(temp, b.path())
 	}
 	if err != nil {
 		b.notice("the ballast %s could not be written (%v): a full disk would stop agent at once", b.path(), err)

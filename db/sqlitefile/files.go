@@ -1,10 +1,10 @@
 package sqlitefile
 
 import (
+	"agent/durable"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,7 +69,7 @@ func (f *File) makeFolder() error {
 func syncAbove(dir string) error {
 	dir = resolved(dir)
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
-		err := SyncDir(parent)
+		err := durable.SyncDir(parent)
 		// There is no other way where a folder is closed to those who read, or a file system knows of no such thing; on one
 		// that cannot be written nothing is new.
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EROFS) {
@@ -132,25 +132,6 @@ func OwnerOnly(path string) error {
 		return fmt.Errorf("close %s to others: %w", path, err)
 	}
 	return nil
-}
-
-// WriteTemp writes a durable file of mode 0600 under a name of its own, and removes it when that fails.
-func WriteTemp(dir, pattern string, from io.Reader) (string, error) {
-	f, err := os.CreateTemp(dir, pattern)
-	if err != nil {
-		return "", err
-	}
-	err = f.Chmod(0o600)
-	if err == nil {
-		_, err = io.Copy(f, from)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
 }
 
 func syncFile(path string) error {

@@ -1,6 +1,7 @@
 package sqlitefile
 
 import (
+	"agent/durable"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -169,7 +170,7 @@ func (f *File) createDatabase(ctx context.Context) error {
 	if err := removeTemps(f.dir); err != nil {
 		return fmt.Errorf("create %s: %w", f.path, err)
 	}
-	return SyncDir(f.dir)
+	return durable.SyncDir(f.dir)
 }
 
 // removeTemps removes what this and earlier tries left. A process that loses its file so finds the database there.
