@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepsModes says whether the file system knows of modes for others.
-const keepsModes = true
+// KeepsModes says whether the file system knows of modes for others.
+const KeepsModes = true
 
 // unsafeFileSystems are those on which another machine, or a program, answers for locks and fsync. It is read only.
 var unsafeFileSystems = map[int64]string{
@@ -119,16 +119,4 @@ func freeFiles(dir string) int64 {
 		return -1
 	}
 	return int64(st.Ffree)
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	return nil
 }
