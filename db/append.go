@@ -10,6 +10,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"agent/recovery"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.
 	created := events[0].Body.(recovery.RunCreated)
 	run := created.Run
 	if thread.Folder != created.Folder {
-		thread.Folder = s.Clean(thread.Folder)
+		thread.Folder = s.Redact(thread.Folder)
 	} else {
 		thread.Folder = "" // as it is stored of the run
 	}
@@ -95,7 +96,7 @@ func (s *Store) record(h Head, events []recovery.Event, write func(batch) error)
 			s.file.KeepBallast()
 			err = write(b)
 		}
-		if errors.Is(err, errNameTaken) && try < len(idLetters()) {
+		if errors.Is(err, vault.ErrNameTaken) && try < vault.Names() {
 			for i := range events {
 				events[i].Body = said[i]
 			}
@@ -103,7 +104,7 @@ func (s *Store) record(h Head, events []recovery.Event, write func(batch) error)
 		}
 		if err == nil {
 			for i := range b.facts {
-				s.vault.stored(h.Run, b.facts[i].secrets)
+				s.vault.Stored(h.Run, b.facts[i].secrets)
 			}
 		}
 		return err
@@ -250,7 +251,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 		return h, err
 	}
 	for i := range facts {
-		if err := s.addSecrets(t, facts[i].secrets); err != nil {
+		if err := s.vault.Add(t.q, facts[i].secrets); err != nil {
 			return h, err
 		}
 	}
@@ -333,7 +334,7 @@ func (s *Store) setCause(ctx context.Context, h Head, cause recovery.Cause, deta
 	if !s.file.Writable() {
 		return ErrReadOnly
 	}
-	detail = s.Clean(detail)
+	detail = s.Redact(detail)
 	return s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {

@@ -59,7 +59,7 @@ func TestTheGateHoldsSecretsBack(t *testing.T) {
 		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &recovery.Event{Seq: 1, Turn: 1, Body: recovery.ModelAnswered{}}})
 		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &recovery.Event{Seq: 2, Turn: 1, Body: recovery.CallSettled{Place: call}}})
 		h.Note("r-a", "%s", said)
-		want := h.Store.Clean(said)
+		want := h.Store.Redact(said)
 		var text, output string
 		for _, e := range seen(t, h, obs) {
 			switch {
@@ -104,7 +104,7 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	whole := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
 	broken := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
 	rec := &recorder{p: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}}
-	pol := &policy{recorder: rec, lost: []db.Lost{{ID: "b", Why: "gone"}}}
+	pol := &policy{recorder: rec, lost: []db.Unrecoverable{{ID: "b", Why: "gone"}}}
 	if err := pol.entire(whole); err != nil {
 		t.Error(err)
 	}

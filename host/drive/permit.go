@@ -34,8 +34,8 @@ func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision 
 type policy struct {
 	*recorder
 	rules permit.Policy
-	stale bool      // an answer added rules since: they are read again
-	lost  []db.Lost // secrets of the run that cannot be given back
+	stale bool               // an answer added rules since: they are read again
+	lost  []db.Unrecoverable // secrets of the run that cannot be given back
 }
 
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
