@@ -1,10 +1,39 @@
 package recovery
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
+
+// Call is the folded state of one call.
+type Call struct {
+	Place
+	Proposal
+	Phase     Phase
+	StartedAt time.Time
+	Epoch     int64           // epoch under which the present attempt was started
+	Before    json.RawMessage // from call.started
+	Judged    Verdict         // what recovery decided about the present attempt in the present epoch
+	Approved  string          // what the yes that was given is bound to
+	Denied    string          // why the call must not run: a person's no, an unanswered question
+	Twin      Word            // the answer to the twin guard
+	Reply     *string         // the answer to the call's own question
+	Result    *Result
+	Resolved  Word // a person's decision on an unknown outcome
+
+	resolvedBy string // who said it
+	happened   bool   // a person decided that; running it once more since changes nothing of that
+
+	mode   Mode    // mode under which the decision was made
+	again  int64   // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
+	twin   Unknown // the call that the answer to the twin guard is about
+	twinBy string  // who gave that answer
+	disk   *Disk   // at the claim under which the present attempt was started
+	boot   string  // likewise
+}
 
 // judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
 // ordinary path again, and only a new call.started lets it act.
@@ -153,14 +182,14 @@ func (c *Call) fits(b CallSettled) error {
 	if b.Attempt != c.Attempt {
 		return fmt.Errorf("a result of attempt %d, not %d", b.Attempt, c.Attempt)
 	}
-	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
+	if r.Outcome == OutcomeError && doubtful(r, c.Effect) {
 		return errors.New("an error that leaves open whether it happened, not recorded as unknown")
 	}
 	return nil
 }
 
-// doubtful says whether the result leaves open if a side effect took place.
-func (r *Result) doubtful(e Effect) bool {
+// doubtful says whether a result leaves open if a side effect took place.
+func doubtful(r *Result, e Effect) bool {
 	return e != EffectRead && r.Applied != AppliedNo && r.Applied != AppliedYes
 }
 
@@ -201,7 +230,7 @@ func (s *State) inherit(list []Unknown) {
 	for _, u := range list {
 		for _, b := range s.elsewhere {
 			same := b.Run == u.Run && b.Turn == u.Place.Turn && b.Index == u.Place.Index
-			if same && b.Word.weight() >= u.Resolved.weight() {
+			if same && b.Word.Weight() >= u.Resolved.Weight() {
 				u.Resolved, u.By = b.Word, b.By
 			}
 		}
@@ -216,19 +245,13 @@ func (s *State) voided(b ApprovalVoided) error {
 	if err != nil {
 		return err
 	}
-	if c.Phase != PhaseProposed || c.Approved == "" && !b.Decision.stricter(c.Decision) {
+	if c.Phase != PhaseProposed || c.Approved == "" && !b.Decision.StricterThan(c.Decision) {
 		return fmt.Errorf("call %s has no permission that could be void", c.Place)
 	}
-	if b.Decision.stricter(c.Decision) {
+	if b.Decision.StricterThan(c.Decision) {
 		c.Decision, c.Why = b.Decision, b.Reason
 		c.Always, c.Never = "", "" // they were made for other rules
 	}
 	c.Approved, c.Twin, c.twin = "", "", Unknown{}
 	return nil
-}
-
-// stricter says whether a decision lets less happen than another one.
-func (d Decision) stricter(than Decision) bool {
-	order := []Decision{DecisionAllow, DecisionAsk, DecisionDeny}
-	return slices.Index(order, d) > slices.Index(order, than)
 }

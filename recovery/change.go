@@ -5,18 +5,6 @@ import (
 	"strings"
 )
 
-// ModelChange is another model for a run that has begun, and how it is asked. Fields mean what they mean in [Setup]; the rest of the
-// setup, the system prompt and the pictures among it, stays as the run began.
-type ModelChange struct {
-	Name      string `json:"name"`
-	Provider  string `json:"provider"`
-	BaseURL   string `json:"base_url,omitempty"`
-	Window    int64  `json:"window,omitempty"`
-	MaxOutput int64  `json:"max_output,omitempty"`
-	Effort    Effort `json:"effort,omitempty"`
-	Price     *Price `json:"price,omitempty"`
-}
-
 // earlierCost is what a run had spent when its model was changed: each model has prices of its own.
 type earlierCost struct {
 	usage   Usage // charged until then
@@ -36,22 +24,6 @@ func (s *State) takeChanges(b RunClaimed) {
 		}
 	}
 	s.Created = s.Created.With(b)
-}
-
-// With is the run's first fact as it would read had the run begun with what the claim changes.
-func (c RunCreated) With(b RunClaimed) RunCreated {
-	if b.Folder != "" {
-		c.Folder = b.Folder
-	}
-	if m := b.Model; m != nil {
-		c.Model = m.Name
-		c.Setup.Provider, c.Setup.BaseURL, c.Setup.Window, c.Setup.MaxOutput = m.Provider, m.BaseURL, m.Window, m.MaxOutput
-		c.Setup.Effort, c.Setup.Price = m.Effort, m.Price
-	}
-	if b.BaseURL != "" {
-		c.Setup.BaseURL = b.BaseURL
-	}
-	return c
 }
 
 // providerOf is the first part of a model's name, provider/model.

@@ -127,7 +127,7 @@ func (s *State) Cost() (micros int64, known bool) {
 	if p == nil || s.spent.unknown {
 		return 0, false
 	}
-	return s.spent.micros + p.Cost(s.charged().minus(s.spent.usage)), true
+	return s.spent.micros + p.Cost(s.charged().Minus(s.spent.usage)), true
 }
 
 // charged is all usage that counts, what is estimated included.
@@ -155,13 +155,4 @@ func (s *State) spentLimit() (Question, bool) {
 		}
 	}
 	return Question{}, false
-}
-
-// Dollars writes millionths of a US dollar.
-func Dollars(micros int64) string {
-	text := strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000), "0")
-	if i := strings.IndexByte(text, '.'); len(text)-i < 3 {
-		text += "00"[:3-(len(text)-i)]
-	}
-	return "$" + text
 }

@@ -42,14 +42,6 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
-	for micros, want := range map[int64]string{0: "$0.00", 5: "$0.000005", 12_300: "$0.0123", 2_500_000: "$2.50", 10_000_000: "$10.00"} {
-		if got := Dollars(micros); got != want {
-			t.Errorf("%d: %s, not %s", micros, got, want)
-		}
-	}
-}
-
 // What is estimated is rather high than low: base64 counts far more than prose.
 func TestTokensIn(t *testing.T) {
 	prose := strings.Repeat("the run goes on where it was ", 100)

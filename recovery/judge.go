@@ -19,7 +19,7 @@ func Judge(c *Call, open *Request, e Evidence) Judgement {
 	switch {
 	case c.Result != nil:
 		return Judgement{VerdictReplay, "its result is on record", c.Result}
-	case open != nil && open.about(c) && open.Kind != RequestElicit:
+	case open != nil && open.StandsFor(c.Place) && open.Kind != RequestElicit:
 		return Judgement{VerdictWait, "request " + open.ID + " stands for it", nil}
 	case c.Phase == PhaseProposed:
 		return neverStarted(c, e, "it never started")
@@ -73,7 +73,7 @@ func neverStarted(c *Call, e Evidence, why string) Judgement {
 // adopted marks a result with where it was found. An error that leaves open whether it happened is unknown.
 func adopted(c *Call, why string, how How, r Result) Judgement {
 	r.How = how
-	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
+	if r.Outcome == OutcomeError && doubtful(&r, c.Effect) {
 		r.Outcome, r.Applied = OutcomeUnknown, AppliedUnknown
 	}
 	return Judgement{VerdictAdopt, why, &r}
@@ -91,9 +91,6 @@ func skipped(reason string) Judgement {
 		Outcome: OutcomeSkipped, Applied: AppliedNo, How: HowTold, Content: "not executed: " + reason,
 	}}
 }
-
-// PrintedMark is the line of a result whose outcome is unknown behind which stands what the call had printed.
-const PrintedMark = "until then it had printed:"
 
 // unknown is the last row: it may have happened, so it is never done again without a person's decision.
 func unknown(c *Call, e Evidence) Judgement {

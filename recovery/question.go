@@ -33,13 +33,13 @@ func permission(c *Call, why, doubts string) Record {
 		Choices: []string{answerYes, answerNo},
 		Hints:   []string{"runs it once", "does not run it and informs the model"},
 	}}
-	r.stand(answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
-	r.stand(answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
+	offerStanding(&r, answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
+	offerStanding(&r, answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
 	return Record{[]Body{RequestOpened{r}}}
 }
 
-// stand offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
-func (r *Request) stand(answer, rules, hint string) {
+// offerStanding offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
+func offerStanding(r *Request, answer, rules, hint string) {
 	if rules == "" {
 		return
 	}

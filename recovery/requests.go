@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -11,7 +10,7 @@ func (s *State) opened(b RequestOpened) error {
 		return fmt.Errorf("request %s is open already", s.Open.ID)
 	}
 	r := b.Request
-	if err := r.whole(); err != nil {
+	if err := r.Validate(); err != nil {
 		return err
 	}
 	if err := s.mayAsk(&r); err != nil {
@@ -54,30 +53,9 @@ func (s *State) Orphaned() (RequestClosed, bool) {
 	return RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: "the call that asked is no longer under way"}, true
 }
 
-// whole refuses a request whose answer could not be taken later.
-func (r *Request) whole() error {
-	if r.ID == "" {
-		return errors.New("the request has no id")
-	}
-	switch r.Kind {
-	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
-		return nil
-	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestElicit:
-	default:
-		return fmt.Errorf("request kind %q is not known", r.Kind)
-	}
-	if r.Call == nil {
-		return errors.New("the request belongs to no call")
-	}
-	if r.Kind == RequestPermission && r.Binding == "" {
-		return errors.New("a yes to the request would be bound to nothing")
-	}
-	return nil
-}
-
-// limits says whether the request asks what to do at a limit, and of what.
-func (r *Request) limits() (what string, limit bool) {
-	switch r.Kind {
+// limitOf says whether a request asks what to do at a limit, and of what.
+func limitOf(k RequestKind) (what string, limit bool) {
+	switch k {
 	case RequestMaxTurns:
 		return "turn", true
 	case RequestMaxTokens:
@@ -107,11 +85,6 @@ func (s *State) grant(k RequestKind) {
 	}
 }
 
-// about says whether the request stands for the call.
-func (r *Request) about(c *Call) bool {
-	return r.Call != nil && r.Call.Turn == c.Turn && r.Call.Index == c.Index
-}
-
 func (s *State) replied(b RequestAnswered) error {
 	r := s.Open
 	if r == nil || r.ID != b.ID {
@@ -120,7 +93,7 @@ func (s *State) replied(b RequestAnswered) error {
 	s.Open, s.progress, s.Fruitless = nil, true, 0
 	s.asking = s.Requested > len(s.Turns)
 	text := Text(b.Answer)
-	if what, limit := r.limits(); limit {
+	if what, limit := limitOf(r.Kind); limit {
 		if text == "yes" {
 			s.grant(r.Kind)
 		} else {
@@ -155,8 +128,8 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 	}
 }
 
-// word reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
-func (r *Request) word(text string) Word {
+// wordOf reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
+func wordOf(r *Request, text string) Word {
 	w := Word(text)
 	if text == "yes" {
 		w = WordRun
@@ -190,7 +163,7 @@ func (s *State) closed(b RequestClosed) error {
 	if reason == "" {
 		reason = "the question was closed without an answer"
 	}
-	if what, limit := r.limits(); limit {
+	if what, limit := limitOf(r.Kind); limit {
 		s.limited = unanswered(b.Status, "stopped at the "+what+" limit: "+reason)
 		return nil
 	}

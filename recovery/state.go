@@ -249,7 +249,7 @@ func (s *State) claimed(b RunClaimed) error {
 		if c.Phase == PhaseStarted {
 			c.Judged = ""
 		}
-		if s.Open == nil || !s.Open.about(c) {
+		if s.Open == nil || !s.Open.StandsFor(c.Place) {
 			c.doubt(s.Epoch)
 		}
 	}
@@ -272,37 +272,6 @@ func (s *State) tighten(b RunClaimed) error {
 		s.Mode = b.Mode
 	}
 	return nil
-}
-
-// Tighten is the tighter of each limit.
-func (l Limits) Tighten(by Limits) Limits {
-	return Limits{
-		MaxTurns: Tighter(l.MaxTurns, by.MaxTurns), Timeout: Tighter(l.Timeout, by.Timeout),
-		MaxTokens: Tighter(l.MaxTokens, by.MaxTokens), MaxCost: Tighter(l.MaxCost, by.MaxCost),
-	}
-}
-
-// Tighter is the one of two limits that allows less.
-func Tighter[N int | int64 | time.Duration](a, b N) N {
-	if Looser(a, b) {
-		return b
-	}
-	return a
-}
-
-// Looser says whether a limit allows more than another one. Zero is no limit.
-func Looser[N int | int64 | time.Duration](limit, than N) bool {
-	return than > 0 && (limit <= 0 || limit > than)
-}
-
-// LooserThan says whether m lets more happen without a question than o; a mode that is not known counts as the loosest.
-func (m Mode) LooserThan(o Mode) bool { return m.looseness() > o.looseness() }
-
-func (m Mode) looseness() int {
-	if i := slices.Index(Modes(), m); i >= 0 {
-		return i
-	}
-	return len(Modes())
 }
 
 // mayEnd refuses a terminal fact while a call or a question is open.

@@ -36,7 +36,7 @@ func tokensIn(text string) int64 {
 // blockOverhead is what the frame of a block or message costs.
 const blockOverhead = 8
 
-func (b *Block) tokens() int64 {
+func blockTokens(b *Block) int64 {
 	n := int64(blockOverhead) + tokensIn(b.Text) + tokensIn(string(b.Opaque))
 	switch {
 	case b.Call != nil:
@@ -53,7 +53,7 @@ func tokensOf(messages []Message) int64 {
 	n := int64(0)
 	for i := range messages {
 		for j := range messages[i].Blocks {
-			n += messages[i].Blocks[j].tokens()
+			n += blockTokens(&messages[i].Blocks[j])
 		}
 	}
 	return n

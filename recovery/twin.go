@@ -98,7 +98,7 @@ func (s *State) gone(id string) {
 
 // answeredTwin takes an answer to the twin guard.
 func (s *State) answeredTwin(c *Call, r *Request, text, who string) {
-	c.Twin, c.twin, c.twinBy = r.word(text), s.doubtByID(r.About), who
+	c.Twin, c.twin, c.twinBy = wordOf(r, text), s.doubtByID(r.About), who
 	switch {
 	case c.Twin == WordRun:
 		c.Approved = s.binding(r)

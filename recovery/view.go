@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -109,22 +108,4 @@ func (s *State) UnknownCalls() []*Call { return slices.Clone(s.unknown) }
 // run once more with success.
 func (c *Call) Unknown() bool {
 	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && !c.Resolved.Settles()
-}
-
-// Text reads an answer as a person would say it: yes, no, or the text.
-func Text(answer json.RawMessage) string {
-	var v any
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return string(answer)
-	}
-	switch v := v.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case string:
-		return v
-	}
-	return string(answer)
 }

@@ -214,7 +214,7 @@ func (m *sim) inFlight() []Place {
 func (m *sim) claim() {
 	b := RunClaimed{Epoch: m.s.Epoch + 1, PID: 1, Unknown: slices.Clone(m.others)}
 	if m.rough > 0 && m.pick(8, "tighten") == 1 {
-		b.Mode = Modes()[m.pick(1+Mode.looseness(m.s.Mode), "mode")]
+		b.Mode = Modes()[m.pick(1+slices.Index(Modes(), m.s.Mode), "mode")]
 	}
 	m.add(b)
 	if len(m.others) > 0 && m.pick(3, "ended since") == 1 {
