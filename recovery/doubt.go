@@ -1,10 +1,13 @@
 package recovery
 
-import "fmt"
+import (
+	"agent/recovery/journal"
+	"fmt"
+)
 
 // changedSince says why a file that is not on the disk now may have been there and durable, given the disk as it was claimed and the boots
 // of both. It is "" when nothing says so.
-func changedSince(now, then Disk, boot, thenBoot string) string {
+func changedSince(now, then journal.Disk, boot, thenBoot string) string {
 	counts := now.Counts && then.Counts
 	switch {
 	case now.Noted != then.Noted:
@@ -25,7 +28,7 @@ func changedSince(now, then Disk, boot, thenBoot string) string {
 
 // Doubt says why what is missing on the disk proves nothing about the call: the disk failed since the claim under which the call
 // was started, or may have. It is "" when nothing says so.
-func (c *Call) Doubt(now Disk, boot string) string {
+func (c *Call) Doubt(now journal.Disk, boot string) string {
 	if c.disk == nil {
 		return ""
 	}

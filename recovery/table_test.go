@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"flag"
 	"fmt"
 	"os"
@@ -52,13 +53,13 @@ func TestEveryPairIsAnswered(t *testing.T) {
 		known[s] = true
 	}
 	for _, from := range append([]Status{StatusNone}, Statuses()...) {
-		for _, k := range Kinds() {
+		for _, k := range journal.Kinds() {
 			for _, asked := range []bool{false, true} {
 				to := transition(from, k, asked)
 				if to != refused && !known[to] {
 					t.Errorf("%q on %s leads to %q, which is no status", from, k, to)
 				}
-				if from.Terminal() && to != refused && (k != KindCallResolved || to != from) {
+				if from.Terminal() && to != refused && (k != journal.KindCallResolved || to != from) {
 					t.Errorf("%q is final, and %s leads to %q", from, k, to)
 				}
 			}
@@ -72,21 +73,21 @@ func TestEveryPairIsAnswered(t *testing.T) {
 			t.Errorf("the table has a row for %q, which is no status", from)
 		}
 		for k := range table[from] {
-			if !slices.Contains(Kinds(), k) {
+			if !slices.Contains(journal.Kinds(), k) {
 				t.Errorf("the table answers %s, which is no kind of fact", k)
 			}
 		}
 	}
 }
 
-func refusedByName(t *testing.T, from Status, k Kind) {
+func refusedByName(t *testing.T, from Status, k journal.Kind) {
 	t.Helper()
-	body, err := Decode(k, Version, []byte("{}"))
+	body, err := journal.Decode(k, journal.Version, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &State{Status: from}
-	err = s.Apply(Event{Seq: 1, Body: body})
+	err = s.Apply(journal.Event{Seq: 1, Body: body})
 	if err == nil || !strings.Contains(err.Error(), string(k)) || !strings.Contains(err.Error(), fmt.Sprintf("%q", from)) {
 		t.Errorf("%s in a run that is %q: %v; want an error that names both", k, from, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/instruct"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // complete fills in what the flags leave open: the thread to go on with, the model and how it is asked, what bounds the run.
@@ -34,7 +34,7 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	if err := s.app.FetchKey(ctx, conf, ch); err != nil {
 		return err
 	}
-	var mode recovery.Mode
+	var mode journal.Mode
 	if thread != nil {
 		mode = thread.Mode
 	}

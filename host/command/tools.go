@@ -12,7 +12,7 @@ import (
 	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const toolsHelp = `Lists the tools that a model can use here, what a call of each may change,
@@ -87,7 +87,7 @@ func (a *commandLine) printTools(v view.Tools) {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			t.Add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			t.Add(name, string(e.Effect), e.ModesWith(journal.DecisionAsk), e.ModesWith(journal.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}

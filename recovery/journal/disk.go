@@ -1,4 +1,4 @@
-package recovery
+package journal
 
 // Disk is what could be read of the state folder's file system when a run was claimed. A zero field could not be read, or the
 // file system does not offer it; it proves nothing then.

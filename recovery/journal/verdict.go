@@ -1,4 +1,4 @@
-package recovery
+package journal
 
 // Verdict is what recovery does with a call that was started and has no result.
 type Verdict string
