@@ -1,8 +1,8 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"mime"
@@ -60,9 +60,6 @@ func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 // Source: platform.claude.com/docs/en/api/versioning.
 const apiVersion = "2023-06-01"
 
-// errLeft says that nobody reads the answer any more.
-var errLeft = errors.New("nobody reads on")
-
 func (c *client) ask(ctx context.Context, req model.Request, show func(model.Delta) bool) (*model.Answer, error) {
 	key, err := c.o.Key(ctx)
 	if err != nil {
@@ -104,18 +101,19 @@ func (a *assembly) read(res *http.Response, show func(model.Delta) bool) error {
 		start, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize))
 		return broken("the answer is %s and not a stream of events: %s", kind, excerpt(start))
 	}
-	events := sse.NewDecoder(res.Body)
-	for !a.ended && events.Next() {
+	pieces := &model.Gather{Body: res.Body, Show: show}
+	events := sse.NewDecoder(pieces)
+	var err error
+	for err == nil && !a.ended && events.Next() {
+		var d model.Delta
 		e := events.Event()
-		d, err := a.take(e.Name, e.Data)
-		if err != nil {
-			return err
-		}
-		if (d.Text != "" || d.Reasoning != "") && !show(d) {
-			return errLeft
-		}
+		d, err = a.take(e.Name, e.Data)
+		pieces.Add(d)
 	}
-	switch err := events.Err(); {
+	if !pieces.Flush() {
+		return model.ErrLeft
+	}
+	switch err = cmp.Or(err, events.Err()); {
 	case a.ended:
 		return nil
 	case err != nil:

@@ -17,9 +17,6 @@ import (
 	"agent/recovery/journal"
 )
 
-// errLeft says that whoever read the stream wants no more of it.
-var errLeft = errors.New("the reader left")
-
 // parser puts one answer together.
 type parser interface {
 	// take reads one event and gives what can be shown of it at once.
@@ -57,21 +54,25 @@ func (c *client) read(res *http.Response, yield func(model.Delta, error) bool) (
 // did not come is none, however much of it there is.
 func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool) (*model.Answer, error) {
 	first := &opening{from: res.Body}
-	events, p, began := sse.NewDecoder(first), c.parser(), false
-	for !p.ended() && events.Next() {
+	pieces := &model.Gather{Body: first, Show: func(d model.Delta) bool { return yield(d, nil) }}
+	events, p, began := sse.NewDecoder(pieces), c.parser(), false
+	var broke error
+	for broke == nil && !p.ended() && events.Next() {
 		e := events.Event()
 		data := bytes.TrimSpace(e.Data)
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			break
 		}
 		began = true
-		delta, err := p.take(data, e.Name)
-		if err != nil {
-			return nil, c.broken(err, res.Header)
-		}
-		if (delta.Text != "" || delta.Reasoning != "") && !yield(delta, nil) {
-			return nil, errLeft
-		}
+		var delta model.Delta
+		delta, broke = p.take(data, e.Name)
+		pieces.Add(delta)
+	}
+	if !pieces.Flush() {
+		return nil, model.ErrLeft
+	}
+	if broke != nil {
+		return nil, c.broken(broke, res.Header)
 	}
 	answer, err := p.answer()
 	switch {
