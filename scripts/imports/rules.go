@@ -103,7 +103,7 @@ func frontDoors() []rule {
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
-		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery/journal", "recovery/fault"},
+		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
