@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"agent/host/model"
 	"agent/host/model/sse"
@@ -80,7 +79,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	defer res.Body.Close()
 	var a assembly
 	if err = a.read(res, show); err == nil {
-		drain(res.Body)
+		wire.Drain(res.Body)
 		var answer *model.Answer
 		if answer, err = a.answer(enc.prefix); err == nil {
 			if id := requestID(res); id != "" {
@@ -120,24 +119,4 @@ func (a *assembly) read(res *http.Response, show func(model.Delta) bool) error {
 		return err
 	}
 	return &unfinishedError{"the stream ended in the middle of the answer"}
-}
-
-// drainFor is how long the end of a body is waited for once the answer is whole.
-const drainFor = 20 * time.Millisecond
-
-// drain reads what is left of a body, so that its connection serves the next request. A server that holds the body open
-// loses the connection.
-func drain(body io.Reader) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// An error leaves the connection unusable, which is all that it changes.
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	}()
-	limit := time.NewTimer(drainFor)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
 }

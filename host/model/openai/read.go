@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"time"
 
 	"agent/host/model"
 	"agent/host/model/sse"
@@ -79,32 +78,12 @@ func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool
 	case err != nil:
 		return nil, c.broken(err, res.Header)
 	case answer != nil:
-		settle(first)
+		wire.Drain(first)
 		return answer, nil
 	case !began && events.Err() == nil && first.foreign():
 		return nil, garbage("the server sent no events but text", nil)
 	}
 	return nil, cut(events.Err(), began)
-}
-
-// lingering is how long the end of a connection's body is waited for behind the end of the answer.
-const lingering = 50 * time.Millisecond
-
-// settle reads what is left behind the end of an answer, which is nothing or a few bytes: a connection that is read to its
-// end carries the next request too, which saves a handshake per turn. A server that keeps its side open is not waited for.
-func settle(body io.Reader) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// The answer is there; whatever else is sent, or fails, changes nothing.
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	}()
-	limit := time.NewTimer(lingering)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
 }
 
 // cut says how a stream without an end ended.
