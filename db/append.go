@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -43,7 +44,7 @@ type AppendOptions struct {
 // transaction. A thread whose latest run has not ended gives *ThreadBusyError, an id that exists ErrIDTaken.
 // Like Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
 	}
 	if len(events) == 0 || events[0].Body.Kind() != journal.KindRunCreated {
@@ -58,9 +59,9 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 	}
 	var h Head
 	err := s.record(Head{Run: run}, events, func(b batch) error {
-		return s.w.write(ctx, func(t *tx) error {
+		return s.write(ctx, func(t *tx) error {
 			var err error
-			if h, err = s.createRun(t, thread, b); isTaken(err) {
+			if h, err = s.createRun(t, thread, b); sqlitefile.IsTaken(err) {
 				return ErrIDTaken
 			}
 			return err
@@ -92,7 +93,7 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 			b.blobs, err = s.stage(b.facts)
 		}
 		if err == nil {
-			s.ballasts.Do(s.keepBallast)
+			s.file.KeepBallast()
 			err = write(b)
 		}
 		if errors.Is(err, errNameTaken) && try < len(idLetters()) {
@@ -110,19 +111,10 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 	}
 }
 
-// keepBallast sees to the ballast beside the first write: nobody waits for it but Close.
-func (s *Store) keepBallast() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.o.NoBallast && !s.closed.Load() {
-		s.side.Go(s.makeBallast)
-	}
-}
-
 func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	ctx := context.Background()
 	facts, c := b.facts, b.facts[0].body.(journal.RunCreated)
-	if t.again {
+	if t.Again {
 		if r, err := t.q.GetRun(ctx, c.Run); err == nil {
 			h := Head{No: r.No, Run: r.ID, Thread: r.Thread, Status: recovery.StatusQueued}
 			return s.replayed(t, r, h, facts)
@@ -186,7 +178,7 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 // placeholders for secrets: that is what others may see. Once it returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
 // and nothing more is written; after any other error none of them is, and the store goes on.
 func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o AppendOptions) (Head, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)
 	}
 	if len(events) == 0 {
@@ -194,8 +186,8 @@ func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o Ap
 	}
 	next := h
 	err := s.record(h, events, func(b batch) error {
-		return s.w.write(ctx, func(t *tx) error {
-			if t.again {
+		return s.write(ctx, func(t *tx) error {
+			if t.Again {
 				if r, err := t.q.GetRunByNo(context.Background(), h.No); err != nil {
 					return err
 				} else if r.LastSeq >= b.facts[len(b.facts)-1].seq {
@@ -285,7 +277,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 		return h, err
 	}
 	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, p.status, h.Turns+int(p.turns)
-	t.marks.note(h)
+	t.Note(markOf(h))
 	return h, nil
 }
 
@@ -339,11 +331,11 @@ func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause journal.Cause
 }
 
 func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detail string) error {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return ErrReadOnly
 	}
 	detail = s.Clean(detail)
-	return s.w.write(ctx, func(t *tx) error {
+	return s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {
 			return err

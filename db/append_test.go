@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"modernc.org/sqlite"
 	"pgregory.net/rapid"
 
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
@@ -488,23 +490,19 @@ func TestFailureInASharedCommit(t *testing.T) {
 	for i := range results {
 		results[i] = make(chan error, 1)
 	}
-	err := s.w.queue.hand(&job{between: func() error { // while this runs, the two queue up and then share a commit
+	err := s.file.Between(func(*sqlitefile.Statements) error { // while this runs, the two queue up, and then share a commit
 		go func() {
 			_, err := s.Append(ctx, h, events(journal.RunNoted{Text: "lost"}, journal.RequestAnswered{ID: "p-sharedsh", Answer: json.RawMessage(`2`)}), AppendOptions{})
 			results[0] <- err
 		}()
-		batch := queued(s, 1)
+		waitFor(s, 1)
 		go func() {
 			_, err := s.Append(ctx, other, events(journal.RunNoted{Text: "kept"}), AppendOptions{})
 			results[1] <- err
 		}()
-		batch = append(batch, queued(s, 1)...)
-		s.w.commit(batch)
-		for _, j := range batch {
-			j.turn <- false
-		}
+		waitFor(s, 2)
 		return nil
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -609,8 +607,8 @@ func TestLargeBodies(t *testing.T) {
 			if name == "file" != (report.Blobs > 0) {
 				t.Errorf("%d bytes lie in files", report.Blobs)
 			}
-			if fileSize(t, s.path) > 300<<10 {
-				t.Errorf("the database has %d bytes", fileSize(t, s.path))
+			if fileSize(t, s.file.Path()) > 300<<10 {
+				t.Errorf("the database has %d bytes", fileSize(t, s.file.Path()))
 			}
 		})
 	}
@@ -622,7 +620,7 @@ func TestFailStop(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-failstop")
 	broken := fmt.Errorf("the disk: %w", sqliteError(t, s))
-	err := s.w.write(ctx, func(*tx) error { return broken })
+	err := s.write(ctx, func(*tx) error { return broken })
 	if !errors.As(err, new(*CommitError)) {
 		t.Fatal(err)
 	}
@@ -640,8 +638,8 @@ func TestFailStop(t *testing.T) {
 // sqliteError makes an error of the database that is not about a constraint.
 func sqliteError(t *testing.T, s *Store) error {
 	t.Helper()
-	_, err := s.readers.Exec("SELECT * FROM nowhere")
-	if code(err) == 0 {
+	_, err := s.file.Readers().Exec("SELECT * FROM nowhere")
+	if !errors.As(err, new(*sqlite.Error)) {
 		t.Fatal(err)
 	}
 	return err
@@ -662,7 +660,7 @@ func TestClosedStore(t *testing.T) {
 		t.Error(err)
 	}
 	for _, end := range []string{"-wal", "-shm"} {
-		if _, err := os.Stat(s.path + end); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(s.file.Path() + end); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", end, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
 
@@ -23,7 +24,7 @@ type bare struct {
 func openBare(tb testing.TB, dir string) *bare {
 	tb.Helper()
 	ctx := context.Background()
-	if err := useOFDLocks(); err != nil {
+	if err := sqlitefile.UseOFDLocks(); err != nil {
 		tb.Fatal(err)
 	}
 	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, "bare.db") + "?_journal_mode=WAL&_synchronous=FULL")

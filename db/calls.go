@@ -114,7 +114,7 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]journal
 		}
 		if n.Told != n.Found {
 			what := fmt.Sprintf("calls with an unknown outcome in thread %s: %d, and %d by its runs", thread, n.Found, n.Told)
-			return &CorruptError{Path: s.path, What: what}
+			return &CorruptError{Path: s.file.Path(), What: what}
 		}
 		rows, err := q.DoubtsOfThread(ctx, thread, exceptRun)
 		if err != nil {

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
 
 // dump is every row of the tables that are written from the journal.
-func dump(t *testing.T, s *Store) map[string][]record {
+func dump(t *testing.T, s *Store) map[string][]sqlitefile.Record {
 	t.Helper()
-	out := map[string][]record{}
+	out := map[string][]sqlitefile.Record{}
 	for _, p := range projectedTables() {
-		rows, err := records(context.Background(), s.readers, "SELECT * FROM "+p.table+" ORDER BY "+rowKey(p.table))
+		rows, err := sqlitefile.Records(context.Background(), s.file.Readers(), "SELECT * FROM "+p.table+" ORDER BY "+rowKey(p.table))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,16 +43,16 @@ func rowKey(table string) string {
 // spoil changes the tables behind the store's back.
 func spoil(t *testing.T, s *Store, text string, args ...any) error {
 	t.Helper()
-	return s.w.queue.hand(&job{between: func() error {
-		if err := s.w.exec("PRAGMA foreign_keys = OFF"); err != nil {
+	return s.file.Between(func(on *sqlitefile.Statements) error {
+		if err := on.Once("PRAGMA foreign_keys = OFF"); err != nil {
 			return err
 		}
-		_, err := s.w.conn.ExecContext(context.Background(), text, args...)
-		if on := s.w.exec("PRAGMA foreign_keys = ON"); on != nil {
+		err := on.Once(text, args...)
+		if on := on.Once("PRAGMA foreign_keys = ON"); on != nil {
 			return on
 		}
 		return err
-	}})
+	})
 }
 
 func repairAll(t *testing.T, s *Store) {
@@ -159,7 +160,7 @@ func TestEveryProjectedRowAndColumn(t *testing.T) {
 			id, where := fmt.Sprintf("%s row %d", p.table, i+1), rowKey(p.table)+" = ?"
 			key := row[rowKey(p.table)]
 			check("delete "+id, spoil(t, s, "DELETE FROM "+p.table+" WHERE "+where, key))
-			for _, c := range row.columns() {
+			for _, c := range row.Columns() {
 				if c == "no" || p.table == "pending_requests" && c == "closed_at" {
 					continue // a number of its own, which no journal gives; when a person answered
 				}
@@ -233,7 +234,7 @@ func TestEverySchemaObject(t *testing.T) {
 	longAlone(t)
 	ctx, s := context.Background(), stored(t)
 	want := dump(t, s)
-	objects, err := records(ctx, s.readers, "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'")
+	objects, err := sqlitefile.Records(ctx, s.file.Readers(), "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'")
 	if err != nil || len(objects) < 15 {
 		t.Fatalf("%d objects, %v", len(objects), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
 
@@ -195,7 +196,7 @@ func addFacts(t *tx, facts []fact) error {
 				ID3: c.ID, Turn3: c.Turn, Kind3: c.Kind, V3: c.V, Time3: c.Time, Body3: c.Body, BodyHash3: c.BodyHash, Digest3: c.Digest,
 			})
 		}
-		if isTaken(err) { // the run's row says that its journal ends before
+		if sqlitefile.IsTaken(err) { // the run's row says that its journal ends before
 			return rowsError{fmt.Errorf("its facts %d to %d are there already", facts[0].seq, facts[n-1].seq)}
 		}
 		if err != nil {

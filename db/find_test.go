@@ -253,7 +253,7 @@ func TestFingerprintOfThreads(t *testing.T) {
 	if print("t-a") == print("t-b") || print("t-a") == print("t-new") {
 		t.Error("the thread does not count")
 	}
-	if err := s.w.write(t.Context(), func(tx *tx) error { return tx.q.CreateThread(t.Context(), "t-c", "t-a", "/w", 1) }); err != nil {
+	if err := s.write(t.Context(), func(tx *tx) error { return tx.q.CreateThread(t.Context(), "t-c", "t-a", "/w", 1) }); err != nil {
 		t.Fatal(err)
 	}
 	if print("t-c") != print("t-a") {

@@ -114,7 +114,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<-
 func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
 	defer close(p.decoded)
 	p.facts = make([]decoded, len(p.rows))
-	d := decoder{s: s, q: dbsqlc.New(s.readers), restore: restore}
+	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore}
 	for i := range p.rows {
 		if err := ctx.Err(); err != nil {
 			p.err = fmt.Errorf("read journal: %w", err)
@@ -140,7 +140,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
 		return out
 	}
 	if err != nil {
-		out.err = d.s.explain(err)
+		out.err = d.s.file.Explain(err)
 		return out
 	}
 	out.hash, out.size = hash, len(data)
@@ -289,7 +289,7 @@ func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string,
 }
 
 func (s *Store) corrupt(run string, seq int64, what string, err error) error {
-	return &CorruptError{Path: s.path, Run: run, Seq: seq, What: what, Err: err}
+	return &CorruptError{Path: s.file.Path(), Run: run, Seq: seq, What: what, Err: err}
 }
 
 // Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its last fact is gone shows

@@ -15,13 +15,14 @@ import (
 
 	"modernc.org/sqlite"
 
+	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
 
 // tamper changes a closed database behind its back.
 func tamper(t *testing.T, dir, statement string, args ...any) {
 	t.Helper()
-	if err := useOFDLocks(); err != nil {
+	if err := sqlitefile.UseOFDLocks(); err != nil {
 		t.Fatal(err)
 	}
 	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, fileName))
@@ -138,7 +139,7 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 			if got >= c.seq {
 				t.Errorf("fact %d was handed out", got)
 			}
-			if !strings.Contains(err.Error(), s.path) || !strings.Contains(err.Error(), "salvage") {
+			if !strings.Contains(err.Error(), s.file.Path()) || !strings.Contains(err.Error(), "salvage") {
 				t.Errorf("path or remedy is missing: %v", err)
 			}
 		})

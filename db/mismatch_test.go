@@ -33,7 +33,7 @@ func TestRowsThatDisagree(t *testing.T) {
 			h := startRun(t, s, "r-mismatch")
 			a, _ := turnFacts(1, "c-11111111", "out")
 			appendAll(t, s, h, a, AppendOptions{})
-			if err := s.w.write(ctx, func(*tx) error { return s.w.exec(c.spoil) }); err != nil {
+			if err := s.write(ctx, func(t *tx) error { return t.Once(c.spoil) }); err != nil {
 				t.Fatal(err)
 			}
 			before, err := s.Head(ctx, h.Run)
@@ -44,7 +44,7 @@ func TestRowsThatDisagree(t *testing.T) {
 			if !errors.As(err, new(*CorruptError)) || errors.Is(err, ErrLostRace) {
 				t.Fatalf("%v", err)
 			}
-			for _, want := range []string{s.path, h.Run, "its rows do not agree with its journal", c.says, "agent doctor"} {
+			for _, want := range []string{s.file.Path(), h.Run, "its rows do not agree with its journal", c.says, "agent doctor"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in: %v", want, err)
 				}

@@ -211,7 +211,7 @@ func TestFilesOpenedBesideTheStore(t *testing.T) {
 	h := startRun(t, s, "r-besidebe")
 	for n := 1; n <= 5; n++ {
 		for _, end := range []string{"", "-wal", "-shm"} {
-			if _, err := os.ReadFile(s.path + end); err != nil {
+			if _, err := os.ReadFile(s.file.Path() + end); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -34,7 +35,7 @@ func (s *Store) mismatch(run string, err error) error {
 		return err
 	}
 	return &CorruptError{
-		Path: s.path, Run: run, What: "its rows do not agree with its journal", Err: err, Remedy: "see what differs with `agent doctor`",
+		Path: s.file.Path(), Run: run, What: "its rows do not agree with its journal", Err: err, Remedy: "see what differs with `agent doctor`",
 	}
 }
 
@@ -259,7 +260,7 @@ func opened(t *tx, h Head, f *fact, r journal.Request) error {
 		p.ExpiresAt = &at
 	}
 	if err := t.q.AddRequest(context.Background(), p); err != nil {
-		if isTaken(err) {
+		if sqlitefile.IsTaken(err) {
 			return fmt.Errorf("open request %s: %w", r.ID, ErrIDTaken)
 		}
 		return fmt.Errorf("open request %s: %w", r.ID, err)

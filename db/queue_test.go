@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"agent/db/sqlitefile"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
@@ -59,7 +60,7 @@ func TestCloseWithWaitingWrites(t *testing.T) {
 		heads[i] = startRun(t, s, fmt.Sprintf("r-close%03d", i))
 	}
 	results := make(chan error, n)
-	err := s.w.queue.hand(&job{between: func() error {
+	err := s.file.Between(func(*sqlitefile.Statements) error {
 		for i := range heads {
 			go func() {
 				next, err := s.Append(ctx, heads[i], events(journal.RunNoted{Text: "queued"}), AppendOptions{})
@@ -67,14 +68,9 @@ func TestCloseWithWaitingWrites(t *testing.T) {
 				results <- err
 			}()
 		}
-		q := s.w.queue
-		for waiting := 0; waiting < n; {
-			q.mu.Lock()
-			waiting = len(q.waiting)
-			q.mu.Unlock()
-		}
+		waitFor(s, n)
 		return nil
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

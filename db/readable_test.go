@@ -5,18 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
 
 // line is the one row of a query, its columns side by side.
 func line(t *testing.T, s *Store, query string) string {
 	t.Helper()
-	rows, err := records(t.Context(), s.readers, query)
+	rows, err := sqlitefile.Records(t.Context(), s.file.Readers(), query)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%s: %d rows, %v", query, len(rows), err)
 	}
 	var parts []string
-	for _, c := range rows[0].columns() {
+	for _, c := range rows[0].Columns() {
 		parts = append(parts, fmt.Sprintf("%s=%v", c, rows[0][c]))
 	}
 	return strings.Join(parts, " ")

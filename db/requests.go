@@ -148,12 +148,12 @@ func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, e
 
 // Expire ends the requests whose time is over and says how many there were.
 func (s *Store) Expire(ctx context.Context) (int, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return 0, fmt.Errorf("expire requests: %w", ErrReadOnly)
 	}
 	now := s.now().UnixMicro()
 	var n int64
-	err := s.w.write(ctx, func(t *tx) error {
+	err := s.write(ctx, func(t *tx) error {
 		var err error
 		n, err = t.q.ExpireRequests(context.Background(), &now)
 		return err
@@ -166,19 +166,19 @@ func (s *Store) Expire(ctx context.Context) (int, error) {
 
 // end is the one way out of open: a compare-and-set on the request's row.
 func (s *Store) end(ctx context.Context, doing, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return PendingRow{}, fmt.Errorf("%s %s: %w", doing, id, ErrReadOnly)
 	}
 	now := s.now()
 	var out PendingRow
 	var refused error // is reported although the transaction stands
-	err := s.w.write(ctx, func(t *tx) error {
+	err := s.write(ctx, func(t *tx) error {
 		out, refused = PendingRow{}, nil
 		p, err := s.requestByID(context.Background(), t.q, id)
 		if err != nil {
 			return err
 		}
-		ours := t.again && p.Closed.Equal(now)
+		ours := t.Again && p.Closed.Equal(now)
 		switch {
 		case ours: // a commit that reported an error has kept it
 		case p.Status != RequestOpen:

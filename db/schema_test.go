@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -64,7 +65,7 @@ func TestStatesAgree(t *testing.T) {
 func schemaTexts(t *testing.T) []string {
 	t.Helper()
 	s := openStore(t, stateDir(t))
-	rows, err := s.readers.Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+	rows, err := s.file.Readers().Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 }
 
 func TestMigrationsAreCounted(t *testing.T) {
-	list, err := loadMigrations(migrations)
+	list, err := sqlitefile.Migrations(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +135,14 @@ func TestMigrationsAreCounted(t *testing.T) {
 		t.Errorf("there are %d migrations and knownSchema is %d", len(list), knownSchema)
 	}
 	for i, m := range list {
-		if got := layoutOf(list[:i+1]); i < knownSchema && got != layouts()[i] {
+		if got := sqlitefile.LayoutOf(list[:i+1]); i < knownSchema && got != layouts()[i] {
 			t.Errorf("%s makes layout %#x and layouts() says %#x: a migration that was released is never edited (add one); before that, put the new number there",
-				m.name, got, layouts()[i])
+				m.Name, got, layouts()[i])
 		}
-		for _, gone := range regexp.MustCompile(`DROP \w+ (\w+)`).FindAllStringSubmatch(m.up, -1) {
+		for _, gone := range regexp.MustCompile(`DROP \w+ (\w+)`).FindAllStringSubmatch(m.Up, -1) {
 			made := regexp.MustCompile(`(CREATE (TABLE|VIEW)|RENAME TO) ` + gone[1] + `\b`)
-			if behind := strings.SplitN(m.up, gone[0], 2)[1]; !made.MatchString(behind) {
-				t.Errorf("%s drops %s on the way up and does not make it again", m.name, gone[1])
+			if behind := strings.SplitN(m.Up, gone[0], 2)[1]; !made.MatchString(behind) {
+				t.Errorf("%s drops %s on the way up and does not make it again", m.Name, gone[1])
 			}
 		}
 	}
@@ -156,7 +157,7 @@ func TestEveryQueryPrepares(t *testing.T) {
 		t.Fatalf("only %d generated queries were found", len(queries))
 	}
 	for name, text := range queries {
-		st, err := s.readers.PrepareContext(context.Background(), text)
+		st, err := s.file.Readers().PrepareContext(context.Background(), text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -239,7 +240,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 			t.Errorf("there is no query %s", name)
 			continue
 		}
-		for _, step := range plan(t, s.readers, text) {
+		for _, step := range plan(t, s.file.Readers(), text) {
 			scan := strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "USING") && !strings.Contains(step, "VIRTUAL TABLE") && step != "SCAN CONSTANT ROW"
 			if scan && name != "newestRuns" { // which walks the table backwards and stops
 				t.Errorf("%s reads a whole table: %s", name, step)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -13,7 +14,7 @@ import (
 // call that they know as started is settled as unknown, the open questions are withdrawn, and the end follows the last fact. The caller
 // holds the run's lock and has ended the run's commands. The damage stays, for doctor to tell.
 func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now time.Time) (Head, error) {
-	started, err := records(ctx, s.readers, "SELECT turn, idx, attempt FROM tool_executions WHERE run_no = ? AND phase = 'started' ORDER BY turn, idx", h.No)
+	started, err := sqlitefile.Records(ctx, s.file.Readers(), "SELECT turn, idx, attempt FROM tool_executions WHERE run_no = ? AND phase = 'started' ORDER BY turn, idx", h.No)
 	if err != nil {
 		return h, fmt.Errorf("cancel run %s: read its started calls: %w", h.Run, err)
 	}

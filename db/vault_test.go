@@ -40,7 +40,7 @@ func spelled(value string) []string {
 // nowhere fails for each file below a folder that holds a form of the value. It opens what the store has compressed.
 func nowhere(t *testing.T, s *Store, value string) {
 	t.Helper()
-	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Dir(), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -313,7 +313,7 @@ func TestTakenNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.w.write(context.Background(), func(tx *tx) error {
+	err = s.write(context.Background(), func(tx *tx) error {
 		_, err := tx.q.AddSecret(context.Background(), id, "other", sealed, 1)
 		return err
 	})
@@ -377,10 +377,7 @@ func TestSealed(t *testing.T) {
 func execIn(t *testing.T, dir, text string) {
 	t.Helper()
 	s := openStore(t, dir)
-	err := s.w.write(context.Background(), func(*tx) error {
-		_, err := s.w.conn.ExecContext(context.Background(), text)
-		return err
-	})
+	err := s.write(context.Background(), func(t *tx) error { return t.Once(text) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func (s *Folder) storeAnew(ctx context.Context, home string, write, anew bool) (
 // session counts as one that cannot write.
 func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 	s.guard, s.lock = s.lock, nil
-	return db.OpenCrowded(ctx, home)
+	return db.OpenDiskFull(ctx, home)
 }
 
 // storeLock takes locks/store: alone where it is free, else shared. It waits for a process that repairs.
