@@ -3,6 +3,10 @@ package db
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -18,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/db/redact"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // canary is a secret that the environment is known to hold. No pattern finds it.
@@ -66,9 +70,9 @@ func nowhere(t *testing.T, s *Store, value string) {
 	}
 }
 
-func restoredAll(t *testing.T, s *Store, run string) (out []recovery.Event, lost []Lost) {
+func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost []Unrecoverable) {
 	t.Helper()
-	for e, err := range s.Restored(context.Background(), run, 0, func(l Lost) { lost = append(lost, l) }) {
+	for e, err := range s.Restored(context.Background(), run, 0, func(l Unrecoverable) { lost = append(lost, l) }) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +88,7 @@ func TestSecretsLieNowhere(t *testing.T) {
 	s := openStore(t, stateDir(t), knowing)
 	made := createdFact("r-secretss", "t-secretss")
 	made.Prompt, made.Folder, made.Source = "use "+canary, "/work/"+canary, canary+".md"
-	said := append(events(made, recovery.RunClaimed{Epoch: 1, PID: 42, Host: canary}), inTurn(1, recovery.ModelRequested{})...)
+	said := append(events(made, journal.RunClaimed{Epoch: 1, PID: 42, Host: canary}), inTurn(1, journal.ModelRequested{})...)
 	want := clone(said)
 	h, err := s.Create(ctx, ThreadRef{ID: "t-secretss", Folder: made.Folder, New: true}, said)
 	if err != nil {
@@ -93,10 +97,10 @@ func TestSecretsLieNowhere(t *testing.T) {
 	for n, size := range []int{10, 40 << 10, 300 << 10} {
 		content := strings.Repeat("x", size) + " " + canary + "\n" + base64.StdEncoding.EncodeToString([]byte("key="+canary))
 		a, b := turnFacts(n+1, fmt.Sprintf("c-%08d", n), content)
-		m := a[0].Body.(recovery.ModelAnswered)
+		m := a[0].Body.(journal.ModelAnswered)
 		m.Calls[0].Args = json.RawMessage(`{"command":"echo ` + canary + `"}`)
 		a[0].Body = m
-		r := b[0].Body.(recovery.CallSettled)
+		r := b[0].Body.(journal.CallSettled)
 		if size > 100<<10 { // the model sees a part, and it is cut inside the secret
 			cut := size + 1 + len(canary)/2
 			r.Result.Full, r.Result.Content = []byte(content), content[:cut]+"\n[… and more]\n"+content[len(content)-9:]
@@ -111,8 +115,8 @@ func TestSecretsLieNowhere(t *testing.T) {
 	want = append(append(want, clone(a)...), clone(b)...)
 	h = appendAll(t, s, h, a, AppendOptions{})
 	h = appendAll(t, s, h, b, AppendOptions{})
-	asked := events(recovery.RequestOpened{Request: recovery.Request{ID: "p-secretss", Question: recovery.Question{
-		Kind: recovery.RequestMaxTurns, Message: "is it " + canary + "?"}}})
+	asked := events(journal.RequestOpened{Request: journal.Request{ID: "p-secretss", Question: journal.Question{
+		Kind: journal.RequestMaxTurns, Message: "is it " + canary + "?"}}})
 	h = appendAll(t, s, h, asked, AppendOptions{})
 	if _, err := s.Answer(ctx, "p-secretss", json.RawMessage(`"it is `+canary+`"`), "by "+canary); err != nil {
 		t.Fatal(err)
@@ -130,9 +134,9 @@ func TestSecretsLieNowhere(t *testing.T) {
 	if m, err := s.Inbox(ctx, h.Run); err != nil || len(m) != 1 || m[0].By != canary || string(m[0].Body) != `{"by":"`+canary+`"}` {
 		t.Errorf("the owner gets the message %+v (%v)", m, err)
 	}
-	h = appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-secretss", Answer: p.Answer, By: p.By}), AppendOptions{})
-	h = appendAll(t, s, h, events(recovery.RunInterrupted{Cause: recovery.CauseModel, Detail: "failed: " + canary}), AppendOptions{})
-	if ok, err := s.MarkInterrupted(ctx, h, recovery.CauseCorrupt, "again "+canary, s.now()); err != nil || !ok {
+	h = appendAll(t, s, h, events(journal.RequestAnswered{ID: "p-secretss", Answer: p.Answer, By: p.By}), AppendOptions{})
+	h = appendAll(t, s, h, events(journal.RunInterrupted{Cause: journal.CauseModel, Detail: "failed: " + canary}), AppendOptions{})
+	if ok, err := s.MarkInterrupted(ctx, h, journal.CauseCorrupt, "again "+canary, s.now()); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	nowhere(t, s, canary)
@@ -154,20 +158,20 @@ func TestSecretsLieNowhere(t *testing.T) {
 	if rows, err := s.Runs(ctx, Filter{Folder: made.Folder}); err != nil || len(rows) != 1 {
 		t.Errorf("the run is not found by its folder: %v %v", rows, err)
 	}
-	if kept := s.TakeKept(h.Run); len(kept) != 1 || kept[0].Rule != "env-canary" || !strings.HasPrefix(kept[0].Placeholder, "[secret:env-canary:") {
+	if kept := s.TakeRedacted(h.Run); len(kept) != 1 || kept[0].Rule != "env-canary" || !strings.HasPrefix(kept[0].Placeholder, "[secret:env-canary:") {
 		t.Errorf("%+v", kept)
 	}
-	if kept := s.TakeKept(h.Run); len(kept) != 0 {
+	if kept := s.TakeRedacted(h.Run); len(kept) != 0 {
 		t.Errorf("said twice: %+v", kept)
 	}
 }
 
-func clone(e []recovery.Event) []recovery.Event { return append([]recovery.Event(nil), e...) }
+func clone(e []journal.Event) []journal.Event { return append([]journal.Event(nil), e...) }
 
 // bodies leaves out what the store fills in.
-func bodies(list []recovery.Event) (out []recovery.Body) {
+func bodies(list []journal.Event) (out []journal.Body) {
 	for _, e := range list {
-		if c, ok := e.Body.(recovery.CallSettled); ok {
+		if c, ok := e.Body.(journal.CallSettled); ok {
 			c.Result.Full, c.Result.Blob, c.Result.Size = nil, "", 0
 			e.Body = c
 		}
@@ -185,7 +189,7 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n++
 		word := rapid.SampledFrom([]string{
-			canary, "plain", "\n", `"`, `\`, "é", " ", "[secret:env-canary:abcdefghjk]", "[secret:", s.Clean(canary), s.Clean(canary) + "]",
+			canary, "plain", "\n", `"`, `\`, "é", " ", "[secret:env-canary:abcdefghjk]", "[secret:", s.Redact(canary), s.Redact(canary) + "]",
 			"postgres://me:hunter2hunter2@db/x", "[secret:literal:0]", canary[:13], "password=", "Zm9v",
 		})
 		line := func(name string) string { return strings.Join(rapid.SliceOfN(word, 0, 6).Draw(t, name), "") }
@@ -196,14 +200,14 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := turnFacts(1, "c-00000001", line("content"))
-		m := a[0].Body.(recovery.ModelAnswered)
+		m := a[0].Body.(journal.ModelAnswered)
 		m.Calls[0].Args = args
-		m.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: line("text")}}
+		m.Blocks = []journal.Block{{Kind: journal.BlockText, Text: line("text")}}
 		a[0].Body = m
-		first := append(events(made, recovery.RunClaimed{Epoch: 1}), inTurn(1, recovery.ModelRequested{})...)
+		first := append(events(made, journal.RunClaimed{Epoch: 1}), inTurn(1, journal.ModelRequested{})...)
 		said := append(append(clone(first), clone(a)...), clone(b)...)
 		h, err := s.Create(context.Background(), ThreadRef{ID: made.Thread, Folder: made.Folder, New: true}, first)
-		for _, batch := range [][]recovery.Event{a, b} {
+		for _, batch := range [][]journal.Event{a, b} {
 			if err == nil {
 				h, err = s.Append(context.Background(), h, batch, AppendOptions{})
 			}
@@ -211,14 +215,14 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var shown, restored []recovery.Event
+		var shown, restored []journal.Event
 		for e, err := range s.Load(context.Background(), h.Run, 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			shown = append(shown, e)
 		}
-		for e, err := range s.Restored(context.Background(), h.Run, 0, func(l Lost) { t.Fatalf("lost: %+v", l) }) {
+		for e, err := range s.Restored(context.Background(), h.Run, 0, func(l Unrecoverable) { t.Fatalf("lost: %+v", l) }) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,23 +253,23 @@ func TestFoundIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := turnFacts(1, "c-00000001", "the bare "+found+" again")
-	m := a[0].Body.(recovery.ModelAnswered)
-	m.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: "I take " + found + " for it"}} // before the place where a pattern finds it
+	m := a[0].Body.(journal.ModelAnswered)
+	m.Blocks = []journal.Block{{Kind: journal.BlockText, Text: "I take " + found + " for it"}} // before the place where a pattern finds it
 	m.Calls[0].Args = json.RawMessage(`{"url":"https://me:` + found + `@example.org/"}`)
 	a[0].Body = m
 	h = appendAll(t, s, h, a, AppendOptions{})
 	appendAll(t, s, h, b, AppendOptions{})
 	nowhere(t, s, found)
-	before := s.Clean(canary + " " + found)
+	before := s.Redact(canary + " " + found)
 
 	other := openStore(t, dir) // another process, which learns it from the run that it drives
-	if got := other.Clean("say " + found); got != "say "+found {
+	if got := other.Redact("say " + found); got != "say "+found {
 		t.Errorf("it is known before anything is read: %s", got)
 	}
 	if _, lost := restoredAll(t, other, "r-pattern1"); len(lost) > 0 {
 		t.Errorf("%+v", lost)
 	}
-	if got := other.Clean(canary + " " + found); got != before || strings.Contains(got, found) {
+	if got := other.Redact(canary + " " + found); got != before || strings.Contains(got, found) {
 		t.Errorf("%s, and %s in another process", before, got)
 	}
 }
@@ -292,7 +296,7 @@ func TestLostSecrets(t *testing.T) {
 			if len(lost) != 1 || lost[0].Why == "" {
 				t.Fatalf("%+v", lost)
 			}
-			content := got[len(got)-3].Body.(recovery.CallSettled).Result.Content
+			content := got[len(got)-3].Body.(journal.CallSettled).Result.Content
 			if !strings.Contains(content, "[secret:env-canary:"+lost[0].ID+"]") {
 				t.Errorf("%q", content)
 			}
@@ -304,16 +308,32 @@ func TestLostSecrets(t *testing.T) {
 	}
 }
 
+// sealedAs makes what a vault with this key stores of a value under a name.
+func sealedAs(t *testing.T, key []byte, id, value string) []byte {
+	t.Helper()
+	sealing, err := hkdf.Key(sha256.New, key, nil, "agent: sealed secrets", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nonce := make([]byte, gcm.NonceSize())
+	return gcm.Seal(nonce, nonce, []byte(value), []byte(id))
+}
+
 // Another secret under the same name gives the second a longer one, and both are given back.
 func TestTakenNames(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir, knowing)
-	id := s.vault.name("env-canary", []byte(canary))
-	sealed, err := s.vault.seal(id, []byte("somebody else's"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.write(context.Background(), func(tx *tx) error {
+	id := strings.TrimSuffix(strings.TrimPrefix(s.Redact(canary), "[secret:env-canary:"), "]")
+	sealed := sealedAs(t, s.key, id, "somebody else's")
+	err := s.write(context.Background(), func(tx *tx) error {
 		_, err := tx.q.AddSecret(context.Background(), id, "other", sealed, 1)
 		return err
 	})
@@ -325,52 +345,10 @@ func TestTakenNames(t *testing.T) {
 	h = appendAll(t, s, h, a, AppendOptions{})
 	appendAll(t, s, h, b, AppendOptions{})
 	got, lost := restoredAll(t, s, h.Run)
-	if content := got[len(got)-3].Body.(recovery.CallSettled).Result.Content; content != "it is "+canary || len(lost) > 0 {
+	if content := got[len(got)-3].Body.(journal.CallSettled).Result.Content; content != "it is "+canary || len(lost) > 0 {
 		t.Errorf("%q %+v", content, lost)
 	}
 	nowhere(t, s, canary)
-}
-
-// A sealed value opens under its own name alone, and only with the key of its state folder.
-func TestSealed(t *testing.T) {
-	v, err := newVault(bytes.Repeat([]byte{1}, keySize), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := newVault(bytes.Repeat([]byte{2}, keySize), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := v.seal("abcdefghjk", []byte(canary))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err := v.unseal("abcdefghjk", sealed); err != nil || string(raw) != canary {
-		t.Errorf("%q %v", raw, err)
-	}
-	for i := range sealed {
-		bad := bytes.Clone(sealed)
-		bad[i] ^= 1
-		if _, err := v.unseal("abcdefghjk", bad); err == nil {
-			t.Errorf("it opens with byte %d changed", i)
-		}
-	}
-	for what, try := range map[string]func() ([]byte, error){
-		"another name": func() ([]byte, error) { return v.unseal("abcdefghjm", sealed) },
-		"another key":  func() ([]byte, error) { return other.unseal("abcdefghjk", sealed) },
-		"half of it":   func() ([]byte, error) { return v.unseal("abcdefghjk", sealed[:9]) },
-	} {
-		if _, err := try(); err == nil {
-			t.Errorf("it opens with %s", what)
-		}
-	}
-	if v.name("a", []byte(canary)) == other.name("a", []byte(canary)) {
-		t.Error("a name does not depend on the key")
-	}
-	again, err := v.seal("abcdefghjk", []byte(canary))
-	if err != nil || bytes.Equal(again, sealed) {
-		t.Error("a nonce is used twice", err)
-	}
 }
 
 // execIn changes a database that nobody has open.
@@ -386,9 +364,9 @@ func execIn(t *testing.T, dir, text string) {
 	}
 }
 
-// BenchmarkClean is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
+// BenchmarkRedact is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
 // nearly every turn. Ten values are known.
-func BenchmarkClean(b *testing.B) {
+func BenchmarkRedact(b *testing.B) {
 	s := openStore(b, stateDir(b), func(o *Options) {
 		for i := range 10 {
 			o.Known = append(o.Known, redact.Known{Rule: "env-many", Value: fmt.Sprintf("%d-%s", i, canary)})
@@ -397,7 +375,7 @@ func BenchmarkClean(b *testing.B) {
 	said, result := turnFacts(1, "c-00000001", kib)
 	var all [][]byte
 	for _, e := range append(said, result...) {
-		data, err := encodeJSON(e.Body)
+		data, err := json.Marshal(e.Body)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -407,7 +385,7 @@ func BenchmarkClean(b *testing.B) {
 	for b.Loop() {
 		looked += timed(func() {
 			for _, data := range all {
-				if _, found, err := s.vault.clean(data, inJSON); err != nil || len(found) > 0 {
+				if found, err := s.vault.Find(data); err != nil || len(found) > 0 {
 					b.Fatal(found, err)
 				}
 			}
@@ -418,6 +396,6 @@ func BenchmarkClean(b *testing.B) {
 			}
 		})
 	}
-	b.ReportMetric(float64(looked)/float64(b.N)/1e3, "us-clean/turn")
+	b.ReportMetric(float64(looked)/float64(b.N)/1e3, "us-redact/turn")
 	b.ReportMetric(float64(whole)/float64(b.N)/1e3, "us-encode/turn")
 }

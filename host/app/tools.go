@@ -12,7 +12,7 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/runner"
@@ -33,7 +33,7 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 	if err != nil {
 		return v, end, err
 	}
-	a.wipe = nil // that store knows no secrets
+	a.redact = nil // that store knows no secrets
 	reg, servers, end, err := a.servedTools(ctx, home, folder, h.Env.Tools, decide)
 	if err != nil {
 		return v, end, err
@@ -71,9 +71,9 @@ func toolView(t tools.Tool) view.Tool {
 	_, v.Outlives = t.(tools.Process)
 	for _, sample := range samples(spec.Name) {
 		is := t.Describe("", sample.args)
-		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
-		for _, m := range recovery.Modes() {
-			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
+		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[journal.Mode]journal.Decision{}}
+		for _, m := range journal.Modes() {
+			e.Modes[m] = journal.DecisionAllow // a question needs no permission
 			if !v.Asks {
 				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
 			}
@@ -140,7 +140,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 		servers = append(servers, serverView(s))
 		secret = append(secret, secretsOf(s)...)
 	}
-	a.wipe = db.Wiper(secret) // no state folder is open that would know them
+	a.redact = db.RedactorOf(secret) // no state folder is open that would know them
 	a.noticeAll(notes)
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
@@ -151,7 +151,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
 		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
 		if st.Err != nil {
-			servers[at].Error = a.Cleaned(st.Err.Error())
+			servers[at].Error = a.Redacted(st.Err.Error())
 		}
 	})
 	a.noticeAll(notes)
@@ -161,6 +161,6 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 
 func (a *App) noticeAll(lines []string) {
 	for _, line := range lines {
-		a.Notice(stream.Sanitize(a.Cleaned(line)))
+		a.Notice(stream.Sanitize(a.Redacted(line)))
 	}
 }
