@@ -17,6 +17,7 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/lastlog"
 	marks "agent/db/mark"
+	"agent/durable"
 	"agent/recovery"
 )
 
@@ -317,7 +318,7 @@ func (m *marker) decide(s *Store, next marks.Mark) error {
 	if err := m.file.Sync(); err != nil {
 		return fmt.Errorf("make the mark durable: %w", err)
 	}
-	return syncDir(s.dir)
+	return durable.SyncDir(s.dir)
 }
 
 func (m *marker) open(s *Store) error {

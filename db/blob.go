@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"agent/db/dbsqlc"
+	"agent/durable"
 )
 
 // Encodings of a stored blob.
@@ -98,7 +99,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	if s.checkBlobFile(b.hash, int64(len(b.data))) != "" {
-		temp, err := writeTemp(dir, ".new-*", bytes.NewReader(b.data))
+		temp, err := durable.Temp(dir, ".new-*", 0o600, bytes.NewReader(b.data))
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	// Also for a file that is there: whoever wrote it may have ended before this.
-	return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)), syncDir(s.dir))
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(s.dir))
 }
 
 func (s *Store) blobPath(hash []byte) string {

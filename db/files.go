@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"agent/durable"
 )
 
 const (
@@ -76,7 +78,7 @@ func (s *Store) makeFolder() error {
 func syncAbove(dir string) error {
 	dir = resolved(dir)
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
-		err := syncDir(parent)
+		err := durable.SyncDir(parent)
 		// There is no other way where a folder is closed to those who read, or a file system knows of no such thing; on one
 		// that cannot be written nothing is new.
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EROFS) {
@@ -160,9 +162,9 @@ func (s *Store) makeBallast() {
 		s.notice("the disk of %s has %d MiB left, too little for the ballast of %d MiB: a full disk would stop agent at once", s.dir, free>>20, ballastSize>>20)
 		return
 	}
-	temp, err := writeTemp(s.dir, ballastTemp, io.LimitReader(mathrand.NewChaCha8([32]byte{}), ballastSize))
+	temp, err := durable.Temp(s.dir, ballastTemp, 0o600, io.LimitReader(mathrand.NewChaCha8([32]byte{}), ballastSize))
 	if err == nil {
-		err = errors.Join(os.Rename(temp, path), syncDir(s.dir))
+		err = durable.Rename(temp, path)
 	}
 	if err != nil {
 		s.notice("the ballast %s could not be written (%v): a full disk would stop agent at once", path, err)
@@ -197,25 +199,6 @@ func (s *Store) giveUpBallast() bool {
 	}
 	s.notice("the disk of %s is full: the ballast was freed, so that what runs can be recorded; free some space before anything new is started", s.dir)
 	return true
-}
-
-// writeTemp writes a durable file of mode 0600 under a name of its own, and removes it when that fails.
-func writeTemp(dir, pattern string, from io.Reader) (string, error) {
-	f, err := os.CreateTemp(dir, pattern)
-	if err != nil {
-		return "", err
-	}
-	err = f.Chmod(0o600)
-	if err == nil {
-		_, err = io.Copy(f, from)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
 }
 
 func syncFile(path string) error {

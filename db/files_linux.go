@@ -120,15 +120,3 @@ func freeFiles(dir string) int64 {
 	}
 	return int64(st.Ffree)
 }
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	return nil
-}

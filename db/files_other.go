@@ -42,18 +42,3 @@ func freeBytes(dir string) (int64, error) {
 }
 
 func freeFiles(string) int64 { return -1 }
-
-// syncDir makes the names in a folder durable where the system lets us open one.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // a rename there is made durable by the file system's own journal
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("make folder %s durable: %w", dir, err)
-	}
-	return nil
-}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 
 	"agent/db/dbsqlc"
+	"agent/durable"
 )
 
 const keySize = 32
@@ -82,7 +83,7 @@ func makeKey(dir, path string) error {
 	if _, err := io.ReadFull(rand.Reader, key); err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
-	temp, err := writeTemp(dir, ".key-*", bytes.NewReader(key))
+	temp, err := durable.Temp(dir, ".key-*", 0o600, bytes.NewReader(key))
 	if err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
@@ -93,5 +94,5 @@ func makeKey(dir, path string) error {
 	if err := errors.Join(err, os.Remove(temp)); err != nil {
 		return fmt.Errorf("make key: %w", err)
 	}
-	return syncDir(dir)
+	return durable.SyncDir(dir)
 }

@@ -20,6 +20,7 @@ import (
 	"modernc.org/sqlite"
 
 	"agent/db/dbsqlc"
+	"agent/durable"
 )
 
 // migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never edited.
@@ -181,7 +182,7 @@ func (s *Store) createDatabase(ctx context.Context) error {
 	if err := removeTemps(s.dir); err != nil {
 		return fmt.Errorf("create %s: %w", s.path, err)
 	}
-	return syncDir(s.dir)
+	return durable.SyncDir(s.dir)
 }
 
 // removeTemps removes what this and earlier tries left. A process that loses its file so finds the database there.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -25,6 +24,7 @@ import (
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/mcp"
+	"agent/tools/toolstest"
 )
 
 // crowd is how many runs are driven at once. Two neighbours work in one folder and need the same MCP server.
@@ -186,7 +186,7 @@ func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (drive.Env, er
 func (c *crowded) onlyFirstServerLives() {
 	c.t.Helper()
 	for i, folder := range c.folders {
-		pids := startedAs(c.t, folder)
+		pids := toolstest.ServersOf(c.t, folder)
 		if len(pids) != 1 {
 			c.t.Errorf("the server of folder %d was started %d times for two runs", i, len(pids))
 			continue
@@ -200,29 +200,12 @@ func (c *crowded) onlyFirstServerLives() {
 func (c *crowded) everyServerEnded() {
 	c.t.Helper()
 	for i, folder := range c.folders {
-		for _, pid := range startedAs(c.t, folder) {
+		for _, pid := range toolstest.ServersOf(c.t, folder) {
 			if syscall.Kill(pid, 0) == nil {
 				c.t.Errorf("server %d of folder %d lives on after its last run", pid, i)
 			}
 		}
 	}
-}
-
-// startedAs are the processes that were started as the server of a folder.
-func startedAs(t *testing.T, folder string) (pids []int) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "pids"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids
 }
 
 // buildFixture builds the MCP server for tests.

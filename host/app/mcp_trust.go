@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/durable"
 	"agent/host/config"
 	"agent/host/stream"
 	"agent/host/view"
@@ -135,37 +137,15 @@ func (f *ServerFiles) Keep(yes bool) error {
 func (f *ServerFiles) write(t trusted) error {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {
-		err = writeWhole(f.trustAt, append(text, '\n'))
+		err = os.MkdirAll(filepath.Dir(f.trustAt), 0o700)
+	}
+	if err == nil {
+		err = durable.Replace(f.trustAt, 0o600, bytes.NewReader(append(text, '\n')))
 	}
 	if err != nil {
 		return fmt.Errorf("keep your decision on %s: %v", f.Workspace, err)
 	}
 	return nil
-}
-
-// writeWhole puts a file of the person's own in place at once: it is the old one or the new one, whatever happens.
-func writeWhole(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.

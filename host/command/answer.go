@@ -51,7 +51,9 @@ EXIT STATUS
    already, the answer does not fit, there is no such id; 2 wrong usage, or
    several questions are open; 3 or 5 it was left open`
 
-func (a *commandLine) answerCommand() *cli.Command {
+type answerCommand struct{ *commandLine }
+
+func (a answerCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
 		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
@@ -64,8 +66,14 @@ func (a *commandLine) answerCommand() *cli.Command {
 			a.thinkingFlag(),
 			jsonFlag(),
 		},
-		Action: a.answer,
+		Action: a.run,
 	}
+}
+
+// answering is an answer on its way from the command line to the run that asks.
+type answering struct {
+	*session
+	c *cli.Command
 }
 
 // reply is an answer as it was given on the command line; neither text nor value when it is to be asked for.
@@ -75,15 +83,16 @@ type reply struct {
 	given bool
 }
 
-func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
+func (a answerCommand) run(ctx context.Context, c *cli.Command) error {
 	id, r, err := answerArguments(c)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(ctx, app.Read)
+	opened, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "answer")
 	}
+	s := answering{opened, c}
 	s.askHere(c)
 	row, call, err := s.answered(ctx, id, &r)
 	if a.about = row.Run; call != nil {
@@ -99,13 +108,13 @@ func (a *commandLine) answer(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return errors.Join(err, s.close())
 	case call != nil:
-		return s.rule(ctx, c, *call, r)
+		return s.decide(ctx, *call, r)
 	}
 	raw, err := s.reply(ctx, row, r)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	return s.give(ctx, c, row, raw)
+	return s.give(ctx, row, raw)
 }
 
 func answerArguments(c *cli.Command) (id string, r reply, err error) {
@@ -133,7 +142,7 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 
 // answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id is the answer to the
 // one open request.
-func (s *session) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
+func (s answering) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
 	switch {
 	case text == "":
 		row, err = s.onlyRequest(ctx)
@@ -176,28 +185,28 @@ const (
 )
 
 // perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer by a mistyped id.
-func (s *session) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
+func (s answering) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
 	var unknown *app.UnknownIDError
 	if !errors.As(err, &unknown) || given {
 		return err
 	}
-	open, listErr := s.open(ctx)
+	open, listErr := s.openRequests(ctx)
 	if listErr != nil || len(open) != 1 {
 		return errors.Join(err, listErr)
 	}
 	return fmt.Errorf("%w\nif this is your answer, name the question too: agent answer %s %s", err, open[0].ID, text)
 }
 
-// open lists the requests that can still be answered.
-func (s *session) open(ctx context.Context) ([]app.PendingRow, error) {
+// openRequests lists the requests that can still be answered.
+func (s answering) openRequests(ctx context.Context) ([]app.PendingRow, error) {
 	rows, err := s.PendingIn(ctx, false)
 	now := fault.Now()
 	return slices.DeleteFunc(rows, func(r app.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
 }
 
 // onlyRequest is the one open request. With several, the person has to say which.
-func (s *session) onlyRequest(ctx context.Context) (app.PendingRow, error) {
-	open, err := s.open(ctx)
+func (s answering) onlyRequest(ctx context.Context) (app.PendingRow, error) {
+	open, err := s.openRequests(ctx)
 	switch {
 	case err != nil:
 		return app.PendingRow{}, err
@@ -221,8 +230,8 @@ func (s *session) onlyRequest(ctx context.Context) (app.PendingRow, error) {
 }
 
 // newestRequest is the open request that was asked last.
-func (s *session) newestRequest(ctx context.Context) (app.PendingRow, error) {
-	open, err := s.open(ctx)
+func (s answering) newestRequest(ctx context.Context) (app.PendingRow, error) {
+	open, err := s.openRequests(ctx)
 	if err == nil && len(open) == 0 {
 		err = fmt.Errorf("answer: no question is open%s", s.app.inFolder())
 	}
@@ -233,7 +242,7 @@ func (s *session) newestRequest(ctx context.Context) (app.PendingRow, error) {
 }
 
 // reply makes the answer to a request: what was given, or what is asked for on the terminal.
-func (s *session) reply(ctx context.Context, row app.PendingRow, r reply) (json.RawMessage, error) {
+func (s answering) reply(ctx context.Context, row app.PendingRow, r reply) (json.RawMessage, error) {
 	if row.Damaged != nil {
 		return nil, fmt.Errorf("answer %s: %w", row.ID, row.Damaged)
 	}
@@ -257,7 +266,7 @@ func (s *session) reply(ctx context.Context, row app.PendingRow, r reply) (json.
 }
 
 // askFor puts a question to the terminal, or says how to answer it where there is none.
-func (s *session) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
+func (s answering) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
 		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
 		return nil, app.Usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
@@ -272,13 +281,13 @@ func (s *session) askFor(ctx context.Context, run string, r recovery.Request, co
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
-func (s *session) give(ctx context.Context, c *cli.Command, row app.PendingRow, raw json.RawMessage) error {
-	taken, err := s.Answer(ctx, row.ID, raw, !c.Bool("no-resume"))
+func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMessage) error {
+	taken, err := s.Answer(ctx, row.ID, raw, !s.c.Bool("no-resume"))
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {
 			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
 		}
-		return s.report(c, taken.Outcome, err)
+		return s.report(s.c, taken.Outcome, err)
 	}
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -291,7 +300,7 @@ func (s *session) give(ctx context.Context, c *cli.Command, row app.PendingRow, 
 		Version: 1, Request: row.ID, Run: row.Run, Answer: raw, State: "taken", Owner: taken.Owner, Status: run.Status, Next: []string{},
 	}
 	switch {
-	case c.Bool("no-resume"):
+	case s.c.Bool("no-resume"):
 		v.State = "recorded"
 	case taken.Owner != "":
 		v.State = "kept"
@@ -307,14 +316,14 @@ func (s *session) give(ctx context.Context, c *cli.Command, row app.PendingRow, 
 	case !run.Status.Terminal():
 		v.Next = []string{"agent show --follow " + row.Run}
 	}
-	s.printAnswered(c, v)
+	s.printAnswered(v)
 	return s.close()
 }
 
-func (s *session) printAnswered(c *cli.Command, v view.Answered) {
+func (s answering) printAnswered(v view.Answered) {
 	s.settleOutput()
 	a := s.app
-	if c.Bool("json") {
+	if s.c.Bool("json") {
 		a.PrintJSON(v)
 		return
 	}

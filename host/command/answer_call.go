@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v3"
-
 	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
@@ -15,25 +13,25 @@ import (
 	"agent/recovery/fault"
 )
 
-// rule records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
+// decide records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
 // answer. It closes the session.
-func (s *session) rule(ctx context.Context, c *cli.Command, call app.CallRow, r reply) error {
+func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error {
 	word, err := s.resolution(ctx, call, r)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	taken, err := s.Resolve(ctx, call, word, !c.Bool("no-resume"))
+	taken, err := s.Resolve(ctx, call, word, !s.c.Bool("no-resume"))
 	if taken.Drove {
-		return s.report(c, taken.Outcome, err)
+		return s.report(s.c, taken.Outcome, err)
 	}
 	if err == nil {
-		err = s.printResolved(ctx, c, call, word, taken)
+		err = s.printResolved(ctx, call, word, taken)
 	}
 	return errors.Join(err, s.close())
 }
 
 // resolution is what is said about the call, where there is something to say.
-func (s *session) resolution(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
+func (s answering) resolution(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	if err := ruleable(call); err != nil {
 		return "", err
 	}
@@ -43,7 +41,7 @@ func (s *session) resolution(ctx context.Context, call app.CallRow, r reply) (re
 	return s.word(ctx, call, r)
 }
 
-func (s *session) printResolved(ctx context.Context, c *cli.Command, call app.CallRow, word recovery.Word, taken host.Taken) error {
+func (s answering) printResolved(ctx context.Context, call app.CallRow, word recovery.Word, taken host.Taken) error {
 	about := call.Run
 	if taken.Request.ID != "" {
 		about = taken.Request.Run
@@ -67,7 +65,7 @@ func (s *session) printResolved(ctx context.Context, c *cli.Command, call app.Ca
 	case len(run.Undecided) > 0:
 		v.Next = view.DecideCommands(s.Undecided(ctx, run.Undecided))
 	}
-	s.printAnswered(c, v)
+	s.printAnswered(v)
 	return nil
 }
 
@@ -85,7 +83,7 @@ func ruleable(call app.CallRow) error {
 }
 
 // word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
-func (s *session) word(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
+func (s answering) word(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
 	text := r.text
 	if !r.given {
 		raw, err := s.askFor(ctx, call.Run, callQuestion(call), view.ResolveCommands(call.ID))

@@ -27,25 +27,28 @@ EXIT STATUS
    0 the run is cancelled, or was already; 1 it ended before, or was refused;
    2 wrong usage; 4 it is asked for and not yet done`
 
-func (a *commandLine) cancelCommand() *cli.Command {
+type cancelCommand struct{ *commandLine }
+
+func (a cancelCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "cancel",
 		Usage:       "end a run, or withdraw a question",
 		ArgsUsage:   "<run> | <pending-id> | last",
 		Description: cancelHelp,
 		Flags:       []cli.Flag{jsonFlag()},
-		Action:      a.cancel,
+		Action:      a.run,
 	}
 }
 
-func (a *commandLine) cancel(ctx context.Context, c *cli.Command) error {
+func (a cancelCommand) run(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return app.Usage(errors.New("name one run or one request: agent cancel last"))
 	}
-	s, err := a.open(ctx, app.Read)
+	opened, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "cancel "+c.Args().First())
 	}
+	s := cancelling{opened, c}
 	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'p')
 	if err == nil {
 		err = s.MustWrite("cancel " + id)
@@ -53,14 +56,20 @@ func (a *commandLine) cancel(ctx context.Context, c *cli.Command) error {
 	switch {
 	case err != nil:
 	case kind == 'p':
-		err = s.withdraw(ctx, c, id)
+		err = s.withdraw(ctx, id)
 	default:
-		err = s.cancelRun(ctx, c, id)
+		err = s.run(ctx, id)
 	}
 	return errors.Join(err, s.close())
 }
 
-func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) error {
+// cancelling ends a run, or withdraws a question.
+type cancelling struct {
+	*session
+	c *cli.Command
+}
+
+func (s cancelling) run(ctx context.Context, run string) error {
 	before, err := s.Store.Run(ctx, run)
 	if err != nil {
 		return err
@@ -92,14 +101,14 @@ func (s *session) cancelRun(ctx context.Context, c *cli.Command, run string) err
 		code = view.ExitInterrupted
 		v.Next = []string{"agent cancel " + run}
 	}
-	s.printCancel(c, v)
+	s.print(v)
 	return withCode(code)
 }
 
-func (s *session) printCancel(c *cli.Command, v view.Cancelled) {
+func (s cancelling) print(v view.Cancelled) {
 	a := s.app
 	s.settleOutput()
-	if c.Bool("json") {
+	if s.c.Bool("json") {
 		a.PrintJSON(v)
 		return
 	}
@@ -126,7 +135,7 @@ func cancelled(reason string) string {
 	return "cancelled: " + reason
 }
 
-func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error {
+func (s cancelling) withdraw(ctx context.Context, id string) error {
 	row, err := s.Withdraw(ctx, id)
 	var first *app.ConflictError
 	if errors.As(err, &first) && first.First.Status == app.RequestCancelled {
@@ -145,7 +154,7 @@ func (s *session) withdraw(ctx context.Context, c *cli.Command, id string) error
 	if run.Status == recovery.StatusInterrupted {
 		v.Next = []string{"agent resume " + row.Run}
 	}
-	if c.Bool("json") {
+	if s.c.Bool("json") {
 		s.app.PrintJSON(v)
 		return nil
 	}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
-	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -24,18 +21,20 @@ EXAMPLE
 EXIT STATUS
    0 listed, 1 there is no such run, 2 wrong usage`
 
-func (a *commandLine) checkpointsCommand() *cli.Command {
+type checkpointsCommand struct{ *commandLine }
+
+func (a checkpointsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "checkpoints",
 		Usage:       "list the checkpoints of a run",
 		ArgsUsage:   "<run> | last",
 		Description: checkpointsHelp,
 		Flags:       []cli.Flag{jsonFlag()},
-		Action:      a.checkpoints,
+		Action:      a.run,
 	}
 }
 
-func (a *commandLine) checkpoints(ctx context.Context, c *cli.Command) error {
+func (a checkpointsCommand) run(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return app.Usage(errors.New("name one run: agent checkpoints last"))
 	}
@@ -59,26 +58,6 @@ func (a *commandLine) checkpoints(ctx context.Context, c *cli.Command) error {
 		}
 		v.Checkpoints = append(v.Checkpoints, p)
 	}
-	a.printCheckpoints(c, v)
+	a.print(c, v, func() { a.Checkpoints(v) })
 	return s.close()
-}
-
-func (a *commandLine) printCheckpoints(c *cli.Command, v view.Checkpoints) {
-	if c.Bool("json") {
-		a.PrintJSON(v)
-		return
-	}
-	if len(v.Checkpoints) == 0 {
-		a.Say(a.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
-		return
-	}
-	t := terminal.Table{Head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
-	for _, p := range v.Checkpoints {
-		left := "no limit"
-		if p.TurnsLeft != nil {
-			left = fmt.Sprint(*p.TurnsLeft)
-		}
-		t.Add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
-	}
-	t.Write(a.Out)
 }

@@ -17,21 +17,21 @@ import (
 // commands lists the commands in the order in which help shows them: what is done every day comes first.
 func (a *commandLine) commands() []*cli.Command {
 	list := []*cli.Command{
-		a.runCommand(),
-		a.here(a.lsCommand(), "only runs that work in `FOLDER`"),
-		a.here(a.showCommand(), "with last: the newest run that works in `FOLDER`"),
-		a.here(a.resumeCommand(), "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"),
-		a.here(a.answerCommand(), "without an id, and with last: only questions of runs that work in `FOLDER`"),
-		a.here(a.pendingCommand(), "only questions of runs that work in `FOLDER`"),
-		a.here(a.cancelCommand(), "with last: the newest run that works in `FOLDER`"),
-		a.here(a.checkpointsCommand(), "with last: the newest run that works in `FOLDER`"),
-		a.modelsCommand(),
-		a.toolsCommand(),
-		a.doctorCommand(),
-		a.restoreCommand(),
-		a.versionCommand(),
-		a.completionCommand(),
-		a.helpCommand(),
+		runCommand{a}.command(),
+		a.here(lsCommand{a}.command(), "only runs that work in `FOLDER`"),
+		a.here(showCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
+		a.here(resumeCommand{a}.command(), "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"),
+		a.here(answerCommand{a}.command(), "without an id, and with last: only questions of runs that work in `FOLDER`"),
+		a.here(pendingCommand{a}.command(), "only questions of runs that work in `FOLDER`"),
+		a.here(cancelCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
+		a.here(checkpointsCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
+		modelsCommand{a}.command(),
+		toolsCommand{a}.command(),
+		doctorCommand{a}.command(),
+		restoreCommand{a}.command(),
+		versionCommand{a}.command(),
+		completionCommand{a}.command(),
+		helpCommand{a}.command(),
 	}
 	for _, c := range list {
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
@@ -111,7 +111,9 @@ EXAMPLE
 EXIT STATUS
    0 shown, 2 there is no such command and no such topic`
 
-func (a *commandLine) helpCommand() *cli.Command {
+type helpCommand struct{ *commandLine }
+
+func (a helpCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
 		Usage:       "show help for a command or a topic",

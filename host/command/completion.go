@@ -35,17 +35,19 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *commandLine) completionCommand() *cli.Command {
+type completionCommand struct{ *commandLine }
+
+func (a completionCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "completion",
 		Usage:       "print a completion script for bash, zsh or fish",
 		ArgsUsage:   "bash | zsh | fish",
 		Description: completionHelp,
-		Action:      a.completion,
+		Action:      a.run,
 	}
 }
 
-func (a *commandLine) completion(_ context.Context, c *cli.Command) error {
+func (a completionCommand) run(_ context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return app.Usage(errors.New("name one shell: agent completion bash, zsh or fish"))
 	}

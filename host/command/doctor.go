@@ -38,7 +38,9 @@ EXAMPLE
 EXIT STATUS
    0 nothing is wrong, warnings apart; 1 something is; 2 wrong usage`
 
-func (a *commandLine) doctorCommand() *cli.Command {
+type doctorCommand struct{ *commandLine }
+
+func (a doctorCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
 		Usage:       "check the installation and the state folder",
@@ -49,11 +51,11 @@ func (a *commandLine) doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "salvage", Usage: "write what can still be read to `FILE`, as JSON lines (- is stdout)"},
 			jsonFlag(),
 		},
-		Action: a.doctor,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
+func (a doctorCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -87,45 +89,15 @@ func (a *commandLine) doctor(ctx context.Context, c *cli.Command) error {
 		}
 	}
 	v.OK = v.Bad == 0
-	if c.Bool("json") {
-		a.PrintJSON(v)
-	} else {
-		a.printFindings(v)
-	}
+	a.print(c, v, func() { a.Findings(v) })
 	if !v.OK {
 		return withCode(view.ExitFailed)
 	}
 	return nil
 }
 
-func (a *commandLine) printFindings(v view.Doctor) {
-	area := ""
-	for i, f := range v.Findings {
-		head := ""
-		if f.Area != area {
-			area, head = f.Area, f.Area
-		}
-		level := string(f.Level)
-		if f.Fixed {
-			level = "done"
-		}
-		a.Say(a.Out, "%-4s  %-15s  %s", level, head, f.What)
-		if last := i == len(v.Findings)-1; f.Remedy != "" && (last || v.Findings[i+1].Remedy != f.Remedy) { // once below all that it mends
-			a.Say(a.Out, "%23s-> %s", "", f.Remedy)
-		}
-	}
-	switch {
-	case v.Bad > 0:
-		a.Say(a.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
-	case v.Warnings > 0:
-		a.Say(a.Out, "\nnothing is wrong; %d to know about", v.Warnings)
-	default:
-		a.Say(a.Out, "\nnothing is wrong")
-	}
-}
-
 // salvage writes what can be read of a database, damaged or not, to a new file or to stdout.
-func (a *commandLine) salvage(ctx context.Context, home, to string) (err error) {
+func (a doctorCommand) salvage(ctx context.Context, home, to string) (err error) {
 	if _, err := os.Stat(home); err != nil {
 		return fmt.Errorf("salvage: %v", err)
 	}

@@ -7,10 +7,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
-	"agent/host/terminal"
 	"agent/host/view"
-	"agent/recovery"
-	"agent/recovery/fault"
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and
@@ -29,7 +26,12 @@ EXIT STATUS
    0 listed, also when there is nothing; 1 the state folder cannot be used;
    2 wrong usage`
 
-func (a *commandLine) lsCommand() *cli.Command {
+// nothingYet is the list of runs before the first.
+const nothingYet = `no runs yet: agent run "prompt" starts one`
+
+type lsCommand struct{ *commandLine }
+
+func (a lsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "ls",
 		Usage:       "list runs",
@@ -40,11 +42,11 @@ func (a *commandLine) lsCommand() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every run"},
 			jsonFlag(),
 		},
-		Action: a.ls,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
+func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 	s, err := a.open(ctx, app.Read)
 	switch {
 	case errors.Is(err, app.ErrNoState):
-		a.printRuns(c, v, `no runs yet: agent run "prompt" starts one`)
+		a.print(c, v, func() { a.Runs(v, nothingYet) })
 		return nil
 	case err != nil:
 		return err
@@ -69,12 +71,12 @@ func (a *commandLine) ls(ctx context.Context, c *cli.Command) error {
 		if v.Behind != "" {
 			nothing = "no such run is in this database"
 		}
-		a.printRuns(c, v, nothing)
+		a.print(c, v, func() { a.Runs(v, nothing) })
 	}
 	return errors.Join(err, s.unlessBehind(), s.close())
 }
 
-func (a *commandLine) nothingListed(f app.Filter) string {
+func (a lsCommand) nothingListed(f app.Filter) string {
 	where := a.inFolder()
 	switch {
 	case f.Interrupted && f.Waiting:
@@ -86,39 +88,5 @@ func (a *commandLine) nothingListed(f app.Filter) string {
 	case where != "":
 		return "no run was started" + where
 	}
-	return `no runs yet: agent run "prompt" starts one`
-}
-
-func (a *commandLine) printRuns(c *cli.Command, v view.Runs, nothing string) {
-	if c.Bool("json") {
-		a.PrintJSON(v)
-		return
-	}
-	if len(v.Runs) == 0 {
-		a.Say(a.Err, "%s", nothing)
-		return
-	}
-	t := terminal.Table{
-		Fit:  a.Width(),
-		Head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
-		Most: []int{0, 0, 0, 28, 28, 32, 0},
-	}
-	now := fault.Now()
-	for _, r := range v.Runs {
-		next := ""
-		if len(r.Next) > 0 {
-			next = r.Next[0]
-		}
-		switch {
-		case r.Request != nil && len(r.Next) > 1:
-			next = view.AnswerCommand(r.Request.ID)
-		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
-			next = view.AnswerCommand(r.Unknown[0].ID)
-		}
-		t.Add(r.ID, r.StatusText(now), view.Age(now, r.Created), a.Tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
-	}
-	t.Write(a.Out)
-	if v.Older > 0 {
-		a.Say(a.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
-	}
+	return nothingYet
 }

@@ -37,7 +37,9 @@ EXIT STATUS
    0 listed, or the model answered and called the tool; 1 it did not, or
    refused; 2 wrong usage or configuration`
 
-func (a *commandLine) modelsCommand() *cli.Command {
+type modelsCommand struct{ *commandLine }
+
+func (a modelsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "models",
 		Usage:       "list models, and check one",
@@ -49,11 +51,11 @@ func (a *commandLine) modelsCommand() *cli.Command {
 			&cli.StringFlag{Name: "dir", Usage: "as for a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},
-		Action: a.models,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) models(ctx context.Context, c *cli.Command) error {
+func (a modelsCommand) run(ctx context.Context, c *cli.Command) error {
 	if !c.Bool("check") {
 		if c.Args().Present() || c.IsSet("base-url") {
 			return app.Usage(errors.New("agent models takes a model or an address only with --check"))
@@ -73,15 +75,11 @@ func (a *commandLine) models(ctx context.Context, c *cli.Command) error {
 		return a.checkModel(ctx, c, conf)
 	}
 	v := a.Models(ctx, conf)
-	if c.Bool("json") {
-		a.PrintJSON(v)
-		return nil
-	}
-	a.printModels(conf, v)
+	a.print(c, v, func() { a.printModels(conf, v) })
 	return nil
 }
 
-func (a *commandLine) printModels(conf *app.Settings, v view.Models) {
+func (a modelsCommand) printModels(conf *app.Settings, v view.Models) {
 	t := terminal.Table{Head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
 	for _, p := range v.Providers {
 		at := p.BaseURL
@@ -110,7 +108,7 @@ func (a *commandLine) printModels(conf *app.Settings, v view.Models) {
 			a.Say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
 		}
 	}
-	a.Say(a.Out, "\nconfiguration:  %s", configWords(conf, a))
+	a.Say(a.Out, "\nconfiguration:  %s", a.configWords(conf))
 	if v.Use.Model == "" {
 		a.Say(a.Out, "a new run uses: none; %s", v.Use.Error)
 		return
@@ -121,7 +119,7 @@ func (a *commandLine) printModels(conf *app.Settings, v view.Models) {
 	}
 }
 
-func configWords(conf *app.Settings, a *commandLine) string {
+func (a modelsCommand) configWords(conf *app.Settings) string {
 	if len(conf.Files) == 0 {
 		return "none; it would be " + a.Tilde(conf.Path)
 	}

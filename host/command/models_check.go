@@ -13,7 +13,7 @@ import (
 )
 
 // checkModel asks a model one small question.
-func (a *commandLine) checkModel(ctx context.Context, c *cli.Command, conf *app.Settings) error {
+func (a modelsCommand) checkModel(ctx context.Context, c *cli.Command, conf *app.Settings) error {
 	f := app.Wish{Model: c.Args().First(), BaseURL: c.String("base-url")}
 	if f.BaseURL != "" {
 		if err := config.CheckURL(f.BaseURL); err != nil {
@@ -29,18 +29,14 @@ func (a *commandLine) checkModel(ctx context.Context, c *cli.Command, conf *app.
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		a.PrintJSON(v)
-	} else {
-		a.printCheck(v, conf)
-	}
+	a.print(c, v, func() { a.printCheck(v, conf) })
 	if !v.OK {
 		return withCode(view.ExitFailed)
 	}
 	return nil
 }
 
-func (a *commandLine) printCheck(v view.Check, conf *app.Settings) {
+func (a modelsCommand) printCheck(v view.Check, conf *app.Settings) {
 	row := func(name, format string, args ...any) {
 		a.Say(a.Out, "%-10s %s", name, fmt.Sprintf(format, args...))
 	}
@@ -65,7 +61,7 @@ func (a *commandLine) printCheck(v view.Check, conf *app.Settings) {
 	}
 }
 
-func (a *commandLine) printAnswered(v view.Check, row func(name, format string, args ...any)) {
+func (a modelsCommand) printAnswered(v view.Check, row func(name, format string, args ...any)) {
 	if v.Served != "" && v.Served != v.Model[strings.IndexByte(v.Model, '/')+1:] {
 		row("served by", "%s", v.Served)
 	}

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"agent/host/model/modeltest"
+	"agent/host/terminal/terminaltest"
 )
 
 // enough is how long these tests wait for an event.
@@ -123,29 +123,11 @@ func (k *talk) script(s modeltest.Script) {
 type spoken struct {
 	t        *testing.T
 	cmd      *exec.Cmd
-	out, err tape
+	out, err terminaltest.Tape
 	ended    chan struct{}
 	code     int           // once ended; -9 when it was killed
 	watched  chan struct{} // closed behind it, once peak is known
 	peak     float64       // most memory that it held, in MB, as far as it was looked at
-}
-
-// tape is a buffer that may be read while it is written.
-type tape struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *tape) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *tape) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
 }
 
 // start starts the binary.

@@ -10,8 +10,6 @@ import (
 )
 
 // session is an open state folder with what is shown of it.
-//
-// Over budget: at most 59 methods: likewise with the commands that need a state folder
 type session struct {
 	*app.Folder
 	app     *commandLine

@@ -24,7 +24,9 @@ EXIT STATUS
    0 listed, also when nothing is asked; 1 the state folder cannot be used;
    2 wrong usage`
 
-func (a *commandLine) pendingCommand() *cli.Command {
+type pendingCommand struct{ *commandLine }
+
+func (a pendingCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "pending",
 		Usage:       "list the questions that wait for a person",
@@ -33,11 +35,11 @@ func (a *commandLine) pendingCommand() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "also those that are closed"},
 			jsonFlag(),
 		},
-		Action: a.pending,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
+func (a pendingCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	s, err := a.open(ctx, app.Read)
 	switch {
 	case errors.Is(err, app.ErrNoState):
-		a.printPending(c, v)
+		a.print(c, v, func() { a.Requests(v, "no question is open"+a.inFolder()) })
 		return nil
 	case err != nil:
 		return err
@@ -57,23 +59,6 @@ func (a *commandLine) pending(ctx context.Context, c *cli.Command) error {
 	for _, r := range rows {
 		v.Requests = append(v.Requests, view.NewRequest(r, fault.Now()))
 	}
-	a.printPending(c, v)
+	a.print(c, v, func() { a.Requests(v, "no question is open"+a.inFolder()) })
 	return errors.Join(s.unlessBehind(), s.close())
-}
-
-func (a *commandLine) printPending(c *cli.Command, v view.Requests) {
-	if c.Bool("json") {
-		a.PrintJSON(v)
-		return
-	}
-	if len(v.Requests) == 0 {
-		a.Say(a.Err, "no question is open%s", a.inFolder())
-		return
-	}
-	for i, r := range v.Requests {
-		if i > 0 {
-			a.Say(a.Out, "")
-		}
-		a.Say(a.Out, "%s", r.Text(fault.Now()))
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/host/model/modeltest"
+	"agent/host/terminal/terminaltest"
 )
 
 // shownCommand is a command of README with what it prints.
@@ -157,7 +158,7 @@ func (r *reader) follow(c shownCommand) {
 // begin starts a command in the background, where the shell prints its number, and returns once it printed what README shows.
 func (r *reader) begin(c shownCommand, line string) {
 	r.t.Helper()
-	var out tape
+	var out terminaltest.Tape
 	r.started = r.command(line)
 	r.started.Stdout, r.started.Stderr = &out, &out
 	r.started.WaitDelay = enough()

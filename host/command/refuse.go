@@ -9,6 +9,15 @@ import (
 	"agent/host/view"
 )
 
+// print writes v as the one object on stdout where --json asks for it; else text prints it.
+func (a *commandLine) print(c *cli.Command, v any, text func()) {
+	if c.Bool("json") {
+		a.PrintJSON(v)
+		return
+	}
+	text()
+}
+
 // oneObject sees to it that with --json a command prints one object also when it is refused.
 func (a *commandLine) oneObject(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {

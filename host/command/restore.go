@@ -33,7 +33,9 @@ EXAMPLE
 EXIT STATUS
    0 decided, or there was nothing to decide; 1 refused; 2 wrong usage`
 
-func (a *commandLine) restoreCommand() *cli.Command {
+type restoreCommand struct{ *commandLine }
+
+func (a restoreCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
 		Usage:       "decide about a database that is older than its folder",
@@ -43,11 +45,11 @@ func (a *commandLine) restoreCommand() *cli.Command {
 			&cli.BoolFlag{Name: "yes", Usage: "do not ask"},
 			jsonFlag(),
 		},
-		Action: a.restore,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
+func (a restoreCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -62,11 +64,11 @@ func (a *commandLine) restore(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return noState(err, "restore")
 	}
-	return errors.Join(s.restoreHere(ctx, c), s.close())
+	return errors.Join(a.decideHere(ctx, c, s), s.close())
 }
 
 // openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
-func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
+func (a restoreCommand) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
 	write, err := app.Writable(home)
 	var behind *app.BehindError
@@ -84,7 +86,7 @@ func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home stri
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, Folder: f}
+	s := &session{app: a.commandLine, Folder: f}
 	if anew {
 		_, err = s.RestoreHere(ctx, behind.What)
 		if err != nil {
@@ -94,7 +96,8 @@ func (a *commandLine) openRestore(ctx context.Context, c *cli.Command, home stri
 	return s, nil
 }
 
-func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
+// decideHere shows what the database is behind of, asks, and records the decision.
+func (a restoreCommand) decideHere(ctx context.Context, c *cli.Command, s *session) error {
 	v := view.Restored{Version: 1, Ahead: []host.Ahead{}, Runs: []string{}}
 	ahead, err := s.Ahead(ctx)
 	if err != nil {
@@ -106,7 +109,6 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 	} else if len(ahead) > 0 {
 		v.Reason = "run " + ahead[0].Run + ": " + ahead[0].What
 	}
-	a := s.app
 	if v.Behind = v.Reason != ""; !v.Behind {
 		if c.Bool("json") {
 			a.PrintJSON(v)
@@ -142,7 +144,7 @@ func (s *session) restoreHere(ctx context.Context, c *cli.Command) error {
 }
 
 // confirmRestore asks for a yes at the terminal, unless --yes gives it.
-func (a *commandLine) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
+func (a restoreCommand) confirmRestore(ctx context.Context, c *cli.Command, what string) error {
 	if c.Bool("yes") {
 		return nil
 	}

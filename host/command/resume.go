@@ -39,7 +39,9 @@ EXIT STATUS
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
 
-func (a *commandLine) resumeCommand() *cli.Command {
+type resumeCommand struct{ *commandLine }
+
+func (a resumeCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "continue an interrupted run",
@@ -50,11 +52,11 @@ func (a *commandLine) resumeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
 		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag()}),
-		Action: a.resume,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
+func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	r, t, err := a.readResume(c)
 	if err != nil {
 		return err
@@ -63,25 +65,26 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		how = app.DryRun
 	}
-	s, err := a.open(ctx, how)
+	opened, err := a.open(ctx, how)
 	if err != nil {
 		return noState(err, "resume")
 	}
+	s := &resuming{opened, c, t}
 	switch {
 	case c.Bool("all") && c.Bool("dry-run"):
-		return errors.Join(s.dryRunAll(ctx, c, t), s.close())
+		return errors.Join(s.dryRunAll(ctx), s.close())
 	case c.Bool("all"):
-		return s.resumeAll(ctx, c, t)
+		return s.all(ctx)
 	}
 	run, err := s.toResume(ctx, r.run, c.Bool("takeover"))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	if err := errors.Join(s.looser(ctx, c, run), s.recordOn(ctx, c, run), s.changeModel(ctx, c, run, &t)); err != nil {
+	if err := errors.Join(s.looser(ctx, run), s.recordOn(ctx, c, run), s.changeModel(ctx, run)); err != nil {
 		return errors.Join(err, s.close())
 	}
 	if c.Bool("dry-run") {
-		return errors.Join(s.dryRun(ctx, c, run, t), s.close())
+		return errors.Join(s.dryRun(ctx, run), s.close())
 	}
 	if c.Bool("takeover") {
 		if err := s.Takeover(ctx, run, takeoverPatience); err != nil {
@@ -89,7 +92,7 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 		}
 	}
 	s.askHere(c)
-	out, err := s.Resume(ctx, run, t, s.showPlan)
+	out, err := s.Resume(ctx, run, s.changes, s.showPlan)
 	var done *host.FinishedError
 	if errors.As(err, &done) {
 		out, err = s.Finished(done.State), nil
@@ -97,22 +100,29 @@ func (a *commandLine) resume(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, err)
 }
 
-// resumeAll goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
-func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes) error {
+// resuming goes on with runs, with what changes for them.
+type resuming struct {
+	*session
+	c       *cli.Command
+	changes host.Changes
+}
+
+// all goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
+func (s *resuming) all(ctx context.Context) error {
 	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}
-	s.askHere(c)
+	s.askHere(s.c)
 	s.several = len(rows) > 1
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			break
 		}
-		one, code := s.resumeNext(ctx, c, row, t)
+		one, code := s.next(ctx, row)
 		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
 	}
 	switch {
 	case err != nil:
-	case c.Bool("json"):
+	case s.c.Bool("json"):
 		s.app.PrintJSON(v)
 	case len(rows) == 0:
 		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
@@ -120,9 +130,9 @@ func (s *session) resumeAll(ctx context.Context, c *cli.Command, t host.Changes)
 	return errors.Join(err, s.close(), withCode(v.ExitCode))
 }
 
-// resumeNext goes on with one of several runs. It returns what JSON says of it and its exit code.
-func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow, t host.Changes) (any, int) {
-	err := s.looser(ctx, c, row.ID)
+// next goes on with one of several runs. It returns what JSON says of it and its exit code.
+func (s *resuming) next(ctx context.Context, row app.RunRow) (any, int) {
+	err := s.looser(ctx, row.ID)
 	if err == nil && row.Fruitless >= host.MaxFruitless {
 		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
 			row.ID, row.Fruitless, row.ID)
@@ -133,7 +143,7 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow
 	}
 	var out host.Outcome
 	if err == nil {
-		out, err = s.Resume(ctx, row.ID, t, s.showPlan)
+		out, err = s.Resume(ctx, row.ID, s.changes, s.showPlan)
 	}
 	var done *host.FinishedError
 	if errors.As(err, &done) { // it came to its end since it was listed
@@ -145,14 +155,14 @@ func (s *session) resumeNext(ctx context.Context, c *cli.Command, row app.RunRow
 	}
 	s.app.drove = true
 	s.settle()
-	if !c.Bool("json") {
+	if !s.c.Bool("json") {
 		s.print(out)
 	}
 	return s.Folder.Outcome(out, view.OutcomeCode(out)), view.OutcomeCode(out)
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.
-func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes) error {
+func (s *resuming) dryRunAll(ctx context.Context) error {
 	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	runs, lostErr := s.LostIn(ctx)
 	err = errors.Join(err, lostErr)
@@ -163,17 +173,17 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 	}
 	v := view.Plans{Version: 1, Runs: []view.Plan{}}
 	for _, run := range runs {
-		p, planErr := s.plan(ctx, run, t)
+		p, planErr := s.plan(ctx, run)
 		if err = errors.Join(err, planErr); planErr != nil {
 			continue
 		}
 		v.Runs = append(v.Runs, view.NewPlan(p))
-		if !c.Bool("json") {
+		if !s.c.Bool("json") {
 			s.printPlan(s.app.Out, p)
 		}
 	}
 	switch {
-	case c.Bool("json"):
+	case s.c.Bool("json"):
 		s.app.PrintJSON(v)
 	case len(runs) == 0:
 		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
@@ -182,12 +192,12 @@ func (s *session) dryRunAll(ctx context.Context, c *cli.Command, t host.Changes)
 }
 
 // dryRun prints what a resume of the run would do.
-func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host.Changes) error {
-	p, err := s.plan(ctx, run, t)
+func (s *resuming) dryRun(ctx context.Context, run string) error {
+	p, err := s.plan(ctx, run)
 	switch {
 	case err != nil:
 		return err
-	case c.Bool("json"):
+	case s.c.Bool("json"):
 		s.app.PrintJSON(view.NewPlan(p))
 	default:
 		s.printPlan(s.app.Out, p)
@@ -196,8 +206,8 @@ func (s *session) dryRun(ctx context.Context, c *cli.Command, run string, t host
 }
 
 // plan is what a resume of the run would do: nothing, where the run has ended.
-func (s *session) plan(ctx context.Context, run string, t host.Changes) (host.Plan, error) {
-	p, err := s.DryRun(ctx, run, t)
+func (s *resuming) plan(ctx context.Context, run string) (host.Plan, error) {
+	p, err := s.DryRun(ctx, run, s.changes)
 	var done *host.FinishedError
 	if errors.As(err, &done) {
 		return host.Plan{Run: run, Then: fmt.Sprintf("nothing: run %s is %s", run, done.State.Status)}, nil

@@ -43,7 +43,7 @@ type resumeArgs struct {
 }
 
 // readResume reads and checks what does not depend on the run.
-func (a *commandLine) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
+func (a resumeCommand) readResume(c *cli.Command) (resumeArgs, host.Changes, error) {
 	var r resumeArgs
 	if err := errors.Join(checkLimits(c), notWithAll(c)); err != nil {
 		return r, host.Changes{}, err
@@ -94,8 +94,8 @@ func notWithAll(c *cli.Command) error {
 }
 
 // changeModel adds the model that --model names to the changes, with its key at hand.
-func (s *session) changeModel(ctx context.Context, c *cli.Command, run string, t *host.Changes) error {
-	name := c.String("model")
+func (s *resuming) changeModel(ctx context.Context, run string) error {
+	name := s.c.String("model")
 	if name == "" {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (s *session) changeModel(ctx context.Context, c *cli.Command, run string, t
 	if err != nil {
 		return err
 	}
-	ch, err := s.app.Choose(ctx, conf, app.Wish{Model: name, BaseURL: t.BaseURL}, app.Previous{Effort: st.Created.Setup.Effort})
+	ch, err := s.app.Choose(ctx, conf, app.Wish{Model: name, BaseURL: s.changes.BaseURL}, app.Previous{Effort: st.Created.Setup.Effort})
 	if err != nil {
 		return err
 	}
@@ -118,24 +118,24 @@ func (s *session) changeModel(ctx context.Context, c *cli.Command, run string, t
 	if err := errors.Join(app.CheckPriced(conf, ch, st.Limits), s.app.FetchKey(ctx, conf, ch)); err != nil {
 		return err
 	}
-	t.Model = &recovery.ModelChange{
+	s.changes.Model = &recovery.ModelChange{
 		Name: ch.Name, Provider: how.Provider, BaseURL: how.BaseURL, Window: how.Window, MaxOutput: how.MaxOutput,
 		Effort: how.Effort, Price: how.Price,
 	}
-	t.BaseURL = "" // the model's own address holds it
+	s.changes.BaseURL = "" // the model's own address holds it
 	return nil
 }
 
 // looser refuses flags of a resume that would loosen what a run goes by.
-func (s *session) looser(ctx context.Context, c *cli.Command, run string) error {
-	if !slices.ContainsFunc(resumeLimits(), func(f cli.Flag) bool { return c.IsSet(f.Names()[0]) }) {
+func (s *resuming) looser(ctx context.Context, run string) error {
+	if !slices.ContainsFunc(resumeLimits(), func(f cli.Flag) bool { return s.c.IsSet(f.Names()[0]) }) {
 		return nil
 	}
 	st, err := s.State(ctx, run)
 	if err != nil {
 		return err
 	}
-	l, err := limitFlags(c)
+	l, err := limitFlags(s.c)
 	if err != nil {
 		return app.Usage(err)
 	}
@@ -152,7 +152,7 @@ func (s *session) looser(ctx context.Context, c *cli.Command, run string) error 
 		{"max-cost", above(l.MaxCost, has.MaxCost), recovery.Dollars(has.MaxCost)},
 	} {
 		if f.looser {
-			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, c.Value(f.flag), f.has))
+			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, s.c.Value(f.flag), f.has))
 		}
 	}
 	return nil

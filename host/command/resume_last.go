@@ -36,7 +36,7 @@ func (e *nothingToResumeError) Fixes() []view.Fix { return e.fixes }
 
 // toResume is the run that a resume names. last is the newest run of the folder that can be resumed: an older one that was
 // interrupted stands behind none that is done.
-func (s *session) toResume(ctx context.Context, text string, takeover bool) (string, error) {
+func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (string, error) {
 	if strings.ToLower(strings.TrimSpace(text)) != "last" {
 		_, run, err := s.find(ctx, text, 'r')
 		return run, err
@@ -78,7 +78,7 @@ func (s *session) toResume(ctx context.Context, text string, takeover bool) (str
 }
 
 // resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
-func (s *session) resumable(ctx context.Context) ([]app.RunRow, error) {
+func (s *resuming) resumable(ctx context.Context) ([]app.RunRow, error) {
 	rows, err := s.Store.Runs(ctx, app.Filter{Interrupted: true, Waiting: true})
 	for _, id := range s.Lost {
 		row, lostErr := s.Store.Run(ctx, id)

@@ -49,7 +49,9 @@ EXIT STATUS
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
    (agent answer --help), 6 cancelled`
 
-func (a *commandLine) runCommand() *cli.Command {
+type runCommand struct{ *commandLine }
+
+func (a runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "carry out a prompt",
@@ -75,7 +77,7 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on stdout"}
 }
 
-func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
+func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	flags, err := readRunFlags(c)
 	if err != nil {
 		return err
@@ -88,11 +90,12 @@ func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	a.Idle, a.Record = flags.Idle, flags.Record
-	s, err := a.open(ctx, app.Drive)
+	opened, err := a.open(ctx, app.Drive)
 	if err != nil {
 		return err
 	}
-	if err := s.complete(ctx, c, flags, &req); err != nil {
+	s := starting{opened, c}
+	if err := s.complete(ctx, flags, &req); err != nil {
 		return errors.Join(err, s.close())
 	}
 	s.askHere(c)
@@ -100,7 +103,7 @@ func (a *commandLine) run(ctx context.Context, c *cli.Command) error {
 	return s.report(c, out, s.Busy(ctx, err))
 }
 
-func (a *commandLine) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
+func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire")}
 	if err := checkLimits(c); err != nil {
 		return req, err
@@ -160,7 +163,7 @@ func (a *commandLine) folder(dir string) (string, error) {
 }
 
 // lastRun is the newest run of the named thread, or of the newest thread of the folder.
-func (s *session) lastRun(ctx context.Context, thread, folder string) (app.RunRow, error) {
+func (s starting) lastRun(ctx context.Context, thread, folder string) (app.RunRow, error) {
 	if thread == "" {
 		row, err := s.Store.LatestRun(ctx, folder)
 		if err != nil {

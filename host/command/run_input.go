@@ -18,7 +18,7 @@ import (
 const inputPatience = time.Second
 
 // prompt reads the prompt from the argument, from a file, or from stdin.
-func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
+func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
 	file, args := c.String("file"), c.Args()
 	switch {
 	case file != "" && args.Present():
@@ -41,7 +41,7 @@ func (a *commandLine) prompt(ctx context.Context, c *cli.Command) (text, source 
 }
 
 // readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that stays open.
-func (a *commandLine) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
+func (a runCommand) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
 	patience := inputPatience
 	if !announced {
 		patience = 0

@@ -13,9 +13,15 @@ import (
 	"agent/recovery"
 )
 
+// starting is a run on its way to its first fact.
+type starting struct {
+	*session
+	c *cli.Command
+}
+
 // complete fills in what the flags leave open: the thread to go on with, the model and how it is asked, what bounds the run.
-func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, req *host.StartRequest) error {
-	thread, err := s.chooseThread(ctx, c, req)
+func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartRequest) error {
+	thread, err := s.chooseThread(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -25,9 +31,9 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	}
 	ch, err := s.ChooseModel(ctx, flags.Wish, thread, conf)
 	if err != nil {
-		return noModel(c, req.Prompt, err)
+		return noModel(s.c, req.Prompt, err)
 	}
-	s.app.announce(c, req.Prompt, ch)
+	s.app.announce(s.c, req.Prompt, ch)
 	if err := flags.vain(ch); err != nil {
 		return err
 	}
@@ -50,12 +56,12 @@ func (s *session) complete(ctx context.Context, c *cli.Command, flags runFlags, 
 	if err := s.instruct(req); err != nil {
 		return err
 	}
-	req.Input, err = s.app.piped(ctx, c, ch)
+	req.Input, err = s.app.piped(ctx, s.c, ch)
 	return err
 }
 
 // instruct writes the system prompt of a model that has one. A runbook's author needs none.
-func (s *session) instruct(req *host.StartRequest) error {
+func (s starting) instruct(req *host.StartRequest) error {
 	if req.Setup.Provider == "" {
 		return nil
 	}
@@ -71,12 +77,12 @@ func (s *session) instruct(req *host.StartRequest) error {
 }
 
 // chooseThread finds the thread to go on with, and its last run; nil when the run begins a new one.
-func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.StartRequest) (*app.RunRow, error) {
-	named := c.String("thread")
-	if named != "" && c.Bool("continue") {
+func (s starting) chooseThread(ctx context.Context, req *host.StartRequest) (*app.RunRow, error) {
+	named := s.c.String("thread")
+	if named != "" && s.c.Bool("continue") {
 		return nil, app.Usage(errors.New("give -c or --thread, not both"))
 	}
-	if named == "" && !c.Bool("continue") {
+	if named == "" && !s.c.Bool("continue") {
 		return nil, nil
 	}
 	last, err := s.lastRun(ctx, named, req.Folder)
@@ -84,7 +90,7 @@ func (s *session) chooseThread(ctx context.Context, c *cli.Command, req *host.St
 		return nil, err
 	}
 	req.Thread = last.Thread
-	if !c.IsSet("dir") {
+	if !s.c.IsSet("dir") {
 		if req.Folder, err = s.Store.RestoreText(ctx, last.Folder); err != nil {
 			return nil, err
 		}

@@ -35,7 +35,9 @@ EXIT STATUS
    1 failed, 3 waiting for an answer, 4 interrupted, 5 a call's outcome is
    unknown and nobody has decided on it, 6 cancelled`
 
-func (a *commandLine) showCommand() *cli.Command {
+type showCommand struct{ *commandLine }
+
+func (a showCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show a run, or watch it",
@@ -47,43 +49,50 @@ func (a *commandLine) showCommand() *cli.Command {
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),
 		},
-		Action: a.showAction,
+		Action: a.run,
 	}
 }
 
-func (a *commandLine) showAction(ctx context.Context, c *cli.Command) error {
+func (a showCommand) run(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return app.Usage(errors.New("name one run: agent show last"))
 	}
 	if c.Bool("follow") && (c.Bool("json") || c.Bool("calls")) {
 		return app.Usage(errors.New("give --follow alone: what it shows has no end yet"))
 	}
-	s, err := a.open(ctx, app.Read)
+	opened, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "show "+c.Args().First())
 	}
+	s := showing{opened, c}
 	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'c', 'p')
 	switch {
 	case err != nil:
 	case kind == 'c':
-		err = s.showOneCall(ctx, c, id)
+		err = s.call(ctx, id)
 	case kind == 'p':
-		err = s.showRequest(ctx, c, id)
+		err = s.request(ctx, id)
 	case c.Bool("json"):
-		err = s.showJSON(ctx, id)
+		err = s.json(ctx, id)
 	case c.Bool("follow"):
 		err = s.follow(ctx, id)
 	case c.Bool("calls"):
-		err = s.showCalls(ctx, id)
+		err = s.calls(ctx, id)
 	default:
-		err = s.showStory(ctx, id)
+		err = s.story(ctx, id)
 	}
 	return errors.Join(err, s.close())
 }
 
-// showStory prints a run from its record.
-func (s *session) showStory(ctx context.Context, run string) error {
-	t := s.storyTeller()
+// showing prints what is on record of a run, a call or a question.
+type showing struct {
+	*session
+	c *cli.Command
+}
+
+// story prints a run from its record.
+func (s showing) story(ctx context.Context, run string) error {
+	t := s.printer()
 	v, err := s.head(ctx, t, run)
 	if err != nil {
 		return err
@@ -105,15 +114,15 @@ func (s *session) showStory(ctx context.Context, run string) error {
 	return nil
 }
 
-// storyTeller tells everything on stdout.
-func (s *session) storyTeller() *terminal.Printer {
+// printer prints everything on stdout.
+func (s showing) printer() *terminal.Printer {
 	t := s.app.Printer(s.app.Out)
 	t.Whole = true
 	return t
 }
 
 // head prints where a run stands and under which rules it goes, and returns its row.
-func (s *session) head(ctx context.Context, t *terminal.Printer, run string) (view.Run, error) {
+func (s showing) head(ctx context.Context, t *terminal.Printer, run string) (view.Run, error) {
 	v, err := s.Now(ctx, run)
 	if err != nil {
 		return v, err
@@ -138,7 +147,7 @@ func (s *session) head(ctx context.Context, t *terminal.Printer, run string) (vi
 }
 
 // rules prints how the run was started.
-func (s *session) rules(ctx context.Context, t *terminal.Printer, v view.Run, b recovery.RunCreated) {
+func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b recovery.RunCreated) {
 	thread := b.Thread
 	if b.Previous != "" {
 		thread += ", after run " + b.Previous
@@ -176,23 +185,23 @@ func (s *session) rules(ctx context.Context, t *terminal.Printer, v view.Run, b 
 	}
 }
 
-// showOneCall prints one call and the whole of its output.
-func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) error {
+// call prints one call and the whole of its output.
+func (s showing) call(ctx context.Context, id string) error {
 	row, err := s.Store.Call(ctx, id)
 	if err != nil {
 		return err
 	}
-	if c.Bool("follow") || c.Bool("calls") {
+	if s.c.Bool("follow") || s.c.Bool("calls") {
 		return app.Usage(fmt.Errorf("show %s: --follow and --calls take a run, and this is a call of run %s", id, row.Run))
 	}
 	found, err := view.Decisions(row.Run, s.Store.Load(ctx, row.Run, 0))
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return s.showCallJSON(ctx, row, found[row.Place.String()])
+	if s.c.Bool("json") {
+		return s.callJSON(ctx, row, found[row.Place.String()])
 	}
-	t := s.storyTeller()
+	t := s.printer()
 	t.CallHead(view.NewCallDetail(row, found[row.Place.String()]))
 	if row.Result == nil {
 		return nil
@@ -200,18 +209,19 @@ func (s *session) showOneCall(ctx context.Context, c *cli.Command, id string) er
 	return s.printOutput(ctx, row)
 }
 
-// showRequest prints one question, with the run whose question it is.
-func (s *session) showRequest(ctx context.Context, c *cli.Command, id string) error {
+// request prints one question, with the run whose question it is.
+func (s showing) request(ctx context.Context, id string) error {
 	row, err := s.Store.PendingByID(ctx, id)
 	if err != nil {
 		return err
 	}
-	s.app.printPending(c, view.Requests{Version: 1, Requests: []view.Request{view.NewRequest(row, fault.Now())}})
+	v := view.Requests{Version: 1, Requests: []view.Request{view.NewRequest(row, fault.Now())}}
+	s.app.print(s.c, v, func() { s.app.Requests(v, "") })
 	return nil
 }
 
 // printOutput writes the whole output of a call. Control sequences are taken out.
-func (s *session) printOutput(ctx context.Context, row app.CallRow) error {
+func (s showing) printOutput(ctx context.Context, row app.CallRow) error {
 	r, size, err := s.Store.Output(ctx, row.ID)
 	if err != nil {
 		return err

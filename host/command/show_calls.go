@@ -6,8 +6,8 @@ import (
 	"agent/host/view"
 )
 
-// showCalls prints one block for each call of a run.
-func (s *session) showCalls(ctx context.Context, run string) error {
+// calls prints one block for each call of a run.
+func (s showing) calls(ctx context.Context, run string) error {
 	rows, err := s.Store.Calls(ctx, run)
 	if err != nil {
 		return err
@@ -16,7 +16,7 @@ func (s *session) showCalls(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	t := s.storyTeller()
+	t := s.printer()
 	if len(rows) == 0 {
 		s.app.Say(s.app.Err, "run %s has no call", run)
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // follow shows a run's past and goes on with what happens.
-func (s *session) follow(ctx context.Context, run string) error {
-	t := s.storyTeller()
+func (s showing) follow(ctx context.Context, run string) error {
+	t := s.printer()
 	if _, err := s.head(ctx, t, run); err != nil {
 		return err
 	}
 	if err := follow.New(s.Folder, t, run).Follow(ctx); err != nil {
 		return err
 	}
-	return followed(ctx, s, t, run)
+	return followed(ctx, s.session, t, run)
 }
 
 // followed says where the run stands after it was followed, and returns its exit code.

@@ -10,7 +10,7 @@ import (
 	"agent/recovery/fault"
 )
 
-func (s *session) showJSON(ctx context.Context, run string) error {
+func (s showing) json(ctx context.Context, run string) error {
 	v := view.Record{Version: 1, Calls: []view.Call{}, Facts: []view.Fact{}}
 	var err error
 	if v.Run, err = s.Now(ctx, run); err != nil {
@@ -53,8 +53,8 @@ func (s *session) showJSON(ctx context.Context, run string) error {
 	return nil
 }
 
-// showCallJSON prints one call with its whole output. Bytes that are not UTF-8 become U+FFFD.
-func (s *session) showCallJSON(ctx context.Context, row app.CallRow, d *view.Decided) error {
+// callJSON prints one call with its whole output. Bytes that are not UTF-8 become U+FFFD.
+func (s showing) callJSON(ctx context.Context, row app.CallRow, d *view.Decided) error {
 	v := struct {
 		Version int       `json:"version"`
 		Call    view.Call `json:"call"`

@@ -10,7 +10,7 @@ import (
 )
 
 // setup prints what the model is asked with at every request of a run.
-func (s *session) setup(t *terminal.Printer, b recovery.RunCreated) {
+func (s showing) setup(t *terminal.Printer, b recovery.RunCreated) {
 	m := b.Setup
 	if m.Provider == "" {
 		return
@@ -36,7 +36,7 @@ func (s *session) setup(t *terminal.Printer, b recovery.RunCreated) {
 }
 
 // used is what a run used of its model so far; false for a model without a provider, and where the record cannot be added up.
-func (s *session) used(ctx context.Context, b recovery.RunCreated) (view.Spending, bool) {
+func (s showing) used(ctx context.Context, b recovery.RunCreated) (view.Spending, bool) {
 	if b.Setup.Provider == "" {
 		return view.Spending{}, false
 	}

@@ -10,11 +10,10 @@ import (
 
 	"agent/host/app"
 	"agent/host/terminal"
-	"agent/host/view"
 )
 
-// giveWord keeps what --trust or --distrust says of the folder's file, once all of it was shown.
-func (a *commandLine) giveWord(ctx context.Context, c *cli.Command, f *app.ServerFiles) error {
+// trust keeps what --trust or --distrust says of the folder's file, once all of it was shown.
+func (a toolsCommand) trust(ctx context.Context, c *cli.Command, f *app.ServerFiles) error {
 	yes, no := c.Bool("trust"), c.Bool("distrust")
 	switch {
 	case !yes && !no:
@@ -33,7 +32,7 @@ func (a *commandLine) giveWord(ctx context.Context, c *cli.Command, f *app.Serve
 	case f.Wrong != nil && yes:
 		return app.Usage(f.Wrong)
 	}
-	yes, err = a.wordAbout(ctx, f, yes)
+	yes, err = a.decision(ctx, f, yes)
 	if err == nil {
 		err = f.Keep(yes)
 	}
@@ -48,8 +47,8 @@ func (a *commandLine) giveWord(ctx context.Context, c *cli.Command, f *app.Serve
 	return nil
 }
 
-// wordAbout shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
-func (a *commandLine) wordAbout(ctx context.Context, f *app.ServerFiles, wanted bool) (bool, error) {
+// decision shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
+func (a toolsCommand) decision(ctx context.Context, f *app.ServerFiles, wanted bool) (bool, error) {
 	if wanted {
 		if t, err := terminal.OpenPrompt(); err == nil {
 			defer t.Close()
@@ -62,23 +61,4 @@ func (a *commandLine) wordAbout(ctx context.Context, f *app.ServerFiles, wanted 
 	}
 	a.Say(a.Err, "%s", strings.TrimRight(f.Shown(), "\n"))
 	return wanted, nil
-}
-
-// printTool shows one tool with all that its server says of it.
-func (a *commandLine) printTool(t view.Tool) {
-	a.Say(a.Out, "%s", t.Name)
-	if o := t.Server; o != nil {
-		believed := "nothing it says of its tools is believed"
-		if o.Trusted {
-			believed = "trusted"
-		}
-		a.Say(a.Out, "  tool %q of MCP server %s (%s), pinned as %s", o.Name, o.Server, believed, o.Pin[:16])
-	}
-	for _, e := range t.Effects {
-		a.Say(a.Out, "  %s", e.Text())
-	}
-	if t.Written != "" {
-		a.Say(a.Out, "  in a runbook: - %s", t.Written)
-	}
-	a.Say(a.Out, "\n%s\n\n%s", strings.TrimSpace(t.Description), t.Schema)
 }

@@ -21,24 +21,26 @@ EXAMPLE
 EXIT STATUS
    0 printed, 2 wrong usage`
 
-func (a *commandLine) versionCommand() *cli.Command {
+type versionCommand struct{ *commandLine }
+
+func (a versionCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
 		Usage:       "print the version of this binary",
 		Description: versionHelp,
 		Flags:       []cli.Flag{jsonFlag()},
-		Action:      a.version,
+		Action:      a.run,
 	}
 }
 
-func (a *commandLine) version(_ context.Context, c *cli.Command) error {
+func (a versionCommand) run(_ context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	return a.printVersion(c.Bool("json"))
 }
 
-func (a *commandLine) printVersion(asJSON bool) error {
+func (a versionCommand) printVersion(asJSON bool) error {
 	v := view.Version{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		fillVersion(&v, info)

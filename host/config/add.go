@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/durable"
 	"agent/host/permit"
 )
 
@@ -109,45 +110,17 @@ func lockFolder(dir string) (unlock func(), err error) {
 }
 
 // replace writes the new text beside the file and puts it in its place, unless somebody changed the file since it was read.
-func replace(path string, old, text []byte, mode fs.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".config-*.toml")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
-		}
-	}()
-	if _, err = f.Write(text); err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
+func replace(path string, old, text []byte, mode fs.FileMode) error {
+	temp, err := durable.Temp(filepath.Dir(path), ".config-*.toml", mode, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
 	now, _, err := read(path, openFile)
+	if err == nil && !bytes.Equal(now, old) {
+		err = errors.New("it was changed at the same time")
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, os.Remove(temp))
 	}
-	if !bytes.Equal(now, old) {
-		return errors.New("it was changed at the same time")
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	if closed := f.Close(); closed != nil {
-		return closed // the file is in its place, and was synced
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.Rename(temp, path)
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"agent/db"
+	"agent/durable"
 	"agent/recovery"
 	"agent/tools/filesystem"
 )
@@ -55,19 +56,9 @@ func noteDiskError(home string, err error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "disk-errors.*")
-	if err != nil {
+	count := fmt.Sprintln(max(0, noted(home)) + 1)
+	if err := durable.Replace(path, 0o600, strings.NewReader(count)); err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
-	}
-	_, err = fmt.Fprintln(f, max(0, noted(home))+1)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("note an error of the disk: %v", err), os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/terminal/terminaltest"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -30,7 +31,7 @@ func answerOf(texts ...string) recovery.ModelAnswered {
 // asking is a renderer on a screen with or without --thinking.
 func asking(t *testing.T, s *Screen, thinking, whole bool, play func(p *player)) string {
 	t.Helper()
-	out := &tape{}
+	out := &terminaltest.Tape{}
 	s.w = out
 	hub := stream.NewHub()
 	tell := NewPrinter(s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/terminal/terminaltest"
 	"agent/recovery"
 )
 
@@ -73,7 +74,7 @@ func TestTurnTook(t *testing.T) {
 		{"after a summary", []recovery.Body{recovery.ModelRequested{}, recovery.ContextCompacted{}, u}, "10s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out := &tape{}
+			out := &terminaltest.Tape{}
 			s := file()
 			s.w = out
 			tell := NewPrinter(s)

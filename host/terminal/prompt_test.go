@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"agent/host/terminal/terminaltest"
 	"agent/recovery"
 )
 
 // keyboard is a console whose input is a pipe.
 type keyboard struct {
 	*os.File // read end
-	shown    tape
+	shown    terminaltest.Tape
 	prompted chan struct{} // closed when an answer is asked for
 	once     sync.Once
 }

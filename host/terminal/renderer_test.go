@@ -14,27 +14,10 @@ import (
 	"time"
 
 	"agent/host/stream"
+	"agent/host/terminal/terminaltest"
 	"agent/host/view"
 	"agent/recovery"
 )
-
-// tape is a writer that tests read while it is written.
-type tape struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *tape) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *tape) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
-}
 
 // facts is a journal in memory.
 type facts map[string][]recovery.Event
@@ -102,7 +85,7 @@ func (p *player) note(text string) {
 // shown plays events to a renderer on a screen and returns what it wrote.
 func shown(t *testing.T, s *Screen, play func(p *player)) string {
 	t.Helper()
-	out := &tape{}
+	out := &terminaltest.Tape{}
 	s.w = out
 	hub := stream.NewHub()
 	r := NewRenderer(NewPrinter(s), hub, facts{})
@@ -302,7 +285,7 @@ func TestProgressNamesWhatRuns(t *testing.T) {
 
 // gate is a writer that lets nothing pass until it is opened.
 type gate struct {
-	tape
+	terminaltest.Tape
 	entered chan struct{}
 	once    sync.Once
 	opened  chan struct{}
@@ -311,7 +294,7 @@ type gate struct {
 func (g *gate) Write(p []byte) (int, error) {
 	g.once.Do(func() { close(g.entered) })
 	<-g.opened
-	return g.tape.Write(p)
+	return g.Tape.Write(p)
 }
 
 // busy is a journal that grows while it is read.
@@ -400,7 +383,7 @@ func TestReaderThatLeft(t *testing.T) {
 
 // Who asks at the terminal has it alone: everything before is shown, and nothing more until it is given back. // PEND-01
 func TestAloneOnTheTerminal(t *testing.T) {
-	out := &tape{}
+	out := &terminaltest.Tape{}
 	s := live()
 	s.w = out
 	hub := stream.NewHub()
@@ -449,7 +432,7 @@ func TestAloneEndsWithItsContext(t *testing.T) {
 // A call whose answer was not seen here is named from the record.
 func TestCallsOfAnEarlierOwnerAreNamed(t *testing.T) {
 	s := file()
-	out := &tape{}
+	out := &terminaltest.Tape{}
 	s.w = out
 	hub := stream.NewHub()
 	j := facts{testRun: {{Seq: 1, Turn: 1, Time: began, Body: answer("", "c-1", "make")}}}

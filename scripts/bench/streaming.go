@@ -156,8 +156,9 @@ func streaming(ctx context.Context, b *bench) (_ []row, err error) {
 func (s *streamBench) rows(took [][]time.Duration) []row {
 	a := func(way int) float64 { return float64(s.tokens) / median(took[way], time.Second) }
 	const dropped, unit = "parsed and dropped without a run", "tokens/s"
-	const why = "of what a run adds to the parsing, four fifths go to the look for secrets, which sees each token with up to 2 KiB of what came " +
-		"before it, and a fifth to the observers' queues. A thousand tokens cost about 1 ms; a model takes seconds to give them."
+	const why = "pieces that came over the network together are shown together. Of what a run adds to the parsing, two thirds go to the record (the " +
+		"whole answer is looked through for secrets, encoded and read back, and two commits wait for the disk), a third to the look for secrets in what " +
+		"is shown. A thousand tokens cost about 2 ms; a model takes seconds to give them."
 	return []row{
 		above(rate("no observer, no live file", a(1), unit, a(0), dropped), why),
 		above(rate("no observer", a(2), unit, a(0), dropped), "as above."),

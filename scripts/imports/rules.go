@@ -30,7 +30,7 @@ func layers() []rule {
 			why: "what observers may see is decided for every event alone; it knows no run"},
 		{dir: "host/words", allow: []string{"host/model", "tools/patch"},
 			why: "a call is put into a few words from its arguments alone"},
-		{dir: "host/drive", allow: append([]string{"host/gate", "host/words"}, below...),
+		{dir: "host/drive", allow: append([]string{"durable", "host/gate", "host/words"}, below...),
 			why: "a driver performs what recovery decided for one run; who may drive it and what is shown of it is decided above it"},
 		{dir: "host/owner", allow: []string{"tools/ofd", "tools/process"},
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},
@@ -45,7 +45,7 @@ func layers() []rule {
 			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
 		{dir: "host/guard", allow: []string{"recovery", "host/permit"},
 			why: "what of a call acts is read from its arguments and its schema alone; who compares and who is asked is decided elsewhere"},
-		{dir: "host/config", allow: []string{"recovery", "host/permit"},
+		{dir: "host/config", allow: []string{"durable", "recovery", "host/permit"},
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
 		{dir: "host/instruct", allow: []string{"recovery"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
@@ -57,7 +57,7 @@ func layers() []rule {
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
 		{dir: "host/watch", allow: []string{"recovery", "db", "host/stream"},
 			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
-		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact", "db/mark", "db/lastlog"},
+		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact", "db/mark", "db/lastlog", "durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/mark", why: "a mark is read and written without a store"},
@@ -66,6 +66,7 @@ func layers() []rule {
 			why: "redaction works on values and is used by the store only"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "durable", why: "a file is written without knowing what is in it"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	})
 }
@@ -73,10 +74,10 @@ func layers() []rule {
 // toolLayers is who may import whom below tools.
 func toolLayers() []rule {
 	return []rule{
-		{dir: "tools", allow: []string{"recovery", "recovery/fault", "tools/..."},
+		{dir: "tools", allow: []string{"durable", "recovery", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
 		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
-		{dir: "tools/files", allow: []string{"recovery", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
+		{dir: "tools/files", allow: []string{"durable", "recovery", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
 			why: "file tools act by themselves; they start no process and know no other tool"},
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
@@ -94,14 +95,14 @@ func frontDoors() []rule {
 		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
 		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permit", "host/doctor",
-			"host/logfile", "host/owner", "db", "db/redact", "recovery", "recovery/fault", "tools/..."},
+			"host/logfile", "host/owner", "db", "db/redact", "durable", "recovery", "recovery/fault", "tools/..."},
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
-		{dir: "host/terminal", allow: []string{"host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
+		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
@@ -128,7 +129,7 @@ func crashlab() []rule {
 		{dir: lab + "judge", allow: in("journal", "marks"), why: "the judge decides from the record and from what was seen and printed"},
 		{dir: lab + "model", allow: []string{"host/model/modeltest"}, why: "the model sees requests and nothing else"},
 		{dir: lab + "machine", why: "disks, mounts and boots are made for whoever needs them"},
-		{dir: lab + "world", allow: in("marks", "mcp", "story", "judge", "model"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
+		{dir: lab + "world", allow: append(in("marks", "mcp", "story", "judge", "model"), "host/terminal/terminaltest"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
 		{dir: lab + "trial", allow: in("marks", "story", "plan", "journal", "judge", "world"), why: "a trial is one story on its way"},
 		{dir: lab + "lab", allow: append(in("story", "plan", "judge", "world", "trial"), "recovery/fault"), why: "the lab knows no kind of fault"},
 		{dir: lab + "control", allow: worlds, why: "controls damage what the lab has made"},

@@ -109,16 +109,12 @@ func (t editFile) Call(ctx context.Context, c tools.Call) (recovery.Result, erro
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
-	w, s, err := t.targetToWrite(c.Folder, a.Path)
+	w, s, e, err := t.preparedTarget(c, "edit", a.Path)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
 	defer w.Close()
 	defer s.Close()
-	var e evidence
-	if err := json.Unmarshal(c.Before, &e); err != nil || e.Path != s.Rel {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("edit %s: it leads to %s now, not to where it led before", a.Path, s.Rel))
-	}
 	now, content, err := s.look(maxEdit)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"agent/durable"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/tools"
@@ -217,7 +218,7 @@ func syncFolder(dir *os.Root) error {
 	if err != nil {
 		return err
 	}
-	err = syncOpened(f)
+	err = durable.SyncOpened(f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

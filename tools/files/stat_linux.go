@@ -47,5 +47,3 @@ func admissible(dir *os.Root) error {
 	}
 	return nil
 }
-
-func syncOpened(folder *os.File) error { return folder.Sync() }

@@ -5,7 +5,6 @@ package files
 import (
 	"io/fs"
 	"os"
-	"runtime"
 )
 
 // FileID is empty here, so that a look after a crash finds an untouched file unclear rather than untouched.
@@ -20,11 +19,3 @@ type FileID struct {
 func IDOf(fs.FileInfo) FileID { return FileID{} }
 
 func admissible(*os.Root) error { return nil }
-
-// syncOpened syncs where a folder can be synced; Windows knows no such thing and keeps its names in a log of its own.
-func syncOpened(folder *os.File) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	return folder.Sync()
-}

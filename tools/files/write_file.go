@@ -121,6 +121,21 @@ func (l limits) targetToWrite(folder, asked string) (*Workspace, *Target, error)
 	return w, s, nil
 }
 
+// preparedTarget walks to what Prepare looked at, and refuses anything else.
+func (l limits) preparedTarget(c tools.Call, verb, asked string) (*Workspace, *Target, evidence, error) {
+	var e evidence
+	w, s, err := l.targetToWrite(c.Folder, asked)
+	if err != nil {
+		return nil, nil, e, err
+	}
+	if err := json.Unmarshal(c.Before, &e); err != nil || e.Path != s.Rel {
+		s.Close()
+		w.Close()
+		return nil, nil, e, fmt.Errorf("%s %s: it leads to %s now, not to where it led before", verb, asked, s.Rel)
+	}
+	return w, s, e, nil
+}
+
 func (w *Workspace) targetToWrite(asked string) (*Target, error) {
 	s, err := w.Find(asked)
 	if err != nil {
@@ -194,16 +209,12 @@ func (t writeFile) Call(ctx context.Context, c tools.Call) (recovery.Result, err
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
-	w, s, err := t.targetToWrite(c.Folder, a.Path)
+	w, s, e, err := t.preparedTarget(c, "write", a.Path)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)
 	}
 	defer w.Close()
 	defer s.Close()
-	var e evidence
-	if err := json.Unmarshal(c.Before, &e); err != nil || e.Path != s.Rel {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("write %s: it leads to %s now, not to where it led before", a.Path, s.Rel))
-	}
 	now, _, err := s.look(0)
 	if err != nil {
 		return tools.Failed(recovery.AppliedNo, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"agent/recovery"
 	"agent/tools"
 	"agent/tools/mcp"
+	"agent/tools/toolstest"
 )
 
 // Runs that need the same server in the same folder share one process, which ends with the last of them; another folder or another
@@ -41,10 +41,10 @@ func TestPool(t *testing.T) {
 		}
 	}
 	second, elsewhere := begin(folder, pins), begin(other, nil)
-	if n := len(pids(t, folder)); n != 1 {
+	if n := len(toolstest.ServersOf(t, folder)); n != 1 {
 		t.Errorf("the shared server was started %d times", n)
 	}
-	if n := len(pids(t, other)); n != 1 {
+	if n := len(toolstest.ServersOf(t, other)); n != 1 {
 		t.Errorf("the server of the other folder was started %d times", n)
 	}
 	described := func(s *mcp.Set, name string) string {
@@ -60,14 +60,16 @@ func TestPool(t *testing.T) {
 	}
 	first.Close()
 	first.Close()
-	if !alive(pids(t, folder)[0]) {
+	if !alive(toolstest.ServersOf(t, folder)[0]) {
 		t.Error("the shared server ended with the first of its two runs")
 	}
 	second.Close()
 	elsewhere.Close()
-	until(t, "the ends of both servers", func() bool { return !alive(pids(t, folder)[0]) && !alive(pids(t, other)[0]) })
+	until(t, "the ends of both servers", func() bool {
+		return !alive(toolstest.ServersOf(t, folder)[0]) && !alive(toolstest.ServersOf(t, other)[0])
+	})
 	begin(folder, nil)
-	if n := len(pids(t, folder)); n != 2 {
+	if n := len(toolstest.ServersOf(t, folder)); n != 2 {
 		t.Errorf("behind its last run the server was started %d times", n-1)
 	}
 }
@@ -91,14 +93,14 @@ func TestServersOfTheRunBefore(t *testing.T) {
 	}
 	first := begin(folder, nil)
 	second := begin(folder, first.Close)
-	if all := pids(t, folder); len(all) != 1 || !alive(all[0]) {
+	if all := toolstest.ServersOf(t, folder); len(all) != 1 || !alive(all[0]) {
 		t.Errorf("the server of both runs was started as %v", all)
 	}
 	var asked bool
 	begin(other, func() {
 		asked = true
 		second.Close()
-		if alive(pids(t, folder)[0]) {
+		if alive(toolstest.ServersOf(t, folder)[0]) {
 			t.Error("the server of the run before is still there")
 		}
 		if _, err := os.Stat(filepath.Join(other, "pids")); err == nil {
@@ -154,26 +156,9 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the call of the first run: %v", err)
 	}
-	if all := pids(t, folder); len(all) != 1 {
+	if all := toolstest.ServersOf(t, folder); len(all) != 1 {
 		t.Errorf("the server was started as %v", all)
 	}
-}
-
-// pids are the processes that were started as the server of a folder.
-func pids(t *testing.T, folder string) (list []int) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "pids"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, pid)
-	}
-	return list
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

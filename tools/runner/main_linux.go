@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"agent/durable"
 	"agent/recovery/fault"
 	"agent/tools/ofd"
 	"agent/tools/process"
@@ -203,7 +204,7 @@ func (k *keeper) writeBegan() error {
 	path := filepath.Join(k.folder, beganName)
 	err = writeNew(path, Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me.Process, At: fault.Now()})
 	if err == nil {
-		err = syncDir(k.folder)
+		err = durable.SyncDir(k.folder)
 	}
 	if err == nil {
 		err = k.inPlace()
@@ -262,7 +263,7 @@ func (k *keeper) writeExit(e Exit) error {
 	if err := os.Rename(filepath.Join(k.folder, reserved), filepath.Join(k.folder, exitName)); err != nil {
 		return err
 	}
-	return syncDir(k.folder)
+	return durable.SyncDir(k.folder)
 }
 
 // watchCancel tells when a stop is asked for.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"agent/durable"
 	"agent/tools/ofd"
 )
 
@@ -120,11 +122,11 @@ func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 		err = lock.File().Sync()
 	}
 	if err == nil {
-		err = syncDir(folder)
+		err = durable.SyncDir(folder)
 	}
 	for _, up := range fresh {
 		if err == nil {
-			err = syncDir(filepath.Dir(up))
+			err = durable.SyncDir(filepath.Dir(up))
 		}
 	}
 	if err == nil {
@@ -217,25 +219,28 @@ func Cancel(folder, reason string) error {
 		}
 		return nil
 	}
-	f, err := os.CreateTemp(folder, "cancel.*")
+	path := filepath.Join(folder, cancelName)
+	b, err := json.Marshal(cancelRecord{Reason: clip(reason)})
+	if err == nil {
+		err = durable.Replace(path, 0o600, bytes.NewReader(b))
+	}
+	if err != nil {
+		err = cancelByName(path)
+	}
 	if err != nil {
 		return fmt.Errorf("cancel call: %w", err)
 	}
-	// On a full disk the reason may not fit; the name alone is the request.
-	if b, merr := json.Marshal(cancelRecord{Reason: clip(reason)}); merr == nil {
-		_, err = f.Write(b)
-	}
-	if serr := f.Sync(); err == nil {
-		err = serr
-	}
-	cerr := f.Close()
-	if rerr := os.Rename(f.Name(), filepath.Join(folder, cancelName)); rerr != nil {
-		return fmt.Errorf("cancel call: %w", errors.Join(rerr, err, cerr))
-	}
-	if err := syncDir(folder); err != nil {
-		return fmt.Errorf("cancel call: %w", err)
-	}
 	return nil
+}
+
+// cancelByName is for a disk that is full or fails, so that the reason is not kept: the name alone is the request, and the
+// command is to end also where the request cannot be made durable.
+func cancelByName(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), durable.SyncDir(filepath.Dir(path)))
 }
 
 // cancelled reports whether a stop was asked for, and why.

@@ -106,16 +106,3 @@ func writeNew(path string, record any) error {
 	}
 	return err
 }
-
-// syncDir makes the names in a folder durable.
-func syncDir(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}

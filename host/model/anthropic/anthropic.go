@@ -1,14 +1,13 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"agent/host/model"
 	"agent/host/model/sse"
@@ -60,9 +59,6 @@ func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 // Source: platform.claude.com/docs/en/api/versioning.
 const apiVersion = "2023-06-01"
 
-// errLeft says that nobody reads the answer any more.
-var errLeft = errors.New("nobody reads on")
-
 func (c *client) ask(ctx context.Context, req model.Request, show func(model.Delta) bool) (*model.Answer, error) {
 	key, err := c.o.Key(ctx)
 	if err != nil {
@@ -83,7 +79,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	defer res.Body.Close()
 	var a assembly
 	if err = a.read(res, show); err == nil {
-		drain(res.Body)
+		wire.Drain(res.Body)
 		var answer *model.Answer
 		if answer, err = a.answer(enc.prefix); err == nil {
 			if id := requestID(res); id != "" {
@@ -104,42 +100,23 @@ func (a *assembly) read(res *http.Response, show func(model.Delta) bool) error {
 		start, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize))
 		return broken("the answer is %s and not a stream of events: %s", kind, excerpt(start))
 	}
-	events := sse.NewDecoder(res.Body)
-	for !a.ended && events.Next() {
+	pieces := &model.Gather{Body: res.Body, Show: show}
+	events := sse.NewDecoder(pieces)
+	var err error
+	for err == nil && !a.ended && events.Next() {
+		var d model.Delta
 		e := events.Event()
-		d, err := a.take(e.Name, e.Data)
-		if err != nil {
-			return err
-		}
-		if (d.Text != "" || d.Reasoning != "") && !show(d) {
-			return errLeft
-		}
+		d, err = a.take(e.Name, e.Data)
+		pieces.Add(d)
 	}
-	switch err := events.Err(); {
+	if !pieces.Flush() {
+		return model.ErrLeft
+	}
+	switch err = cmp.Or(err, events.Err()); {
 	case a.ended:
 		return nil
 	case err != nil:
 		return err
 	}
 	return &unfinishedError{"the stream ended in the middle of the answer"}
-}
-
-// drainFor is how long the end of a body is waited for once the answer is whole.
-const drainFor = 20 * time.Millisecond
-
-// drain reads what is left of a body, so that its connection serves the next request. A server that holds the body open
-// loses the connection.
-func drain(body io.Reader) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// An error leaves the connection unusable, which is all that it changes.
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	}()
-	limit := time.NewTimer(drainFor)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
 }

@@ -61,7 +61,7 @@ func (c *client) broke(ctx context.Context, res *http.Response, id string, err e
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, errLeft):
+	case errors.Is(err, model.ErrLeft):
 		return err
 	case errors.As(err, &sent):
 		e = c.inStream(res, sent)

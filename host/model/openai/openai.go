@@ -61,7 +61,7 @@ func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 		defer func() { _ = res.Body.Close() }()
 		answer, err := c.read(res, yield)
 		switch {
-		case errors.Is(err, errLeft):
+		case errors.Is(err, model.ErrLeft):
 		case err != nil:
 			yield(model.Delta{}, c.told(ctx, err))
 		default:

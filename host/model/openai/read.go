@@ -9,16 +9,12 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"time"
 
 	"agent/host/model"
 	"agent/host/model/sse"
 	"agent/host/model/wire"
 	"agent/recovery"
 )
-
-// errLeft says that whoever read the stream wants no more of it.
-var errLeft = errors.New("the reader left")
 
 // parser puts one answer together.
 type parser interface {
@@ -57,53 +53,37 @@ func (c *client) read(res *http.Response, yield func(model.Delta, error) bool) (
 // did not come is none, however much of it there is.
 func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool) (*model.Answer, error) {
 	first := &opening{from: res.Body}
-	events, p, began := sse.NewDecoder(first), c.parser(), false
-	for !p.ended() && events.Next() {
+	pieces := &model.Gather{Body: first, Show: func(d model.Delta) bool { return yield(d, nil) }}
+	events, p, began := sse.NewDecoder(pieces), c.parser(), false
+	var broke error
+	for broke == nil && !p.ended() && events.Next() {
 		e := events.Event()
 		data := bytes.TrimSpace(e.Data)
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			break
 		}
 		began = true
-		delta, err := p.take(data, e.Name)
-		if err != nil {
-			return nil, c.broken(err, res.Header)
-		}
-		if (delta.Text != "" || delta.Reasoning != "") && !yield(delta, nil) {
-			return nil, errLeft
-		}
+		var delta model.Delta
+		delta, broke = p.take(data, e.Name)
+		pieces.Add(delta)
+	}
+	if !pieces.Flush() {
+		return nil, model.ErrLeft
+	}
+	if broke != nil {
+		return nil, c.broken(broke, res.Header)
 	}
 	answer, err := p.answer()
 	switch {
 	case err != nil:
 		return nil, c.broken(err, res.Header)
 	case answer != nil:
-		settle(first)
+		wire.Drain(first)
 		return answer, nil
 	case !began && events.Err() == nil && first.foreign():
 		return nil, garbage("the server sent no events but text", nil)
 	}
 	return nil, cut(events.Err(), began)
-}
-
-// lingering is how long the end of a connection's body is waited for behind the end of the answer.
-const lingering = 50 * time.Millisecond
-
-// settle reads what is left behind the end of an answer, which is nothing or a few bytes: a connection that is read to its
-// end carries the next request too, which saves a handshake per turn. A server that keeps its side open is not waited for.
-func settle(body io.Reader) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// The answer is there; whatever else is sent, or fails, changes nothing.
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	}()
-	limit := time.NewTimer(lingering)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
 }
 
 // cut says how a stream without an end ended.

@@ -34,7 +34,7 @@ type Decoder struct {
 // NewDecoder reads from r as far as each event needs it.
 func NewDecoder(r io.Reader) *Decoder {
 	d := &Decoder{lines: bufio.NewScanner(r)}
-	d.lines.Buffer(nil, Largest)
+	d.lines.Buffer(make([]byte, 0, 32<<10), Largest)
 	d.lines.Split(d.split)
 	return d
 }

@@ -91,6 +91,7 @@ func baseTransport() http.RoundTripper {
 		TLSHandshakeTimeout:    15 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: largestHeader,
+		ReadBufferSize:         32 << 10, // what came together is shown together
 		DisableCompression:     true,
 		// A connection that died silently, as in a network that changed, is found before Idle has passed.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},

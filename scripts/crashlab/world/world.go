@@ -5,7 +5,6 @@
 package world
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/host/terminal/terminaltest"
 	"agent/scripts/crashlab/judge"
 	"agent/scripts/crashlab/mcp"
 	"agent/scripts/crashlab/model"
@@ -128,30 +128,12 @@ func (w *World) Close(keep bool) error {
 type Command struct {
 	World *World
 	Cmd   *exec.Cmd
-	Text  buffer
+	Text  terminaltest.Tape // what it has printed so far
 	arm   string
 	Args  []string
 	Ended chan struct{}
 
 	killedAt time.Time // see judge.Output
-}
-
-// buffer is what a command has printed so far.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (p *buffer) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(b)
-}
-
-func (p *buffer) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.String()
 }
 
 func (w *World) Start(arm string, args ...string) (*Command, error) {

@@ -1,0 +1,98 @@
+package terminal
+
+import (
+	"agent/host/view"
+	"agent/recovery"
+	"agent/recovery/fault"
+	"fmt"
+	"time"
+)
+
+// Runs lists runs with what to do next; nothing is what there is to say where none is listed.
+func (t *Terminal) Runs(v view.Runs, nothing string) {
+	if len(v.Runs) == 0 {
+		t.Say(t.Err, "%s", nothing)
+		return
+	}
+	table := Table{
+		Fit:  t.Width(),
+		Head: []string{"RUN", "STATUS", "AGE", "FOLDER", "PLACE", "PROMPT", "NEXT"},
+		Most: []int{0, 0, 0, 28, 28, 32, 0},
+	}
+	now := fault.Now()
+	for _, r := range v.Runs {
+		next := ""
+		if len(r.Next) > 0 {
+			next = r.Next[0]
+		}
+		switch {
+		case r.Request != nil && len(r.Next) > 1:
+			next = view.AnswerCommand(r.Request.ID)
+		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
+			next = view.AnswerCommand(r.Unknown[0].ID)
+		}
+		table.Add(r.ID, r.StatusText(now), view.Age(now, r.Created), t.Tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
+	}
+	table.Write(t.Out)
+	if v.Older > 0 {
+		t.Say(t.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+	}
+}
+
+// Requests lists questions; nothing as in Runs.
+func (t *Terminal) Requests(v view.Requests, nothing string) {
+	if len(v.Requests) == 0 {
+		t.Say(t.Err, "%s", nothing)
+		return
+	}
+	for i, r := range v.Requests {
+		if i > 0 {
+			t.Say(t.Out, "")
+		}
+		t.Say(t.Out, "%s", r.Text(fault.Now()))
+	}
+}
+
+// Checkpoints lists the checkpoints of one run.
+func (t *Terminal) Checkpoints(v view.Checkpoints) {
+	if len(v.Checkpoints) == 0 {
+		t.Say(t.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
+		return
+	}
+	table := Table{Head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
+	for _, p := range v.Checkpoints {
+		left := "no limit"
+		if p.TurnsLeft != nil {
+			left = fmt.Sprint(*p.TurnsLeft)
+		}
+		table.Add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
+	}
+	table.Write(t.Out)
+}
+
+// Findings prints what doctor found, each fix once below all that it fixes.
+func (t *Terminal) Findings(v view.Doctor) {
+	area := ""
+	for i, f := range v.Findings {
+		head := ""
+		if f.Area != area {
+			area, head = f.Area, f.Area
+		}
+		level := string(f.Level)
+		if f.Fixed {
+			level = "done"
+		}
+		t.Say(t.Out, "%-4s  %-15s  %s", level, head, f.What)
+		if last := i == len(v.Findings)-1; f.Remedy != "" && (last || v.Findings[i+1].Remedy != f.Remedy) {
+			t.Say(t.Out, "%23s-> %s", "", f.Remedy)
+		}
+	}
+	switch {
+	case v.Bad > 0:
+		t.Say(t.Out, "\n%d wrong, %d to know about", v.Bad, v.Warnings)
+	case v.Warnings > 0:
+		t.Say(t.Out, "\nnothing is wrong; %d to know about", v.Warnings)
+	default:
+		t.Say(t.Out, "\nnothing is wrong")
+	}
+}
