@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Head is what a writer last saw of a run. It is what the next write is conditional on.
@@ -38,17 +40,17 @@ type AppendOptions struct {
 	Status  recovery.Status // where the run stands after them, for a caller without a fold; worked out from the facts when empty
 }
 
-// Create writes a new run: its row, its first facts (the first is recovery.RunCreated) and, when asked, its thread, in one
+// Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when asked, its thread, in one
 // transaction. A thread whose latest run has not ended gives *ThreadBusyError, an id that exists ErrIDTaken.
 // Like Append it fills in events.
-func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.Event) (Head, error) {
-	if s.w == nil {
+func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
+	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
 	}
-	if len(events) == 0 || events[0].Body.Kind() != recovery.KindRunCreated {
+	if len(events) == 0 || events[0].Body.Kind() != journal.KindRunCreated {
 		return Head{}, errors.New("create run: its first fact is not run.created")
 	}
-	created := events[0].Body.(recovery.RunCreated)
+	created := events[0].Body.(journal.RunCreated)
 	run := created.Run
 	if thread.Folder != created.Folder {
 		thread.Folder = s.Clean(thread.Folder)
@@ -57,9 +59,9 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.
 	}
 	var h Head
 	err := s.record(Head{Run: run}, events, func(b batch) error {
-		return s.w.write(ctx, func(t *tx) error {
+		return s.write(ctx, func(t *tx) error {
 			var err error
-			if h, err = s.createRun(t, thread, b); isTaken(err) {
+			if h, err = s.createRun(t, thread, b); sqlitefile.IsTaken(err) {
 				return ErrIDTaken
 			}
 			return err
@@ -79,8 +81,8 @@ type batch struct {
 
 // record encodes events and has them written. Where another secret was found to have the name of one of theirs, they are
 // encoded once more, with a longer name.
-func (s *Store) record(h Head, events []recovery.Event, write func(batch) error) error {
-	said := make([]recovery.Body, len(events))
+func (s *Store) record(h Head, events []journal.Event, write func(batch) error) error {
+	said := make([]journal.Body, len(events))
 	for i, e := range events {
 		said[i] = e.Body
 	}
@@ -91,7 +93,7 @@ func (s *Store) record(h Head, events []recovery.Event, write func(batch) error)
 			b.blobs, err = s.stage(b.facts)
 		}
 		if err == nil {
-			s.ballasts.Do(s.keepBallast)
+			s.file.KeepBallast()
 			err = write(b)
 		}
 		if errors.Is(err, errNameTaken) && try < len(idLetters()) {
@@ -109,19 +111,10 @@ func (s *Store) record(h Head, events []recovery.Event, write func(batch) error)
 	}
 }
 
-// keepBallast sees to the ballast beside the first write: nobody waits for it but Close.
-func (s *Store) keepBallast() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.o.NoBallast && !s.closed.Load() {
-		s.side.Go(s.makeBallast)
-	}
-}
-
 func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	ctx := context.Background()
-	facts, c := b.facts, b.facts[0].body.(recovery.RunCreated)
-	if t.again {
+	facts, c := b.facts, b.facts[0].body.(journal.RunCreated)
+	if t.Again {
 		if r, err := t.q.GetRun(ctx, c.Run); err == nil {
 			h := Head{No: r.No, Run: r.ID, Thread: r.Thread, Status: recovery.StatusQueued}
 			return s.replayed(t, r, h, facts)
@@ -178,14 +171,14 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 
 // Append writes facts at the end of a run's journal, with their projections, in one transaction. It is conditional on h: when
 // status, epoch or last sequence number are others by now, nothing is written and the error is ErrLostRace. A
-// recovery.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
+// journal.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
 // it was answered otherwise.
 //
 // Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, with
 // placeholders for secrets: that is what others may see. Once it returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
 // and nothing more is written; after any other error none of them is, and the store goes on.
-func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o AppendOptions) (Head, error) {
-	if s.w == nil {
+func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o AppendOptions) (Head, error) {
+	if !s.file.Writable() {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)
 	}
 	if len(events) == 0 {
@@ -193,8 +186,8 @@ func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o A
 	}
 	next := h
 	err := s.record(h, events, func(b batch) error {
-		return s.w.write(ctx, func(t *tx) error {
-			if t.again {
+		return s.write(ctx, func(t *tx) error {
+			if t.Again {
 				if r, err := t.q.GetRunByNo(context.Background(), h.No); err != nil {
 					return err
 				} else if r.LastSeq >= b.facts[len(b.facts)-1].seq {
@@ -284,7 +277,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 		return h, err
 	}
 	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, p.status, h.Turns+int(p.turns)
-	t.marks.note(h)
+	t.Note(markOf(h))
 	return h, nil
 }
 
@@ -316,16 +309,16 @@ func consumeMessage(t *tx, id, no, seq int64) error {
 
 // MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is gone. The caller has seen
 // that the run's lock is free. It says false when the run has moved on since h, or has nothing to interrupt. An interrupted
-// run only gets a new cause, and only recovery.CauseCorrupt: its journal stays as it is.
-func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Cause, detail string, t time.Time) (bool, error) {
+// run only gets a new cause, and only journal.CauseCorrupt: its journal stays as it is.
+func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause journal.Cause, detail string, t time.Time) (bool, error) {
 	var err error
 	switch {
-	case h.Status.Terminal(), h.Status == recovery.StatusInterrupted && cause != recovery.CauseCorrupt:
+	case h.Status.Terminal(), h.Status == recovery.StatusInterrupted && cause != journal.CauseCorrupt:
 		return false, nil
 	case h.Status == recovery.StatusInterrupted:
 		err = s.setCause(ctx, h, cause, detail)
 	default:
-		events := []recovery.Event{{Turn: h.Turns, Time: t, Body: recovery.RunInterrupted{Cause: cause, Detail: detail}}}
+		events := []journal.Event{{Turn: h.Turns, Time: t, Body: journal.RunInterrupted{Cause: cause, Detail: detail}}}
 		_, err = s.Append(ctx, h, events, AppendOptions{})
 	}
 	if errors.Is(err, ErrLostRace) {
@@ -337,12 +330,12 @@ func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Caus
 	return true, nil
 }
 
-func (s *Store) setCause(ctx context.Context, h Head, cause recovery.Cause, detail string) error {
-	if s.w == nil {
+func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detail string) error {
+	if !s.file.Writable() {
 		return ErrReadOnly
 	}
 	detail = s.Clean(detail)
-	return s.w.write(ctx, func(t *tx) error {
+	return s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {
 			return err

@@ -17,8 +17,9 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/lastlog"
 	marks "agent/db/mark"
+	"agent/db/sqlitefile"
 	"agent/durable"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const markName = "mark"
@@ -54,7 +55,7 @@ func (s *Store) MayDrive(ctx context.Context) error {
 func (s *Store) Behind() *BehindError { return s.behind.Load() }
 
 // Mark reads the mark of the folder.
-func (s *Store) Mark() (marks.Mark, error) { return marks.Read(filepath.Join(s.dir, markName)) }
+func (s *Store) Mark() (marks.Mark, error) { return marks.Read(filepath.Join(s.file.Dir(), markName)) }
 
 // compareMark looks for the fact that the folder's mark names. The mark is read first: what is committed meanwhile can only
 // bring the store further.
@@ -68,13 +69,13 @@ func (s *Store) compareMark(ctx context.Context) error {
 		what, err = s.behindMark(ctx, m)
 	}
 	if err != nil {
-		return fmt.Errorf("compare %s with the mark beside it: %w", s.path, err)
+		return fmt.Errorf("compare %s with the mark beside it: %w", s.file.Path(), err)
 	}
 	if what == "" {
 		s.behind.Store(nil)
 		return nil
 	}
-	s.behind.Store(&BehindError{Dir: s.dir, What: what})
+	s.behind.Store(&BehindError{Dir: s.file.Dir(), What: what})
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
 		return "run " + run + ": " + logged[run], nil
 	}
 	err = s.read(ctx, "look for the runs of calls", func(q *dbsqlc.Queries) error {
-		for _, run := range runsNamed(s.dir, "calls") {
+		for _, run := range runsNamed(s.file.Dir(), "calls") {
 			_, err := q.GetRun(ctx, run)
 			if errors.Is(err, sql.ErrNoRows) {
 				what = "calls of run " + run + " were carried out, and it is not in it"
@@ -150,7 +151,7 @@ func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
 
 // LogAhead says by run what the log beside the database knows of it and the database does not. Lines up to since are left out.
 func (s *Store) LogAhead(ctx context.Context, since time.Time) (map[string]string, error) {
-	last, err := lastlog.Read(s.dir, since)
+	last, err := lastlog.Read(s.file.Dir(), since)
 	if err != nil {
 		return nil, err
 	}
@@ -187,57 +188,55 @@ func runsNamed(dir, sub string) []string {
 
 // missing is for a folder without a database: *BehindError where runs were recorded in it, else ErrNoState. The database is
 // made before any of what tells that.
-func (s *Store) missing() error {
-	none := fmt.Errorf("open %s: %w", s.path, ErrNoState)
+func (s *Store) missing(path string) error {
+	none, dir := fmt.Errorf("open %s: %w", path, ErrNoState), filepath.Dir(path)
 	if s.o.Anew {
 		return none
 	}
 	what := ""
-	if m, err := s.Mark(); err == nil && m.No > 0 {
+	if m, err := marks.Read(filepath.Join(dir, markName)); err == nil && m.No > 0 {
 		what = "run " + m.Run + " was the last"
 	}
 	for _, sub := range []string{"calls", "locks"} {
-		if runs := runsNamed(s.dir, sub); what == "" && len(runs) > 0 {
-			what = fmt.Sprintf("%s names run %s", filepath.Join(s.dir, sub), runs[0])
+		if runs := runsNamed(dir, sub); what == "" && len(runs) > 0 {
+			what = fmt.Sprintf("%s names run %s", filepath.Join(dir, sub), runs[0])
 		}
 	}
-	if last, err := lastlog.Read(s.dir, time.Time{}); what == "" && err == nil && len(last) > 0 { // a log that cannot be read tells nothing
+	if last, err := lastlog.Read(dir, time.Time{}); what == "" && err == nil && len(last) > 0 { // a log that cannot be read tells nothing
 		what = "the log names run " + slices.Sorted(maps.Keys(last))[0]
 	}
 	if what == "" {
 		return none
 	}
-	if _, err := os.Lstat(s.path); err == nil {
+	if _, err := os.Lstat(path); err == nil {
 		return nil // it was made meanwhile
 	}
-	return &BehindError{Dir: s.dir, What: what, Missing: true}
+	return &BehindError{Dir: dir, What: what, Missing: true}
 }
 
 // NoState says of a folder without a database whether one is missing from it: *BehindError, or ErrNoState.
 func NoState(dir string) error {
-	s, err := newStore(dir, Options{ReadOnly: true})
+	s := newStore(Options{ReadOnly: true})
+	f, err := sqlitefile.At(dir, s.format(), s.fileOptions())
 	if err != nil {
 		return err
 	}
-	if err := s.missing(); err != nil {
-		return err
-	}
-	return nil
+	return s.missing(f.Path())
 }
 
 // RestoreHere lets the store drive although it was behind its mark: a person decided so. Every run that has not ended gets the
 // fact that says so, and the mark is that of the store from then on, durably. Nobody may drive a run meanwhile; runs are those
 // that were found without an owner under their locks.
 func (s *Store) RestoreHere(ctx context.Context, runs []string, reason, by string) error {
-	if s.w == nil {
-		return fmt.Errorf("restore %s: %w", s.path, ErrReadOnly)
+	if !s.file.Writable() {
+		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
 	}
 	for _, run := range runs {
 		h, err := s.Head(ctx, run)
 		if err != nil {
 			return err
 		}
-		events := []recovery.Event{{Turn: h.Turns, Time: s.now(), Body: recovery.RunRestored{Reason: reason, By: by}}}
+		events := []journal.Event{{Turn: h.Turns, Time: s.now(), Body: journal.RunRestored{Reason: reason, By: by}}}
 		if _, err := s.Append(ctx, h, events, AppendOptions{}); err != nil {
 			return err
 		}
@@ -261,35 +260,40 @@ func (s *Store) markHere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.w.queue.hand(&job{between: func() error {
-		if err := s.w.marks.decide(s, m); err != nil {
+	return s.file.Between(func(*sqlitefile.Statements) error {
+		if err := s.marks.decide(s, m); err != nil {
 			return err
 		}
 		s.behind.Store(nil)
 		return nil
-	}})
+	})
 }
 
 // marker writes the mark of a store after its commits. Only the writer uses it.
 type marker struct {
 	file    *os.File
 	decided time.Time
-	last    *marks.Mark // of the facts of the transaction that goes on; nil when it has none
-	off     bool        // it could not be written, which was said
+	off     bool // it could not be written, which was said
 }
 
-// note keeps the last fact of a job that will be committed.
-func (m *marker) note(h Head) {
-	m.last = &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
+// markOf names the last fact of a job: it is the mark of the store once that is committed.
+func markOf(h Head) *marks.Mark {
+	return &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
+}
+
+// committed writes the mark of a transaction, whose note is the last fact of it.
+func (s *Store) committed(note any) {
+	if m, ok := note.(*marks.Mark); ok {
+		s.marks.leave(s, *m)
+	}
 }
 
 // leave writes the mark of a transaction that is durable. It is not synced, and that it fails costs no fact. A store that is
 // behind keeps the mark that says so.
-func (m *marker) leave(s *Store) {
-	if m.last == nil || m.off || s.behind.Load() != nil {
+func (m *marker) leave(s *Store, next marks.Mark) {
+	if m.off || s.behind.Load() != nil {
 		return
 	}
-	next := *m.last
 	err := m.open(s)
 	if err == nil {
 		next.Decided = m.decided
@@ -297,7 +301,7 @@ func (m *marker) leave(s *Store) {
 	}
 	if err != nil {
 		m.off = true
-		s.notice("the mark beside %s cannot be written (%v): an older database in its place would not be noticed", s.path, err)
+		s.file.Notice("the mark beside %s cannot be written (%v): an older database in its place would not be noticed", s.file.Path(), err)
 	}
 }
 
@@ -318,18 +322,18 @@ func (m *marker) decide(s *Store, next marks.Mark) error {
 	if err := m.file.Sync(); err != nil {
 		return fmt.Errorf("make the mark durable: %w", err)
 	}
-	return durable.SyncDir(s.dir)
+	return durable.SyncDir(s.file.Dir())
 }
 
 func (m *marker) open(s *Store) error {
 	if m.file != nil {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, markName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.file.Dir(), markName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := f.Chmod(0o600); err != nil && keepsModes { // whatever the umask
+	if err := f.Chmod(0o600); err != nil && sqlitefile.KeepsModes { // whatever the umask
 		return errors.Join(err, f.Close())
 	}
 	before, err := marks.ReadFrom(f)

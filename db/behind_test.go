@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	marks "agent/db/mark"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // copyDatabase is what a backup of agent.db alone holds: the log was brought in before.
@@ -18,7 +18,7 @@ func copyDatabase(t *testing.T, s *Store, to string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(s.path)
+	b, err := os.ReadFile(s.file.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestBehindItsMark(t *testing.T) {
 	first, _ := turnFacts(1, "c-1", "done")
 	appendAll(t, s, h, first, AppendOptions{})
 	copyDatabase(t, s, filepath.Join(t.TempDir(), "newer.db"))
-	if err := os.Rename(old, s.path); err != nil {
+	if err := os.Rename(old, s.file.Path()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -57,7 +57,7 @@ func TestBehindItsMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is recorded all the same, a cancel say, must not hide it.
-	if _, err := s.MarkInterrupted(ctx, now, recovery.CauseCrash, "gone", s.now()); err != nil {
+	if _, err := s.MarkInterrupted(ctx, now, journal.CauseCrash, "gone", s.now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.MayDrive(ctx); !errors.As(err, &behind) {
@@ -82,7 +82,7 @@ func TestBehindItsMark(t *testing.T) {
 		t.Errorf("opened after the decision: %v", s.Behind())
 	}
 	facts := loadAll(t, s, "r-1")
-	if last := facts[len(facts)-1].Body; last.Kind() != recovery.KindRunRestored {
+	if last := facts[len(facts)-1].Body; last.Kind() != journal.KindRunRestored {
 		t.Errorf("the last fact is %+v", last)
 	}
 	if m, err := s.Mark(); err != nil || m.Decided.IsZero() || m.Run != "r-1" {
@@ -160,7 +160,7 @@ func TestBehindTheLog(t *testing.T) {
 		}
 	}
 	log := `{"time":"2026-11-22T09:00:00Z","msg":"turn","run":"r-3","turn":1}` + "\n"
-	if err := errors.Join(s.Close(), os.Remove(s.path), os.WriteFile(filepath.Join(dir, "log", "agent.log"), []byte(log), 0o600)); err != nil {
+	if err := errors.Join(s.Close(), os.Remove(s.file.Path()), os.WriteFile(filepath.Join(dir, "log", "agent.log"), []byte(log), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var gone *BehindError
@@ -177,14 +177,14 @@ func TestMissingDatabase(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(s.path); err != nil {
+	if err := os.Remove(s.file.Path()); err != nil {
 		t.Fatal(err)
 	}
 	var behind *BehindError
 	if _, err := Open(ctx, dir, Options{}); !errors.As(err, &behind) || !behind.Missing {
 		t.Errorf("open: %v", err)
 	}
-	if _, err := os.Stat(s.path); err == nil {
+	if _, err := os.Stat(s.file.Path()); err == nil {
 		t.Error("a database was made")
 	}
 	if err := NoState(dir); !errors.As(err, &behind) {

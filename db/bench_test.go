@@ -11,7 +11,8 @@ import (
 
 	"modernc.org/sqlite"
 
-	"agent/recovery"
+	"agent/db/sqlitefile"
+	"agent/recovery/journal"
 )
 
 // bare is the physical limit: the same two commits through the same driver, with one row each and nothing else.
@@ -23,7 +24,7 @@ type bare struct {
 func openBare(tb testing.TB, dir string) *bare {
 	tb.Helper()
 	ctx := context.Background()
-	if err := useOFDLocks(); err != nil {
+	if err := sqlitefile.UseOFDLocks(); err != nil {
 		tb.Fatal(err)
 	}
 	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, "bare.db") + "?_journal_mode=WAL&_synchronous=FULL")
@@ -99,7 +100,7 @@ func BenchmarkLoad(b *testing.B) {
 	s := openStore(b, stateDir(b))
 	h := startRun(b, s, "r-load0000")
 	for n := 1; n <= 10000; n += 100 {
-		var batch [][]recovery.Event
+		var batch [][]journal.Event
 		for k := n; k < n+100; k++ {
 			intent, result := turnFacts(k, fmt.Sprintf("c-%08d", k), kib)
 			batch = append(batch, intent, result)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/durable"
 )
 
@@ -78,7 +79,7 @@ func (s *Store) stage(facts []fact) ([]blobRow, error) {
 // spill writes a blob's file: durable under its content's name, or an error. A full disk costs the ballast.
 func (s *Store) spill(b *blob) error {
 	err := s.writeBlobFile(b)
-	if errors.Is(err, syscall.ENOSPC) && s.giveUpBallast() {
+	if errors.Is(err, syscall.ENOSPC) && s.file.GiveUpBallast() {
 		err = s.writeBlobFile(b)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -94,7 +95,7 @@ func (s *Store) writeBlobFile(b *blob) error {
 	path := s.blobPath(b.hash)
 	dir := filepath.Dir(path)
 	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := makeDir(d); err != nil {
+		if err := sqlitefile.MakeDir(d); err != nil {
 			return err
 		}
 	}
@@ -108,12 +109,12 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	// Also for a file that is there: whoever wrote it may have ended before this.
-	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(s.dir))
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(s.file.Dir()))
 }
 
 func (s *Store) blobPath(hash []byte) string {
 	name := hex.EncodeToString(hash)
-	return filepath.Join(s.dir, blobsName, name[:2], name)
+	return filepath.Join(s.file.Dir(), blobsName, name[:2], name)
 }
 
 // open gives back the bytes of a blob after comparing them with their hash. What does not match is a damage.

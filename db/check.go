@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"modernc.org/sqlite"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 )
 
 // Report is what a look at the whole store finds. What journals say against their runs' rows is not part of it: the host
@@ -48,23 +48,23 @@ func tables() []string {
 // Check looks at the database file as a whole, at settings, sizes and the files of bodies.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	r := Report{
-		Path: s.path, Settings: map[string]string{}, Counts: map[string]int64{}, OFDLocks: sqlite.OFDLockingEnabled(),
-		FileSystem: fileSystemName(s.dir), Database: sizeOf(s.path), Log: sizeOf(s.path + "-wal"),
-		Ballast: sizeOf(filepath.Join(s.dir, ballastName)), Free: -1,
+		Path: s.file.Path(), Counts: map[string]int64{}, OFDLocks: sqlite.OFDLockingEnabled(),
+		Database: sizeOf(s.file.Path()), Log: sizeOf(s.file.Path() + "-wal"),
+		Ballast: sizeOf(s.file.Ballast()), Free: -1,
 	}
-	if free, err := freeBytes(s.dir); err == nil {
-		r.Free = free
+	if d, err := sqlitefile.DiskOf(s.file.Dir()); err == nil {
+		r.FileSystem, r.Free = d.Name, d.Free
 	}
-	conn, err := s.dial(ctx, s.readers)
+	conn, err := s.file.Conn(ctx)
 	if err != nil {
-		return r, fmt.Errorf("check %s: %w", s.path, s.explain(err))
+		return r, fmt.Errorf("check %s: %w", s.file.Path(), s.file.Explain(err))
 	}
 	err = s.checkDatabase(ctx, conn, &r)
 	if err := errors.Join(err, conn.Close()); err != nil {
-		return r, fmt.Errorf("check %s: %w", s.path, s.explain(err))
+		return r, fmt.Errorf("check %s: %w", s.file.Path(), s.file.Explain(err))
 	}
 	if err := s.checkBlobs(ctx, &r); err != nil {
-		return r, fmt.Errorf("check %s: %w", s.path, err)
+		return r, fmt.Errorf("check %s: %w", s.file.Path(), err)
 	}
 	return r, s.checkSecrets(ctx, &r)
 }
@@ -74,19 +74,16 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 		return err
 	}
 	var stamp int
-	if err := s.pragma(ctx, conn, "user_version", &stamp); err != nil {
+	err := s.file.Pragma(ctx, conn, "user_version", &stamp)
+	if err == nil {
+		r.Settings, err = s.file.Settings(ctx, conn)
+	}
+	if err != nil {
 		return err
 	}
-	r.Format, _ = stampParts(stamp)
-	for _, p := range settings(true) {
-		var v string
-		if err := s.pragma(ctx, conn, p.pragma, &v); err != nil {
-			return err
-		}
-		r.Settings[p.pragma] = v
-	}
+	r.Format = sqlitefile.FormatOf(stamp)
 	for _, check := range []string{"integrity_check", "foreign_key_check"} {
-		rows, err := lines(ctx, conn, "PRAGMA "+check)
+		rows, err := sqlitefile.Lines(ctx, conn, "PRAGMA "+check)
 		if err != nil {
 			r.Problems = append(r.Problems, fmt.Sprintf("%s: %v", check, err))
 			continue
@@ -113,7 +110,7 @@ func (s *Store) checkSecrets(ctx context.Context, r *Report) error {
 	if s.vault.aead == nil {
 		return nil // whoever opens the store for writing gets the error that the key is missing
 	}
-	return s.read(ctx, "check "+s.path, func(q *dbsqlc.Queries) error {
+	return s.read(ctx, "check "+s.file.Path(), func(q *dbsqlc.Queries) error {
 		rows, err := q.AllSecrets(ctx)
 		for _, row := range rows {
 			if _, err := s.vault.unseal(row.ID, row.Sealed); err != nil {
@@ -122,18 +119,6 @@ func (s *Store) checkSecrets(ctx context.Context, r *Report) error {
 		}
 		return err
 	})
-}
-
-// lines reads a result's columns as one line a row.
-func lines(ctx context.Context, q querier, query string) (out []string, err error) {
-	err = eachRow(ctx, q, func(_ []string, values []any) {
-		words := make([]string, len(values))
-		for i, v := range values {
-			words[i] = fmt.Sprint(v)
-		}
-		out = append(out, strings.Join(words, " "))
-	}, query)
-	return out, err
 }
 
 // checkBlobs compares the files of bodies with the rows that name them.
@@ -159,7 +144,7 @@ func (s *Store) checkBlobs(ctx context.Context, r *Report) error {
 			r.Problems = append(r.Problems, why)
 		}
 	}
-	root := filepath.Join(s.dir, blobsName)
+	root := filepath.Join(s.file.Dir(), blobsName)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

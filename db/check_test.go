@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestCheck(t *testing.T) {
@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 	if r.Format != knownSchema || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
 		t.Errorf("%+v", r)
 	}
-	file := bodyFile(t, s.dir)
+	file := bodyFile(t, s.Dir())
 	if err := os.Truncate(file, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestCheckReadsIndexes(t *testing.T) {
 	s := openStore(t, dir)
 	startRun(t, s, "r-checkche")
 	var page int64
-	err := s.readers.QueryRowContext(ctx, "SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_id'").Scan(&page)
+	err := s.file.Readers().QueryRowContext(ctx, "SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_id'").Scan(&page)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestSalvage(t *testing.T) {
 		t.Errorf("the body is not readable: %.80s", data)
 	}
 	settled := whole["journal"][5]
-	if body, ok := settled["body"].(map[string]any); settled["kind"] != string(recovery.KindCallSettled) || !ok || body["result"] == nil {
+	if body, ok := settled["body"].(map[string]any); settled["kind"] != string(journal.KindCallSettled) || !ok || body["result"] == nil {
 		t.Errorf("%v", settled)
 	}
 

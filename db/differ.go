@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"agent/db/dbsqlc"
-	"agent/recovery"
+	"agent/db/sqlitefile"
+	"agent/recovery/journal"
 )
 
 // Difference is a row of a table beside the journal that is not as the journal proves.
@@ -45,7 +46,7 @@ func projectedTables() []projected {
 // change is what makes one row as the journal proves it: an INSERT where have is nil, a DELETE where want is.
 type change struct {
 	projected
-	have, want record
+	have, want sqlitefile.Record
 	columns    []string // that differ
 }
 
@@ -70,14 +71,14 @@ func (s *Store) Differences(ctx context.Context) ([]Difference, error) {
 		}
 	}
 	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("compare the tables with the journals: %w", s.explain(err))
+		return nil, fmt.Errorf("compare the tables with the journals: %w", s.file.Explain(err))
 	}
 	return out, nil
 }
 
 // runNumbers lists the runs that have a journal, or a row in any table.
 func (s *Store) runNumbers(ctx context.Context) ([]int64, error) {
-	rows, err := records(ctx, s.readers, `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
+	rows, err := sqlitefile.Records(ctx, s.file.Readers(), `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
 		UNION SELECT run_no FROM tool_executions UNION SELECT run_no FROM pending_requests ORDER BY 1`)
 	var out []int64
 	for _, r := range rows {
@@ -101,7 +102,7 @@ func (r *replay) changes(ctx context.Context, no int64) (list []change, err erro
 			}
 			list = append(list, some...)
 		}
-		after, err := records(ctx, r.s.readers, "SELECT max(id) & 16777215 AS seq FROM journal WHERE id BETWEEN ? AND ?", packID(no, 0), packID(no, maxSeq))
+		after, err := sqlitefile.Records(ctx, r.s.file.Readers(), "SELECT max(id) & 16777215 AS seq FROM journal WHERE id BETWEEN ? AND ?", packID(no, 0), packID(no, maxSeq))
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +113,7 @@ func (r *replay) changes(ctx context.Context, no int64) (list []change, err erro
 	return nil, nil // it goes on all the time; another look comes
 }
 
-func (p projected) keyOf(r record) string {
+func (p projected) keyOf(r sqlitefile.Record) string {
 	var words []string
 	for _, k := range p.key {
 		words = append(words, fmt.Sprintf("%s %v", k, r[k]))
@@ -123,7 +124,7 @@ func (p projected) keyOf(r record) string {
 func (r *replay) table(ctx context.Context, p projected, no int64) ([]change, error) {
 	query, of := "SELECT * FROM "+p.table+" WHERE "+p.of+" = ?", any(no)
 	if p.table == "threads" {
-		run, err := records(ctx, r.conn, "SELECT thread FROM runs")
+		run, err := sqlitefile.Records(ctx, r.conn, "SELECT thread FROM runs")
 		if err != nil || len(run) == 0 {
 			return nil, err
 		}
@@ -132,26 +133,26 @@ func (r *replay) table(ctx context.Context, p projected, no int64) ([]change, er
 			return nil, nil
 		}
 	}
-	want, err := records(ctx, r.conn, query, of)
+	want, err := sqlitefile.Records(ctx, r.conn, query, of)
 	if err != nil {
 		return nil, err
 	}
 	if p.table == "runs" && len(want) == 1 { // the numbers of calls are not in the journal
-		calls, err := records(ctx, r.s.readers,
+		calls, err := sqlitefile.Records(ctx, r.s.file.Readers(),
 			"SELECT COALESCE(MIN(no), 0) AS first_call, COALESCE(MAX(no), 0) AS last_call FROM tool_executions WHERE run_no = ?", no)
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(want[0], calls[0])
 	}
-	have, err := records(ctx, r.s.readers, query, of)
+	have, err := sqlitefile.Records(ctx, r.s.file.Readers(), query, of)
 	if err != nil {
 		return nil, err
 	}
 	return r.compare(ctx, p, have, want)
 }
 
-func (r *replay) compare(ctx context.Context, p projected, have, want []record) ([]change, error) {
+func (r *replay) compare(ctx context.Context, p projected, have, want []sqlitefile.Record) ([]change, error) {
 	var out []change
 	for _, w := range want {
 		h := p.take(&have, w)
@@ -174,7 +175,7 @@ func (r *replay) compare(ctx context.Context, p projected, have, want []record) 
 }
 
 // take removes the row that is to be the wanted one: of several with its key the one with its id.
-func (p projected) take(rows *[]record, want record) record {
+func (p projected) take(rows *[]sqlitefile.Record, want sqlitefile.Record) sqlitefile.Record {
 	at := -1
 	for i, r := range *rows {
 		if p.keyOf(r) == p.keyOf(want) && (at < 0 || r["id"] == want["id"]) {
@@ -191,11 +192,11 @@ func (p projected) take(rows *[]record, want record) record {
 
 // columnsThatDiffer leaves out what the journal does not prove: an answer that the run's owner has not taken yet, and the mark of
 // a run whose journal was found damaged.
-func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want record) ([]string, error) {
+func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want sqlitefile.Record) ([]string, error) {
 	free := slices.Clone(p.free)
 	switch p.table {
 	case "runs":
-		if have["cause"] == string(recovery.CauseCorrupt) {
+		if have["cause"] == string(journal.CauseCorrupt) {
 			free = append(free, "cause", "detail", "status")
 		}
 	case "pending_requests":
@@ -214,7 +215,7 @@ func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want 
 		}
 	}
 	var out []string
-	for _, c := range want.columns() {
+	for _, c := range want.Columns() {
 		if !slices.Contains(free, c) && !reflect.DeepEqual(have[c], want[c]) {
 			out = append(out, c)
 		}
@@ -234,7 +235,7 @@ func (r *replay) sameAnswer(ctx context.Context, have, want any) (bool, error) {
 func (r *replay) differences(no int64, list []change) []Difference {
 	var out []Difference
 	run := fmt.Sprintf("number %d", no)
-	if rows, err := records(context.Background(), r.conn, "SELECT id FROM runs"); err == nil && len(rows) == 1 {
+	if rows, err := sqlitefile.Records(context.Background(), r.conn, "SELECT id FROM runs"); err == nil && len(rows) == 1 {
 		run = fmt.Sprint(rows[0]["id"]) // without it the number names it
 	}
 	for _, c := range list {
@@ -268,7 +269,7 @@ func valueText(v any) string {
 }
 
 // runParams are the columns of a run's row that its first fact gives.
-func runParams(c recovery.RunCreated, now int64) dbsqlc.CreateRunParams {
+func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
 	return dbsqlc.CreateRunParams{
 		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,

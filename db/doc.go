@@ -3,7 +3,7 @@
 // What holds, and where:
 //
 //   - A fact that was handed out or reported as written survives SIGKILL and power loss: WAL with synchronous=FULL, and a
-//     commit that failed is never taken for one that did nothing (writer.go, full.go).
+//     commit that failed is never taken for one that did nothing (sqlitefile).
 //   - Only the owner of a run appends to its journal. Every write names the status, the epoch and the last sequence number
 //     that the writer saw; a write that no longer fits is [ErrLostRace] and leaves nothing behind (append.go).
 //   - Rows of runs, tool_executions and pending_requests are projections of the journal, written in the same transaction
@@ -12,9 +12,8 @@
 //   - Everything that comes to rest passes through encode (encode.go).
 //   - A file that is not ours, is newer than this binary or does not match its digests is left as it is and named.
 //
-// One process has one writer, a connection of its own, and one goroutine at a time uses it: it puts whatever waits into one
-// transaction (queue.go). Readers have connections that cannot write.
+// Package sqlitefile opens the file, and has the one writer of a process.
 //
-// Over budget: at most 42 files: maintenance, the vault and the file itself still lie beside the records that they serve; each is to be a package
-// Over budget: at most 8100 lines: likewise
+// Over budget: at most 29 files: maintenance and the vault still lie beside the records that they serve; each is to be a package
+// Over budget: at most 6090 lines: likewise
 package db

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 )
 
 // Exposed is a place in the state folder where a secret lies in the clear. The secret itself is not part of it.
@@ -35,14 +36,14 @@ func (s *Store) FindExposed(ctx context.Context, progress func(done, all int64))
 	if err := s.learnAll(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := s.dial(ctx, s.readers)
+	conn, err := s.file.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for secrets in %s: %w", s.path, s.explain(err))
+		return nil, fmt.Errorf("look for secrets in %s: %w", s.file.Path(), s.file.Explain(err))
 	}
 	f.conn = conn
 	err = f.search()
 	if err := errors.Join(err, conn.Close()); err != nil {
-		return nil, fmt.Errorf("look for secrets in %s: %w", s.dir, s.explain(err))
+		return nil, fmt.Errorf("look for secrets in %s: %w", s.file.Dir(), s.file.Explain(err))
 	}
 	return f.found, nil
 }
@@ -81,7 +82,7 @@ type searcher struct {
 }
 
 func (f *searcher) search() error {
-	tables, err := lines(f.ctx, f.conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	tables, err := sqlitefile.Lines(f.ctx, f.conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ type tableRow struct {
 }
 
 func (f *searcher) rows(table string, after int64) (out []tableRow, err error) {
-	err = eachRow(f.ctx, f.conn, func(columns []string, values []any) {
+	err = sqlitefile.EachRow(f.ctx, f.conn, func(columns []string, values []any) {
 		r := tableRow{values: map[string]any{}}
 		for i, c := range columns {
 			r.values[c] = values[i]
@@ -230,14 +231,14 @@ func (f *searcher) runOf(no int64) (string, error) {
 
 // files looks into every other file: bodies, live text, the log, what calls left.
 func (f *searcher) files() error {
-	return filepath.WalkDir(f.s.dir, func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(f.s.file.Dir(), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(f.s.dir, path)
+		rel, err := filepath.Rel(f.s.file.Dir(), path)
 		if err != nil {
 			return err
 		}
@@ -260,7 +261,7 @@ func (f *searcher) files() error {
 
 // own are the files that are looked at as tables, and those that hold nothing that was said.
 func (f *searcher) own(rel string) bool {
-	return strings.HasPrefix(rel, fileName) || rel == keyName || rel == ballastName
+	return strings.HasPrefix(rel, fileName) || rel == keyName || filepath.Join(f.s.file.Dir(), rel) == f.s.file.Ballast()
 }
 
 // pieceSize is how much of a file is looked at at once, and overlap what is looked at again with the next piece.
@@ -298,7 +299,7 @@ func (f *searcher) remains() error {
 		return nil // where rows hold secrets, so does the file
 	}
 	for _, name := range []string{fileName, fileName + "-wal"} {
-		file, err := os.Open(filepath.Join(f.s.dir, name))
+		file, err := os.Open(filepath.Join(f.s.file.Dir(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -13,7 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"agent/recovery"
+	"agent/db/sqlitefile"
+	"agent/recovery/journal"
 )
 
 // stuff fills a disk to its last byte with one file.
@@ -52,8 +53,8 @@ func TestFullDisk(t *testing.T) {
 			}
 			h := startRun(t, s, "r-fulldisk")
 			asked := ask(t, s, startRun(t, s, "r-fullask0"), "p-fulldisk")
-			s.side.Wait()
-			if sizeOf(filepath.Join(dir, ballastName)) != ballastSize {
+			s.file.WaitBallast()
+			if sizeOf(filepath.Join(dir, "ballast")) != sqlitefile.BallastSize {
 				t.Fatalf("no ballast: %v", s.Notices())
 			}
 			stuff(t, root)
@@ -66,7 +67,7 @@ func TestFullDisk(t *testing.T) {
 			if !s.DiskFull() {
 				t.Fatal("the disk did not become full")
 			}
-			if sizeOf(filepath.Join(dir, ballastName)) != 0 || len(s.Notices()) == 0 {
+			if sizeOf(filepath.Join(dir, "ballast")) != 0 || len(s.Notices()) == 0 {
 				t.Errorf("the ballast is still there, or nothing is said: %v", s.Notices())
 			}
 			for range 20 { // what was running is recorded to its end
@@ -102,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 			if h, err = again.Head(ctx, h.Run); err != nil {
 				t.Fatal(err)
 			}
-			appendAll(t, again, h, inTurn(h.Turns, recovery.RunNoted{Text: "there is room"}), AppendOptions{})
+			appendAll(t, again, h, inTurn(h.Turns, journal.RunNoted{Text: "there is room"}), AppendOptions{})
 			if err := again.Close(); err != nil {
 				t.Error(err)
 			}
@@ -116,7 +117,7 @@ func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 	t.Helper()
 	for range 100000 {
 		a, _ := turnFacts(n, fmt.Sprintf("c-%08d", n), "")
-		note := recovery.RunNoted{Text: strings.Repeat("x", 30000)}
+		note := journal.RunNoted{Text: strings.Repeat("x", 30000)}
 		a = append(a[:1], inTurn(n, note, note, note, note)...)
 		next, err := s.Append(context.Background(), h, a, AppendOptions{})
 		if err == nil {
@@ -126,7 +127,7 @@ func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 		if !errors.As(err, new(*CommitError)) || !errors.Is(err, ErrDiskFull) {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.Append(context.Background(), h, inTurn(n, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
+		if _, err := s.Append(context.Background(), h, inTurn(n, journal.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
 			t.Errorf("the store went on: %v", err)
 		}
 		return h.Seq
@@ -144,7 +145,7 @@ func TestFullDiskAtABody(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := startRun(t, s, "r-fullbody")
-	s.side.Wait()
+	s.file.WaitBallast()
 	a, b := turnFacts(1, "c-11111111", strings.Repeat("body ", 200<<10))
 	h = appendAll(t, s, h, a, AppendOptions{})
 	stuff(t, root)
@@ -201,37 +202,26 @@ func TestFullDiskAfterTheCommit(t *testing.T) {
 	}
 }
 
-// commitTwice takes a write out of the queue and runs it as the writer does when a commit reports a full disk.
+// commitTwice has a write done as the writer does when a commit reports a full disk: once, and then again.
 func commitTwice(t *testing.T, s *Store, write func() error) error {
 	t.Helper()
-	result := make(chan error, 1)
-	err := s.w.queue.hand(&job{between: func() error {
-		go func() { result <- write() }()
-		batch := queued(s, 1)
-		defer func() { batch[0].turn <- false }()
-		if err := s.w.attempt(batch, false); err != nil {
+	before := s.write
+	defer func() { s.write = before }()
+	s.write = func(ctx context.Context, do func(t *tx) error) error {
+		if err := before(ctx, do); errors.As(err, new(*CommitError)) {
 			return err
 		}
-		return s.w.attempt(batch, true)
-	}})
-	if err != nil {
-		t.Fatal(err)
+		return before(ctx, func(t *tx) error {
+			t.Again = true
+			return do(t)
+		})
 	}
-	return <-result
+	return write()
 }
 
-// queued takes jobs out of the queue once so many wait.
-func queued(s *Store, n int) []*job {
-	q := s.w.queue
-	for {
-		q.mu.Lock()
-		if len(q.waiting) >= n {
-			batch := q.waiting
-			q.waiting = nil
-			q.mu.Unlock()
-			return batch
-		}
-		q.mu.Unlock()
+// waitFor returns when so many wait to write.
+func waitFor(s *Store, n int) {
+	for s.file.Waiting() < n {
 		runtime.Gosched()
 	}
 }
@@ -244,7 +234,7 @@ func TestNoRoomForBallast(t *testing.T) {
 		t.Fatal(err)
 	}
 	startRun(t, s, "r-noballas")
-	s.side.Wait()
+	s.file.WaitBallast()
 	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "ballast") {
 		t.Errorf("%q", n)
 	}
@@ -281,7 +271,7 @@ func TestNoInodeLeft(t *testing.T) {
 	if after := snapshot(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
 	}
-	crowded(t, dir, h, "no inode is left")
+	readFull(t, dir, h, "no inode is left")
 	for _, path := range taken[:len(taken)-1] {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -301,7 +291,7 @@ func TestFullDiskAtOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := startRun(t, s, "r-fullopen")
-	s.side.Wait()
+	s.file.WaitBallast()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -315,16 +305,16 @@ func TestFullDiskAtOpen(t *testing.T) {
 	if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
 		t.Errorf("%d facts, %d were written", len(got), h.Seq)
 	}
-	appendAll(t, s, h, inTurn(1, recovery.RunNoted{Text: "x"}), AppendOptions{})
+	appendAll(t, s, h, inTurn(1, journal.RunNoted{Text: "x"}), AppendOptions{})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// crowded reads a state folder whose disk takes nothing, and wants to know why.
-func crowded(t *testing.T, dir string, h Head, why string) {
+// readFull reads a state folder whose disk takes nothing, and wants to know why.
+func readFull(t *testing.T, dir string, h Head, why string) {
 	t.Helper()
-	s, err := OpenCrowded(context.Background(), dir)
+	s, err := OpenDiskFull(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +342,7 @@ func TestFullDiskAfterACrash(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stuffing), os.CopyFS(dir, os.DirFS(from)), os.Chmod(dir, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{ballastName, fileName + "-shm"} { // the rest is as kill -9 leaves it, the log with it
+		for _, name := range []string{"ballast", fileName + "-shm"} { // the rest is as kill -9 leaves it, the log with it
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
@@ -375,7 +365,7 @@ func TestFullDiskAfterACrash(t *testing.T) {
 		if !errors.Is(err, ErrDiskFull) {
 			t.Errorf("%d bytes left: %v", left, err)
 		}
-		crowded(t, dir, h, "is full")
+		readFull(t, dir, h, "is full")
 	}
 	if refused == 0 {
 		t.Error("the disk was never too full")

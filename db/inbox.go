@@ -58,7 +58,7 @@ func (s *Store) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 // PutInbox leaves a message for the run's owner and returns its number. A message that waits already is not left twice:
 // a second cancel, or the same word on the same call, returns the first one's number.
 func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMessage, by string) (int64, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, ErrReadOnly)
 	}
 	if len(body) == 0 {
@@ -74,7 +74,7 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	}
 	secrets = append(secrets, more...)
 	var id int64
-	err = s.w.write(ctx, func(t *tx) error {
+	err = s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRun(context.Background(), run)
 		if errors.Is(err, sql.ErrNoRows) {
 			return &UnknownIDError{Kind: 'r', Text: run}
@@ -108,10 +108,10 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 // DropMessages takes messages from a run's inbox that no fact can follow from, such as a word on a call that has its last one.
 // It is conditional on h like Append, of which it is the part without facts.
 func (s *Store) DropMessages(ctx context.Context, h Head, ids []int64) error {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return fmt.Errorf("drop messages for run %s: %w", h.Run, ErrReadOnly)
 	}
-	err := s.w.write(ctx, func(t *tx) error {
+	err := s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {
 			return err

@@ -25,11 +25,11 @@ const keyRemedy = "put the key back that was made with the database, or restore 
 
 // openKey reads the key of the fingerprints, or makes it for a database that is about to be made. A key that is gone
 // cannot be made again: no recorded call could be recognised with another one.
-func (s *Store) openKey(fresh bool) error {
-	path := filepath.Join(s.dir, keyName)
+func (s *Store) openKey(dir string, fresh bool) error {
+	path := filepath.Join(dir, keyName)
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && fresh {
-		if err := makeKey(s.dir, path); err != nil {
+		if err := makeKey(dir, path); err != nil {
 			return err
 		}
 		key, err = os.ReadFile(path)
@@ -56,21 +56,21 @@ func keyMAC(key []byte) []byte {
 // checkKey compares the key with the one that the database was made with. Reading needs none, so there only a key that
 // lies beside the database is looked at.
 func (s *Store) checkKey(ctx context.Context) error {
-	path, key := filepath.Join(s.dir, keyName), s.key
+	path, key := filepath.Join(s.file.Dir(), keyName), s.key
 	if s.o.ReadOnly {
 		var err error
 		if key, err = os.ReadFile(path); err != nil {
 			key = nil // whoever opens the store for writing gets the error
 		}
 	}
-	return s.read(ctx, "open "+s.path, func(q *dbsqlc.Queries) error {
+	return s.read(ctx, "open "+s.file.Path(), func(q *dbsqlc.Queries) error {
 		store, err := q.GetStore(ctx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
 		}
 		want := store.KeyMac
 		if err == nil && key != nil && !hmac.Equal(want, keyMAC(key)) {
-			return &CorruptError{Path: path, What: "the key is not the one that belongs to " + s.path, Remedy: keyRemedy}
+			return &CorruptError{Path: path, What: "the key is not the one that belongs to " + s.file.Path(), Remedy: keyRemedy}
 		}
 		s.identity = hex.EncodeToString(want[:min(len(want), 8)])
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // chunk is how many facts are read at once: a reader never holds the log back for longer than that takes.
@@ -19,27 +20,27 @@ const chunk = 512
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
 // every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
 // busy with one fact, the next ones are read and decoded. Secrets are placeholders.
-func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
+func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, nil)
 }
 
 // Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
 // stays a placeholder, and lost is called with it.
-func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
+func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, lost)
 }
 
 // load restores what it reads where lost is not nil.
-func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
-	return func(yield func(recovery.Event, error) bool) {
+func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
+	return func(yield func(journal.Event, error) bool) {
 		h, err := s.Head(ctx, run)
 		if err != nil {
-			yield(recovery.Event{}, err)
+			yield(journal.Event{}, err)
 			return
 		}
 		c := &cursor{s: s, head: h, seq: max(0, from), lost: lost}
 		if err := c.start(ctx); err != nil {
-			yield(recovery.Event{}, err)
+			yield(journal.Event{}, err)
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
@@ -68,7 +69,7 @@ type part struct {
 }
 
 type decoded struct {
-	body recovery.Body
+	body journal.Body
 	hash []byte // nil when the body could not be read
 	bad  string // the body is not what was stored
 	err  error  // the body could not be read, or is not for this binary
@@ -113,7 +114,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, parts chan<-
 func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
 	defer close(p.decoded)
 	p.facts = make([]decoded, len(p.rows))
-	d := decoder{s: s, q: dbsqlc.New(s.readers), restore: restore}
+	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore}
 	for i := range p.rows {
 		if err := ctx.Err(); err != nil {
 			p.err = fmt.Errorf("read journal: %w", err)
@@ -139,7 +140,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
 		return out
 	}
 	if err != nil {
-		out.err = d.s.explain(err)
+		out.err = d.s.file.Explain(err)
 		return out
 	}
 	out.hash, out.size = hash, len(data)
@@ -153,7 +154,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
 			return out
 		}
 	}
-	out.body, out.err = recovery.Decode(kind, int(r.V), data)
+	out.body, out.err = journal.Decode(kind, int(r.V), data)
 	return out
 }
 
@@ -206,10 +207,10 @@ func (c *cursor) start(ctx context.Context) error {
 }
 
 // walk hands out a part's facts and says whether to go on.
-func (c *cursor) walk(p *part, yield func(recovery.Event, error) bool) bool {
+func (c *cursor) walk(p *part, yield func(journal.Event, error) bool) bool {
 	<-p.decoded
 	if p.err != nil {
-		yield(recovery.Event{}, p.err)
+		yield(journal.Event{}, p.err)
 		return false
 	}
 	for i := range p.rows {
@@ -222,8 +223,8 @@ func (c *cursor) walk(p *part, yield func(recovery.Event, error) bool) bool {
 }
 
 // next checks one row.
-func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
-	e := recovery.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
+func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
+	e := journal.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
 	if e.Seq != c.seq+1 {
 		return e, c.s.corrupt(c.head.Run, c.seq+1, fmt.Sprintf("it is missing: fact %d follows", e.Seq), nil)
 	}
@@ -237,7 +238,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	if !bytes.Equal(want, r.Digest) {
 		return e, c.s.corrupt(c.head.Run, e.Seq, "it does not match its digest", nil)
 	}
-	if newer := (*recovery.UnknownFactError)(nil); d.err != nil && !(c.unknown && errors.As(d.err, &newer)) {
+	if newer := (*journal.UnknownFactError)(nil); d.err != nil && !(c.unknown && errors.As(d.err, &newer)) {
 		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
 	}
 	for _, l := range d.lost {
@@ -248,7 +249,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 }
 
 // bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
-func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (recovery.Body, error) {
+func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
 	r, err := q.GetFact(ctx, packID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.corrupt(run, seq, "it is missing", nil)
@@ -288,7 +289,7 @@ func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string,
 }
 
 func (s *Store) corrupt(run string, seq int64, what string, err error) error {
-	return &CorruptError{Path: s.path, Run: run, Seq: seq, What: what, Err: err}
+	return &CorruptError{Path: s.file.Path(), Run: run, Seq: seq, What: what, Err: err}
 }
 
 // Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its last fact is gone shows

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"agent/db/sqlitefile"
 	"context"
 	"database/sql"
 	"errors"
@@ -17,7 +18,7 @@ import (
 // editFile runs statements on the database of a folder that no process has open.
 func editFile(t *testing.T, dir string, edit func(ctx context.Context, conn *sql.Conn) error) {
 	t.Helper()
-	c, err := sqlite.NewConnector(fileURI(filepath.Join(dir, fileName)) + "?mode=rw")
+	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, fileName) + "?mode=rw")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,17 +53,17 @@ func TestMissingMigrationIsRun(t *testing.T) {
 	var stamp int
 	editFile(t, dir, func(ctx context.Context, conn *sql.Conn) error {
 		for range 2 {
-			if err := upgrade(ctx, conn, files); err != nil {
+			if err := sqlitefile.Upgrade(ctx, conn, files); err != nil {
 				return err
 			}
 		}
 		if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&stamp); err != nil {
 			return err
 		}
-		_, err := conn.ExecContext(ctx, fmt.Sprintf("DROP TABLE more; PRAGMA user_version = %d", newestStamp()))
+		_, err := conn.ExecContext(ctx, fmt.Sprintf("DROP TABLE more; PRAGMA user_version = %d", sqlitefile.Stamp(knownSchema, layouts()[knownSchema-1])))
 		return err
 	})
-	if format, _ := stampParts(stamp); format != 2 {
+	if format := sqlitefile.FormatOf(stamp); format != 2 {
 		t.Errorf("the file says that its format is %d", format)
 	}
 	if diff := cmp.Diff(before, loadAll(t, openStore(t, dir), "r-firstrun")); diff != "" {
@@ -78,7 +79,7 @@ func TestTrialFormatIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		editFile(t, dir, func(ctx context.Context, conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", stampOf(format+1, layout)))
+			_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", sqlitefile.Stamp(format+1, layout)))
 			return err
 		})
 		if _, err := Open(t.Context(), dir, Options{NoBallast: true}); !errors.As(err, new(*ForeignError)) {

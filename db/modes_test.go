@@ -54,7 +54,7 @@ func fillState(t *testing.T, dir string) {
 	a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
 	h = appendAll(t, s, h, a, AppendOptions{})
 	appendAll(t, s, h, b, AppendOptions{})
-	s.side.Wait()
+	s.file.WaitBallast()
 }
 
 // checkModes looks at everything in a state folder and returns how many files it holds.

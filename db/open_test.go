@@ -1,6 +1,7 @@
 package db
 
 import (
+	"agent/db/sqlitefile"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -13,10 +14,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"modernc.org/sqlite"
 )
 
@@ -299,7 +302,7 @@ func TestWrongKey(t *testing.T) {
 		func() (*Store, error) { return Open(ctx, dir, Options{}) },
 		func() (*Store, error) { return Open(ctx, dir, Options{FirstAfterCrash: true}) },
 		func() (*Store, error) { return OpenRead(ctx, dir) },
-		func() (*Store, error) { return OpenCrowded(ctx, dir) },
+		func() (*Store, error) { return OpenDiskFull(ctx, dir) },
 	} {
 		s, err := open()
 		if err == nil {
@@ -392,29 +395,38 @@ func TestNoState(t *testing.T) {
 func TestSettings(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	startRun(t, s, "r-settings")
-	for _, c := range []struct {
-		name string
-		conn *sql.Conn
-		only bool
-	}{{"writer", s.w.conn, false}, {"reader", reader(t, s), true}} {
-		for _, p := range settings(c.only) {
+	want := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10",
+		"journal_size_limit": strconv.Itoa(8 << 20), "trusted_schema": "0", "query_only": "1"}
+	if runtime.GOOS == "darwin" {
+		want["fullfsync"], want["checkpoint_fullfsync"] = "1", "1"
+	}
+	have, err := s.file.Settings(t.Context(), reader(t, s))
+	if diff := cmp.Diff(want, have); err != nil || diff != "" {
+		t.Errorf("reader: %v (-want +have)\n%s", err, diff)
+	}
+	delete(want, "query_only")
+	if err := s.file.Between(func(on *sqlitefile.Statements) error {
+		for pragma, value := range want {
 			var have string
-			if err := s.pragma(context.Background(), c.conn, p.pragma, &have); err != nil || have != p.want {
-				t.Errorf("%s: %s is %s and not %s (%v)", c.name, p.pragma, have, p.want, err)
+			if err := on.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&have); err != nil || have != value {
+				t.Errorf("writer: %s is %s and not %s (%v)", pragma, have, value, err)
 			}
 		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 	if runtime.GOOS == "linux" && !sqlite.OFDLockingEnabled() {
 		t.Error("no locks by open file description")
 	}
-	if _, err := s.readers.Exec("DELETE FROM journal"); err == nil {
+	if _, err := s.file.Readers().Exec("DELETE FROM journal"); err == nil {
 		t.Error("a reader can write")
 	}
 }
 
 func reader(t *testing.T, s *Store) *sql.Conn {
 	t.Helper()
-	conn, err := s.readers.Conn(context.Background())
+	conn, err := s.file.Readers().Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -504,10 +516,10 @@ func TestReadOnlyFolder(t *testing.T) {
 func TestANewerVersionInTheLog(t *testing.T) {
 	dir := madeDir(t)
 	path := filepath.Join(dir, fileName)
-	if err := useOFDLocks(); err != nil {
+	if err := sqlitefile.UseOFDLocks(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := sqlite.NewConnector(dsn(path, true))
+	c, err := sqlite.NewConnector("file:" + path + "?_journal_mode=wal")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -517,7 +529,7 @@ func TestANewerVersionInTheLog(t *testing.T) {
 	if _, err := pool.Exec(fmt.Sprintf("PRAGMA user_version = %d", knownSchema+1)); err != nil {
 		t.Fatal(err)
 	}
-	if head, err := readHeader(path); err != nil || int(binary.BigEndian.Uint32(head[60:])) == knownSchema+1 {
+	if head, err := os.ReadFile(path); err != nil || int(binary.BigEndian.Uint32(head[60:])) == knownSchema+1 {
 		t.Fatalf("the file has the version already: %v", err)
 	}
 	for name, open := range map[string]func() (*Store, error){

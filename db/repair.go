@@ -1,6 +1,7 @@
 package db
 
 import (
+	"agent/db/sqlitefile"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 
 // Repair makes the rows of runs what their journals prove and says what it changed. Whoever calls it holds the runs' locks.
 func (s *Store) Repair(ctx context.Context, nos []int64) ([]Difference, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return nil, fmt.Errorf("repair rows: %w", ErrReadOnly)
 	}
 	r, err := s.newReplay(ctx)
@@ -28,23 +29,23 @@ func (s *Store) Repair(ctx context.Context, nos []int64) ([]Difference, error) {
 		all, found = append(all, list...), append(found, r.differences(no, list)...)
 	}
 	if err == nil && len(all) > 0 {
-		err = s.w.write(ctx, func(*tx) error { return s.repair(ctx, nos, all) })
+		err = s.write(ctx, func(t *tx) error { return repair(ctx, t, nos, all) })
 	}
 	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("repair rows: %w", s.explain(err))
+		return nil, fmt.Errorf("repair rows: %w", s.file.Explain(err))
 	}
 	return found, nil
 }
 
 // repair runs inside the writer's transaction. What is too many goes first: it may have the number or the id of what is missing.
-func (s *Store) repair(ctx context.Context, nos []int64, list []change) error {
+func repair(ctx context.Context, t *tx, nos []int64, list []change) error {
 	// Rows of a run whose own row is lost point nowhere until that is there again.
-	if _, err := s.w.conn.ExecContext(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
+	if err := t.Once("PRAGMA defer_foreign_keys = ON"); err != nil {
 		return err
 	}
 	for _, c := range list {
 		if c.want == nil {
-			if err := s.change(ctx, "DELETE FROM "+c.table, nil, c); err != nil {
+			if err := changeRow(t, "DELETE FROM "+c.table, nil, c); err != nil {
 				return err
 			}
 		}
@@ -54,16 +55,16 @@ func (s *Store) repair(ctx context.Context, nos []int64, list []change) error {
 		switch {
 		case c.want == nil:
 		case c.have == nil:
-			err = s.insert(ctx, c)
+			err = insert(ctx, t, c)
 		default:
-			err = s.update(ctx, c)
+			err = update(t, c)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, no := range nos {
-		if err := s.placeCalls(ctx, no); err != nil {
+		if err := placeCalls(ctx, t, no); err != nil {
 			return err
 		}
 	}
@@ -72,11 +73,11 @@ func (s *Store) repair(ctx context.Context, nos []int64, list []change) error {
 
 // insert adds a row. Rows of tool_executions and pending_requests are numbered without gaps as they come, so the first number
 // that is free is that of a row that was lost.
-func (s *Store) insert(ctx context.Context, c change) error {
+func insert(ctx context.Context, t *tx, c change) error {
 	row := maps.Clone(c.want)
 	if slices.Contains(c.free, "no") {
 		delete(row, "no")
-		free, err := records(ctx, s.w, fmt.Sprintf(`SELECT COALESCE(MIN(x.no), 0) + 1 AS no FROM (SELECT 0 AS no UNION ALL SELECT no FROM %[1]s) x
+		free, err := sqlitefile.Records(ctx, t, fmt.Sprintf(`SELECT COALESCE(MIN(x.no), 0) + 1 AS no FROM (SELECT 0 AS no UNION ALL SELECT no FROM %[1]s) x
 			WHERE NOT EXISTS (SELECT 1 FROM %[1]s y WHERE y.no = x.no + 1)`, c.table))
 		if err != nil {
 			return err
@@ -87,15 +88,14 @@ func (s *Store) insert(ctx context.Context, c change) error {
 		row["first_call"], row["last_call"] = int64(0), int64(0) // placed when the calls are there
 	}
 	var args []any
-	for _, name := range row.columns() {
+	for _, name := range row.Columns() {
 		args = append(args, row[name])
 	}
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")
-	_, err := s.w.conn.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", c.table, strings.Join(row.columns(), ", "), marks), args...)
-	return err
+	return t.Once(fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", c.table, strings.Join(row.Columns(), ", "), marks), args...)
 }
 
-func (s *Store) update(ctx context.Context, c change) error {
+func update(t *tx, c change) error {
 	var sets []string
 	var args []any
 	columns := c.columns
@@ -106,11 +106,11 @@ func (s *Store) update(ctx context.Context, c change) error {
 		sets = append(sets, name+" = ?")
 		args = append(args, c.want[name])
 	}
-	return s.change(ctx, "UPDATE "+c.table+" SET "+strings.Join(sets, ", "), args, c)
+	return changeRow(t, "UPDATE "+c.table+" SET "+strings.Join(sets, ", "), args, c)
 }
 
-// change carries out a statement on the row that c is about.
-func (s *Store) change(ctx context.Context, text string, args []any, c change) error {
+// changeRow carries out a statement on the row that c is about.
+func changeRow(t *tx, text string, args []any, c change) error {
 	var where []string
 	key := c.key
 	if slices.Contains(c.free, "no") {
@@ -120,14 +120,13 @@ func (s *Store) change(ctx context.Context, text string, args []any, c change) e
 		where = append(where, k+" = ?")
 		args = append(args, c.have[k])
 	}
-	_, err := s.w.conn.ExecContext(ctx, text+" WHERE "+strings.Join(where, " AND "), args...)
-	return err
+	return t.Once(text+" WHERE "+strings.Join(where, " AND "), args...)
 }
 
 // placeCalls notes between which rows the calls of the run lie. Where those of one answer do not lie side by side in their order
 // any more, all of them get new numbers at the end.
-func (s *Store) placeCalls(ctx context.Context, no int64) error {
-	rows, err := records(ctx, s.w, "SELECT no, turn, idx FROM tool_executions WHERE run_no = ? ORDER BY turn, idx", no)
+func placeCalls(ctx context.Context, t *tx, no int64) error {
+	rows, err := sqlitefile.Records(ctx, t, "SELECT no, turn, idx FROM tool_executions WHERE run_no = ? ORDER BY turn, idx", no)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -137,18 +136,17 @@ func (s *Store) placeCalls(ctx context.Context, no int64) error {
 		inOrder = inOrder && (step == 1 || step > 0 && rows[i]["turn"] != rows[i-1]["turn"])
 	}
 	if !inOrder {
-		last, err := records(ctx, s.w, "SELECT MAX(no) AS no FROM tool_executions")
+		last, err := sqlitefile.Records(ctx, t, "SELECT MAX(no) AS no FROM tool_executions")
 		if err != nil {
 			return err
 		}
 		for i, row := range rows {
 			next := last[0]["no"].(int64) + int64(i) + 1
-			if _, err := s.w.conn.ExecContext(ctx, "UPDATE tool_executions SET no = ? WHERE no = ?", next, row["no"]); err != nil {
+			if err := t.Once("UPDATE tool_executions SET no = ? WHERE no = ?", next, row["no"]); err != nil {
 				return err
 			}
 			row["no"] = next
 		}
 	}
-	_, err = s.w.conn.ExecContext(ctx, "UPDATE runs SET first_call = ?, last_call = ? WHERE no = ?", rows[0]["no"], rows[len(rows)-1]["no"], no)
-	return err
+	return t.Once("UPDATE runs SET first_call = ?, last_call = ? WHERE no = ?", rows[0]["no"], rows[len(rows)-1]["no"], no)
 }

@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"modernc.org/sqlite"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
@@ -31,7 +32,7 @@ func (s *Store) newReplay(ctx context.Context) (*replay, error) {
 	}
 	r := &replay{s: s, pool: sql.OpenDB(c), unproved: map[string]bool{}}
 	if r.conn, err = r.pool.Conn(ctx); err == nil {
-		err = upgrade(ctx, r.conn, migrations)
+		err = sqlitefile.Upgrade(ctx, r.conn, migrations)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a database in memory: %w", err), r.close())
@@ -55,7 +56,7 @@ func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
 		return 0, err
 	}
 	c := &cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
-	d := &decoder{s: r.s, q: dbsqlc.New(r.s.readers)}
+	d := &decoder{s: r.s, q: dbsqlc.New(r.s.file.Readers())}
 	st, h := &recovery.State{}, Head{No: no, Status: recovery.StatusQueued}
 	for {
 		var rows []dbsqlc.Journal
@@ -98,13 +99,13 @@ func (r *replay) clear(ctx context.Context, no int64) error {
 }
 
 // write carries over one fact as it is stored, and projects it.
-func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
-	t := &tx{q: r.q, marks: &marker{}}
+func (r *replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
+	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q}
 	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.AddFactParams{
 		ID: row.ID, Turn: row.Turn, Kind: row.Kind, V: row.V, Time: row.Time, Body: row.Body, BodyHash: row.BodyHash, Digest: row.Digest,
 	}}
 	if row.BodyHash != nil {
-		b, err := dbsqlc.New(r.s.readers).GetBlob(ctx, row.BodyHash)
+		b, err := dbsqlc.New(r.s.file.Readers()).GetBlob(ctx, row.BodyHash)
 		if err != nil {
 			return h, err
 		}
@@ -112,7 +113,7 @@ func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsql
 			return h, err
 		}
 	}
-	if c, ok := e.Body.(recovery.RunCreated); ok {
+	if c, ok := e.Body.(journal.RunCreated); ok {
 		if err := r.create(ctx, c, row.Time); err != nil {
 			return h, err
 		}
@@ -122,7 +123,7 @@ func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsql
 }
 
 // create writes the rows that a run's first fact makes. A thread's row comes from the first run of the thread.
-func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) error {
+func (r *replay) create(ctx context.Context, c journal.RunCreated, now int64) error {
 	_, err := r.q.GetThread(ctx, c.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		folder, created := c.Folder, now
@@ -144,12 +145,12 @@ func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) e
 
 // begin reads the first fact of a thread's first run. It is not known where that run's row is lost or its journal is damaged.
 func (r *replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
-	first, err := records(ctx, r.s.readers, "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
+	first, err := sqlitefile.Records(ctx, r.s.file.Readers(), "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
 	if err != nil || len(first) == 0 {
 		return "", 0, false, err
 	}
 	no := first[0]["no"].(int64)
-	q := dbsqlc.New(r.s.readers)
+	q := dbsqlc.New(r.s.file.Readers())
 	rows, err := q.Facts(ctx, packID(no, 0), packID(no, maxSeq), 1)
 	if err != nil || len(rows) == 0 {
 		return "", 0, false, err
@@ -159,16 +160,6 @@ func (r *replay) begin(ctx context.Context, thread string) (folder string, creat
 	if errors.As(err, new(*CorruptError)) {
 		return "", 0, false, nil // reading that run reports it
 	}
-	c, ok := e.Body.(recovery.RunCreated)
+	c, ok := e.Body.(journal.RunCreated)
 	return c.Folder, rows[0].Time, ok && c.Thread == thread, err
-}
-
-// columns lists the columns of a row in a fixed order.
-func (r record) columns() []string {
-	var names []string
-	for c := range r {
-		names = append(names, c)
-	}
-	slices.Sort(names)
-	return names
 }

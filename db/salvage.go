@@ -1,6 +1,7 @@
 package db
 
 import (
+	"agent/db/sqlitefile"
 	"bufio"
 	"context"
 	"database/sql"
@@ -10,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"modernc.org/sqlite"
 )
 
 // Salvage writes what can still be read of a damaged state folder to out: one JSON object a row, and at the end of each
@@ -19,33 +18,28 @@ import (
 // changes nothing. It works without Open, which a damaged file may refuse. Secrets that an older release has written in the
 // clear are placeholders in it.
 func Salvage(ctx context.Context, dir string, out io.Writer) error {
-	s, err := newStore(dir, Options{ReadOnly: true})
+	s := newStore(Options{ReadOnly: true})
+	f, err := sqlitefile.OpenDamaged(dir, s.format(), s.fileOptions())
 	if err != nil {
-		return err
+		return fmt.Errorf("salvage %s: %w", dir, err)
 	}
-	if err := useOFDLocks(); err != nil {
-		return err
+	s.file = f
+	if err = s.openVault(); err == nil {
+		err = s.salvage(ctx, out)
 	}
-	if err := s.openVault(); err != nil {
-		return fmt.Errorf("salvage %s: %w", s.path, err)
-	}
-	c, err := sqlite.NewConnector(salvageDSN(s.path, s.walEmpty()))
-	if err != nil {
-		return fmt.Errorf("salvage %s: %w", s.path, err)
-	}
-	s.readers = sql.OpenDB(c)
-	err = s.salvage(ctx, out)
-	if err := errors.Join(err, s.readers.Close()); err != nil {
-		return fmt.Errorf("salvage %s: %w", s.path, err)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("salvage %s: %w", s.file.Path(), err)
 	}
 	return nil
 }
 
 // Salvage does the same for an open store.
-func (s *Store) Salvage(ctx context.Context, out io.Writer) error { return Salvage(ctx, s.dir, out) }
+func (s *Store) Salvage(ctx context.Context, out io.Writer) error {
+	return Salvage(ctx, s.file.Dir(), out)
+}
 
 func (s *Store) salvage(ctx context.Context, out io.Writer) error {
-	conn, err := s.readers.Conn(ctx)
+	conn, err := s.file.Readers().Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +108,7 @@ func (v *salvager) table(ctx context.Context, name string) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
-		if hopeless(err) {
+		if sqlitefile.IsUnreadable(err) {
 			first, lost = err, lost+1
 			break
 		}
@@ -136,12 +130,6 @@ func (v *salvager) table(ctx context.Context, name string) error {
 		end["error"] = first.Error()
 	}
 	return v.out.Encode(end)
-}
-
-// hopeless says whether no row of the table can be read: it is not there, or the file is no database.
-func hopeless(err error) bool {
-	c := code(err) & 0xff
-	return c == codeError || c == codeNotADB
 }
 
 func errIf(yes bool, err error) error {

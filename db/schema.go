@@ -1,6 +1,7 @@
 package db
 
 import (
+	"agent/db/sqlitefile"
 	"context"
 	"errors"
 	"fmt"
@@ -27,21 +28,21 @@ func (s *Store) SchemaDifferences(ctx context.Context) ([]SchemaDifference, erro
 		return nil, err
 	}
 	const query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type = 'view', type = 'index', name"
-	want, err := records(ctx, r.conn, query)
-	var have []record
+	want, err := sqlitefile.Records(ctx, r.conn, query)
+	var have []sqlitefile.Record
 	if err == nil {
-		have, err = records(ctx, s.readers, query)
+		have, err = sqlitefile.Records(ctx, s.file.Readers(), query)
 	}
 	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("compare the schema of %s: %w", s.path, s.explain(err))
+		return nil, fmt.Errorf("compare the schema of %s: %w", s.file.Path(), s.file.Explain(err))
 	}
 	return schemaDifferences(have, want), nil
 }
 
-func schemaDifferences(have, want []record) []SchemaDifference {
+func schemaDifferences(have, want []sqlitefile.Record) []SchemaDifference {
 	var out []SchemaDifference
-	named := func(list []record, r record) record {
-		i := slices.IndexFunc(list, func(o record) bool { return o["type"] == r["type"] && o["name"] == r["name"] })
+	named := func(list []sqlitefile.Record, r sqlitefile.Record) sqlitefile.Record {
+		i := slices.IndexFunc(list, func(o sqlitefile.Record) bool { return o["type"] == r["type"] && o["name"] == r["name"] })
 		if i < 0 {
 			return nil
 		}
@@ -75,7 +76,7 @@ func schemaDifferences(have, want []record) []SchemaDifference {
 // RepairSchema makes missing tables, indexes and views again, replaces indexes and views that are others, and builds every index
 // anew from its table. Rows of a table that was lost are made by Repair.
 func (s *Store) RepairSchema(ctx context.Context) ([]SchemaDifference, error) {
-	if s.w == nil {
+	if !s.file.Writable() {
 		return nil, fmt.Errorf("repair the schema: %w", ErrReadOnly)
 	}
 	list, err := s.SchemaDifferences(ctx)
@@ -83,19 +84,18 @@ func (s *Store) RepairSchema(ctx context.Context) ([]SchemaDifference, error) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(d SchemaDifference) bool { return !d.Repairable() })
-	err = s.w.write(ctx, func(*tx) error {
+	err = s.write(ctx, func(t *tx) error {
 		for _, d := range list {
 			for _, text := range d.repair {
-				if _, err := s.w.conn.ExecContext(ctx, text); err != nil {
+				if err := t.Once(text); err != nil {
 					return fmt.Errorf("%s %s: %w", d.Kind, d.Name, err)
 				}
 			}
 		}
-		_, err := s.w.conn.ExecContext(ctx, "REINDEX")
-		return err
+		return t.Once("REINDEX")
 	})
 	if err != nil {
-		return nil, fmt.Errorf("repair the schema of %s: %w", s.path, s.explain(err))
+		return nil, fmt.Errorf("repair the schema of %s: %w", s.file.Path(), s.file.Explain(err))
 	}
 	return list, nil
 }

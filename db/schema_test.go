@@ -15,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Every state stands once in Go and once in SQL; here both are compared.
@@ -28,12 +30,12 @@ func TestStatesAgree(t *testing.T) {
 	// Words that no program knows yet are there from the start: to add one, its table would have to be made anew.
 	want := map[string][]string{
 		"runs_status":     list(recovery.Statuses()),
-		"calls_effect":    list([]recovery.Effect{recovery.EffectRead, recovery.EffectWriteLocal, recovery.EffectWriteExternal}),
-		"calls_phase":     list([]recovery.Phase{recovery.PhaseProposed, recovery.PhaseStarted, recovery.PhaseSettled}),
-		"calls_outcome":   list([]recovery.Outcome{recovery.OutcomeOK, recovery.OutcomeError, recovery.OutcomeUnknown, recovery.OutcomeSkipped, recovery.OutcomeDenied}),
-		"calls_applied":   list([]recovery.Applied{recovery.AppliedNo, recovery.AppliedYes, recovery.AppliedUnknown}),
-		"calls_resolved":  list([]recovery.Word{recovery.WordHappened, recovery.WordRun, recovery.WordLeave}),
-		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns, recovery.RequestMaxTokens, recovery.RequestMaxCost, recovery.RequestElicit, "phase", "copy", "plan"}),
+		"calls_effect":    list([]journal.Effect{journal.EffectRead, journal.EffectWriteLocal, journal.EffectWriteExternal}),
+		"calls_phase":     list([]journal.Phase{journal.PhaseProposed, journal.PhaseStarted, journal.PhaseSettled}),
+		"calls_outcome":   list([]journal.Outcome{journal.OutcomeOK, journal.OutcomeError, journal.OutcomeUnknown, journal.OutcomeSkipped, journal.OutcomeDenied}),
+		"calls_applied":   list([]journal.Applied{journal.AppliedNo, journal.AppliedYes, journal.AppliedUnknown}),
+		"calls_resolved":  list([]journal.Word{journal.WordHappened, journal.WordRun, journal.WordLeave}),
+		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
 		"blobs_encoding":  list([]string{encodingPlain, encodingDeflate, encodingFile}),
@@ -63,7 +65,7 @@ func TestStatesAgree(t *testing.T) {
 func schemaTexts(t *testing.T) []string {
 	t.Helper()
 	s := openStore(t, stateDir(t))
-	rows, err := s.readers.Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+	rows, err := s.file.Readers().Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +97,8 @@ func TestTablesAreStrict(t *testing.T) {
 
 // A kind without a number could not be written; two kinds with one number could not be told apart.
 func TestKindsHaveNumbers(t *testing.T) {
-	seen := map[int64]recovery.Kind{}
-	for _, k := range recovery.Kinds() {
+	seen := map[int64]journal.Kind{}
+	for _, k := range journal.Kinds() {
 		n, err := numberOf(k)
 		if err != nil {
 			t.Error(err)
@@ -125,7 +127,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 }
 
 func TestMigrationsAreCounted(t *testing.T) {
-	list, err := loadMigrations(migrations)
+	list, err := sqlitefile.Migrations(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,14 +135,14 @@ func TestMigrationsAreCounted(t *testing.T) {
 		t.Errorf("there are %d migrations and knownSchema is %d", len(list), knownSchema)
 	}
 	for i, m := range list {
-		if got := layoutOf(list[:i+1]); i < knownSchema && got != layouts()[i] {
+		if got := sqlitefile.LayoutOf(list[:i+1]); i < knownSchema && got != layouts()[i] {
 			t.Errorf("%s makes layout %#x and layouts() says %#x: a migration that was released is never edited (add one); before that, put the new number there",
-				m.name, got, layouts()[i])
+				m.Name, got, layouts()[i])
 		}
-		for _, gone := range regexp.MustCompile(`DROP \w+ (\w+)`).FindAllStringSubmatch(m.up, -1) {
+		for _, gone := range regexp.MustCompile(`DROP \w+ (\w+)`).FindAllStringSubmatch(m.Up, -1) {
 			made := regexp.MustCompile(`(CREATE (TABLE|VIEW)|RENAME TO) ` + gone[1] + `\b`)
-			if behind := strings.SplitN(m.up, gone[0], 2)[1]; !made.MatchString(behind) {
-				t.Errorf("%s drops %s on the way up and does not make it again", m.name, gone[1])
+			if behind := strings.SplitN(m.Up, gone[0], 2)[1]; !made.MatchString(behind) {
+				t.Errorf("%s drops %s on the way up and does not make it again", m.Name, gone[1])
 			}
 		}
 	}
@@ -155,7 +157,7 @@ func TestEveryQueryPrepares(t *testing.T) {
 		t.Fatalf("only %d generated queries were found", len(queries))
 	}
 	for name, text := range queries {
-		st, err := s.readers.PrepareContext(context.Background(), text)
+		st, err := s.file.Readers().PrepareContext(context.Background(), text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -238,7 +240,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 			t.Errorf("there is no query %s", name)
 			continue
 		}
-		for _, step := range plan(t, s.readers, text) {
+		for _, step := range plan(t, s.file.Readers(), text) {
 			scan := strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "USING") && !strings.Contains(step, "VIRTUAL TABLE") && step != "SCAN CONSTANT ROW"
 			if scan && name != "newestRuns" { // which walks the table backwards and stops
 				t.Errorf("%s reads a whole table: %s", name, step)

@@ -2,11 +2,8 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -14,6 +11,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/redact"
+	"agent/db/sqlitefile"
 	"agent/recovery/fault"
 )
 
@@ -54,35 +52,26 @@ type Options struct {
 
 // Store is an open state folder. Its methods may be called from any goroutine.
 //
-// Over budget: at most 147 methods: it is the file, its maintenance and the records at once; see the package
+// Over budget: at most 123 methods: it is the maintenance and the records at once; see the package
 type Store struct {
-	dir  string // absolute
-	path string // of the database
+	file *sqlitefile.File
 	o    Options
 	key  []byte // nil when opened for reading
 
 	threadKeys sync.Map // []byte by thread: worked out from key
 
-	vault   *vault
-	readers *sql.DB
-	w       *writer // nil when opened for reading
-	opened  pinned  // the files of the connections; empty when opened for reading
+	vault *vault
+	marks marker
+	write func(context.Context, func(t *tx) error) error // in a transaction; ErrReadOnly where the store was opened for reading
 
 	identity string                      // what the mark calls the store
 	behind   atomic.Pointer[BehindError] // why nothing may be driven
-	full     atomic.Bool                 // the disk was full since Open
-	mu       sync.Mutex                  // guards notices, and side against closed
-	notices  []string
-	side     sync.WaitGroup // work beside the writer: the ballast
-	ballasts sync.Once
-	closed   atomic.Bool
 }
 
 const (
-	fileName    = "agent.db"
-	keyName     = "key"
-	ballastName = "ballast"
-	blobsName   = "blobs"
+	fileName  = "agent.db"
+	keyName   = "key"
+	blobsName = "blobs"
 )
 
 // Open opens the state folder for reading and writing, and creates it when it is not there. It refuses, with an error of
@@ -91,265 +80,130 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return OpenRead(ctx, dir)
 	}
-	s, err := newStore(dir, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.makeFolder(); err != nil {
-		return nil, err
-	}
-	if err := s.openFiles(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(err, s.abandon())
-	}
-	return s, nil
+	s := newStore(o)
+	return s.opened(ctx, dir, sqlitefile.Open)
 }
 
 // Refuse says why Open would refuse the state folder for what it is, and makes nothing in it: nil where it can be used, or
 // is not there yet.
 func Refuse(dir string, o Options) error {
-	s, err := newStore(dir, o)
-	if err != nil {
-		return err
-	}
-	if !o.AllowUnsafeFS {
-		if err := checkFileSystem(s.dir); err != nil {
-			return err
-		}
-	}
-	info, err := os.Stat(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look at state folder: %w", err)
-	}
-	if err := checkOwner(s.dir, info); err != nil {
-		return err
-	}
-	if err := s.checkHeader(); !errors.Is(err, ErrNoState) {
-		return err
-	}
-	return nil
+	s := newStore(o)
+	return sqlitefile.Refuse(dir, s.format(), s.fileOptions())
 }
 
 // OpenRead opens the state folder for reading. It creates and changes nothing, so it works on a read-only folder too.
 // ErrNoState says that there is nothing to read.
 func OpenRead(ctx context.Context, dir string) (*Store, error) {
-	s, err := newStore(dir, Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.checkHeader(); err != nil {
-		return nil, err
-	}
-	if err := useOFDLocks(); err != nil {
-		return nil, err
-	}
-	if err := s.openVault(); err != nil {
-		return nil, err
-	}
-	err = s.connectReaders(ctx, s.readingDSN())
-	if err == nil {
-		err = s.seeBehind(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.abandon())
-	}
-	return s, nil
+	s := newStore(Options{ReadOnly: true})
+	return s.opened(ctx, dir, sqlitefile.OpenRead)
 }
 
-// OpenCrowded opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull or ErrNoFiles: SQLite
+// OpenDiskFull opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull or ErrNoFiles: SQLite
 // then keeps in memory what it would write beside the database. Nobody else can use the database meanwhile, so the caller holds
-// the store's lock and is quick.
-func OpenCrowded(ctx context.Context, dir string) (*Store, error) {
-	s, err := newStore(dir, Options{ReadOnly: true})
+// the store's lock and is quick. It does not say whether the store is behind its mark.
+func OpenDiskFull(ctx context.Context, dir string) (*Store, error) {
+	s := newStore(Options{ReadOnly: true})
+	f, err := sqlitefile.OpenDiskFull(ctx, dir, s.format(), s.fileOptions())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkHeader(); err != nil {
-		return nil, err
-	}
-	if err := useOFDLocks(); err != nil {
-		return nil, err
-	}
+	s.file = f
 	if err := s.openVault(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
-	how := crowdedDSN(s.path)
-	if _, err := os.Stat(s.path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		how = readOnlyDSN(s.path, true) // no inode is left to make a log from, so nobody writes
-	}
-	if err := s.connectReaders(ctx, how); err != nil {
-		return nil, errors.Join(err, s.abandon())
-	}
-	s.readers.SetMaxOpenConns(1) // the one that has locked out all others
-	what := "the disk of %s is full"
-	if freeFiles(s.dir) == 0 {
-		what = "no inode is left on the disk of %s"
-	}
-	s.notice(what+": what is recorded is shown, and nothing can be written; make room there", s.dir)
 	return s, nil
 }
 
-func newStore(dir string, o Options) (*Store, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("find state folder %s: %w", dir, err)
-	}
-	if err := onlyTemporary(abs); err != nil {
-		return nil, err
-	}
+func newStore(o Options) *Store {
 	if o.Now == nil {
 		o.Now = fault.Now
-	}
-	if o.BusyWait == 0 {
-		o.BusyWait = 30 * time.Second
 	}
 	if o.Hit == nil {
 		o.Hit = fault.Hit
 	}
-	return &Store{dir: abs, path: filepath.Join(abs, fileName), o: o}, nil
+	s := &Store{o: o}
+	s.write = s.transact
+	return s
 }
 
-// openFiles makes or checks the files beside the database, and makes the database when there is none.
-func (s *Store) openFiles(ctx context.Context) error {
-	err := s.checkHeader()
-	fresh := errors.Is(err, ErrNoState)
-	if err != nil && !fresh {
-		return err
+// fileOptions are what of the options is about the file.
+func (s *Store) fileOptions() sqlitefile.Options {
+	return sqlitefile.Options{
+		BusyWait: s.o.BusyWait, Alone: s.o.Alone, FirstAfterCrash: s.o.FirstAfterCrash, ReadOnly: s.o.ReadOnly,
+		AllowUnsafeFS: s.o.AllowUnsafeFS, NoBallast: s.o.NoBallast, Hit: func(p fault.Point) { s.o.Hit(p) }, Committed: s.committed,
 	}
-	if err := s.openKey(fresh); err != nil {
-		return err
-	}
-	if !fresh {
-		return nil
-	}
-	if err := s.createDatabase(ctx); err != nil {
-		return err
-	}
-	return s.checkHeader()
 }
 
-// connect opens the readers, brings an older database up to date and prepares the writer, which connects when it is
-// first used.
-func (s *Store) connect(ctx context.Context) error {
-	if err := useOFDLocks(); err != nil {
-		return err
-	}
-	if err := s.openVault(); err != nil {
-		return err
-	}
-	s.w = newWriter(s)
-	main, err := os.Stat(s.path)
+type opener func(ctx context.Context, dir string, format sqlitefile.Format, o sqlitefile.Options) (*sqlitefile.File, error)
+
+// opened opens the file, and then what belongs to it.
+func (s *Store) opened(ctx context.Context, dir string, open opener) (*Store, error) {
+	f, err := open(ctx, dir, s.format(), s.fileOptions())
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return nil, err
 	}
-	err = s.connectReaders(ctx, dsn(s.path, false))
-	if s.isDiskFull(err) && s.giveUpBallast() {
-		err = s.connectReaders(ctx, dsn(s.path, false))
-	}
-	if err == nil {
-		err = s.pin(main)
-	}
-	if err != nil {
-		return err
-	}
-	if err := ownerOnly(filepath.Join(s.dir, keyName)); err != nil {
-		return err
-	}
-	if err := s.migrate(ctx); err != nil {
-		return err
-	}
-	if s.o.FirstAfterCrash {
-		err = s.w.settle()
+	s.file = f
+	err = s.openVault()
+	if err == nil && f.Writable() {
+		err = sqlitefile.OwnerOnly(filepath.Join(f.Dir(), keyName))
 	}
 	if err == nil {
 		err = s.seeBehind(ctx)
 	}
-	if err == nil && s.o.Alone {
-		s.dropHalfBallasts()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	return err
-}
-
-// abandon closes what a failed Open has opened.
-func (s *Store) abandon() error {
-	var err error
-	if s.readers != nil {
-		err = s.readers.Close()
-	}
-	if s.w != nil {
-		err = errors.Join(err, s.w.close())
-	}
-	return err
+	return s, nil
 }
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	again := s.closed.Swap(true)
-	s.mu.Unlock()
-	if again {
-		return nil
-	}
-	s.side.Wait()
-	var errs []error
-	if err := s.readers.Close(); err != nil {
-		errs = append(errs, fmt.Errorf("close the readers of %s: %w", s.path, err))
-	}
-	if s.w != nil {
-		errs = append(errs, s.w.close())
-	}
-	return errors.Join(errs...)
-}
+func (s *Store) Close() error { return errors.Join(s.file.Close(), s.marks.close()) }
 
 // Notices lists, in order, what a person should know about the state folder. Each is a sentence without its full stop.
-func (s *Store) Notices() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.notices...)
-}
-
-func (s *Store) notice(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notices = append(s.notices, fmt.Sprintf(format, args...))
-}
+func (s *Store) Notices() []string { return s.file.Notices() }
 
 // DiskFull says whether the disk was full since the store was opened. What was written is kept; nothing new may start.
-func (s *Store) DiskFull() bool { return s.full.Load() }
+func (s *Store) DiskFull() bool { return s.file.DiskFull() }
 
 // Dir is the state folder, absolute.
-func (s *Store) Dir() string { return s.dir }
+func (s *Store) Dir() string { return s.file.Dir() }
 
 // Files lists the files that change when the store is written. The second one may not exist.
-func (s *Store) Files() []string { return []string{s.path, s.path + "-wal"} }
+func (s *Store) Files() []string { return s.file.Files() }
+
+// Present compares the open files with what their paths name now: *GoneError, or ErrClosed of a store that was closed.
+func (s *Store) Present() error { return s.file.Present() }
+
+// QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a gigabyte). *CorruptError names
+// the first thing that is wrong.
+func (s *Store) QuickCheck(ctx context.Context) error { return s.file.QuickCheck(ctx) }
 
 // now is the time with which a transaction writes.
 func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
 // read runs f on a connection that cannot write.
 func (s *Store) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) error) error {
-	if s.closed.Load() {
-		return fmt.Errorf("%s: %w", what, ErrClosed)
-	}
-	q := dbsqlc.New(s.readers)
-	var err error
-	for wait := newBackoff(s.o.BusyWait); ; {
-		if err = f(q); !isBusy(err) || !wait.next(ctx) {
-			break
-		}
-	}
+	q := dbsqlc.New(s.file.Readers())
+	err := s.file.Read(ctx, func() error { return f(q) })
 	if err == nil || saysAll(err) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", what, s.explain(err))
+	return fmt.Errorf("%s: %w", what, s.file.Explain(err))
 }
 
 // saysAll is for errors that name what was looked for and where.
 func saysAll(err error) bool {
 	return errors.As(err, new(*CorruptError)) || errors.As(err, new(*UnknownIDError)) || errors.As(err, new(*AmbiguousError))
+}
+
+// tx is the transaction that a part of the store writes in.
+type tx struct {
+	*sqlitefile.Tx
+	q *dbsqlc.Queries
+}
+
+func (s *Store) transact(ctx context.Context, do func(t *tx) error) error {
+	return s.file.Write(ctx, func(t *sqlitefile.Tx) error {
+		return do(&tx{Tx: t, q: dbsqlc.New(t)})
+	})
 }

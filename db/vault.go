@@ -97,7 +97,7 @@ func newVault(key []byte, known []redact.Known) (*vault, error) {
 func (s *Store) openVault() error {
 	key := s.key
 	if key == nil {
-		data, err := os.ReadFile(filepath.Join(s.dir, keyName))
+		data, err := os.ReadFile(filepath.Join(s.file.Dir(), keyName))
 		if err == nil && len(data) == keySize {
 			key = data
 		}

@@ -11,7 +11,7 @@ import (
 // measures are the files whose time.Now only measures how long something takes. Whatever is recorded, compared or shown is Now's.
 func measures() map[string]bool {
 	return map[string]bool{
-		"db/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,
+		"db/sqlitefile/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,
 		"host/app/check.go":       true,
 		"host/model/wire/body.go": true, "host/model/wire/record.go": true, "host/model/wire/replay.go": true, "recovery/fault/fault.go": true,
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,

@@ -16,7 +16,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/anthropic"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // provider is looping behind HTTP on loopback: whatever it is sent, it asks for the same call. What it is sent it reads and drops.
@@ -95,7 +95,7 @@ func (b *bench) converse(ctx context.Context, after, turns int) (c *conversation
 	if c.host, err = b.openHost(ctx); err != nil {
 		return nil, err
 	}
-	created := recovery.RunCreated{Run: run, Prompt: "go", Folder: c.host.folder, Model: "looping", Mode: recovery.ModeYolo}
+	created := journal.RunCreated{Run: run, Prompt: "go", Folder: c.host.folder, Model: "looping", Mode: journal.ModeYolo}
 	err = grow(ctx, c.host.store, created, after)
 	if err == nil { // until the log has its size
 		err = c.host.begin(ctx, looping{turns: 300, calls: instantCalls(0)})

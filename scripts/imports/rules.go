@@ -22,11 +22,11 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
+	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
 	return slices.Concat(frontDoors(), toolLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
-		{dir: "host/gate", allow: []string{"recovery", "db", "host/stream"},
+		{dir: "host/gate", allow: []string{"recovery/journal", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
 		{dir: "host/words", allow: []string{"host/model", "tools/patch"},
 			why: "a call is put into a few words from its arguments alone"},
@@ -39,33 +39,37 @@ func layers() []rule {
 		{dir: "host/serve", allow: feature, why: "serve stands on host and what is below it"},
 		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
-		{dir: "host/model", allow: []string{"recovery", "recovery/fault", "recovery/jsonstring", "host/markdown", "host/model/..."},
-			why: "a model speaks to a provider in recovery's words; it knows no run, no tool and no database"},
-		{dir: "host/permit", allow: []string{"recovery"},
+		{dir: "host/model", allow: []string{"recovery/journal", "recovery/fault", "recovery/jsonstring", "host/markdown", "host/model/..."},
+			why: "a model speaks to a provider in the journal's words; it knows no run, no tool and no database"},
+		{dir: "host/permit", allow: []string{"recovery/journal"},
 			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
 		{dir: "host/guard", allow: []string{"recovery", "host/permit"},
 			why: "what of a call acts is read from its arguments and its schema alone; who compares and who is asked is decided elsewhere"},
-		{dir: "host/config", allow: []string{"durable", "recovery", "host/permit"},
+		{dir: "host/config", allow: []string{"durable", "recovery/journal", "host/permit"},
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
-		{dir: "host/instruct", allow: []string{"recovery"},
+		{dir: "host/instruct", allow: []string{"recovery/journal"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
 		{dir: "host/help", why: "help is text that is read alone"},
 		{dir: "host/input", allow: []string{"host/markdown"},
 			why: "what a person gives is read before anything is opened; it knows no run and no model"},
-		{dir: "host/stream", allow: []string{"recovery"},
+		{dir: "host/stream", allow: []string{"recovery/journal"},
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
-		{dir: "host/watch", allow: []string{"recovery", "db", "host/stream"},
+		{dir: "host/watch", allow: []string{"recovery", "recovery/journal", "db", "host/stream"},
 			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
-		{dir: "db", allow: []string{"recovery", "recovery/fault", "db/dbsqlc", "db/redact", "db/mark", "db/lastlog", "durable"},
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/sqlitefile", "db/redact", "db/mark", "db/lastlog", "durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
+		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "durable"},
+			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/mark", why: "a mark is read and written without a store"},
 		{dir: "db/lastlog", why: "the log is read without a store"},
-		{dir: "db/redact", allow: []string{"recovery"},
+		{dir: "db/redact",
 			why: "redaction works on values and is used by the store only"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/journal", allow: []string{"recovery/jsonstring"},
+			why: "facts are nouns: what follows from them is decided above"},
 		{dir: "durable", why: "a file is written without knowing what is in it"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	})
@@ -74,12 +78,12 @@ func layers() []rule {
 // toolLayers is who may import whom below tools.
 func toolLayers() []rule {
 	return []rule{
-		{dir: "tools", allow: []string{"durable", "recovery", "recovery/fault", "tools/..."},
+		{dir: "tools", allow: []string{"durable", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
 		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
-		{dir: "tools/files", allow: []string{"durable", "recovery", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
+		{dir: "tools/files", allow: []string{"durable", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
 			why: "file tools act by themselves; they start no process and know no other tool"},
-		{dir: "tools/shell/inspect", allow: []string{"recovery", "tools", "tools/files", "tools/toolstest"},
+		{dir: "tools/shell/inspect", allow: []string{"recovery", "recovery/journal", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}
@@ -92,17 +96,17 @@ func frontDoors() []rule {
 			why: "main only hands arguments, streams and signals to the command line"},
 		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
-		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "host/stream", "host/markdown", "tools/process"},
+		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
 		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permit", "host/doctor",
-			"host/logfile", "host/owner", "db", "db/redact", "durable", "recovery", "recovery/fault", "tools/..."},
+			"host/logfile", "host/owner", "db", "db/redact", "durable", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
-		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery", "recovery/fault"},
+		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
-		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery"},
+		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
-		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/fault"},
+		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
@@ -180,7 +184,7 @@ func within(p, dir string) bool {
 // mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // encode writes a request as the first of its conversation.
@@ -23,7 +23,7 @@ func TestWhatIsKeptChangesNoByte(t *testing.T) {
 		e := &encoder{name: name}
 		s := drawStory(t, 12)
 		for range rapid.IntRange(2, 8).Draw(t, "requests") {
-			req := model.Request{System: rapid.SampledFrom([]string{"S", "S", "S", "T"}).Draw(t, "system"), Effort: recovery.EffortLow}
+			req := model.Request{System: rapid.SampledFrom([]string{"S", "S", "S", "T"}).Draw(t, "system"), Effort: journal.EffortLow}
 			req.Messages = s.upTo(rapid.IntRange(1, len(s.messages)).Draw(t, "messages"))
 			if at := rapid.IntRange(-3, len(req.Messages)-1).Draw(t, "changed"); at >= 0 { // a result was shortened, a message added
 				req.Messages[at] = user("changed")
@@ -43,7 +43,7 @@ func TestWhatIsKeptChangesNoByte(t *testing.T) {
 // A request that goes on writes its new messages only.
 func TestALongConversationIsKept(t *testing.T) {
 	e := &encoder{name: "local"}
-	var messages []recovery.Message
+	var messages []journal.Message
 	for n := range 3 {
 		messages = append(messages, user("q"), said(call("c-1", `{}`)), results(result("c-1", "ok", "r")))
 		if _, err := e.encode(model.Request{Messages: messages}); err != nil {

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // sent is what of the last request is written already and mostly stands in the next one too: everything before the last answer that
 // it showed.
 type sent struct {
 	system   string
-	messages []recovery.Message // before that answer
-	items    [][]byte           // what they are as items
-	open     said               // the last of them, as in talk
+	messages []journal.Message // before that answer
+	items    [][]byte          // what they are as items
+	open     said              // the last of them, as in talk
 }
 
 // resume gives what was kept where the request repeats it, and how many of its messages that stands for.
@@ -31,7 +31,7 @@ func (s *sent) resume(req model.Request, items *[][]byte, open *said) int {
 
 // keep keeps the items before the message at that place of the request, if it is the last answer.
 func (s *sent) keep(req model.Request, at int, items [][]byte, open said) {
-	if req.Messages[at].Role != recovery.RoleAssistant || slices.ContainsFunc(req.Messages[at+1:], isAnswer) {
+	if req.Messages[at].Role != journal.RoleAssistant || slices.ContainsFunc(req.Messages[at+1:], isAnswer) {
 		return
 	}
 	*s = sent{
@@ -40,4 +40,4 @@ func (s *sent) keep(req model.Request, at int, items [][]byte, open said) {
 	}
 }
 
-func isAnswer(m recovery.Message) bool { return m.Role == recovery.RoleAssistant }
+func isAnswer(m journal.Message) bool { return m.Role == journal.RoleAssistant }

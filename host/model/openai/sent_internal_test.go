@@ -9,30 +9,30 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
-func textMessage(role recovery.Role, text string) recovery.Message {
-	return recovery.Message{Role: role, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}
+func textMessage(role journal.Role, text string) journal.Message {
+	return journal.Message{Role: role, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}
 }
 
 // drawn is a conversation with answers that say nothing and messages of the person's in a row.
-func drawn(t *rapid.T) []recovery.Message {
-	var out []recovery.Message
+func drawn(t *rapid.T) []journal.Message {
+	var out []journal.Message
 	for i, kind := range rapid.SliceOfN(rapid.SampledFrom([]string{"person", "said", "call", "nothing"}), 1, 12).Draw(t, "messages") {
 		switch kind {
 		case "person":
-			out = append(out, textMessage(recovery.RoleUser, fmt.Sprint("q", i)))
+			out = append(out, textMessage(journal.RoleUser, fmt.Sprint("q", i)))
 		case "said":
-			out = append(out, textMessage(recovery.RoleAssistant, fmt.Sprint("a", i)))
+			out = append(out, textMessage(journal.RoleAssistant, fmt.Sprint("a", i)))
 		case "nothing":
-			out = append(out, recovery.Message{Role: recovery.RoleAssistant})
+			out = append(out, journal.Message{Role: journal.RoleAssistant})
 		case "call":
 			id := fmt.Sprint("c-", i)
-			out = append(out, recovery.Message{Role: recovery.RoleAssistant, Blocks: []recovery.Block{
-				{Kind: recovery.BlockCall, Call: &recovery.CallBlock{ID: id, Tool: "f", Args: json.RawMessage(`{}`)}},
-			}}, recovery.Message{Role: recovery.RoleTool, Blocks: []recovery.Block{
-				{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{ID: id, Outcome: recovery.OutcomeOK, Text: "r"}},
+			out = append(out, journal.Message{Role: journal.RoleAssistant, Blocks: []journal.Block{
+				{Kind: journal.BlockCall, Call: &journal.CallBlock{ID: id, Tool: "f", Args: json.RawMessage(`{}`)}},
+			}}, journal.Message{Role: journal.RoleTool, Blocks: []journal.Block{
+				{Kind: journal.BlockResult, Result: &journal.ResultBlock{ID: id, Outcome: journal.OutcomeOK, Text: "r"}},
 			}})
 		}
 	}
@@ -55,7 +55,7 @@ func TestWhatIsKeptChangesNoByte(t *testing.T) {
 				req := model.Request{System: rapid.SampledFrom([]string{"", "S", "S", "S"}).Draw(t, "system")}
 				req.Messages = append(req.Messages, all[:rapid.IntRange(1, len(all)).Draw(t, "length")]...)
 				if at := rapid.IntRange(-3, len(req.Messages)-1).Draw(t, "changed"); at >= 0 {
-					req.Messages[at] = textMessage(recovery.RoleUser, "changed")
+					req.Messages[at] = textMessage(journal.RoleUser, "changed")
 				}
 				want, err := encode(&client{o: o}, req)
 				if err != nil {

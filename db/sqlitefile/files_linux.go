@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepsModes says whether the file system knows of modes for others.
-const keepsModes = true
+// KeepsModes says whether the file system knows of modes for others.
+const KeepsModes = true
 
 // unsafeFileSystems are those on which another machine, or a program, answers for locks and fsync. It is read only.
 var unsafeFileSystems = map[int64]string{

@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"fmt"
@@ -33,37 +33,36 @@ type pinned struct {
 
 // pin notes which files the connections have open. main is the main file as it was before they were made: a file that
 // took its place meanwhile is found. The other two exist from the first read on and until the last connection is closed.
-func (s *Store) pin(main fs.FileInfo) error {
-	o := pinned{paths: []string{s.path, s.path + "-wal", s.path + "-shm"}, infos: []fs.FileInfo{main}}
+func pin(path string, main fs.FileInfo) (pinned, error) {
+	o := pinned{paths: []string{path, path + "-wal", path + "-shm"}, infos: []fs.FileInfo{main}}
 	for _, path := range o.paths[1:] {
 		info, err := os.Stat(path)
 		if err != nil {
-			return &GoneError{Path: path, What: whatIsThere(err)}
+			return o, &GoneError{Path: path, What: whatIsThere(err)}
 		}
 		o.infos = append(o.infos, info)
 	}
-	s.opened = o
-	return s.Present()
+	return o, o.present()
 }
 
 // Present compares device and inode of the open files with what their paths name now. A store that was opened for reading
 // only is not looked at. The error is a *GoneError; of a store that was closed, and let go of its log with that, it is ErrClosed.
-func (s *Store) Present() error {
-	err := s.present()
-	if err != nil && s.closed.Load() {
+func (f *File) Present() error {
+	err := f.opened.present()
+	if err != nil && f.closed.Load() {
 		return ErrClosed
 	}
 	return err
 }
 
 // present also serves the commits of a store that is being closed: they are made before its files are let go.
-func (s *Store) present() error {
-	for i, path := range s.opened.paths {
+func (o pinned) present() error {
+	for i, path := range o.paths {
 		now, err := os.Stat(path)
-		if err == nil && os.SameFile(now, s.opened.infos[i]) {
+		if err == nil && os.SameFile(now, o.infos[i]) {
 			continue
 		}
-		return &GoneError{Path: path, What: whatIsThere(err), Now: openName(s.opened.infos[i])}
+		return &GoneError{Path: path, What: whatIsThere(err), Now: openName(o.infos[i])}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const (
 
 // job is one caller's part of a transaction, or something that is done between transactions.
 type job struct {
-	do      func(t *tx) error
+	do      func(t *Tx) error
 	between func() error
 	err     error
 	turn    chan bool // true: the caller leads now; false: its job is done
@@ -32,7 +32,7 @@ type queue struct {
 	waiting []*job
 	led     bool
 	stopped bool
-	idle    *time.Timer
+	timer   *time.Timer
 }
 
 func newQueue(w *writer) *queue {
@@ -41,8 +41,8 @@ func newQueue(w *writer) *queue {
 	return q
 }
 
-// hand does a job, or has it done, and returns how it ended.
-func (q *queue) hand(j *job) error {
+// submit does a job, or has it done, and returns how it ended.
+func (q *queue) submit(j *job) error {
 	q.mu.Lock()
 	if q.stopped {
 		q.mu.Unlock()
@@ -76,7 +76,7 @@ func (q *queue) lead() {
 		}
 	}()
 	if batch[0].between != nil {
-		q.w.apart(batch[0])
+		q.w.exclusive(batch[0])
 		return
 	}
 	q.w.commit(batch)
@@ -102,7 +102,7 @@ func (q *queue) pass(batch []*job) {
 		q.waiting[0].turn <- true
 	} else {
 		q.waiting, q.led = nil, false
-		q.rest()
+		q.idle()
 		q.free.Broadcast()
 	}
 	q.mu.Unlock()
@@ -111,24 +111,24 @@ func (q *queue) pass(batch []*job) {
 	}
 }
 
-// rest has the log brought into the database when nobody writes for a while.
-func (q *queue) rest() {
+// idle has the log brought into the database when nobody writes for a while.
+func (q *queue) idle() {
 	switch {
 	case q.stopped || !q.w.dirty:
-	case q.idle == nil:
-		q.idle = time.AfterFunc(idleAfter, q.tidy)
+	case q.timer == nil:
+		q.timer = time.AfterFunc(idleAfter, q.onIdle)
 	default:
-		q.idle.Reset(idleAfter)
+		q.timer.Reset(idleAfter)
 	}
 }
 
-func (q *queue) tidy() {
-	err := q.hand(&job{between: func() error {
-		q.w.bringIn()
+func (q *queue) onIdle() {
+	err := q.submit(&job{between: func() error {
+		q.w.checkpoint()
 		return nil
 	}})
 	if err != nil && !errors.Is(err, ErrClosed) {
-		q.w.s.notice("the log of %s could not be brought into the database: %v", q.w.s.path, err)
+		q.w.f.Notice("the log of %s could not be brought into the database: %v", q.w.f.path, err)
 	}
 }
 
@@ -137,26 +137,23 @@ func (q *queue) stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stopped = true
-	if q.idle != nil {
-		q.idle.Stop()
+	if q.timer != nil {
+		q.timer.Stop()
 	}
 	for q.led {
 		q.free.Wait()
 	}
 }
 
-// write runs do inside a transaction that others may share, and returns once it is durable. An error of do undoes do
-// alone. ctx is looked at before do is queued and not after: a write that was stopped half way reports an error although
-// it may be committed.
-func (w *writer) write(ctx context.Context, do func(t *tx) error) error {
+func (w *writer) write(ctx context.Context, do func(t *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.queue.hand(&job{do: do})
+	return w.queue.submit(&job{do: do})
 }
 
-// apart does a job between transactions.
-func (w *writer) apart(j *job) {
+// exclusive does a job between transactions.
+func (w *writer) exclusive(j *job) {
 	j.err = w.dead
 	if j.err == nil {
 		j.err = w.connect()
@@ -166,16 +163,42 @@ func (w *writer) apart(j *job) {
 	}
 }
 
+// Write runs do inside a transaction that others may share, and returns once it is durable. An error of do undoes do
+// alone. ctx is looked at before do is queued and not after: a write that was stopped half way reports an error although
+// it may be committed. ErrReadOnly says that the file was opened for reading.
+func (f *File) Write(ctx context.Context, do func(t *Tx) error) error {
+	if f.w == nil {
+		return ErrReadOnly
+	}
+	return f.w.write(ctx, do)
+}
+
+// Between does something between transactions: nobody writes meanwhile.
+func (f *File) Between(do func(on *Statements) error) error {
+	if f.w == nil {
+		return ErrReadOnly
+	}
+	return f.w.queue.submit(&job{between: func() error { return do(f.w.on) }})
+}
+
+// Waiting is how many callers wait for their turn to write.
+func (f *File) Waiting() int {
+	q := f.w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
 // upgrade runs migrations in a transaction of their own.
 func (w *writer) upgrade(files fs.FS) error {
-	return w.write(context.Background(), func(*tx) error {
-		return upgrade(context.Background(), w.conn, files)
+	return w.write(context.Background(), func(*Tx) error {
+		return Upgrade(context.Background(), w.on.conn, files)
 	})
 }
 
 // close waits for what is queued, brings the log in and lets go of the file.
 func (w *writer) close() error {
 	w.queue.stop()
-	w.bringIn()
-	return errors.Join(w.disconnect(), w.marks.close())
+	w.checkpoint()
+	return w.disconnect()
 }

@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"context"
@@ -8,34 +8,34 @@ import (
 
 	"modernc.org/sqlite"
 
-	"agent/db/dbsqlc"
 	"agent/recovery/fault"
 )
 
-// tx is the transaction that a job writes in.
-type tx struct {
-	q *dbsqlc.Queries
-	// again is set when the transaction is tried a second time after a full disk: what the first try has left counts.
-	again bool
-	marks *marker
+// Tx is the transaction that a job writes in. Queries run on statements that are prepared once and kept.
+type Tx struct {
+	*Statements
+	note any
+	// Again is set when the transaction is tried a second time after a full disk: what the first try has left counts.
+	Again bool
 }
+
+// Note keeps what Options.Committed gets once the transaction is durable: the last note of a job in it that did not fail.
+func (t *Tx) Note(note any) { t.note = note }
 
 // writer is the one connection of this process that writes. One goroutine at a time uses it: the one that leads the queue.
 type writer struct {
-	s     *Store
+	f     *File
 	queue *queue
 
 	pool  *sql.DB
-	conn  *sql.Conn
-	q     *dbsqlc.Queries
-	stmts map[string]*sql.Stmt
-	dead  error // once set, every job gets it
-	marks marker
-	dirty bool // something was committed since the log was last brought in
+	on    *Statements // nil until it is connected
+	dead  error       // once set, every job gets it
+	note  any         // of the transaction that goes on; nil without one
+	dirty bool        // something was committed since the log was last brought in
 }
 
-func newWriter(s *Store) *writer {
-	w := &writer{s: s}
+func newWriter(f *File) *writer {
+	w := &writer{f: f}
 	w.queue = newQueue(w)
 	return w
 }
@@ -46,7 +46,7 @@ func (w *writer) commit(batch []*job) {
 	if err == nil {
 		err = w.attempt(batch, false)
 	}
-	if w.s.isDiskFull(err) {
+	if w.f.isDiskFull(err) {
 		err = w.afterFullDisk(batch, err)
 	}
 	if err == nil {
@@ -79,7 +79,7 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 		return err
 	}
 	alive := 0
-	w.marks.last = nil
+	w.note = nil
 	for _, j := range batch {
 		err := w.one(j, again, savepoints)
 		if fatal(err) {
@@ -100,36 +100,37 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	if alive == 0 {
 		return w.undo()
 	}
-	w.s.o.Hit(fault.BeforeCommit)
+	w.f.o.Hit(fault.BeforeCommit)
 	if err := w.exec("COMMIT"); err != nil {
 		return w.abort(err)
 	}
 	w.dirty = true
-	w.s.o.Hit(fault.AfterCommit)
-	if err := w.s.present(); err != nil {
+	w.f.o.Hit(fault.AfterCommit)
+	if err := w.f.opened.present(); err != nil {
 		w.dead = err // what was committed is not where the next process looks for it, and neither would anything after it be
 	}
-	if w.dead == nil {
-		w.marks.leave(w.s)
+	if w.dead == nil && w.note != nil && w.f.o.Committed != nil {
+		w.f.o.Committed(w.note)
 	}
 	return w.dead
 }
 
 // one runs a job, with a savepoint so that its failure leaves the others' work alone.
 func (w *writer) one(j *job, again, savepoint bool) error {
+	t := &Tx{Statements: w.on, Again: again}
 	if !savepoint {
-		return j.do(&tx{q: w.q, again: again, marks: &w.marks})
+		err := j.do(t)
+		w.noted(t, err)
+		return err
 	}
 	if err := w.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
-	before := w.marks.last
-	err := j.do(&tx{q: w.q, again: again, marks: &w.marks})
+	err := j.do(t)
 	if fatal(err) {
 		return err
 	}
 	if err != nil {
-		w.marks.last = before
 		if undo := w.exec("ROLLBACK TO job"); undo != nil {
 			return undo
 		}
@@ -137,7 +138,15 @@ func (w *writer) one(j *job, again, savepoint bool) error {
 	if release := w.exec("RELEASE job"); release != nil {
 		return release
 	}
+	w.noted(t, err)
 	return err
+}
+
+// noted keeps the note of a job that did not fail.
+func (w *writer) noted(t *Tx, err error) {
+	if err == nil && t.note != nil {
+		w.note = t.note
+	}
 }
 
 // fatal says that an error came from the database itself and not from what a job wanted: the transaction may be gone.
@@ -149,10 +158,10 @@ func fatal(err error) bool {
 // abort ends the transaction after an error of the database. A full disk is looked at by the caller; after anything else
 // the writer refuses all further work, since nobody knows what is on disk.
 func (w *writer) abort(err error) error {
-	if w.s.isDiskFull(err) {
+	if w.f.isDiskFull(err) {
 		return err // the connection is closed, which undoes what is left of the transaction
 	}
-	w.dead = &CommitError{Err: w.s.explain(err)}
+	w.dead = &CommitError{Err: w.f.Explain(err)}
 	return w.dead
 }
 
@@ -178,7 +187,7 @@ func (w *writer) undo() error {
 
 // begin takes the write lock. Other processes' transactions are short, so it is waited for.
 func (w *writer) begin() error {
-	for wait := newBackoff(w.s.o.BusyWait); ; {
+	for wait := newRetries(w.f.o.BusyWait); ; {
 		err := w.exec("BEGIN IMMEDIATE")
 		if err == nil {
 			return nil
@@ -187,54 +196,54 @@ func (w *writer) begin() error {
 			return w.refuse(err)
 		}
 		if !wait.next(context.Background()) {
-			return fmt.Errorf("write to %s: %w", w.s.path, w.s.explain(err))
+			return fmt.Errorf("write to %s: %w", w.f.path, w.f.Explain(err))
 		}
 	}
 }
 
 // refuse is for an error before anything was written: nothing is in doubt, so the writer goes on.
 func (w *writer) refuse(err error) error {
-	if w.s.isDiskFull(err) {
+	if w.f.isDiskFull(err) {
 		return err
 	}
-	return fmt.Errorf("write to %s: %w", w.s.path, w.s.explain(err))
+	return fmt.Errorf("write to %s: %w", w.f.path, w.f.Explain(err))
 }
 
 func (w *writer) connect() error {
-	if w.conn != nil {
+	if w.on != nil {
 		return nil
 	}
-	c, err := sqlite.NewConnector(dsn(w.s.path, true))
+	c, err := sqlite.NewConnector(dsn(w.f.path, true))
 	if err != nil {
-		return fmt.Errorf("open %s for writing: %w", w.s.path, err)
+		return fmt.Errorf("open %s for writing: %w", w.f.path, err)
 	}
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(1)
-	conn, err := w.s.dial(context.Background(), pool)
+	conn, err := w.f.dial(context.Background(), pool)
 	if err != nil {
 		return w.refuse(errors.Join(err, pool.Close()))
 	}
-	if err := w.s.verify(context.Background(), conn); err != nil {
+	if err := w.f.verify(context.Background(), conn); err != nil {
 		return w.refuse(errors.Join(err, conn.Close(), pool.Close()))
 	}
-	w.pool, w.conn, w.stmts = pool, conn, map[string]*sql.Stmt{}
-	w.q = dbsqlc.New(w)
+	w.pool, w.on = pool, &Statements{conn: conn, kept: map[string]*sql.Stmt{}}
 	return nil
 }
 
-// disconnect closes statements, connection and pool. A statement left open would keep the log beside the database.
+// disconnect closes statements, connection and pool.
 func (w *writer) disconnect() error {
-	if w.conn == nil {
+	if w.on == nil {
 		return nil
 	}
-	var errs []error
-	for _, st := range w.stmts {
-		errs = append(errs, st.Close())
-	}
-	errs = append(errs, w.conn.Close(), w.pool.Close())
-	w.conn, w.pool, w.stmts = nil, nil, nil
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close the writer of %s: %w", w.s.path, err)
+	err := errors.Join(w.on.close(), w.pool.Close())
+	w.on, w.pool = nil, nil
+	if err != nil {
+		return fmt.Errorf("close the writer of %s: %w", w.f.path, err)
 	}
 	return nil
+}
+
+func (w *writer) exec(text string) error {
+	_, err := w.on.ExecContext(context.Background(), text)
+	return err
 }

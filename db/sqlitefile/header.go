@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"encoding/binary"
@@ -10,9 +10,6 @@ import (
 	"slices"
 )
 
-// applicationID marks a database as ours: "agnt" read as a number.
-const applicationID = 0x61676e74
-
 const (
 	headerSize = 100
 	magic      = "SQLite format 3\x00"
@@ -20,47 +17,47 @@ const (
 
 // checkHeader reads the beginning of the database file, before SQLite sees it: a file that is not ours must not even get
 // a log beside it. ErrNoState says that there is no file.
-func (s *Store) checkHeader() error {
-	info, err := os.Lstat(s.path)
+func (f *File) checkHeader() error {
+	info, err := os.Lstat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.missing(); err != nil {
+		if err := f.Format.Missing(f.path); err != nil {
 			return err
 		}
-		info, err = os.Lstat(s.path)
+		info, err = os.Lstat(f.path)
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return fmt.Errorf("open %s: %w", f.path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return &ForeignError{Path: s.path, What: "it is not a regular file"}
+		return &ForeignError{Path: f.path, What: "it is not a regular file"}
 	}
-	head, err := readHeader(s.path)
+	head, err := readHeader(f.path)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return fmt.Errorf("open %s: %w", f.path, err)
 	}
 	if len(head) < headerSize || string(head[:len(magic)]) != magic {
-		return &ForeignError{Path: s.path, What: "it is not a database"}
+		return &ForeignError{Path: f.path, What: "it is not a database"}
 	}
 	// Both numbers are in the file from its first moment (createDatabase), so no log can be ahead of them unless a newer
 	// agent was ended while it brought the file up to date; verify looks again, through the log.
 	stamp := int(binary.BigEndian.Uint32(head[60:]))
 	app := int(binary.BigEndian.Uint32(head[68:]))
-	return s.checkIdentity(app, stamp)
+	return f.checkIdentity(app, stamp)
 }
 
-func (s *Store) checkIdentity(app, stamp int) error {
-	if app != applicationID {
-		return &ForeignError{Path: s.path, What: "it is a database of another program"}
+func (f *File) checkIdentity(app, stamp int) error {
+	if app != f.Format.ApplicationID {
+		return &ForeignError{Path: f.path, What: "it is a database of another program"}
 	}
 	version, layout := stampParts(stamp)
-	if version > schemaVersion() && !slices.Contains(trialLayouts(), layout) {
-		return &NewerError{Path: s.path, Have: version, Know: schemaVersion()}
+	if version > len(f.Format.Layouts) && !slices.Contains(f.Format.TrialLayouts, layout) {
+		return &NewerError{Path: f.path, Have: version, Know: len(f.Format.Layouts)}
 	}
 	if version < 1 {
-		return &CorruptError{Path: s.path, What: "it says that it is ours and has no format"}
+		return &CorruptError{Path: f.path, What: "it says that it is ours and has no format"}
 	}
-	if version > schemaVersion() || layout != layouts()[version-1] {
-		return &ForeignError{Path: s.path, What: "it was made by an unreleased build of agent with another layout"}
+	if version > len(f.Format.Layouts) || layout != f.Format.Layouts[version-1] {
+		return &ForeignError{Path: f.path, What: "it was made by an unreleased build of agent with another layout"}
 	}
 	return nil
 }
@@ -79,7 +76,7 @@ func readHeader(path string) ([]byte, error) {
 	return head[:n], errors.Join(err, f.Close())
 }
 
-func (s *Store) walEmpty() bool {
-	info, err := os.Stat(s.path + "-wal")
+func (f *File) walEmpty() bool {
+	info, err := os.Stat(f.path + "-wal")
 	return err != nil || info.Size() == 0
 }

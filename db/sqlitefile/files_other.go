@@ -1,6 +1,6 @@
 //go:build !linux
 
-package db
+package sqlitefile
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// keepsModes says whether the file system knows of modes for others.
-const keepsModes = runtime.GOOS != "windows"
+// KeepsModes says whether the file system knows of modes for others.
+const KeepsModes = runtime.GOOS != "windows"
 
 // checkFileSystem cannot tell file systems apart here; doctor says so.
 func checkFileSystem(string) error { return nil }
@@ -21,7 +21,7 @@ func fileSystemName(string) string { return "" }
 
 // checkOwner refuses a folder in which others may write. Who owns it is not looked at here.
 func checkOwner(dir string, info fs.FileInfo) error {
-	if keepsModes && info.Mode().Perm()&0o022 != 0 {
+	if KeepsModes && info.Mode().Perm()&0o022 != 0 {
 		return &FolderError{Dir: dir, What: fmt.Sprintf("others may write in it (mode %#o)", info.Mode().Perm()),
 			Remedy: "run chmod 700 " + dir}
 	}

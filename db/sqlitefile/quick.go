@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 
 // QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a gigabyte). *CorruptError names
 // the first thing that is wrong.
-func (s *Store) QuickCheck(ctx context.Context) error {
-	conn, err := s.dial(ctx, s.readers)
+func (f *File) QuickCheck(ctx context.Context) error {
+	conn, err := f.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("check %s: %w", s.path, s.explain(err))
+		return fmt.Errorf("check %s: %w", f.path, f.Explain(err))
 	}
-	rows, err := lines(ctx, conn, "PRAGMA quick_check(1)")
+	rows, err := Lines(ctx, conn, "PRAGMA quick_check(1)")
 	if err := errors.Join(err, conn.Close()); err != nil {
-		return fmt.Errorf("check %s: %w", s.path, s.explain(err))
+		return fmt.Errorf("check %s: %w", f.path, f.Explain(err))
 	}
 	for _, row := range rows {
 		if row != "ok" {
-			return &CorruptError{Path: s.path, What: row}
+			return &CorruptError{Path: f.path, What: row}
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package db
+package sqlitefile
 
 import (
 	"context"
@@ -38,9 +38,9 @@ const (
 	walSizeLimit = 8 << 20 // what a reset log is cut down to, bytes
 )
 
-// useOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the database files
+// UseOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the database files
 // inside this process would drop its locks, and commits after that could be lost. It has to come before the first open.
-func useOFDLocks() error {
+func UseOFDLocks() error {
 	if runtime.GOOS != "linux" {
 		return nil // there are none; doctor names what this costs
 	}
@@ -93,14 +93,14 @@ func dsn(path string, write bool) string {
 
 // readingDSN is for reading only. A log that an unclean end has left stays as it is for the next process that drives; one
 // that is made for this reading is removed with it, which takes a connection that may write files.
-func (s *Store) readingDSN() string {
+func (f *File) readingDSN() string {
 	switch {
-	case !s.walEmpty():
-		return readOnlyDSN(s.path, false)
-	case writable(s.dir):
-		return dsn(s.path, false)
+	case !f.walEmpty():
+		return readOnlyDSN(f.path, false)
+	case writable(f.dir):
+		return dsn(f.path, false)
 	}
-	return readOnlyDSN(s.path, true)
+	return readOnlyDSN(f.path, true)
 }
 
 // readOnlyDSN changes nothing. A file that nobody can write and that has no log is read as if nobody ever wrote it, since
@@ -125,8 +125,8 @@ func salvageDSN(path string, immutable bool) string {
 	return dsn + "&_pragma=writable_schema(1)"
 }
 
-// crowdedDSN locks everybody else out, and with that needs no file beside the database and its log.
-func crowdedDSN(path string) string {
+// diskFullDSN locks everybody else out, and with that needs no file beside the database and its log.
+func diskFullDSN(path string) string {
 	v := url.Values{}
 	v.Set("_defensive", "1")
 	v.Set("_dqs", "0")
@@ -146,37 +146,40 @@ func fileURI(path string) string {
 }
 
 // connectReaders opens the pool of readers and looks through it at the file for the first time.
-func (s *Store) connectReaders(ctx context.Context, dsn string) error {
-	if s.readers != nil {
-		if err := s.readers.Close(); err != nil {
-			return fmt.Errorf("close %s: %w", s.path, err)
+func (f *File) connectReaders(ctx context.Context, dsn string) error {
+	if f.readers != nil {
+		if err := f.readers.Close(); err != nil {
+			return fmt.Errorf("close %s: %w", f.path, err)
 		}
 	}
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return fmt.Errorf("open %s: %w", f.path, err)
 	}
-	s.readers = sql.OpenDB(c)
-	s.readers.SetMaxOpenConns(maxReaders)
-	s.readers.SetMaxIdleConns(maxReaders)
-	conn, err := s.dial(ctx, s.readers)
+	f.readers = sql.OpenDB(c)
+	f.readers.SetMaxOpenConns(maxReaders)
+	f.readers.SetMaxIdleConns(maxReaders)
+	conn, err := f.dial(ctx, f.readers)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path, s.explain(err))
+		return fmt.Errorf("open %s: %w", f.path, f.Explain(err))
 	}
-	err = s.verify(ctx, conn)
+	err = f.verify(ctx, conn)
 	if closing := conn.Close(); err == nil && closing != nil {
-		err = fmt.Errorf("open %s: %w", s.path, closing)
+		err = fmt.Errorf("open %s: %w", f.path, closing)
 	}
 	if err != nil {
 		return err
 	}
-	return s.checkKey(ctx)
+	return f.Format.Check(ctx, f)
 }
+
+// Conn takes a connection that cannot write. The caller closes it.
+func (f *File) Conn(ctx context.Context) (*sql.Conn, error) { return f.dial(ctx, f.readers) }
 
 // dial takes a connection from a pool. A log that has to be recovered makes the first of several processes lock out the
 // others for a moment.
-func (s *Store) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
-	for wait := newBackoff(s.o.BusyWait); ; {
+func (f *File) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
+	for wait := newRetries(f.o.BusyWait); ; {
 		conn, err := pool.Conn(ctx)
 		if err == nil || !isBusy(err) || !wait.next(ctx) {
 			return conn, err
@@ -185,22 +188,22 @@ func (s *Store) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 }
 
 // verify reads back what the DSN asked for. A connection that is not as asked for is not used.
-func (s *Store) verify(ctx context.Context, conn *sql.Conn) error {
+func (f *File) verify(ctx context.Context, conn *sql.Conn) error {
 	var app, stamp int
-	if err := s.pragma(ctx, conn, "application_id", &app); err != nil {
+	if err := f.Pragma(ctx, conn, "application_id", &app); err != nil {
 		return err
 	}
-	if err := s.pragma(ctx, conn, "user_version", &stamp); err != nil {
+	if err := f.Pragma(ctx, conn, "user_version", &stamp); err != nil {
 		return err
 	}
-	if err := s.checkIdentity(app, stamp); err != nil {
+	if err := f.checkIdentity(app, stamp); err != nil {
 		return err
 	}
 	var any int
-	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM runs)").Scan(&any); err != nil {
-		return fmt.Errorf("open %s: %w", s.path, s.explain(err)) // the tables cannot be read
+	if err := conn.QueryRowContext(ctx, f.Format.Probe).Scan(&any); err != nil {
+		return fmt.Errorf("open %s: %w", f.path, f.Explain(err)) // the tables cannot be read
 	}
-	if s.o.ReadOnly {
+	if f.o.ReadOnly {
 		return nil
 	}
 	for _, p := range settings(true) {
@@ -208,24 +211,38 @@ func (s *Store) verify(ctx context.Context, conn *sql.Conn) error {
 			continue
 		}
 		var have string
-		if err := s.pragma(ctx, conn, p.pragma, &have); err != nil {
+		if err := f.Pragma(ctx, conn, p.pragma, &have); err != nil {
 			return err
 		}
 		if have != p.want {
-			return fmt.Errorf("open %s: %s is %s and not %s, so a commit would not be safe here", s.path, p.pragma, have, p.want)
+			return fmt.Errorf("open %s: %s is %s and not %s, so a commit would not be safe here", f.path, p.pragma, have, p.want)
 		}
 	}
 	return nil
 }
 
-func (s *Store) pragma(ctx context.Context, conn *sql.Conn, name string, value any) error {
-	for wait := newBackoff(s.o.BusyWait); ; {
+// Settings reads back what every connection is to be.
+func (f *File) Settings(ctx context.Context, conn *sql.Conn) (map[string]string, error) {
+	have := map[string]string{}
+	for _, p := range settings(true) {
+		var v string
+		if err := f.Pragma(ctx, conn, p.pragma, &v); err != nil {
+			return nil, err
+		}
+		have[p.pragma] = v
+	}
+	return have, nil
+}
+
+// Pragma reads a number or a word that SQLite keeps about the file or the connection.
+func (f *File) Pragma(ctx context.Context, conn *sql.Conn, name string, value any) error {
+	for wait := newRetries(f.o.BusyWait); ; {
 		err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(value)
 		if err == nil {
 			return nil
 		}
 		if !isBusy(err) || !wait.next(ctx) {
-			return fmt.Errorf("open %s: read %s: %w", s.path, name, s.explain(err))
+			return fmt.Errorf("open %s: read %s: %w", f.path, name, f.Explain(err))
 		}
 	}
 }
@@ -243,12 +260,12 @@ func isBusy(err error) bool { return code(err)&0xff == codeBusy }
 
 // isDiskFull says that there was no room. Where the disk's blocks are smaller than a page of memory, or are taken anew by every
 // write, the wal-index has a place and no block for it, and what fails is the page and not a write.
-func (s *Store) isDiskFull(err error) bool {
+func (f *File) isDiskFull(err error) bool {
 	switch c := code(err); {
 	case c&0xff == codeFull || c == codeShmSize:
 		return true
 	case c == codeInPage:
-		free, err := freeBytes(s.dir)
+		free, err := freeBytes(f.dir)
 		return err == nil && free < leastRoom
 	}
 	return false
@@ -257,47 +274,49 @@ func (s *Store) isDiskFull(err error) bool {
 // leastRoom is what is left of a disk on which SQLite finds nothing any more for the files beside the database; bytes.
 const leastRoom = 64 << 10
 
-// isTaken says that a random id exists already.
-func isTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
+// IsTaken says that a row with this key exists already.
+func IsTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
 
-// explain turns SQLite's classes of errors into ours, where a person or a caller can do something about them.
-func (s *Store) explain(err error) error {
+// IsUnreadable says that no row of a table can be read: it is not there, or the file is no database.
+func IsUnreadable(err error) bool {
+	c := code(err) & 0xff
+	return c == codeError || c == codeNotADB
+}
+
+// Explain turns SQLite's classes of errors into ours, where a person or a caller can do something about them.
+func (f *File) Explain(err error) error {
 	switch c := code(err); {
 	case c == 0:
 		return err
 	case c&0xff == codeCorrupt || c&0xff == codeNotADB:
-		return &CorruptError{Path: s.path, What: "the database file is damaged", Err: err}
+		return &CorruptError{Path: f.path, What: "the database file is damaged", Err: err}
 	case c&0xff == codeError && strings.Contains(err.Error(), "no such "):
-		return fmt.Errorf("the tables of %s are not as they should be: %w; make them again with `agent doctor --fix`", s.path, err)
-	case c&0xff == codeCantOpen && writable(s.dir):
+		return fmt.Errorf("the tables of %s are not as they should be: %w; make them again with `agent doctor --fix`", f.path, err)
+	case c&0xff == codeCantOpen && writable(f.dir):
 		return fmt.Errorf("%w (%s): %w: no room or no inode is left on its disk (see df and df -i), the disk fails, this process has too many files open, or the files there belong to somebody else; free some, or choose another folder with AGENT_HOME",
-			ErrNoFiles, s.dir, err)
+			ErrNoFiles, f.dir, err)
 	case c&0xff == codeReadOnly || c&0xff == codeCantOpen:
-		return fmt.Errorf("%w (%s): %w", ErrReadOnly, s.dir, err)
-	case s.isDiskFull(err):
-		return fmt.Errorf("%w (%s): %w", ErrDiskFull, s.dir, err)
+		return fmt.Errorf("%w (%s): %w", ErrReadOnly, f.dir, err)
+	case f.isDiskFull(err):
+		return fmt.Errorf("%w (%s): %w", ErrDiskFull, f.dir, err)
 	case isBusy(err):
-		return fmt.Errorf("%w (%s): %w", ErrBusy, s.path, err)
+		return fmt.Errorf("%w (%s): %w", ErrBusy, f.path, err)
 	case c&0xff == codeIOErr:
-		return fmt.Errorf("%w (%s): %w", ErrIO, s.path, err)
+		return fmt.Errorf("%w (%s): %w", ErrIO, f.path, err)
 	}
 	return err
 }
 
-// backoff waits between two tries, always about as long, so that nobody who came later is served first for long.
-type backoff struct {
-	until time.Time
-	tries int
-}
+// retries waits between two tries, always about as long, so that nobody who came later is served first for long.
+type retries struct{ until time.Time }
 
-func newBackoff(limit time.Duration) *backoff { return &backoff{until: time.Now().Add(limit)} }
+func newRetries(limit time.Duration) *retries { return &retries{until: time.Now().Add(limit)} }
 
 // next waits a little and says whether there is time for another try.
-func (b *backoff) next(ctx context.Context) bool {
-	if !time.Now().Before(b.until) {
+func (r *retries) next(ctx context.Context) bool {
+	if !time.Now().Before(r.until) {
 		return false
 	}
-	b.tries++
 	t := time.NewTimer(500*time.Microsecond + rand.N(time.Millisecond))
 	defer t.Stop()
 	select {

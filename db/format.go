@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"embed"
+
+	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
+)
+
+// migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never edited.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// knownSchema is the number of the last migration; a test compares it with the files.
+const knownSchema = 1
+
+// layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations up to it. A
+// database whose layout is another one was made by a build that was never released, when a migration had another text.
+func layouts() []int { return []int{0xdd318} }
+
+// trialLayouts are those of formats that builds made which were never released, where their numbers are given to other formats now.
+func trialLayouts() []int { return []int{0x441b1d, 0x3b2bb4} }
+
+// applicationID marks a database as ours: "agnt" read as a number.
+const applicationID = 0x61676e74
+
+// format is the database of a state folder, as far as no store has to be open to know it.
+func format() sqlitefile.Format {
+	return sqlitefile.Format{
+		Name: fileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
+		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
+		Beside: []string{keyName, markName, blobsName, "locks", "calls", "live", "log", ".key-*"},
+	}
+}
+
+// format adds what the store looks at while its database is opened.
+func (s *Store) format() sqlitefile.Format {
+	f := format()
+	f.Missing = s.missing
+	f.Prepare = s.openKey
+	f.Fill = func(ctx context.Context, conn *sql.Conn) error {
+		return dbsqlc.New(conn).SetStore(ctx, "s-"+rand.Text(), keyMAC(s.key))
+	}
+	f.Check = func(ctx context.Context, f *sqlitefile.File) error {
+		s.file = f
+		return s.checkKey(ctx)
+	}
+	return f
+}
+
+// IsOwnName says whether agent makes files of this name in its state folder.
+func IsOwnName(name string) bool { return format().Owns(name) }
