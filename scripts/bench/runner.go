@@ -34,31 +34,33 @@ func runner(ctx context.Context, b *bench) ([]row, error) {
 	}
 	turn := 0
 	plainly := func() error { return exec.CommandContext(ctx, "/bin/sh", "-e", "-c", "true").Run() }
-	took, err := takeTurns(b.times(150),
-		func() error { turn++; return b.call(ctx, calls, turn) },
-		plainly,
-		func() error {
-			if err := exec.CommandContext(ctx, hello).Run(); err != nil {
-				return err
-			}
-			if err := plainly(); err != nil {
-				return err
-			}
-			return syncFiles(calls, syncs)
-		},
-	)
+	greet := func() error { return exec.CommandContext(ctx, hello).Run() }
+	floor := func() error {
+		if err := greet(); err != nil {
+			return err
+		}
+		if err := plainly(); err != nil {
+			return err
+		}
+		return syncFiles(calls, syncs)
+	}
+	took, err := takeTurns(b.times(150), func() error { turn++; return b.call(ctx, calls, turn) }, plainly, floor)
+	if err != nil {
+		return nil, err
+	}
+	inTurns, err := b.shellTurns(ctx, func() error { return errors.Join(greet(), floor()) })
 	if err != nil {
 		return nil, err
 	}
 	const name = "sh -c true through the runner"
 	ms := func(i int) float64 { return median(took[i], time.Millisecond) }
-	return []row{
+	return append([]row{
 		cost(name, ms(0), "ms", ms(1), "plain fork and exec, of which nothing is left after a kill").because(
 			"A command that outlives the host takes a process of our own beside it and records that are on the disk before and after: its folder, began, exit."),
 		cost(name, ms(0), "ms", ms(2), fmt.Sprintf("the same, a Go program that says hello, and %d fsyncs of new files", syncs)).because(
 			"Of the runner's processor time (perf) the start of the binary is two thirds, see version; its own work, the files among it, is a quarter."),
 		plain("fsyncs of a call's files", float64(syncs), "fsyncs"),
-	}, nil
+	}, inTurns...), nil
 }
 
 // call carries out one command as the shell tool does.

@@ -75,37 +75,60 @@ func (b *bench) fsyncs(ctx context.Context) (rows []row, err error) {
 // syncs are the fsyncs of a process.
 type syncs struct{ database, runner, other int }
 
-// traced drives one run of so many turns, in a state folder of its own, and counts.
+// traced drives one run of so many turns, and counts.
 func (b *bench) traced(ctx context.Context, server *modeltest.Server, k syncKind, turns int) (syncs, error) {
+	s, err := b.script(server, k, turns)
+	if err != nil {
+		return syncs{}, err
+	}
+	trace := s.home + ".trace"
+	if err := s.drive(ctx, "strace", "-f", "--seccomp-bpf", "-y", "-e", "trace=fsync,fdatasync", "-o", trace); err != nil {
+		return syncs{}, err
+	}
+	return countSyncs(trace, s.home)
+}
+
+// scripted is a run of so many turns that is to be driven, with a state folder and a workspace of its own.
+type scripted struct {
+	*bench
+	syncKind
+	server       *modeltest.Server
+	home, folder string
+}
+
+func (b *bench) script(server *modeltest.Server, k syncKind, turns int) (s scripted, err error) {
 	var script modeltest.Script
 	for i := range turns {
 		script.Turns = append(script.Turns, modeltest.Turn{Calls: k.calls(i)})
 	}
 	script.Turns = append(script.Turns, modeltest.Turn{Text: "done"})
 	server.SetScript(script)
-	home, err := b.folder("state")
-	if err != nil {
-		return syncs{}, err
+	s = scripted{bench: b, syncKind: k, server: server}
+	if s.home, err = b.folder("state"); err != nil {
+		return s, err
 	}
-	folder, err := b.folder("work")
-	if err != nil {
-		return syncs{}, err
+	if s.folder, err = b.folder("work"); err != nil {
+		return s, err
 	}
 	for i := range reads {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("data-%d", i)), []byte(kib()), 0o600); err != nil {
-			return syncs{}, err
+		if err := os.WriteFile(filepath.Join(s.folder, fmt.Sprintf("data-%d", i)), []byte(kib()), 0o600); err != nil {
+			return s, err
 		}
 	}
-	trace := home + ".trace"
-	c := exec.CommandContext(ctx, "strace", "-f", "--seccomp-bpf", "-y", "-e", "trace=fsync,fdatasync", "-o", trace,
-		b.exe, "run", "--mode", "yolo", "--model", "anthropic/claude-test", "go")
-	c.Dir = folder
-	c.Env = append(os.Environ(), "AGENT_HOME="+home, "HOME="+b.dir, "XDG_CONFIG_HOME=",
-		"ANTHROPIC_API_KEY="+modeltest.DefaultKey, "ANTHROPIC_BASE_URL="+server.URL())
+	return s, nil
+}
+
+// drive carries the run out, below a program that watches it if one is named.
+func (s scripted) drive(ctx context.Context, below ...string) error {
+	args := append(below, s.exe, "run", "--mode", "yolo", "--model", "anthropic/claude-test", "go")
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.Dir = s.folder
+	c.Env = append(os.Environ(), "AGENT_HOME="+s.home, "HOME="+s.dir, "XDG_CONFIG_HOME=",
+		"ANTHROPIC_API_KEY="+modeltest.DefaultKey, "ANTHROPIC_BASE_URL="+s.server.URL())
 	if out, err := c.CombinedOutput(); err != nil {
-		return syncs{}, fmt.Errorf("%s: %v\n%s", k.what, err, out)
+		return fmt.Errorf("%s: %v\n%s", s.what, err, out)
 	}
-	return countSyncs(trace, home)
+	return nil
 }
 
 // countSyncs reads what strace wrote.
