@@ -11,6 +11,7 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Head is what a writer last saw of a run. It is what the next write is conditional on.
@@ -39,17 +40,17 @@ type AppendOptions struct {
 	Status  recovery.Status // where the run stands after them, for a caller without a fold; worked out from the facts when empty
 }
 
-// Create writes a new run: its row, its first facts (the first is recovery.RunCreated) and, when asked, its thread, in one
+// Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when asked, its thread, in one
 // transaction. A thread whose latest run has not ended gives *ThreadBusyError, an id that exists ErrIDTaken.
 // Like Append it fills in events.
-func (s *Store) Create(ctx context.Context, thread ThreadRef, events []recovery.Event) (Head, error) {
+func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
 	}
-	if len(events) == 0 || events[0].Body.Kind() != recovery.KindRunCreated {
+	if len(events) == 0 || events[0].Body.Kind() != journal.KindRunCreated {
 		return Head{}, errors.New("create run: its first fact is not run.created")
 	}
-	created := events[0].Body.(recovery.RunCreated)
+	created := events[0].Body.(journal.RunCreated)
 	run := created.Run
 	if thread.Folder != created.Folder {
 		thread.Folder = s.Clean(thread.Folder)
@@ -80,8 +81,8 @@ type batch struct {
 
 // record encodes events and has them written. Where another secret was found to have the name of one of theirs, they are
 // encoded once more, with a longer name.
-func (s *Store) record(h Head, events []recovery.Event, write func(batch) error) error {
-	said := make([]recovery.Body, len(events))
+func (s *Store) record(h Head, events []journal.Event, write func(batch) error) error {
+	said := make([]journal.Body, len(events))
 	for i, e := range events {
 		said[i] = e.Body
 	}
@@ -112,7 +113,7 @@ func (s *Store) record(h Head, events []recovery.Event, write func(batch) error)
 
 func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	ctx := context.Background()
-	facts, c := b.facts, b.facts[0].body.(recovery.RunCreated)
+	facts, c := b.facts, b.facts[0].body.(journal.RunCreated)
 	if t.Again {
 		if r, err := t.q.GetRun(ctx, c.Run); err == nil {
 			h := Head{No: r.No, Run: r.ID, Thread: r.Thread, Status: recovery.StatusQueued}
@@ -170,13 +171,13 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 
 // Append writes facts at the end of a run's journal, with their projections, in one transaction. It is conditional on h: when
 // status, epoch or last sequence number are others by now, nothing is written and the error is ErrLostRace. A
-// recovery.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
+// journal.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
 // it was answered otherwise.
 //
 // Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, with
 // placeholders for secrets: that is what others may see. Once it returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
 // and nothing more is written; after any other error none of them is, and the store goes on.
-func (s *Store) Append(ctx context.Context, h Head, events []recovery.Event, o AppendOptions) (Head, error) {
+func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o AppendOptions) (Head, error) {
 	if !s.file.Writable() {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)
 	}
@@ -308,16 +309,16 @@ func consumeMessage(t *tx, id, no, seq int64) error {
 
 // MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is gone. The caller has seen
 // that the run's lock is free. It says false when the run has moved on since h, or has nothing to interrupt. An interrupted
-// run only gets a new cause, and only recovery.CauseCorrupt: its journal stays as it is.
-func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Cause, detail string, t time.Time) (bool, error) {
+// run only gets a new cause, and only journal.CauseCorrupt: its journal stays as it is.
+func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause journal.Cause, detail string, t time.Time) (bool, error) {
 	var err error
 	switch {
-	case h.Status.Terminal(), h.Status == recovery.StatusInterrupted && cause != recovery.CauseCorrupt:
+	case h.Status.Terminal(), h.Status == recovery.StatusInterrupted && cause != journal.CauseCorrupt:
 		return false, nil
 	case h.Status == recovery.StatusInterrupted:
 		err = s.setCause(ctx, h, cause, detail)
 	default:
-		events := []recovery.Event{{Turn: h.Turns, Time: t, Body: recovery.RunInterrupted{Cause: cause, Detail: detail}}}
+		events := []journal.Event{{Turn: h.Turns, Time: t, Body: journal.RunInterrupted{Cause: cause, Detail: detail}}}
 		_, err = s.Append(ctx, h, events, AppendOptions{})
 	}
 	if errors.Is(err, ErrLostRace) {
@@ -329,7 +330,7 @@ func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause recovery.Caus
 	return true, nil
 }
 
-func (s *Store) setCause(ctx context.Context, h Head, cause recovery.Cause, detail string) error {
+func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detail string) error {
 	if !s.file.Writable() {
 		return ErrReadOnly
 	}

@@ -20,6 +20,7 @@ import (
 	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional on.
@@ -43,7 +44,7 @@ func TestLostRace(t *testing.T) {
 	other.Epoch = 0
 	stale("epoch of before", other)
 	other = next
-	other.Status, b = recovery.StatusWaiting, events(recovery.RunNoted{Text: "noted"})
+	other.Status, b = recovery.StatusWaiting, events(journal.RunNoted{Text: "noted"})
 	stale("another status", other)
 	_, b = turnFacts(1, "c-11111111", "out")
 	if got := loadAll(t, s, h.Run); len(got) != int(next.Seq) {
@@ -57,7 +58,7 @@ func TestClaimFencesTheOwnerBefore(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
 	old := startRun(t, s, "r-fencefen")
-	h := appendAll(t, s, old, events(recovery.RunInterrupted{Cause: recovery.CauseTakeover, Detail: "taken over"}, recovery.RunClaimed{Epoch: 2, PID: 7, Boot: "later", Host: "there"}), AppendOptions{})
+	h := appendAll(t, s, old, events(journal.RunInterrupted{Cause: journal.CauseTakeover, Detail: "taken over"}, journal.RunClaimed{Epoch: 2, PID: 7, Boot: "later", Host: "there"}), AppendOptions{})
 	if h.Epoch != 2 || h.Status != recovery.StatusRunning {
 		t.Fatalf("after the claim: %+v", h)
 	}
@@ -65,7 +66,7 @@ func TestClaimFencesTheOwnerBefore(t *testing.T) {
 	if _, err := s.Append(ctx, old, a, AppendOptions{}); !errors.Is(err, ErrLostRace) {
 		t.Errorf("the owner of before wrote: %v", err)
 	}
-	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+	if _, err := s.Append(ctx, h, events(journal.RunClaimed{Epoch: 2}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("an epoch was claimed twice: %v", err)
 	}
 	row, err := s.Run(ctx, h.Run)
@@ -85,36 +86,36 @@ func TestMarkInterrupted(t *testing.T) {
 	a, _ := turnFacts(1, "c-11111111", "out")
 	h := appendAll(t, s, old, a, AppendOptions{})
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	if marked, err := s.MarkInterrupted(ctx, old, recovery.CauseCrash, "gone", at); err != nil || marked {
+	if marked, err := s.MarkInterrupted(ctx, old, journal.CauseCrash, "gone", at); err != nil || marked {
 		t.Fatalf("a run that went on was marked: %v %v", marked, err)
 	}
-	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseReboot, "gone", at); err != nil || !marked {
+	if marked, err := s.MarkInterrupted(ctx, h, journal.CauseReboot, "gone", at); err != nil || !marked {
 		t.Fatalf("a run that stands still was not marked: %v %v", marked, err)
 	}
 	row, err := s.Run(ctx, h.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row.Status != recovery.StatusInterrupted || row.Cause != recovery.CauseReboot || row.Detail != "gone" || !row.Updated.Equal(at) {
+	if row.Status != recovery.StatusInterrupted || row.Cause != journal.CauseReboot || row.Detail != "gone" || !row.Updated.Equal(at) {
 		t.Errorf("%+v", row)
 	}
-	if row.Open == nil || row.Open.ID != "c-11111111" || row.Open.Phase != recovery.PhaseStarted {
+	if row.Open == nil || row.Open.ID != "c-11111111" || row.Open.Phase != journal.PhaseStarted {
 		t.Errorf("the place where it stood is %v", row.Open)
 	}
 	if h, err = s.Head(ctx, h.Run); err != nil {
 		t.Fatal(err)
 	}
-	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseCrash, "again", at); err != nil || marked {
+	if marked, err := s.MarkInterrupted(ctx, h, journal.CauseCrash, "again", at); err != nil || marked {
 		t.Errorf("it was marked twice: %v %v", marked, err)
 	}
-	if marked, err := s.MarkInterrupted(ctx, h, recovery.CauseCorrupt, "a bit", at); err != nil || !marked {
+	if marked, err := s.MarkInterrupted(ctx, h, journal.CauseCorrupt, "a bit", at); err != nil || !marked {
 		t.Errorf("the cause was not kept: %v %v", marked, err)
 	}
-	if row, err = s.Run(ctx, h.Run); err != nil || row.Cause != recovery.CauseCorrupt || row.LastSeq != h.Seq {
+	if row, err = s.Run(ctx, h.Run); err != nil || row.Cause != journal.CauseCorrupt || row.LastSeq != h.Seq {
 		t.Errorf("%+v %v", row, err)
 	}
 	got := loadAll(t, s, h.Run)
-	if last := got[len(got)-1]; last.Turn != 1 || last.Body != (recovery.RunInterrupted{Cause: recovery.CauseReboot, Detail: "gone"}) {
+	if last := got[len(got)-1]; last.Turn != 1 || last.Body != (journal.RunInterrupted{Cause: journal.CauseReboot, Detail: "gone"}) {
 		t.Errorf("the fact is %+v", last)
 	}
 }
@@ -124,16 +125,16 @@ func TestOneUnfinishedRunInAThread(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-firstone")
-	h = appendAll(t, s, h, events(recovery.RunInterrupted{Cause: recovery.CauseCrash}), AppendOptions{})
+	h = appendAll(t, s, h, events(journal.RunInterrupted{Cause: journal.CauseCrash}), AppendOptions{})
 	second := func(run string) error {
-		_, err := s.Create(ctx, ThreadRef{ID: h.Thread}, events(createdFact(run, h.Thread), recovery.RunClaimed{Epoch: 1}))
+		_, err := s.Create(ctx, ThreadRef{ID: h.Thread}, events(createdFact(run, h.Thread), journal.RunClaimed{Epoch: 1}))
 		return err
 	}
 	var busy *ThreadBusyError
 	if err := second("r-secondon"); !errors.As(err, &busy) || busy.Run != "r-firstone" || busy.Status != recovery.StatusInterrupted {
 		t.Fatalf("%v", err)
 	}
-	h = appendAll(t, s, h, events(recovery.RunClaimed{Epoch: 2}, recovery.RunCancelled{Reason: "enough"}), AppendOptions{})
+	h = appendAll(t, s, h, events(journal.RunClaimed{Epoch: 2}, journal.RunCancelled{Reason: "enough"}), AppendOptions{})
 	var created, refused atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -175,11 +176,11 @@ func TestTerminalIsFinal(t *testing.T) {
 	h := startRun(t, s, "r-endended")
 	a, _ := turnFacts(1, "c-11111111", "")
 	h = appendAll(t, s, h, a, AppendOptions{})
-	at := recovery.Place{Turn: 1, Attempt: 1}
-	fp := a[0].Body.(recovery.ModelAnswered).Calls[0].Fingerprint
-	h = appendAll(t, s, h, inTurn(1, recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold}},
-		recovery.RunFailed{Reason: "the host panicked"}), AppendOptions{})
-	if _, err := s.Append(ctx, h, events(recovery.RunClaimed{Epoch: 2}), AppendOptions{}); err == nil {
+	at := journal.Place{Turn: 1, Attempt: 1}
+	fp := a[0].Body.(journal.ModelAnswered).Calls[0].Fingerprint
+	h = appendAll(t, s, h, inTurn(1, journal.CallSettled{Place: at, Fingerprint: fp, Result: journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold}},
+		journal.RunFailed{Reason: "the host panicked"}), AppendOptions{})
+	if _, err := s.Append(ctx, h, events(journal.RunClaimed{Epoch: 2}), AppendOptions{}); err == nil {
 		t.Error("a run that has ended was claimed")
 	}
 	row, err := s.Run(ctx, h.Run)
@@ -193,30 +194,30 @@ func TestTerminalIsFinal(t *testing.T) {
 	if rest, err := s.Doubts(ctx, h.Thread, h.Run); err != nil || len(rest) != 0 {
 		t.Errorf("the run itself is not left out: %v %v", rest, err)
 	}
-	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordLeave}), AppendOptions{})
-	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordHappened}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordLeave}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordHappened}), AppendOptions{})
 	if h.Status != recovery.StatusFailed {
 		t.Errorf("a word changed the status to %s", h.Status)
 	}
-	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 1 || unknown[0].Resolved != recovery.WordHappened {
+	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 1 || unknown[0].Resolved != journal.WordHappened {
 		t.Errorf("%v %v", unknown, err)
 	}
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
 		t.Errorf("%d calls are still unknown (%v)", row.Unknown, err)
 	}
-	if _, err := s.Append(ctx, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+	if _, err := s.Append(ctx, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a second word: %v", err)
 	}
 	// Run once more with success, nothing is in doubt any more; that counts nothing a second time, and nothing follows on it.
-	h = appendAll(t, s, h, inTurn(1, recovery.CallResolved{Place: at, Word: recovery.WordRun}), AppendOptions{})
+	h = appendAll(t, s, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordRun}), AppendOptions{})
 	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
 		t.Errorf("%v %v", unknown, err)
 	}
 	if row, err = s.Run(ctx, h.Run); err != nil || row.Unknown != 0 {
 		t.Errorf("%d calls are unknown (%v)", row.Unknown, err)
 	}
-	for _, w := range []recovery.Word{recovery.WordLeave, recovery.WordHappened, recovery.WordRun} {
-		if _, err := s.Append(ctx, h, inTurn(1, recovery.CallResolved{Place: at, Word: w}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
+	for _, w := range []journal.Word{journal.WordLeave, journal.WordHappened, journal.WordRun} {
+		if _, err := s.Append(ctx, h, inTurn(1, journal.CallResolved{Place: at, Word: w}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("%s after it was run once more: %v", w, err)
 		}
 	}
@@ -227,21 +228,21 @@ func TestAppendGivesBackWhatWasStored(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-bytesbyt")
 	p := call("c-11111111", "{ \"b\" : 1,\n \"a\" : \"<&>\" }")
-	a := inTurn(1, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{p},
-		Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "bad \xff byte, \u2028 and <html>"}}},
-		recovery.CallStarted{Place: recovery.Place{Turn: 1, Attempt: 1}, Before: json.RawMessage(` {"x" : [ ] } `)})
+	a := inTurn(1, journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{p},
+		Blocks: []journal.Block{{Kind: journal.BlockText, Text: "bad \xff byte, \u2028 and <html>"}}},
+		journal.CallStarted{Place: journal.Place{Turn: 1, Attempt: 1}, Before: json.RawMessage(` {"x" : [ ] } `)})
 	h = appendAll(t, s, h, a, AppendOptions{})
-	b := inTurn(1, recovery.CallSettled{Place: recovery.Place{Turn: 1, Attempt: 1}, Fingerprint: p.Fingerprint, Result: recovery.Result{
-		Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "also \xff\xfe bad", Full: []byte("everything \xff\x00")}})
+	b := inTurn(1, journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Fingerprint: p.Fingerprint, Result: journal.Result{
+		Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: "also \xff\xfe bad", Full: []byte("everything \xff\x00")}})
 	appendAll(t, s, h, b, AppendOptions{})
 	got := loadAll(t, s, h.Run)
 	if diff := cmp.Diff(append(a, b...), got[3:]); diff != "" {
 		t.Errorf("(-in memory +on disk):\n%s", diff)
 	}
-	if args := string(a[0].Body.(recovery.ModelAnswered).Calls[0].Args); args != `{"b":1,"a":"<&>"}` {
+	if args := string(a[0].Body.(journal.ModelAnswered).Calls[0].Args); args != `{"b":1,"a":"<&>"}` {
 		t.Errorf("arguments are %s", args)
 	}
-	r := b[0].Body.(recovery.CallSettled).Result
+	r := b[0].Body.(journal.CallSettled).Result
 	if r.Blob == "" || r.Full != nil || r.Size != 13 {
 		t.Errorf("%+v", r)
 	}
@@ -260,7 +261,7 @@ func TestProjectionsFollowTheFold(t *testing.T) {
 	longAlone(t)
 	s := openStore(t, stateDir(t))
 	n := 0
-	reached := map[recovery.Kind]int{}
+	reached := map[journal.Kind]int{}
 	checks(t, 25)
 	history := func(t *rapid.T) {
 		n++
@@ -268,7 +269,7 @@ func TestProjectionsFollowTheFold(t *testing.T) {
 		thread := "t-" + run[2:]
 		state := &recovery.State{}
 		var h Head
-		var batch, all []recovery.Event
+		var batch, all []journal.Event
 		flush := func() {
 			if len(batch) == 0 {
 				return
@@ -310,17 +311,17 @@ func TestProjectionsFollowTheFold(t *testing.T) {
 			reached[e.Body.Kind()]++
 		}
 	}
-	missing := slices.DeleteFunc(recovery.Kinds(), func(k recovery.Kind) bool {
+	missing := slices.DeleteFunc(journal.Kinds(), func(k journal.Kind) bool {
 		switch k {
-		case recovery.KindRunNoted, recovery.KindRunStopping, recovery.KindRunCompleted, recovery.KindRunFailed, recovery.KindRunCancelled, recovery.KindApprovalVoided,
-			recovery.KindMessageAdded:
+		case journal.KindRunNoted, journal.KindRunStopping, journal.KindRunCompleted, journal.KindRunFailed, journal.KindRunCancelled, journal.KindApprovalVoided,
+			journal.KindMessageAdded:
 			return true // change nothing that is compared here, or end the history
 		}
 		return false
 	})
 	for range 8 { // one is enough, nearly always
 		rapid.Check(t, history)
-		missing = slices.DeleteFunc(missing, func(k recovery.Kind) bool { return reached[k] > 0 })
+		missing = slices.DeleteFunc(missing, func(k journal.Kind) bool { return reached[k] > 0 })
 		if len(missing) == 0 || t.Failed() {
 			return
 		}
@@ -341,7 +342,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 		Status                                 recovery.Status
 		Seq, Epoch                             int64
 		Turns, Calls, Unknown, Fruitless, Open int
-		Cause                                  recovery.Cause
+		Cause                                  journal.Cause
 		Phases, Model, Folder                  string
 	}
 	made := state.Created
@@ -368,22 +369,22 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 }
 
 // sideways is for facts that bring no turn to its end; there are so many of them that few histories would get far.
-func sideways(e recovery.Event) bool {
+func sideways(e journal.Event) bool {
 	switch b := e.Body.(type) {
-	case recovery.RunClaimed, recovery.RunInterrupted, recovery.RunRestored, recovery.CallJudged, recovery.ModelFailed, recovery.ContextCompacted:
+	case journal.RunClaimed, journal.RunInterrupted, journal.RunRestored, journal.CallJudged, journal.ModelFailed, journal.ContextCompacted:
 		return true
-	case recovery.RequestOpened:
-		return b.Request.Kind == recovery.RequestMaxTurns || b.Request.Call.Index == 0
+	case journal.RequestOpened:
+		return b.Request.Kind == journal.RequestMaxTurns || b.Request.Call.Index == 0
 	}
 	return false
 }
 
 // possible lists the facts that the fold accepts next.
-func possible(s *recovery.State, all []recovery.Event, run, thread string, n int) []recovery.Event {
-	var out []recovery.Event
-	add := func(turn int, bodies ...recovery.Body) {
+func possible(s *recovery.State, all []journal.Event, run, thread string, n int) []journal.Event {
+	var out []journal.Event
+	add := func(turn int, bodies ...journal.Body) {
 		for _, b := range bodies {
-			e := recovery.Event{Seq: s.Seq + 1, Turn: turn, Time: time.UnixMicro(s.Seq + 1).UTC(), Body: b}
+			e := journal.Event{Seq: s.Seq + 1, Turn: turn, Time: time.UnixMicro(s.Seq + 1).UTC(), Body: b}
 			if _, err := recovery.Fold(append(slices.Clone(all), e)); err == nil {
 				out = append(out, e)
 			}
@@ -391,20 +392,20 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 	}
 	turn := len(s.Turns)
 	add(0, createdFact(run, thread))
-	add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, recovery.RunInterrupted{Cause: recovery.CauseCrash},
-		recovery.RunRestored{Reason: "it is behind its mark"})
+	add(turn, journal.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, journal.RunInterrupted{Cause: journal.CauseCrash},
+		journal.RunRestored{Reason: "it is behind its mark"})
 	if s.Epoch > 0 {
-		other := recovery.ModelChange{Name: fmt.Sprintf("work/m%d", s.Epoch), Provider: "chat"}
-		add(turn, recovery.RunClaimed{Epoch: s.Epoch + 1, PID: 1, Model: &other, Folder: fmt.Sprintf("/moved/%d", s.Epoch)})
+		other := journal.ModelChange{Name: fmt.Sprintf("work/m%d", s.Epoch), Provider: "chat"}
+		add(turn, journal.RunClaimed{Epoch: s.Epoch + 1, PID: 1, Model: &other, Folder: fmt.Sprintf("/moved/%d", s.Epoch)})
 	}
 	asked := call(fmt.Sprintf("c-%04d%03d1", n, turn), "[]")
-	asked.Decision = recovery.DecisionAsk
-	add(turn+1, recovery.ModelRequested{}, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{
+	asked.Decision = journal.DecisionAsk
+	add(turn+1, journal.ModelRequested{}, journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{
 		call(fmt.Sprintf("c-%04d%03d0", n, turn), "{}"), asked}})
-	add(turn+1, recovery.ModelFailed{Fault: recovery.FaultCut, Again: true, Tries: s.Tries() + 1})
-	add(turn, recovery.ContextCompacted{Through: turn, Summary: "what was before"})
+	add(turn+1, journal.ModelFailed{Fault: journal.FaultCut, Again: true, Tries: s.Tries() + 1})
+	add(turn, journal.ContextCompacted{Through: turn, Summary: "what was before"})
 	for index := range 2 {
-		at := recovery.Place{Turn: max(1, turn), Index: index}
+		at := journal.Place{Turn: max(1, turn), Index: index}
 		c, err := s.Call(at)
 		if err != nil {
 			break
@@ -412,20 +413,20 @@ func possible(s *recovery.State, all []recovery.Event, run, thread string, n int
 		at.Attempt = c.Attempt
 		next := at
 		next.Attempt++
-		add(turn, recovery.CallStarted{Place: next, Binding: c.Approved},
-			recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted}},
-			recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold}},
-			recovery.CallResolved{Place: at, Word: recovery.WordHappened}, recovery.CallResolved{Place: at, Word: recovery.WordLeave},
-			recovery.RequestOpened{Request: recovery.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: recovery.Question{Kind: recovery.RequestPermission}, Call: &at, Binding: "bound"}})
-		for _, v := range []recovery.Verdict{recovery.VerdictAgain, recovery.VerdictAttach, recovery.VerdictSkip, recovery.VerdictRun} {
-			add(turn, recovery.CallJudged{Place: at, Verdict: v})
+		add(turn, journal.CallStarted{Place: next, Binding: c.Approved},
+			journal.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted}},
+			journal.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold}},
+			journal.CallResolved{Place: at, Word: journal.WordHappened}, journal.CallResolved{Place: at, Word: journal.WordLeave},
+			journal.RequestOpened{Request: journal.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: journal.Question{Kind: journal.RequestPermission}, Call: &at, Binding: "bound"}})
+		for _, v := range []journal.Verdict{journal.VerdictAgain, journal.VerdictAttach, journal.VerdictSkip, journal.VerdictRun} {
+			add(turn, journal.CallJudged{Place: at, Verdict: v})
 		}
 	}
 	if s.Open != nil {
-		add(turn, recovery.RequestAnswered{ID: s.Open.ID, Answer: json.RawMessage(`"yes"`)}, recovery.RequestClosed{ID: s.Open.ID, Status: RequestCancelled})
+		add(turn, journal.RequestAnswered{ID: s.Open.ID, Answer: json.RawMessage(`"yes"`)}, journal.RequestClosed{ID: s.Open.ID, Status: RequestCancelled})
 	}
-	add(turn, recovery.RequestOpened{Request: recovery.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: recovery.Question{Kind: recovery.RequestMaxTurns}}})
-	add(turn, recovery.TurnSettled{Checkpoint: "k-" + strings.Repeat("0", 8)})
+	add(turn, journal.RequestOpened{Request: journal.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: journal.Question{Kind: journal.RequestMaxTurns}}})
+	add(turn, journal.TurnSettled{Checkpoint: "k-" + strings.Repeat("0", 8)})
 	return out
 }
 
@@ -455,7 +456,7 @@ func TestGroupCommit(t *testing.T) {
 				if i%8 == 0 {
 					stale := h
 					stale.Seq--
-					if _, err := s.Append(context.Background(), stale, inTurn(n, recovery.RunNoted{Text: "lost"}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+					if _, err := s.Append(context.Background(), stale, inTurn(n, journal.RunNoted{Text: "lost"}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
 						t.Errorf("run %d: %v", i, err)
 					}
 				}
@@ -491,12 +492,12 @@ func TestFailureInASharedCommit(t *testing.T) {
 	}
 	err := s.file.Between(func(*sqlitefile.Statements) error { // while this runs, the two queue up, and then share a commit
 		go func() {
-			_, err := s.Append(ctx, h, events(recovery.RunNoted{Text: "lost"}, recovery.RequestAnswered{ID: "p-sharedsh", Answer: json.RawMessage(`2`)}), AppendOptions{})
+			_, err := s.Append(ctx, h, events(journal.RunNoted{Text: "lost"}, journal.RequestAnswered{ID: "p-sharedsh", Answer: json.RawMessage(`2`)}), AppendOptions{})
 			results[0] <- err
 		}()
 		waitFor(s, 1)
 		go func() {
-			_, err := s.Append(ctx, other, events(recovery.RunNoted{Text: "kept"}), AppendOptions{})
+			_, err := s.Append(ctx, other, events(journal.RunNoted{Text: "kept"}), AppendOptions{})
 			results[1] <- err
 		}()
 		waitFor(s, 2)
@@ -527,20 +528,20 @@ func TestPhaseAfterAVerdict(t *testing.T) {
 	h := startRun(t, s, "r-verdictv")
 	a, _ := turnFacts(1, "c-11111111", "")
 	h = appendAll(t, s, h, a, AppendOptions{})
-	phase := func() recovery.Phase {
+	phase := func() journal.Phase {
 		c, err := s.Call(ctx, "c-11111111")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c.Phase
 	}
-	again := append(events(recovery.RunInterrupted{Cause: recovery.CauseCrash}, recovery.RunClaimed{Epoch: 2}),
-		inTurn(1, recovery.CallJudged{Place: recovery.Place{Turn: 1, Attempt: 1}, Verdict: recovery.VerdictAgain})...)
+	again := append(events(journal.RunInterrupted{Cause: journal.CauseCrash}, journal.RunClaimed{Epoch: 2}),
+		inTurn(1, journal.CallJudged{Place: journal.Place{Turn: 1, Attempt: 1}, Verdict: journal.VerdictAgain})...)
 	h = appendAll(t, s, h, again, AppendOptions{})
-	if p := phase(); p != recovery.PhaseProposed {
+	if p := phase(); p != journal.PhaseProposed {
 		t.Errorf("after the verdict the call is %s", p)
 	}
-	claim := events(recovery.RunInterrupted{Cause: recovery.CauseCrash}, recovery.RunClaimed{Epoch: 3})
+	claim := events(journal.RunInterrupted{Cause: journal.CauseCrash}, journal.RunClaimed{Epoch: 3})
 	for i := range claim {
 		claim[i].Seq = h.Seq + int64(i) + 1
 	}
@@ -549,7 +550,7 @@ func TestPhaseAfterAVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendAll(t, s, h, claim, AppendOptions{State: state})
-	if p := phase(); p != state.Turns[0].Calls[0].Phase || p != recovery.PhaseStarted {
+	if p := phase(); p != state.Turns[0].Calls[0].Phase || p != journal.PhaseStarted {
 		t.Errorf("after another claim the call is %s and the fold has %s", p, state.Turns[0].Calls[0].Phase)
 	}
 }
@@ -560,15 +561,15 @@ func TestContextBeforeTheQueue(t *testing.T) {
 	h := startRun(t, s, "r-contextc")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Append(ctx, h, inTurn(0, journal.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	s.o.Hit = func(fault.Point) { cancel() }
-	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "y"}), AppendOptions{}); err != nil {
+	if _, err := s.Append(ctx, h, inTurn(0, journal.RunNoted{Text: "y"}), AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := loadAll(t, s, h.Run); got[len(got)-1].Body != (recovery.RunNoted{Text: "y"}) {
+	if got := loadAll(t, s, h.Run); got[len(got)-1].Body != (journal.RunNoted{Text: "y"}) {
 		t.Error("the batch is not there")
 	}
 }
@@ -581,7 +582,7 @@ func TestLargeBodies(t *testing.T) {
 			s := openStore(t, stateDir(t))
 			h := startRun(t, s, "r-largelar")
 			a, b := turnFacts(1, "c-11111111", strings.Repeat("0123456789abcdef", size/16))
-			set := b[0].Body.(recovery.CallSettled)
+			set := b[0].Body.(journal.CallSettled)
 			set.Result.Full = []byte(strings.Repeat("fedcba9876543210", size/16))
 			b[0].Body = set
 			h = appendAll(t, s, h, a, AppendOptions{})
@@ -623,7 +624,7 @@ func TestFailStop(t *testing.T) {
 	if !errors.As(err, new(*CommitError)) {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
+	if _, err := s.Append(ctx, h, inTurn(0, journal.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
 		t.Errorf("the store went on: %v", err)
 	}
 	if _, err := s.Answer(ctx, "p-xxxxxxxx", json.RawMessage(`1`), ""); !errors.As(err, new(*CommitError)) {
@@ -652,7 +653,7 @@ func TestClosedStore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(ctx, h, inTurn(0, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, ErrClosed) {
+	if _, err := s.Append(ctx, h, inTurn(0, journal.RunNoted{Text: "x"}), AppendOptions{}); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 	if _, err := s.Runs(ctx, Filter{}); !errors.Is(err, ErrClosed) {
@@ -669,11 +670,11 @@ func TestClosedStore(t *testing.T) {
 func TestOnlyWhatCanFollowIsWritten(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := ask(t, s, startRun(t, s, "r-follows1"), "p-follows1")
-	for _, b := range []recovery.Body{recovery.RunCompleted{}, recovery.ModelRequested{}, recovery.RunCreated{Run: "r-follows1"}} {
+	for _, b := range []journal.Body{journal.RunCompleted{}, journal.ModelRequested{}, journal.RunCreated{Run: "r-follows1"}} {
 		_, err := s.Append(t.Context(), h, events(b), AppendOptions{})
 		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "the run is waiting") {
 			t.Errorf("%s: %v", b.Kind(), err)
 		}
 	}
-	appendAll(t, s, h, events(recovery.RunNoted{Text: "noted"}), AppendOptions{})
+	appendAll(t, s, h, events(journal.RunNoted{Text: "noted"}), AppendOptions{})
 }

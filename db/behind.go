@@ -19,7 +19,7 @@ import (
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
 	"agent/durable"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const markName = "mark"
@@ -236,7 +236,7 @@ func (s *Store) RestoreHere(ctx context.Context, runs []string, reason, by strin
 		if err != nil {
 			return err
 		}
-		events := []recovery.Event{{Turn: h.Turns, Time: s.now(), Body: recovery.RunRestored{Reason: reason, By: by}}}
+		events := []journal.Event{{Turn: h.Turns, Time: s.now(), Body: journal.RunRestored{Reason: reason, By: by}}}
 		if _, err := s.Append(ctx, h, events, AppendOptions{}); err != nil {
 			return err
 		}

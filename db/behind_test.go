@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	marks "agent/db/mark"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // copyDatabase is what a backup of agent.db alone holds: the log was brought in before.
@@ -57,7 +57,7 @@ func TestBehindItsMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is recorded all the same, a cancel say, must not hide it.
-	if _, err := s.MarkInterrupted(ctx, now, recovery.CauseCrash, "gone", s.now()); err != nil {
+	if _, err := s.MarkInterrupted(ctx, now, journal.CauseCrash, "gone", s.now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.MayDrive(ctx); !errors.As(err, &behind) {
@@ -82,7 +82,7 @@ func TestBehindItsMark(t *testing.T) {
 		t.Errorf("opened after the decision: %v", s.Behind())
 	}
 	facts := loadAll(t, s, "r-1")
-	if last := facts[len(facts)-1].Body; last.Kind() != recovery.KindRunRestored {
+	if last := facts[len(facts)-1].Body; last.Kind() != journal.KindRunRestored {
 		t.Errorf("the last fact is %+v", last)
 	}
 	if m, err := s.Mark(); err != nil || m.Decided.IsZero() || m.Run != "r-1" {

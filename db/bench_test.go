@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // bare is the physical limit: the same two commits through the same driver, with one row each and nothing else.
@@ -100,7 +100,7 @@ func BenchmarkLoad(b *testing.B) {
 	s := openStore(b, stateDir(b))
 	h := startRun(b, s, "r-load0000")
 	for n := 1; n <= 10000; n += 100 {
-		var batch [][]recovery.Event
+		var batch [][]journal.Event
 		for k := n; k < n+100; k++ {
 			intent, result := turnFacts(k, fmt.Sprintf("c-%08d", k), kib)
 			batch = append(batch, intent, result)

@@ -10,30 +10,30 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // CallRow is a call of a run.
 type CallRow struct {
 	Run    string
 	Thread string
-	recovery.Place
+	journal.Place
 	ID          string
 	Tool        string
-	Effect      recovery.Effect
+	Effect      journal.Effect
 	Fingerprint string
-	Phase       recovery.Phase
-	Outcome     recovery.Outcome // empty until it is settled, as are Applied and How
-	Applied     recovery.Applied
-	How         recovery.How
-	Resolved    recovery.Word
+	Phase       journal.Phase
+	Outcome     journal.Outcome // empty until it is settled, as are Applied and How
+	Applied     journal.Applied
+	How         journal.How
+	Resolved    journal.Word
 	ProposedSeq int64
 	StartedSeq  int64 // 0: never started
 	SettledSeq  int64 // 0: not yet
 	Started     time.Time
 	Settled     time.Time
-	Proposal    recovery.Proposal // as the model asked for it
-	Result      *recovery.Result  // nil until it is settled
+	Proposal    journal.Proposal // as the model asked for it
+	Result      *journal.Result  // nil until it is settled
 }
 
 // Calls lists a run's calls in their order, with arguments and results.
@@ -100,13 +100,13 @@ func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows
 
 // Unknown says whether the call's outcome is unknown and nothing settled it since.
 func (c *CallRow) Unknown() bool {
-	return c.Outcome == recovery.OutcomeUnknown && !c.Resolved.Settles()
+	return c.Outcome == journal.OutcomeUnknown && !c.Resolved.Settles()
 }
 
 // Doubts lists the calls of a thread that the twin guard compares with, except those of one run: the outcome is unknown, or was until a
 // person said that they happened. Their arguments have their true values; of a secret that cannot be restored the placeholder stays.
-func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]recovery.Unknown, error) {
-	var out []recovery.Unknown
+func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]journal.Unknown, error) {
+	var out []journal.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
 		n, err := q.CountUnknownOfThread(ctx, thread, exceptRun)
 		if err != nil {
@@ -124,9 +124,9 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]recover
 		if err != nil {
 			return err
 		}
-		out = make([]recovery.Unknown, 0, len(calls))
+		out = make([]journal.Unknown, 0, len(calls))
 		for _, c := range calls {
-			u := recovery.Unknown{
+			u := journal.Unknown{
 				Run: c.Run, ID: c.ID, Place: c.Place, Tool: c.Tool, Args: c.Proposal.Args, Fingerprint: c.Fingerprint, StartedAt: c.Started,
 				Resolved: c.Resolved,
 			}
@@ -158,7 +158,7 @@ func (s *Store) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, 
 		if err != nil {
 			return nil, 0, err
 		}
-		if c, ok := e.Body.(recovery.RunCreated); ok && c.Input != "" {
+		if c, ok := e.Body.(journal.RunCreated); ok && c.Input != "" {
 			return strings.NewReader(c.Input), int64(len(c.Input)), nil
 		}
 		break // the first fact is the one
@@ -214,7 +214,7 @@ func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, erro
 // callRows reads arguments and results from the journal, an answer with several calls once.
 func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.CallRow) ([]CallRow, error) {
 	out := make([]CallRow, 0, len(rows))
-	var answer recovery.ModelAnswered
+	var answer journal.ModelAnswered
 	var answerID int64
 	for _, r := range rows {
 		c := callRow(r)
@@ -223,7 +223,7 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 			if err != nil {
 				return nil, err
 			}
-			answer, _ = b.(recovery.ModelAnswered)
+			answer, _ = b.(journal.ModelAnswered)
 			answerID = id
 		}
 		if c.Index >= len(answer.Calls) {
@@ -239,7 +239,7 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 			if err != nil {
 				return nil, err
 			}
-			settled, ok := b.(recovery.CallSettled)
+			settled, ok := b.(journal.CallSettled)
 			if !ok {
 				return nil, s.corrupt(r.Run, r.SettledSeq, "it is not the result of call "+c.ID, nil)
 			}
@@ -252,10 +252,10 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 
 func callRow(r dbsqlc.CallRow) CallRow {
 	c := CallRow{
-		Run: r.Run, Thread: r.Thread, Place: recovery.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
-		ID: r.ID, Tool: r.Tool, Effect: recovery.Effect(r.Effect),
-		Phase: recovery.Phase(r.Phase), Outcome: recovery.Outcome(r.Outcome), Applied: recovery.Applied(r.Applied),
-		Resolved:    recovery.Word(r.Resolved),
+		Run: r.Run, Thread: r.Thread, Place: journal.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
+		ID: r.ID, Tool: r.Tool, Effect: journal.Effect(r.Effect),
+		Phase: journal.Phase(r.Phase), Outcome: journal.Outcome(r.Outcome), Applied: journal.Applied(r.Applied),
+		Resolved:    journal.Word(r.Resolved),
 		ProposedSeq: r.ProposedSeq, StartedSeq: r.StartedSeq, SettledSeq: r.SettledSeq,
 	}
 	if r.StartedAt > 0 {
@@ -294,11 +294,11 @@ func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, e
 			if r.Body == nil {
 				return s.corrupt(run, r.Seq, "it is too large for what it is", nil)
 			}
-			b, err := recovery.Decode(recovery.KindTurnSettled, int(r.V), []byte(*r.Body))
+			b, err := journal.Decode(journal.KindTurnSettled, int(r.V), []byte(*r.Body))
 			if err != nil {
 				return s.corrupt(run, r.Seq, err.Error(), nil)
 			}
-			end, _ := b.(recovery.TurnSettled) // what its kind decodes to
+			end, _ := b.(journal.TurnSettled) // what its kind decodes to
 			out = append(out, CheckpointRow{
 				Seq: r.Seq, ID: end.Checkpoint, Turn: int(r.Turn), TurnsLeft: end.TurnsLeft, Time: timeOf(r.Time), Digest: r.Digest,
 			})

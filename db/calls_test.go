@@ -8,22 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // answer is the first commit of a turn with several calls, of which the first starts at once.
-func answer(turn int, ids ...string) []recovery.Event {
-	var calls []recovery.Proposal
+func answer(turn int, ids ...string) []journal.Event {
+	var calls []journal.Proposal
 	for _, id := range ids {
 		calls = append(calls, call(id, `{"command":"make test"}`))
 	}
-	return inTurn(turn, recovery.ModelAnswered{Calls: calls, Stop: recovery.AnswerCalls},
-		recovery.CallStarted{Place: recovery.Place{Turn: turn, Attempt: 1}})
+	return inTurn(turn, journal.ModelAnswered{Calls: calls, Stop: journal.AnswerCalls},
+		journal.CallStarted{Place: journal.Place{Turn: turn, Attempt: 1}})
 }
 
-func settle(turn, index int, r recovery.Result) []recovery.Event {
-	at := recovery.Place{Turn: turn, Index: index, Attempt: 1}
-	return inTurn(turn, recovery.CallSettled{Place: at, Fingerprint: call("", `{"command":"make test"}`).Fingerprint, Result: r})
+func settle(turn, index int, r journal.Result) []journal.Event {
+	at := journal.Place{Turn: turn, Index: index, Attempt: 1}
+	return inTurn(turn, journal.CallSettled{Place: at, Fingerprint: call("", `{"command":"make test"}`).Fingerprint, Result: r})
 }
 
 // Calls of several runs lie among each other in one table. Each run lists its own, in the order in which the model asked, and a
@@ -33,14 +33,14 @@ func TestCallsOfRunsThatTakeTurns(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	a, b := startRun(t, s, "r-aaaa0000"), startRun(t, s, "r-bbbb0000")
 	c := startRun(t, s, "r-cccc0000")
-	ok := recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "done"}
+	ok := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: "done"}
 
 	a = appendAll(t, s, a, answer(1, "c-a1", "c-a2", "c-a3"), AppendOptions{})
 	b = appendAll(t, s, b, answer(1, "c-b1"), AppendOptions{})
 	a = appendAll(t, s, a, settle(1, 0, ok), AppendOptions{})
 	a = appendAll(t, s, a, settle(1, 2, ok), AppendOptions{})
 	b = appendAll(t, s, b, settle(1, 0, ok), AppendOptions{})
-	b = appendAll(t, s, b, inTurn(2, recovery.ModelAnswered{Stop: recovery.AnswerEnd}), AppendOptions{}) // asks for nothing
+	b = appendAll(t, s, b, inTurn(2, journal.ModelAnswered{Stop: journal.AnswerEnd}), AppendOptions{}) // asks for nothing
 
 	phases := func(run string) (out []string) {
 		t.Helper()
@@ -90,12 +90,12 @@ func TestRulingOnAnEarlierTurn(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
 	a, b := startRun(t, s, "r-aaaa0000"), startRun(t, s, "r-bbbb0000")
-	lost := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowExecuted}
+	lost := journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowExecuted}
 	a = appendAll(t, s, a, append(answer(1, "c-a1"), settle(1, 0, lost)...), AppendOptions{})
 	b = appendAll(t, s, b, append(answer(1, "c-b1"), settle(1, 0, lost)...), AppendOptions{})
 	a = appendAll(t, s, a, append(answer(2, "c-a2"), settle(2, 0, lost)...), AppendOptions{})
-	place := recovery.Place{Turn: 1, Attempt: 1}
-	a = appendAll(t, s, a, inTurn(2, recovery.CallResolved{Place: place, Word: recovery.WordHappened}), AppendOptions{})
+	place := journal.Place{Turn: 1, Attempt: 1}
+	a = appendAll(t, s, a, inTurn(2, journal.CallResolved{Place: place, Word: journal.WordHappened}), AppendOptions{})
 
 	for _, c := range []struct {
 		head Head
@@ -121,7 +121,7 @@ func TestCallByID(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-aaaa0000")
 	h = appendAll(t, s, h, answer(1, "c-short", "c-long"), AppendOptions{})
-	short := recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "all of it"}
+	short := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: "all of it"}
 	long := short
 	long.Content, long.Full = "the beginning", []byte(strings.Repeat("a whole line\n", 1000))
 	h = appendAll(t, s, h, settle(1, 0, short), AppendOptions{})
@@ -150,7 +150,7 @@ func TestCallByID(t *testing.T) {
 // again would be executed twice.
 func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
 	ctx := context.Background()
-	lost := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowExecuted}
+	lost := journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowExecuted}
 	for name, damage := range map[string]string{
 		"another outcome":     "UPDATE tool_executions SET outcome = 'ok'",
 		"a word":              "UPDATE tool_executions SET resolved = 'happened'",

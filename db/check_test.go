@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestCheck(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSalvage(t *testing.T) {
 		t.Errorf("the body is not readable: %.80s", data)
 	}
 	settled := whole["journal"][5]
-	if body, ok := settled["body"].(map[string]any); settled["kind"] != string(recovery.KindCallSettled) || !ok || body["result"] == nil {
+	if body, ok := settled["body"].(map[string]any); settled["kind"] != string(journal.KindCallSettled) || !ok || body["result"] == nil {
 		t.Errorf("%v", settled)
 	}
 

@@ -11,7 +11,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Difference is a row of a table beside the journal that is not as the journal proves.
@@ -196,7 +196,7 @@ func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want 
 	free := slices.Clone(p.free)
 	switch p.table {
 	case "runs":
-		if have["cause"] == string(recovery.CauseCorrupt) {
+		if have["cause"] == string(journal.CauseCorrupt) {
 			free = append(free, "cause", "detail", "status")
 		}
 	case "pending_requests":
@@ -269,7 +269,7 @@ func valueText(v any) string {
 }
 
 // runParams are the columns of a run's row that its first fact gives.
-func runParams(c recovery.RunCreated, now int64) dbsqlc.CreateRunParams {
+func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
 	return dbsqlc.CreateRunParams{
 		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,

@@ -10,6 +10,7 @@ import (
 
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // dump is every row of the tables that are written from the journal.
@@ -79,32 +80,32 @@ func stored(t *testing.T) *Store {
 	one, two := startRun(t, s, "r-1"), startRun(t, s, "r-2")
 	a, b := turnFacts(1, "c-1", "done")
 	one = foldAll(t, s, one, a)
-	two = foldAll(t, s, two, inTurn(1, recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{
+	two = foldAll(t, s, two, inTurn(1, journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{
 		call("c-2", `{"command":"a"}`), call("c-3", `{"command":"b"}`)}}))
 	one = foldAll(t, s, one, b)
-	at := recovery.Place{Turn: 1}
-	two = foldAll(t, s, two, inTurn(1, recovery.RequestOpened{Request: recovery.Request{
-		ID: "p-1", Question: recovery.Question{Kind: recovery.RequestPermission, Message: "go?"}, Call: &at, Binding: "b"}}))
+	at := journal.Place{Turn: 1}
+	two = foldAll(t, s, two, inTurn(1, journal.RequestOpened{Request: journal.Request{
+		ID: "p-1", Question: journal.Question{Kind: journal.RequestPermission, Message: "go?"}, Call: &at, Binding: "b"}}))
 	if _, err := s.Answer(context.Background(), "p-1", []byte(`"yes"`), "ana"); err != nil {
 		t.Fatal(err)
 	}
-	two = foldAll(t, s, two, inTurn(1, recovery.RequestAnswered{ID: "p-1", Answer: []byte(`"yes"`), By: "ana"},
-		recovery.CallStarted{Place: recovery.Place{Turn: 1, Attempt: 1}, Binding: "b"}))
-	unknown := recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold, Content: "lost"}
+	two = foldAll(t, s, two, inTurn(1, journal.RequestAnswered{ID: "p-1", Answer: []byte(`"yes"`), By: "ana"},
+		journal.CallStarted{Place: journal.Place{Turn: 1, Attempt: 1}, Binding: "b"}))
+	unknown := journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold, Content: "lost"}
 	fp := call("c-2", `{"command":"a"}`).Fingerprint
-	two = foldAll(t, s, two, inTurn(1, recovery.CallSettled{Place: recovery.Place{Turn: 1, Attempt: 1}, Fingerprint: fp, Result: unknown}))
-	second := recovery.Place{Turn: 1, Index: 1}
-	foldAll(t, s, two, inTurn(1, recovery.RequestOpened{Request: recovery.Request{
-		ID: "p-2", Question: recovery.Question{Kind: recovery.RequestPermission, Message: "and now?"}, Call: &second, Binding: "b"}}))
+	two = foldAll(t, s, two, inTurn(1, journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Fingerprint: fp, Result: unknown}))
+	second := journal.Place{Turn: 1, Index: 1}
+	foldAll(t, s, two, inTurn(1, journal.RequestOpened{Request: journal.Request{
+		ID: "p-2", Question: journal.Question{Kind: journal.RequestPermission, Message: "and now?"}, Call: &second, Binding: "b"}}))
 	three := startRun(t, s, "r-3")
-	three = foldAll(t, s, three, inTurn(1, recovery.ModelAnswered{Stop: recovery.AnswerEnd}))
-	foldAll(t, s, three, append(inTurn(1, recovery.TurnSettled{Checkpoint: "r-3@1"}), inTurn(1, recovery.RunCompleted{Text: "done"})...))
-	foldAll(t, s, one, inTurn(2, recovery.RunInterrupted{Cause: recovery.CauseShutdown, Detail: "asked to stop"}))
+	three = foldAll(t, s, three, inTurn(1, journal.ModelAnswered{Stop: journal.AnswerEnd}))
+	foldAll(t, s, three, append(inTurn(1, journal.TurnSettled{Checkpoint: "r-3@1"}), inTurn(1, journal.RunCompleted{Text: "done"})...))
+	foldAll(t, s, one, inTurn(2, journal.RunInterrupted{Cause: journal.CauseShutdown, Detail: "asked to stop"}))
 	return s
 }
 
 // foldAll appends with the fold, as a driver does.
-func foldAll(t *testing.T, s *Store, h Head, e []recovery.Event) Head {
+func foldAll(t *testing.T, s *Store, h Head, e []journal.Event) Head {
 	t.Helper()
 	st := &recovery.State{}
 	for _, old := range loadAll(t, s, h.Run) {
@@ -200,7 +201,7 @@ func TestRepairOfALaterRun(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
 	later := createdFact("r-4", "t-3")
 	later.Previous = "r-3"
-	h, err := s.Create(ctx, ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, recovery.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
+	h, err := s.Create(ctx, ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const (
@@ -26,7 +26,7 @@ type fact struct {
 	seq      int64
 	row      dbsqlc.AddFactParams
 	hash     [sha256.Size]byte // of a body in its row
-	body     recovery.Body     // as an observer will see it: with placeholders
+	body     journal.Body      // as an observer will see it: with placeholders
 	external *blob
 	output   *blob // a call's whole output
 	secrets  []secretRow
@@ -37,7 +37,7 @@ type fact struct {
 // prepare encodes a batch and chains its digests. It fills in what the caller left open, and replaces each body by what
 // was stored of it, placeholders included, so that what is published and what is read from the journal cannot differ. A fold
 // of what the caller gave and a fold of what Restored reads cannot differ either.
-func (s *Store) prepare(h Head, events []recovery.Event) ([]fact, error) {
+func (s *Store) prepare(h Head, events []journal.Event) ([]fact, error) {
 	facts := make([]fact, len(events))
 	prev := h.Digest
 	now := s.now()
@@ -68,13 +68,13 @@ func (s *Store) prepare(h Head, events []recovery.Event) ([]fact, error) {
 	return facts, nil
 }
 
-func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
+func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 	f := fact{seq: e.Seq}
 	number, err := numberOf(e.Body.Kind())
 	if err != nil {
 		return f, err
 	}
-	if c, ok := e.Body.(recovery.CallSettled); ok && len(c.Result.Full) > 0 {
+	if c, ok := e.Body.(journal.CallSettled); ok && len(c.Result.Full) > 0 {
 		output, secrets, err := s.encodeOutput(c.Result.Full)
 		if err != nil {
 			return f, err
@@ -90,12 +90,12 @@ func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
 	}
 	f.secrets = append(f.secrets, secrets...)
 	if len(secrets) > 0 || !survives(e.Body, data) {
-		if e.Body, err = recovery.Decode(e.Body.Kind(), recovery.Version, data); err != nil {
+		if e.Body, err = journal.Decode(e.Body.Kind(), journal.Version, data); err != nil {
 			return f, err
 		}
 	}
 	f.body = e.Body
-	f.row = dbsqlc.AddFactParams{Turn: int64(e.Turn), Kind: number, V: recovery.Version, Time: e.Time.UnixMicro()}
+	f.row = dbsqlc.AddFactParams{Turn: int64(e.Turn), Kind: number, V: journal.Version, Time: e.Time.UnixMicro()}
 	if len(data) > inlineLimit {
 		f.external = newBlob(data)
 		f.row.BodyHash = f.external.hash
@@ -108,18 +108,18 @@ func (s *Store) encodeFact(e *recovery.Event) (fact, error) {
 
 // survives says that a body is read back exactly as it is, so that it need not be read back to know. It answers for the
 // kinds that every turn writes: without JSON of others inside, only bytes that are no UTF-8 are changed on the way.
-func survives(b recovery.Body, data []byte) bool {
+func survives(b journal.Body, data []byte) bool {
 	switch b := b.(type) {
-	case recovery.ModelRequested, recovery.TurnSettled:
-	case recovery.CallStarted:
+	case journal.ModelRequested, journal.TurnSettled:
+	case journal.CallStarted:
 		if b.Before != nil {
 			return false
 		}
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		if b.Result.Data != nil || b.Result.Alive != nil {
 			return false
 		}
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		if b.Blocks != nil || b.Usage != nil {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Errors that a caller may branch on. The types below carry what a message needs.
@@ -74,7 +75,7 @@ func (e *ConflictError) Error() string {
 	}
 	at := p.Closed.Local().Format(time.DateTime)
 	if p.Status == RequestResolved {
-		return fmt.Sprintf("%s %s: %s answered it on %s with %s", doing, p.ID, by, at, recovery.Text(p.Answer))
+		return fmt.Sprintf("%s %s: %s answered it on %s with %s", doing, p.ID, by, at, journal.Text(p.Answer))
 	}
 	return fmt.Sprintf("%s %s: it was %s on %s", doing, p.ID, p.Status, at)
 }

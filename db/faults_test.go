@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // envFaults makes the test binary a process in which every file of SQLite's may fail.
@@ -112,7 +112,7 @@ func (f *faultStory) tell() {
 	}
 	h, err := s.Head(context.Background(), f.h.Run)
 	if err == nil {
-		_, err = s.Append(context.Background(), h, inTurn(h.Turns, recovery.RunNoted{Text: "it is mended"}), AppendOptions{})
+		_, err = s.Append(context.Background(), h, inTurn(h.Turns, journal.RunNoted{Text: "it is mended"}), AppendOptions{})
 	}
 	if err := errors.Join(err, s.Close(), os.RemoveAll(dir)); err != nil {
 		f.t.Errorf("%+v: go on once the disk is mended: %v", f.plan, err)
@@ -125,7 +125,7 @@ func (f *faultStory) write(s *Store) {
 	h, dead := f.h, false
 	_, b := turnFacts(1, "c-11111111", strings.Repeat("x", 40<<10))
 	a, _ := turnFacts(2, "c-22222222", "")
-	for _, facts := range [][]recovery.Event{b, a, inTurn(2, recovery.RunNoted{Text: "more"}), inTurn(2, recovery.RunNoted{Text: "the last"})} {
+	for _, facts := range [][]journal.Event{b, a, inTurn(2, journal.RunNoted{Text: "more"}), inTurn(2, journal.RunNoted{Text: "the last"})} {
 		next, err := s.Append(context.Background(), h, facts, AppendOptions{})
 		switch {
 		case err == nil && dead:

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"agent/db/dbsqlc"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const (
@@ -263,6 +263,6 @@ func describeCall(c dbsqlc.CallRow) string {
 	if word == "" {
 		word = c.Phase
 	}
-	place := recovery.Place{Turn: int(c.Turn), Index: int(c.Idx)}
+	place := journal.Place{Turn: int(c.Turn), Index: int(c.Idx)}
 	return fmt.Sprintf("%s, %s, call %s of run %s", c.Tool, word, place, c.Run)
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What is newest was made last, wherever the clock stood then.
@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		a, _ := turnFacts(1, "c-"+run[2:6]+"call", "")
 		h = appendAll(t, s, h, a, AppendOptions{})
 		if run == "r-abcdefgh" {
-			appendAll(t, s, h, events(recovery.RequestOpened{Request: recovery.Request{ID: "p-question", Question: recovery.Question{Kind: recovery.RequestAskUser}}}), AppendOptions{})
+			appendAll(t, s, h, events(journal.RequestOpened{Request: journal.Request{ID: "p-question", Question: journal.Question{Kind: journal.RequestAskUser}}}), AppendOptions{})
 		}
 	}
 	for _, c := range []struct {
@@ -126,11 +126,11 @@ func TestRuns(t *testing.T) {
 		h := startRun(t, s, run)
 		switch {
 		case i == 3:
-			appendAll(t, s, h, events(recovery.RunInterrupted{Cause: recovery.CauseCrash}), AppendOptions{})
+			appendAll(t, s, h, events(journal.RunInterrupted{Cause: journal.CauseCrash}), AppendOptions{})
 		case i == 5 || i == 59:
 			ask(t, s, h, "p-"+run[2:])
 		case i%2 == 0:
-			appendAll(t, s, h, events(recovery.RunCompleted{Text: "done"}), AppendOptions{})
+			appendAll(t, s, h, events(journal.RunCompleted{Text: "done"}), AppendOptions{})
 		}
 	}
 	ids := func(f Filter) []string {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // stuff fills a disk to its last byte with one file.
@@ -103,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 			if h, err = again.Head(ctx, h.Run); err != nil {
 				t.Fatal(err)
 			}
-			appendAll(t, again, h, inTurn(h.Turns, recovery.RunNoted{Text: "there is room"}), AppendOptions{})
+			appendAll(t, again, h, inTurn(h.Turns, journal.RunNoted{Text: "there is room"}), AppendOptions{})
 			if err := again.Close(); err != nil {
 				t.Error(err)
 			}
@@ -117,7 +117,7 @@ func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 	t.Helper()
 	for range 100000 {
 		a, _ := turnFacts(n, fmt.Sprintf("c-%08d", n), "")
-		note := recovery.RunNoted{Text: strings.Repeat("x", 30000)}
+		note := journal.RunNoted{Text: strings.Repeat("x", 30000)}
 		a = append(a[:1], inTurn(n, note, note, note, note)...)
 		next, err := s.Append(context.Background(), h, a, AppendOptions{})
 		if err == nil {
@@ -127,7 +127,7 @@ func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 		if !errors.As(err, new(*CommitError)) || !errors.Is(err, ErrDiskFull) {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.Append(context.Background(), h, inTurn(n, recovery.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
+		if _, err := s.Append(context.Background(), h, inTurn(n, journal.RunNoted{Text: "x"}), AppendOptions{}); !errors.As(err, new(*CommitError)) {
 			t.Errorf("the store went on: %v", err)
 		}
 		return h.Seq
@@ -305,7 +305,7 @@ func TestFullDiskAtOpen(t *testing.T) {
 	if got := loadAll(t, s, h.Run); len(got) != int(h.Seq) {
 		t.Errorf("%d facts, %d were written", len(got), h.Seq)
 	}
-	appendAll(t, s, h, inTurn(1, recovery.RunNoted{Text: "x"}), AppendOptions{})
+	appendAll(t, s, h, inTurn(1, journal.RunNoted{Text: "x"}), AppendOptions{})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

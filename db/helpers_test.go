@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func openStore(t testing.TB, dir string, change ...func(*Options)) *Store {
@@ -70,21 +70,21 @@ func checks(t *testing.T, n int) {
 
 func stateDir(t testing.TB) string { return filepath.Join(t.TempDir(), "state") }
 
-func createdFact(run, thread string) recovery.RunCreated {
-	return recovery.RunCreated{
-		Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: "/work/" + thread, Model: "runbook", Mode: recovery.ModeAsk,
-		Limits: recovery.Limits{MaxTurns: 100}, Version: "test", ToolsHash: "tools",
+func createdFact(run, thread string) journal.RunCreated {
+	return journal.RunCreated{
+		Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: "/work/" + thread, Model: "runbook", Mode: journal.ModeAsk,
+		Limits: journal.Limits{MaxTurns: 100}, Version: "test", ToolsHash: "tools",
 	}
 }
 
-func events(bodies ...recovery.Body) []recovery.Event {
+func events(bodies ...journal.Body) []journal.Event {
 	return inTurn(0, bodies...)
 }
 
-func inTurn(turn int, bodies ...recovery.Body) []recovery.Event {
-	var out []recovery.Event
+func inTurn(turn int, bodies ...journal.Body) []journal.Event {
+	var out []journal.Event
 	for _, b := range bodies {
-		out = append(out, recovery.Event{Turn: turn, Body: b})
+		out = append(out, journal.Event{Turn: turn, Body: b})
 	}
 	return out
 }
@@ -93,8 +93,8 @@ func inTurn(turn int, bodies ...recovery.Body) []recovery.Event {
 func startRun(t testing.TB, s *Store, run string) Head {
 	t.Helper()
 	thread := "t-" + run[2:]
-	first := append(events(createdFact(run, thread), recovery.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}),
-		inTurn(1, recovery.ModelRequested{})...)
+	first := append(events(createdFact(run, thread), journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}),
+		inTurn(1, journal.ModelRequested{})...)
 	h, err := s.Create(context.Background(), ThreadRef{ID: thread, Folder: "/work/" + thread, New: true}, first)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func startRun(t testing.TB, s *Store, run string) Head {
 	return h
 }
 
-func appendAll(t testing.TB, s *Store, h Head, e []recovery.Event, o AppendOptions) Head {
+func appendAll(t testing.TB, s *Store, h Head, e []journal.Event, o AppendOptions) Head {
 	t.Helper()
 	next, err := s.Append(context.Background(), h, e, o)
 	if err != nil {
@@ -111,26 +111,26 @@ func appendAll(t testing.TB, s *Store, h Head, e []recovery.Event, o AppendOptio
 	return next
 }
 
-func call(id string, args string) recovery.Proposal {
-	return recovery.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: fingerprintPrefix + fmt.Sprintf("%064x", len(args)),
-		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow}
+func call(id string, args string) journal.Proposal {
+	return journal.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: fingerprintPrefix + fmt.Sprintf("%064x", len(args)),
+		Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow}
 }
 
 // turn is what one turn with one call writes, in its two commits.
-func turnFacts(n int, id, content string) (a, b []recovery.Event) {
+func turnFacts(n int, id, content string) (a, b []journal.Event) {
 	c := call(id, `{"command":"make test"}`)
-	at := recovery.Place{Turn: n, Attempt: 1}
-	a = inTurn(n, recovery.ModelAnswered{Calls: []recovery.Proposal{c}, Stop: recovery.AnswerCalls}, recovery.CallStarted{Place: at})
-	b = inTurn(n, recovery.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: recovery.Result{
-		Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: content}},
-		recovery.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", n), TurnsLeft: 100 - n})
-	b = append(b, recovery.Event{Turn: n + 1, Body: recovery.ModelRequested{}})
+	at := journal.Place{Turn: n, Attempt: 1}
+	a = inTurn(n, journal.ModelAnswered{Calls: []journal.Proposal{c}, Stop: journal.AnswerCalls}, journal.CallStarted{Place: at})
+	b = inTurn(n, journal.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: journal.Result{
+		Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: content}},
+		journal.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", n), TurnsLeft: 100 - n})
+	b = append(b, journal.Event{Turn: n + 1, Body: journal.ModelRequested{}})
 	return a, b
 }
 
-func loadAll(t testing.TB, s *Store, run string) []recovery.Event {
+func loadAll(t testing.TB, s *Store, run string) []journal.Event {
 	t.Helper()
-	var out []recovery.Event
+	var out []journal.Event
 	for e, err := range s.Load(context.Background(), run, 0) {
 		if err != nil {
 			t.Fatal(err)

@@ -3,38 +3,38 @@ package db
 import (
 	"fmt"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // kindNames says under which number a kind of fact is stored. A number is never changed and never used again.
 // It is read only.
-var kindNames = [...]recovery.Kind{
-	1:  recovery.KindRunCreated,
-	2:  recovery.KindRunClaimed,
-	3:  recovery.KindRunInterrupted,
-	4:  recovery.KindRunNoted,
-	5:  recovery.KindRunStopping,
-	6:  recovery.KindRunCompleted,
-	7:  recovery.KindRunFailed,
-	8:  recovery.KindRunCancelled,
-	9:  recovery.KindModelRequested,
-	10: recovery.KindModelAnswered,
-	11: recovery.KindCallJudged,
-	12: recovery.KindCallStarted,
-	13: recovery.KindCallSettled,
-	14: recovery.KindCallResolved,
-	15: recovery.KindApprovalVoided,
-	16: recovery.KindRequestOpened,
-	17: recovery.KindRequestAnswered,
-	18: recovery.KindRequestClosed,
-	19: recovery.KindTurnSettled,
-	20: recovery.KindModelFailed,
-	21: recovery.KindCompacted,
-	22: recovery.KindMessageAdded,
-	32: recovery.KindRunRestored,
+var kindNames = [...]journal.Kind{
+	1:  journal.KindRunCreated,
+	2:  journal.KindRunClaimed,
+	3:  journal.KindRunInterrupted,
+	4:  journal.KindRunNoted,
+	5:  journal.KindRunStopping,
+	6:  journal.KindRunCompleted,
+	7:  journal.KindRunFailed,
+	8:  journal.KindRunCancelled,
+	9:  journal.KindModelRequested,
+	10: journal.KindModelAnswered,
+	11: journal.KindCallJudged,
+	12: journal.KindCallStarted,
+	13: journal.KindCallSettled,
+	14: journal.KindCallResolved,
+	15: journal.KindApprovalVoided,
+	16: journal.KindRequestOpened,
+	17: journal.KindRequestAnswered,
+	18: journal.KindRequestClosed,
+	19: journal.KindTurnSettled,
+	20: journal.KindModelFailed,
+	21: journal.KindCompacted,
+	22: journal.KindMessageAdded,
+	32: journal.KindRunRestored,
 }
 
-func numberOf(k recovery.Kind) (int64, error) {
+func numberOf(k journal.Kind) (int64, error) {
 	for n, name := range kindNames {
 		if name == k && name != "" {
 			return int64(n), nil
@@ -43,9 +43,9 @@ func numberOf(k recovery.Kind) (int64, error) {
 	return 0, fmt.Errorf("kind %q has no number in the journal", k)
 }
 
-func kindOf(number int64) (recovery.Kind, error) {
+func kindOf(number int64) (journal.Kind, error) {
 	if number < 1 || number >= int64(len(kindNames)) || kindNames[number] == "" {
-		return "", &recovery.UnknownFactError{What: fmt.Sprintf("a fact of kind number %d is not known to this binary", number)}
+		return "", &journal.UnknownFactError{What: fmt.Sprintf("a fact of kind number %d is not known to this binary", number)}
 	}
 	return kindNames[number], nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // chunk is how many facts are read at once: a reader never holds the log back for longer than that takes. The first stretches
@@ -25,27 +26,27 @@ const (
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
 // every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
 // busy with one fact, the next ones are read and decoded. Secrets are placeholders.
-func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
+func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, nil)
 }
 
 // Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
 // stays a placeholder, and lost is called with it.
-func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
+func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, lost)
 }
 
 // load restores what it reads where lost is not nil.
-func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[recovery.Event, error] {
-	return func(yield func(recovery.Event, error) bool) {
+func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
+	return func(yield func(journal.Event, error) bool) {
 		h, err := s.Head(ctx, run)
 		if err != nil {
-			yield(recovery.Event{}, err)
+			yield(journal.Event{}, err)
 			return
 		}
 		c := &cursor{s: s, head: h, seq: max(0, from), lost: lost}
 		if err := c.start(ctx); err != nil {
-			yield(recovery.Event{}, err)
+			yield(journal.Event{}, err)
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
@@ -124,7 +125,7 @@ func (p *part) keep(b sql.RawBytes) []byte {
 }
 
 type decoded struct {
-	body recovery.Body
+	body journal.Body
 	hash []byte // nil when the body could not be read
 	sum  [sha256.Size]byte
 	bad  string // the body is not what was stored
@@ -221,7 +222,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 			return
 		}
 	}
-	out.body, out.err = recovery.Decode(kind, int(r.V), data)
+	out.body, out.err = journal.Decode(kind, int(r.V), data)
 }
 
 // read gives a row's body, wherever it lies, until the next one is read, and leaves its hash in out.
@@ -276,10 +277,10 @@ func (c *cursor) start(ctx context.Context) error {
 }
 
 // walk hands out a part's facts and says whether to go on.
-func (c *cursor) walk(p *part, yield func(recovery.Event, error) bool) bool {
+func (c *cursor) walk(p *part, yield func(journal.Event, error) bool) bool {
 	<-p.decoded
 	if p.err != nil {
-		yield(recovery.Event{}, p.err)
+		yield(journal.Event{}, p.err)
 		return false
 	}
 	for i := range p.rows {
@@ -292,8 +293,8 @@ func (c *cursor) walk(p *part, yield func(recovery.Event, error) bool) bool {
 }
 
 // next checks one row.
-func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
-	e := recovery.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
+func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
+	e := journal.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
 	if e.Seq != c.seq+1 {
 		return e, c.s.corrupt(c.head.Run, c.seq+1, fmt.Sprintf("it is missing: fact %d follows", e.Seq), nil)
 	}
@@ -307,7 +308,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 	if !bytes.Equal(want, r.Digest) {
 		return e, c.s.corrupt(c.head.Run, e.Seq, "it does not match its digest", nil)
 	}
-	if d.err != nil && !(c.unknown && errors.As(d.err, new(*recovery.UnknownFactError))) {
+	if d.err != nil && !(c.unknown && errors.As(d.err, new(*journal.UnknownFactError))) {
 		return e, fmt.Errorf("read run %s, fact %d: %w", c.head.Run, e.Seq, d.err)
 	}
 	for _, l := range d.lost {
@@ -318,7 +319,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (recovery.Event, error) {
 }
 
 // bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
-func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (recovery.Body, error) {
+func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
 	r, err := q.GetFact(ctx, packID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.corrupt(run, seq, "it is missing", nil)

@@ -16,7 +16,7 @@ import (
 	"modernc.org/sqlite"
 
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // tamper changes a closed database behind its back.
@@ -204,7 +204,7 @@ func TestLoadPart(t *testing.T) {
 // A fact of a newer version or kind is refused by name and not guessed at. Who only shows the journal gets it without its body.
 func TestFactsOfANewerBinary(t *testing.T) {
 	for name, newer := range map[string]func(*fact){
-		"version": func(f *fact) { f.row.V = recovery.Version + 1 },
+		"version": func(f *fact) { f.row.V = journal.Version + 1 },
 		"kind":    func(f *fact) { f.row.Kind = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -276,17 +276,17 @@ func TestPages(t *testing.T) {
 func TestLoadKeepsWhatItHandedOut(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-room0000")
-	var want []recovery.Event
+	var want []journal.Event
 	for n := 1; n <= 40; n++ {
 		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), strings.Repeat(strconv.Itoa(n), n))
-		answer := a[0].Body.(recovery.ModelAnswered)
+		answer := a[0].Body.(journal.ModelAnswered)
 		answer.Calls[0].Args = json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))
-		answer.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: fmt.Sprint("turn ", n), Opaque: json.RawMessage(fmt.Sprintf(`{"wire":{"%d":[]}}`, n))}}
+		answer.Blocks = []journal.Block{{Kind: journal.BlockText, Text: fmt.Sprint("turn ", n), Opaque: json.RawMessage(fmt.Sprintf(`{"wire":{"%d":[]}}`, n))}}
 		a[0].Body = answer
-		settled := b[0].Body.(recovery.CallSettled)
+		settled := b[0].Body.(journal.CallSettled)
 		settled.Result.Data = json.RawMessage(fmt.Sprintf(`{"said":"\u00e4 %d"}`, n)) // in no plain spelling
 		b[0].Body = settled
-		all := append(append(a, b...), inTurn(n, recovery.RunNoted{Text: fmt.Sprint("note ", n)})...)
+		all := append(append(a, b...), inTurn(n, journal.RunNoted{Text: fmt.Sprint("note ", n)})...)
 		h = appendAll(t, s, h, all, AppendOptions{})
 		want = append(want, all...)
 	}

@@ -6,27 +6,27 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // A run whose rows do not agree with its journal: a write that meets it says which file, what differs and what to do, and
 // leaves the run as it is. Nobody is blamed for having written meanwhile.
 func TestRowsThatDisagree(t *testing.T) {
 	ctx := context.Background()
-	settled := recovery.CallSettled{Place: recovery.Place{Turn: 1, Attempt: 1}, Result: recovery.Result{
-		Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted,
+	settled := journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Result: journal.Result{
+		Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted,
 	}}
 	for _, c := range []struct {
 		name, spoil string
-		fact        recovery.Body
+		fact        journal.Body
 		says        string
 	}{
 		{"call is gone", "DELETE FROM tool_executions", settled, "call 1.0: there is no such call without a result"},
 		{"call is settled", "UPDATE tool_executions SET phase = 'settled', outcome = 'ok'", settled, "call 1.0: there is no such call without a result"},
 		{"last_seq is too low", "UPDATE runs SET last_seq = last_seq - 1", settled, "facts 5 to 5 are there already"},
-		{"epoch is too low", "UPDATE runs SET epoch = epoch - 1", recovery.RunClaimed{Epoch: 2}, "claim with epoch 2 after 0"},
-		{"epoch is too high", "UPDATE runs SET epoch = epoch + 1", recovery.RunClaimed{Epoch: 2}, "claim with epoch 2 after 2"},
-		{"status is final", "UPDATE runs SET status = 'completed', ended_at = 1", recovery.RunClaimed{Epoch: 2}, "write run.claimed: the run is completed"},
+		{"epoch is too low", "UPDATE runs SET epoch = epoch - 1", journal.RunClaimed{Epoch: 2}, "claim with epoch 2 after 0"},
+		{"epoch is too high", "UPDATE runs SET epoch = epoch + 1", journal.RunClaimed{Epoch: 2}, "claim with epoch 2 after 2"},
+		{"status is final", "UPDATE runs SET status = 'completed', ended_at = 1", journal.RunClaimed{Epoch: 2}, "write run.claimed: the run is completed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := openStore(t, stateDir(t))

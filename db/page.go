@@ -6,12 +6,12 @@ import (
 	"errors"
 
 	"agent/db/dbsqlc"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Row is a fact as the journal holds it. Its body is nil where a newer binary wrote a kind or a version that this one does not know.
 type Row struct {
-	recovery.Event
+	journal.Event
 	Digest []byte // of the journal up to this fact
 	Size   int    // bytes of the body as it is stored
 }
@@ -42,7 +42,7 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 			d := decoder{s: s, q: q}
 			for i := 0; err == nil && i < len(list) && size > 0; i++ {
 				var found decoded
-				var e recovery.Event
+				var e journal.Event
 				d.decode(ctx, &list[i], &found)
 				if e, err = c.next(&list[i], &found); err == nil {
 					page, size = append(page, Row{Event: e, Digest: list[i].Digest, Size: found.size}), size-found.size

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // envWriter makes the test binary a process that writes turns to the run that it names, until it is killed.
@@ -48,7 +48,7 @@ func writeTurns(spec string) error {
 	}
 	for range turns {
 		a, b := turnFacts(h.Turns+1, fmt.Sprintf("c-%08d", h.Seq), strings.Repeat("x", rand.IntN(3000)))
-		for _, e := range [][]recovery.Event{a, b[:2]} {
+		for _, e := range [][]journal.Event{a, b[:2]} {
 			if h, err = s.Append(ctx, h, e, AppendOptions{}); err != nil {
 				return err
 			}
@@ -65,13 +65,13 @@ func claimForTest(ctx context.Context, s *Store, run string) (Head, error) {
 	h, err := s.Head(ctx, run)
 	if errors.As(err, new(*UnknownIDError)) {
 		thread := "t-" + run[2:]
-		return s.Create(ctx, ThreadRef{ID: thread, Folder: "/", New: true}, append(events(createdFact(run, thread), recovery.RunClaimed{Epoch: 1}),
-			inTurn(1, recovery.ModelRequested{})...))
+		return s.Create(ctx, ThreadRef{ID: thread, Folder: "/", New: true}, append(events(createdFact(run, thread), journal.RunClaimed{Epoch: 1}),
+			inTurn(1, journal.ModelRequested{})...))
 	}
 	if err != nil {
 		return h, err
 	}
-	return s.Append(ctx, h, events(recovery.RunInterrupted{Cause: recovery.CauseCrash}, recovery.RunClaimed{Epoch: h.Epoch + 1}), AppendOptions{})
+	return s.Append(ctx, h, events(journal.RunInterrupted{Cause: journal.CauseCrash}, journal.RunClaimed{Epoch: h.Epoch + 1}), AppendOptions{})
 }
 
 func writerProcess(t *testing.T, spec string) (*exec.Cmd, *bufio.Scanner) {

@@ -9,6 +9,7 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // projection is what a batch changes in the run's own row.
@@ -61,27 +62,27 @@ func readBatch(h Head, facts []fact, o AppendOptions) (projection, error) {
 			return p, rowsError{fmt.Errorf("write %s: the run is %s", f.body.Kind(), p.status)}
 		}
 		switch b := f.body.(type) {
-		case recovery.RunClaimed:
+		case journal.RunClaimed:
 			if b.Epoch != p.epoch+1 {
 				return p, rowsError{fmt.Errorf("claim with epoch %d after %d", b.Epoch, p.epoch)}
 			}
 			p.epoch, p.claimed = b.Epoch, true
 			p.claims++
-		case recovery.ModelAnswered:
+		case journal.ModelAnswered:
 			p.turns++
 			p.calls += int64(len(b.Calls))
 			p.progress()
-		case recovery.ContextCompacted:
+		case journal.ContextCompacted:
 			p.progress()
-		case recovery.CallSettled:
-			if b.Result.Outcome == recovery.OutcomeUnknown {
+		case journal.CallSettled:
+			if b.Result.Outcome == journal.OutcomeUnknown {
 				p.unknown++
 			}
 			p.progress()
-		case recovery.RequestAnswered:
+		case journal.RequestAnswered:
 			p.progress()
-		case recovery.CallJudged:
-			if b.Verdict == recovery.VerdictAttach {
+		case journal.CallJudged:
+			if b.Verdict == journal.VerdictAttach {
 				p.progress()
 			}
 		}
@@ -96,30 +97,30 @@ func (p *projection) progress() { p.keepClaims, p.claims = 0, 0 }
 func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 	ctx := context.Background()
 	switch b := f.body.(type) {
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		return claimed(t, h, b)
-	case recovery.RunInterrupted:
+	case journal.RunInterrupted:
 		return t.q.SetRunInterrupted(ctx, string(b.Cause), firstWords(b.Detail, detailLimit), h.No)
-	case recovery.RunRestored:
-		return t.q.SetRunInterrupted(ctx, string(recovery.CauseRestored), firstWords(b.Reason, detailLimit), h.No)
-	case recovery.RunStopping:
+	case journal.RunRestored:
+		return t.q.SetRunInterrupted(ctx, string(journal.CauseRestored), firstWords(b.Reason, detailLimit), h.No)
+	case journal.RunStopping:
 		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
-	case recovery.RunFailed:
+	case journal.RunFailed:
 		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
-	case recovery.RunCancelled:
+	case journal.RunCancelled:
 		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		return proposed(t, h, f, b, next)
-	case recovery.CallJudged:
+	case journal.CallJudged:
 		return judged(t, h, b)
-	case recovery.CallStarted:
+	case journal.CallStarted:
 		if f.projected {
 			return nil // with its answer
 		}
 		return changedOne(b.Place)(t.q.StartCall(ctx, dbsqlc.StartCallParams{
 			Attempt: int64(b.Attempt), Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		var cut int64
 		if b.Result.Blob != "" {
 			cut = 1
@@ -128,19 +129,19 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), Cut: cut,
 			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
-	case recovery.CallResolved:
+	case journal.CallResolved:
 		return resolvedCall(t, h, b)
-	case recovery.RequestOpened:
+	case journal.RequestOpened:
 		return opened(t, h, f, b.Request)
-	case recovery.RequestAnswered:
+	case journal.RequestAnswered:
 		return s.answered(t, h, f, b)
-	case recovery.RequestClosed:
+	case journal.RequestClosed:
 		return s.closedRequest(t, h, f, b)
 	}
 	return nil
 }
 
-func claimed(t *tx, h Head, b recovery.RunClaimed) error {
+func claimed(t *tx, h Head, b journal.RunClaimed) error {
 	ctx := context.Background()
 	model := ""
 	if b.Model != nil {
@@ -157,19 +158,19 @@ func claimed(t *tx, h Head, b recovery.RunClaimed) error {
 }
 
 // proposed records the calls of an answer. Those whose start follows at once are recorded as started: next is what follows.
-func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) error {
+func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) error {
 	for i, c := range b.Calls {
 		p := dbsqlc.AddCallParams{
 			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Fingerprint: c.Fingerprint, Effect: string(c.Effect),
-			ProposedSeq: f.seq, Phase: string(recovery.PhaseProposed),
+			ProposedSeq: f.seq, Phase: string(journal.PhaseProposed),
 		}
 		for k := range next {
-			s, ok := next[k].body.(recovery.CallStarted)
+			s, ok := next[k].body.(journal.CallStarted)
 			if !ok {
 				break
 			}
 			if s.Turn == int(f.row.Turn) && s.Index == i {
-				p.Phase, p.Attempt = string(recovery.PhaseStarted), int64(s.Attempt)
+				p.Phase, p.Attempt = string(journal.PhaseStarted), int64(s.Attempt)
 				p.StartedSeq, p.StartedAt = next[k].seq, next[k].row.Time
 				next[k].projected = true
 				break
@@ -183,7 +184,7 @@ func proposed(t *tx, h Head, f *fact, b recovery.ModelAnswered, next []fact) err
 }
 
 // changedOne turns the count of changed rows into an error about a call.
-func changedOne(p recovery.Place) func(int64, error) error {
+func changedOne(p journal.Place) func(int64, error) error {
 	return func(n int64, err error) error {
 		if err == nil && n != 1 {
 			err = rowsError{errors.New("there is no such call without a result")}
@@ -196,14 +197,14 @@ func changedOne(p recovery.Place) func(int64, error) error {
 }
 
 // judged puts a call that is to run once more back before its start.
-func judged(t *tx, h Head, b recovery.CallJudged) error {
-	if b.Verdict != recovery.VerdictRun && b.Verdict != recovery.VerdictAgain {
+func judged(t *tx, h Head, b journal.CallJudged) error {
+	if b.Verdict != journal.VerdictRun && b.Verdict != journal.VerdictAgain {
 		return nil
 	}
-	return setPhase(t, h, b.Place, recovery.PhaseProposed)
+	return setPhase(t, h, b.Place, journal.PhaseProposed)
 }
 
-func setPhase(t *tx, h Head, p recovery.Place, phase recovery.Phase) error {
+func setPhase(t *tx, h Head, p journal.Place, phase journal.Phase) error {
 	return changedOne(p)(t.q.SetCallPhase(context.Background(), string(phase), h.No, int64(p.Turn), int64(p.Index)))
 }
 
@@ -214,7 +215,7 @@ func looked(t *tx, h Head, s *recovery.State) error {
 		return nil
 	}
 	for _, c := range s.Turns[len(s.Turns)-1].Calls {
-		if c.Phase == recovery.PhaseSettled {
+		if c.Phase == journal.PhaseSettled {
 			continue
 		}
 		if err := setPhase(t, h, c.Place, c.Phase); err != nil {
@@ -226,13 +227,13 @@ func looked(t *tx, h Head, s *recovery.State) error {
 
 // resolvedCall keeps a person's decision beside the call. One about another run's call counts for this run only: that run keeps it in
 // its own journal.
-func resolvedCall(t *tx, h Head, b recovery.CallResolved) error {
+func resolvedCall(t *tx, h Head, b journal.CallResolved) error {
 	if b.Run != "" && b.Run != h.Run {
 		return nil
 	}
 	p := dbsqlc.ResolveCallParams{Resolved: string(b.Word), RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index)}
 	n, err := t.q.ResolveCall(context.Background(), p)
-	if err == nil && n == 0 && b.Word == recovery.WordRun { // of a call that a person settled before, it counts nothing
+	if err == nil && n == 0 && b.Word == journal.WordRun { // of a call that a person settled before, it counts nothing
 		p.Happened = 1
 		if n, err = t.q.ResolveCall(context.Background(), p); n > 0 {
 			return err
@@ -250,7 +251,7 @@ func resolvedCall(t *tx, h Head, b recovery.CallResolved) error {
 	return t.q.AddRunUnknown(context.Background(), -1, h.No)
 }
 
-func opened(t *tx, h Head, f *fact, r recovery.Request) error {
+func opened(t *tx, h Head, f *fact, r journal.Request) error {
 	p := dbsqlc.AddRequestParams{
 		ID: r.ID, RunNo: h.No, Kind: string(r.Kind), OpenedAt: f.row.Time, OpenedSeq: f.seq,
 	}

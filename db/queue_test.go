@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"agent/db/sqlitefile"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // A panic in the middle of a commit leaves nobody waiting; its transaction is undone, and who writes after it can.
@@ -21,14 +21,14 @@ func TestPanicInACommit(t *testing.T) {
 	s.o.Hit = func(point fault.Point) {
 		s.o.Hit = func(fault.Point) {}
 		go func() {
-			_, err := s.Append(ctx, other, events(recovery.RunNoted{Text: "after"}), AppendOptions{})
+			_, err := s.Append(ctx, other, events(journal.RunNoted{Text: "after"}), AppendOptions{})
 			second <- err
 		}()
 		panic("at " + point)
 	}
 	first := func() (p any) {
 		defer func() { p = recover() }()
-		_, err := s.Append(ctx, h, events(recovery.RunNoted{Text: "lost"}), AppendOptions{})
+		_, err := s.Append(ctx, h, events(journal.RunNoted{Text: "lost"}), AppendOptions{})
 		return err
 	}()
 	if fmt.Sprint(first) != "at db.before_commit" {
@@ -63,7 +63,7 @@ func TestCloseWithWaitingWrites(t *testing.T) {
 	err := s.file.Between(func(*sqlitefile.Statements) error {
 		for i := range heads {
 			go func() {
-				next, err := s.Append(ctx, heads[i], events(recovery.RunNoted{Text: "queued"}), AppendOptions{})
+				next, err := s.Append(ctx, heads[i], events(journal.RunNoted{Text: "queued"}), AppendOptions{})
 				heads[i] = next
 				results <- err
 			}()

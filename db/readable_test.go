@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"agent/db/sqlitefile"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // line is the one row of a query, its columns side by side.
@@ -32,7 +32,7 @@ func TestAnybodyCanReadTheRecord(t *testing.T) {
 	h = appendAll(t, s, h, append(a, b...), AppendOptions{})
 	a, b = turnFacts(2, "c-00000002", strings.Repeat("large body ", 5000))
 	appendAll(t, s, h, append(a, b...), AppendOptions{})
-	proposal := a[0].Body.(recovery.ModelAnswered).Calls[0]
+	proposal := a[0].Body.(journal.ModelAnswered).Calls[0]
 	got := line(t, s, "SELECT run, tool, args, fingerprint, outcome, result FROM calls WHERE id = 'c-00000001'")
 	if !strings.HasPrefix(got, `args={"command":`) || !strings.Contains(got, "outcome=ok result=three files run=r-readable tool=shell") ||
 		!strings.Contains(got, "fingerprint="+fingerprintPrefix) {
@@ -57,7 +57,7 @@ func TestOneFactDoesNotHideTheOthers(t *testing.T) {
 	for i, id := range []string{"c-00000001", "c-00000002"} {
 		a, b := turnFacts(i+1, id, "three files")
 		if i == 0 {
-			answer := a[0].Body.(recovery.ModelAnswered)
+			answer := a[0].Body.(journal.ModelAnswered)
 			answer.Calls[0].Args = []byte(`{"command":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`)
 		}
 		h = appendAll(t, s, h, append(a, b...), AppendOptions{})

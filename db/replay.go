@@ -11,6 +11,7 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
@@ -99,7 +100,7 @@ func (r *replay) clear(ctx context.Context, no int64) error {
 }
 
 // write carries over one fact as it is stored, and projects it.
-func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
+func (r *replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
 	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q}
 	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.AddFactParams{
 		ID: row.ID, Turn: row.Turn, Kind: row.Kind, V: row.V, Time: row.Time, Body: row.Body, BodyHash: row.BodyHash, Digest: row.Digest,
@@ -113,7 +114,7 @@ func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsql
 			return h, err
 		}
 	}
-	if c, ok := e.Body.(recovery.RunCreated); ok {
+	if c, ok := e.Body.(journal.RunCreated); ok {
 		if err := r.create(ctx, c, row.Time); err != nil {
 			return h, err
 		}
@@ -123,7 +124,7 @@ func (r *replay) write(ctx context.Context, h Head, e recovery.Event, row *dbsql
 }
 
 // create writes the rows that a run's first fact makes. A thread's row comes from the first run of the thread.
-func (r *replay) create(ctx context.Context, c recovery.RunCreated, now int64) error {
+func (r *replay) create(ctx context.Context, c journal.RunCreated, now int64) error {
 	_, err := r.q.GetThread(ctx, c.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		folder, created := c.Folder, now
@@ -161,6 +162,6 @@ func (r *replay) begin(ctx context.Context, thread string) (folder string, creat
 	if errors.As(err, new(*CorruptError)) {
 		return "", 0, false, nil // reading that run reports it
 	}
-	c, ok := e.Body.(recovery.RunCreated)
+	c, ok := e.Body.(journal.RunCreated)
 	return c.Folder, rows[0].Time, ok && c.Thread == thread, err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Statuses of a pending request.
@@ -31,9 +31,9 @@ type PendingRow struct {
 	ID      string
 	Run     string
 	Thread  string
-	Kind    recovery.RequestKind
+	Kind    journal.RequestKind
 	Status  string
-	Request recovery.Request // what is asked
+	Request journal.Request // what is asked
 	Answer  json.RawMessage
 	By      string
 	Opened  time.Time
@@ -214,7 +214,7 @@ func wrongCount(n int64) error {
 }
 
 // answered takes up the answer of a request: the one in its row, or the owner's own, which must then be the first.
-func (s *Store) answered(t *tx, h Head, f *fact, b recovery.RequestAnswered) error {
+func (s *Store) answered(t *tx, h Head, f *fact, b journal.RequestAnswered) error {
 	ctx := context.Background()
 	p, err := s.requestByID(ctx, t.q, b.ID)
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *Store) sameText(ctx context.Context, a, b string) (bool, error) {
 }
 
 // closedRequest takes up the end of a request that nobody answered.
-func (s *Store) closedRequest(t *tx, h Head, f *fact, b recovery.RequestClosed) error {
+func (s *Store) closedRequest(t *tx, h Head, f *fact, b journal.RequestClosed) error {
 	ctx := context.Background()
 	p, err := s.requestByID(ctx, t.q, b.ID)
 	if err != nil {
@@ -308,7 +308,7 @@ func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsql
 	for _, r := range rows {
 		p, err := s.pendingRow(ctx, q, r)
 		if bad := (*CorruptError)(nil); errors.As(err, &bad) { // one question must not hide the others
-			p.Damaged, p.Request, p.Answer = err, recovery.Request{ID: p.ID}, nil
+			p.Damaged, p.Request, p.Answer = err, journal.Request{ID: p.ID}, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -320,7 +320,7 @@ func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsql
 // pendingRow reads what is asked from the journal, where it stands once.
 func (s *Store) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Request) (PendingRow, error) {
 	p := PendingRow{
-		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: recovery.RequestKind(r.Kind), Status: r.Status, By: r.AnsweredBy,
+		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: journal.RequestKind(r.Kind), Status: r.Status, By: r.AnsweredBy,
 		Opened: timeOf(r.OpenedAt), Expires: timeOrZero(r.ExpiresAt), Closed: timeOrZero(r.ClosedAt), OpenedSeq: r.OpenedSeq,
 	}
 	if r.Answer != nil {
@@ -333,7 +333,7 @@ func (s *Store) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Requ
 	if err != nil {
 		return p, err
 	}
-	asked, ok := body.(recovery.RequestOpened)
+	asked, ok := body.(journal.RequestOpened)
 	if !ok {
 		return p, s.corrupt(r.Run, r.OpenedSeq, "it is not the question of "+r.ID, nil)
 	}
@@ -370,7 +370,7 @@ func (s *Store) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *Pen
 	if err != nil {
 		return err
 	}
-	b, ok := body.(recovery.RequestAnswered)
+	b, ok := body.(journal.RequestAnswered)
 	same := ok && b.ID == p.ID
 	if was, is := compacted(b.Answer), compacted(p.Answer); same && was != is {
 		same, err = s.sameText(ctx, was, is)

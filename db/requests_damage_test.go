@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // A question that was cut or changed on disk is never shown as if it had been asked: a list names it and still holds the others,
@@ -30,7 +30,7 @@ func TestChangedQuestionIsNotShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask(t, s, startRun(t, s, "r-askaskas"), "p-askaskas", func(r *recovery.Request) { r.Message = "delete it all?" })
+			ask(t, s, startRun(t, s, "r-askaskas"), "p-askaskas", func(r *journal.Request) { r.Message = "delete it all?" })
 			ask(t, s, startRun(t, s, "r-otheroth"), "p-otheroth")
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestChangedAnswerIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := ask(t, s, startRun(t, s, "r-askaskas"), "p-askaskas")
-	appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-askaskas", Answer: []byte(`{"go": "no"}`), By: "ana"}), AppendOptions{})
+	appendAll(t, s, h, events(journal.RequestAnswered{ID: "p-askaskas", Answer: []byte(`{"go": "no"}`), By: "ana"}), AppendOptions{})
 	if p, err := s.PendingByID(ctx, "p-askaskas"); err != nil || !strings.Contains(string(p.Answer), "no") {
 		t.Fatalf("%s, %v", p.Answer, err)
 	}

@@ -14,17 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // ask opens a question in a run that has just started.
-func ask(t *testing.T, s *Store, h Head, id string, change ...func(*recovery.Request)) Head {
+func ask(t *testing.T, s *Store, h Head, id string, change ...func(*journal.Request)) Head {
 	t.Helper()
-	r := recovery.Request{ID: id, Question: recovery.Question{Kind: recovery.RequestMaxTurns, Message: "go on?",
+	r := journal.Request{ID: id, Question: journal.Question{Kind: journal.RequestMaxTurns, Message: "go on?",
 		Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}, Opened: time.UnixMicro(1).UTC()}
 	for _, c := range change {
 		c(&r)
 	}
-	return appendAll(t, s, h, events(recovery.RequestOpened{Request: r}), AppendOptions{})
+	return appendAll(t, s, h, events(journal.RequestOpened{Request: r}), AppendOptions{})
 }
 
 // PEND-01, PEND: an open question can be listed, shown and answered from anywhere, exactly once, and the owner takes it up
@@ -34,7 +35,7 @@ func TestAnswerOnce(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := ask(t, s, startRun(t, s, "r-askaskas"), "p-askaskas")
 	open, err := s.Pending(ctx, false)
-	if err != nil || len(open) != 1 || open[0].Request.Message != "go on?" || open[0].Run != h.Run || open[0].Kind != recovery.RequestMaxTurns {
+	if err != nil || len(open) != 1 || open[0].Request.Message != "go on?" || open[0].Run != h.Run || open[0].Kind != journal.RequestMaxTurns {
 		t.Fatalf("%+v %v", open, err)
 	}
 	if p, err := s.Answered(ctx, h.Run); err != nil || p != nil {
@@ -74,7 +75,7 @@ func TestAnswerOnce(t *testing.T) {
 	if err != nil || p == nil {
 		t.Fatal(p, err)
 	}
-	taken := events(recovery.RequestAnswered{ID: p.ID, Answer: p.Answer, By: p.By})
+	taken := events(journal.RequestAnswered{ID: p.ID, Answer: p.Answer, By: p.By})
 	next := appendAll(t, s, h, taken, AppendOptions{})
 	if next.Status != recovery.StatusRunning {
 		t.Errorf("the run is %s", next.Status)
@@ -85,7 +86,7 @@ func TestAnswerOnce(t *testing.T) {
 	if got, err := s.PendingByID(ctx, "p-askaskas"); err != nil || got.ConsumedSeq != next.Seq || !got.Closed.Equal(p.Closed) {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := s.Append(ctx, next, events(recovery.RequestAnswered{ID: p.ID, Answer: p.Answer}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
+	if _, err := s.Append(ctx, next, events(journal.RequestAnswered{ID: p.ID, Answer: p.Answer}), AppendOptions{}); !errors.Is(err, ErrLostRace) {
 		t.Errorf("an answer was taken up twice: %v", err)
 	}
 }
@@ -97,7 +98,7 @@ func TestOwnersAnswer(t *testing.T) {
 	h := ask(t, s, startRun(t, s, "r-ownowner"), "p-ownowner")
 	other := ask(t, s, startRun(t, s, "r-otheroth"), "p-otheroth")
 
-	appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-ownowner", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
+	appendAll(t, s, h, events(journal.RequestAnswered{ID: "p-ownowner", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
 	var conflict *ConflictError
 	if _, err := s.Answer(ctx, "p-ownowner", json.RawMessage(`false`), "late"); !errors.As(err, &conflict) || conflict.First.By != "owner" {
 		t.Errorf("%v", err)
@@ -115,11 +116,11 @@ func TestOwnersAnswer(t *testing.T) {
 	if _, err := s.Answer(ctx, "p-otheroth", json.RawMessage(`false`), "early"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Append(ctx, other, events(recovery.RequestAnswered{ID: "p-otheroth", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
+	_, err = s.Append(ctx, other, events(journal.RequestAnswered{ID: "p-otheroth", Answer: json.RawMessage(`true`), By: "owner"}), AppendOptions{})
 	if !errors.As(err, &conflict) || string(conflict.First.Answer) != "false" {
 		t.Errorf("%v", err)
 	}
-	_, err = s.Append(ctx, other, events(recovery.RequestClosed{ID: "p-otheroth", Status: RequestCancelled, Reason: "run cancelled"}), AppendOptions{})
+	_, err = s.Append(ctx, other, events(journal.RequestClosed{ID: "p-otheroth", Status: RequestCancelled, Reason: "run cancelled"}), AppendOptions{})
 	if !errors.As(err, &conflict) {
 		t.Errorf("an answer was thrown away: %v", err)
 	}
@@ -133,7 +134,7 @@ func TestOneOpenRequest(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
 	h := ask(t, s, startRun(t, s, "r-oneopeno"), "p-oneopeno")
-	second := recovery.RequestOpened{Request: recovery.Request{ID: "p-secondse", Question: recovery.Question{Kind: recovery.RequestAskUser}}}
+	second := journal.RequestOpened{Request: journal.Request{ID: "p-secondse", Question: journal.Question{Kind: journal.RequestAskUser}}}
 	if _, err := s.Append(ctx, h, events(second), AppendOptions{}); err == nil {
 		t.Error("a second question was opened")
 	}
@@ -141,7 +142,7 @@ func TestOneOpenRequest(t *testing.T) {
 	if err != nil || row.Pending == nil || row.Pending.ID != "p-oneopeno" || row.Status != recovery.StatusWaiting {
 		t.Errorf("%+v %v", row, err)
 	}
-	h = appendAll(t, s, h, events(recovery.RunStopping{Why: recovery.StopCancelled}, recovery.RunCancelled{Reason: "enough"}), AppendOptions{})
+	h = appendAll(t, s, h, events(journal.RunStopping{Why: journal.StopCancelled}, journal.RunCancelled{Reason: "enough"}), AppendOptions{})
 	if p, err := s.PendingByID(ctx, "p-oneopeno"); err != nil || p.Status != RequestCancelled || p.ConsumedSeq != h.Seq {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -156,8 +157,8 @@ func TestExpiry(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := openStore(t, stateDir(t), func(o *Options) { o.Now = func() time.Time { return now } })
 	expires := now.Add(time.Hour)
-	h := ask(t, s, startRun(t, s, "r-expiring"), "p-expiring", func(r *recovery.Request) { r.Expires = &expires })
-	ask(t, s, startRun(t, s, "r-expiring2"), "p-expiring2", func(r *recovery.Request) { r.Expires = &expires })
+	h := ask(t, s, startRun(t, s, "r-expiring"), "p-expiring", func(r *journal.Request) { r.Expires = &expires })
+	ask(t, s, startRun(t, s, "r-expiring2"), "p-expiring2", func(r *journal.Request) { r.Expires = &expires })
 	ask(t, s, startRun(t, s, "r-everever"), "p-everever")
 	now = now.Add(59 * time.Minute)
 	if n, err := s.Expire(ctx); err != nil || n != 0 {
@@ -173,7 +174,7 @@ func TestExpiry(t *testing.T) {
 	if p, err := s.Answered(ctx, h.Run); err != nil || p == nil || p.Status != RequestExpired {
 		t.Fatalf("%+v %v", p, err)
 	}
-	appendAll(t, s, h, events(recovery.RequestClosed{ID: "p-expiring", Status: RequestExpired, Reason: "nobody answered"}), AppendOptions{})
+	appendAll(t, s, h, events(journal.RequestClosed{ID: "p-expiring", Status: RequestExpired, Reason: "nobody answered"}), AppendOptions{})
 	if n, err := s.Expire(ctx); err != nil || n != 1 {
 		t.Errorf("%d requests expired (%v)", n, err)
 	}
@@ -212,11 +213,11 @@ func TestInbox(t *testing.T) {
 	if diff := cmp.Diff(InboxRow{ID: id, Kind: MessageCancel, Body: json.RawMessage(`{"reason":"enough"}`), By: "person", Posted: rows[0].Posted}, rows[0]); diff != "" {
 		t.Error(diff)
 	}
-	next := appendAll(t, s, h, events(recovery.RunStopping{Why: recovery.StopCancelled, By: "person", Reason: "enough"}), AppendOptions{Consume: []int64{id}})
+	next := appendAll(t, s, h, events(journal.RunStopping{Why: journal.StopCancelled, By: "person", Reason: "enough"}), AppendOptions{Consume: []int64{id}})
 	if rows, err := s.Inbox(ctx, h.Run); err != nil || len(rows) != 1 || rows[0].ID != word {
 		t.Errorf("%+v %v", rows, err)
 	}
-	if _, err := s.Append(ctx, next, events(recovery.RunNoted{Text: "x"}), AppendOptions{Consume: []int64{id}}); !errors.Is(err, ErrLostRace) {
+	if _, err := s.Append(ctx, next, events(journal.RunNoted{Text: "x"}), AppendOptions{Consume: []int64{id}}); !errors.Is(err, ErrLostRace) {
 		t.Errorf("a message was taken up twice: %v", err)
 	}
 	if third, err := s.PutInbox(ctx, h.Run, MessageCancel, nil, ""); err != nil || third == id {

@@ -11,6 +11,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // NewestShown is how many runs a plain list shows beside those that need someone.
@@ -27,9 +28,9 @@ type RunRow struct {
 	Folder     string
 	Prompt     string // its first 200 characters
 	Model      string
-	Mode       recovery.Mode
+	Mode       journal.Mode
 	Status     recovery.Status
-	Cause      recovery.Cause // of an interruption
+	Cause      journal.Cause // of an interruption
 	Detail     string
 	StopReason string // why it ended, or shall end, before its work was done
 	Epoch      int64
@@ -54,10 +55,10 @@ type RunRow struct {
 
 // CallPlace names the first call of a run's last turn that has no result.
 type CallPlace struct {
-	recovery.Place
+	journal.Place
 	ID    string
 	Tool  string
-	Phase recovery.Phase
+	Phase journal.Phase
 }
 
 // Filter says which runs are listed. The zero value lists the 20 newest and everything interrupted or waiting.
@@ -281,7 +282,7 @@ func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow)
 	for _, c := range calls {
 		r := &out[at[c.RunNo]]
 		if r.Open == nil {
-			r.Open = &CallPlace{Place: recovery.Place{Turn: int(c.Turn), Index: int(c.Idx), Attempt: int(c.Attempt)}, ID: c.ID, Tool: c.Tool, Phase: recovery.Phase(c.Phase)}
+			r.Open = &CallPlace{Place: journal.Place{Turn: int(c.Turn), Index: int(c.Idx), Attempt: int(c.Attempt)}, ID: c.ID, Tool: c.Tool, Phase: journal.Phase(c.Phase)}
 		}
 	}
 	for i := range asked {
@@ -292,7 +293,7 @@ func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow)
 func runRow(r dbsqlc.Run) RunRow {
 	return RunRow{
 		No: r.No, ID: r.ID, Thread: r.Thread, Previous: r.Previous, Folder: r.Folder, Prompt: r.Words, Model: r.Model,
-		Mode: recovery.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: recovery.Cause(r.Cause), Detail: r.Detail,
+		Mode: journal.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: journal.Cause(r.Cause), Detail: r.Detail,
 		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
 		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),
 		PID: int(r.Pid), Boot: r.Boot, OwnerHost: r.Host, Version: r.Version, ToolsHash: r.Tools,

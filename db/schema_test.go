@@ -17,6 +17,7 @@ import (
 
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Every state stands once in Go and once in SQL; here both are compared.
@@ -29,12 +30,12 @@ func TestStatesAgree(t *testing.T) {
 	// Words that no program knows yet are there from the start: to add one, its table would have to be made anew.
 	want := map[string][]string{
 		"runs_status":     list(recovery.Statuses()),
-		"calls_effect":    list([]recovery.Effect{recovery.EffectRead, recovery.EffectWriteLocal, recovery.EffectWriteExternal}),
-		"calls_phase":     list([]recovery.Phase{recovery.PhaseProposed, recovery.PhaseStarted, recovery.PhaseSettled}),
-		"calls_outcome":   list([]recovery.Outcome{recovery.OutcomeOK, recovery.OutcomeError, recovery.OutcomeUnknown, recovery.OutcomeSkipped, recovery.OutcomeDenied}),
-		"calls_applied":   list([]recovery.Applied{recovery.AppliedNo, recovery.AppliedYes, recovery.AppliedUnknown}),
-		"calls_resolved":  list([]recovery.Word{recovery.WordHappened, recovery.WordRun, recovery.WordLeave}),
-		"requests_kind":   list([]recovery.RequestKind{recovery.RequestAskUser, recovery.RequestConfirm, recovery.RequestPermission, recovery.RequestTwin, recovery.RequestMaxTurns, recovery.RequestMaxTokens, recovery.RequestMaxCost, recovery.RequestElicit, "phase", "copy", "plan"}),
+		"calls_effect":    list([]journal.Effect{journal.EffectRead, journal.EffectWriteLocal, journal.EffectWriteExternal}),
+		"calls_phase":     list([]journal.Phase{journal.PhaseProposed, journal.PhaseStarted, journal.PhaseSettled}),
+		"calls_outcome":   list([]journal.Outcome{journal.OutcomeOK, journal.OutcomeError, journal.OutcomeUnknown, journal.OutcomeSkipped, journal.OutcomeDenied}),
+		"calls_applied":   list([]journal.Applied{journal.AppliedNo, journal.AppliedYes, journal.AppliedUnknown}),
+		"calls_resolved":  list([]journal.Word{journal.WordHappened, journal.WordRun, journal.WordLeave}),
+		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
 		"blobs_encoding":  list([]string{encodingPlain, encodingDeflate, encodingFile}),
@@ -96,8 +97,8 @@ func TestTablesAreStrict(t *testing.T) {
 
 // A kind without a number could not be written; two kinds with one number could not be told apart.
 func TestKindsHaveNumbers(t *testing.T) {
-	seen := map[int64]recovery.Kind{}
-	for _, k := range recovery.Kinds() {
+	seen := map[int64]journal.Kind{}
+	for _, k := range journal.Kinds() {
 		n, err := numberOf(k)
 		if err != nil {
 			t.Error(err)

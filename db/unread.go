@@ -7,6 +7,7 @@ import (
 
 	"agent/db/sqlitefile"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // EndUnread cancels a run whose journal does not match its digests. What the journal says cannot be folded, so the rows are believed: a
@@ -17,20 +18,20 @@ func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now ti
 	if err != nil {
 		return h, fmt.Errorf("cancel run %s: read its started calls: %w", h.Run, err)
 	}
-	var events []recovery.Event
-	add := func(turn int, b recovery.Body) {
-		events = append(events, recovery.Event{Turn: turn, Time: now, Body: b})
+	var events []journal.Event
+	add := func(turn int, b journal.Body) {
+		events = append(events, journal.Event{Turn: turn, Time: now, Body: b})
 	}
 	for _, c := range started {
 		turn, _ := c["turn"].(int64)
 		index, _ := c["idx"].(int64)
 		attempt, _ := c["attempt"].(int64)
-		add(int(turn), recovery.CallSettled{
-			Place:  recovery.Place{Turn: int(turn), Index: int(index), Attempt: int(attempt)},
-			Result: recovery.Result{Outcome: recovery.OutcomeUnknown, Applied: recovery.AppliedUnknown, How: recovery.HowTold, Content: "what became of it is not known: " + reason},
+		add(int(turn), journal.CallSettled{
+			Place:  journal.Place{Turn: int(turn), Index: int(index), Attempt: int(attempt)},
+			Result: journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold, Content: "what became of it is not known: " + reason},
 		})
 	}
-	add(h.Turns, recovery.RunCancelled{By: by, Reason: "cancelled by " + by + ": " + reason})
+	add(h.Turns, journal.RunCancelled{By: by, Reason: "cancelled by " + by + ": " + reason})
 	if h, err = s.Append(ctx, h, events, AppendOptions{Status: recovery.StatusCancelled}); err != nil {
 		return h, fmt.Errorf("cancel run %s: %w", h.Run, err)
 	}

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/db/redact"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // canary is a secret that the environment is known to hold. No pattern finds it.
@@ -66,7 +66,7 @@ func nowhere(t *testing.T, s *Store, value string) {
 	}
 }
 
-func restoredAll(t *testing.T, s *Store, run string) (out []recovery.Event, lost []Lost) {
+func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost []Lost) {
 	t.Helper()
 	for e, err := range s.Restored(context.Background(), run, 0, func(l Lost) { lost = append(lost, l) }) {
 		if err != nil {
@@ -84,7 +84,7 @@ func TestSecretsLieNowhere(t *testing.T) {
 	s := openStore(t, stateDir(t), knowing)
 	made := createdFact("r-secretss", "t-secretss")
 	made.Prompt, made.Folder, made.Source = "use "+canary, "/work/"+canary, canary+".md"
-	said := append(events(made, recovery.RunClaimed{Epoch: 1, PID: 42, Host: canary}), inTurn(1, recovery.ModelRequested{})...)
+	said := append(events(made, journal.RunClaimed{Epoch: 1, PID: 42, Host: canary}), inTurn(1, journal.ModelRequested{})...)
 	want := clone(said)
 	h, err := s.Create(ctx, ThreadRef{ID: "t-secretss", Folder: made.Folder, New: true}, said)
 	if err != nil {
@@ -93,10 +93,10 @@ func TestSecretsLieNowhere(t *testing.T) {
 	for n, size := range []int{10, 40 << 10, 300 << 10} {
 		content := strings.Repeat("x", size) + " " + canary + "\n" + base64.StdEncoding.EncodeToString([]byte("key="+canary))
 		a, b := turnFacts(n+1, fmt.Sprintf("c-%08d", n), content)
-		m := a[0].Body.(recovery.ModelAnswered)
+		m := a[0].Body.(journal.ModelAnswered)
 		m.Calls[0].Args = json.RawMessage(`{"command":"echo ` + canary + `"}`)
 		a[0].Body = m
-		r := b[0].Body.(recovery.CallSettled)
+		r := b[0].Body.(journal.CallSettled)
 		if size > 100<<10 { // the model sees a part, and it is cut inside the secret
 			cut := size + 1 + len(canary)/2
 			r.Result.Full, r.Result.Content = []byte(content), content[:cut]+"\n[… and more]\n"+content[len(content)-9:]
@@ -111,8 +111,8 @@ func TestSecretsLieNowhere(t *testing.T) {
 	want = append(append(want, clone(a)...), clone(b)...)
 	h = appendAll(t, s, h, a, AppendOptions{})
 	h = appendAll(t, s, h, b, AppendOptions{})
-	asked := events(recovery.RequestOpened{Request: recovery.Request{ID: "p-secretss", Question: recovery.Question{
-		Kind: recovery.RequestMaxTurns, Message: "is it " + canary + "?"}}})
+	asked := events(journal.RequestOpened{Request: journal.Request{ID: "p-secretss", Question: journal.Question{
+		Kind: journal.RequestMaxTurns, Message: "is it " + canary + "?"}}})
 	h = appendAll(t, s, h, asked, AppendOptions{})
 	if _, err := s.Answer(ctx, "p-secretss", json.RawMessage(`"it is `+canary+`"`), "by "+canary); err != nil {
 		t.Fatal(err)
@@ -130,9 +130,9 @@ func TestSecretsLieNowhere(t *testing.T) {
 	if m, err := s.Inbox(ctx, h.Run); err != nil || len(m) != 1 || m[0].By != canary || string(m[0].Body) != `{"by":"`+canary+`"}` {
 		t.Errorf("the owner gets the message %+v (%v)", m, err)
 	}
-	h = appendAll(t, s, h, events(recovery.RequestAnswered{ID: "p-secretss", Answer: p.Answer, By: p.By}), AppendOptions{})
-	h = appendAll(t, s, h, events(recovery.RunInterrupted{Cause: recovery.CauseModel, Detail: "failed: " + canary}), AppendOptions{})
-	if ok, err := s.MarkInterrupted(ctx, h, recovery.CauseCorrupt, "again "+canary, s.now()); err != nil || !ok {
+	h = appendAll(t, s, h, events(journal.RequestAnswered{ID: "p-secretss", Answer: p.Answer, By: p.By}), AppendOptions{})
+	h = appendAll(t, s, h, events(journal.RunInterrupted{Cause: journal.CauseModel, Detail: "failed: " + canary}), AppendOptions{})
+	if ok, err := s.MarkInterrupted(ctx, h, journal.CauseCorrupt, "again "+canary, s.now()); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	nowhere(t, s, canary)
@@ -162,12 +162,12 @@ func TestSecretsLieNowhere(t *testing.T) {
 	}
 }
 
-func clone(e []recovery.Event) []recovery.Event { return append([]recovery.Event(nil), e...) }
+func clone(e []journal.Event) []journal.Event { return append([]journal.Event(nil), e...) }
 
 // bodies leaves out what the store fills in.
-func bodies(list []recovery.Event) (out []recovery.Body) {
+func bodies(list []journal.Event) (out []journal.Body) {
 	for _, e := range list {
-		if c, ok := e.Body.(recovery.CallSettled); ok {
+		if c, ok := e.Body.(journal.CallSettled); ok {
 			c.Result.Full, c.Result.Blob, c.Result.Size = nil, "", 0
 			e.Body = c
 		}
@@ -196,14 +196,14 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := turnFacts(1, "c-00000001", line("content"))
-		m := a[0].Body.(recovery.ModelAnswered)
+		m := a[0].Body.(journal.ModelAnswered)
 		m.Calls[0].Args = args
-		m.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: line("text")}}
+		m.Blocks = []journal.Block{{Kind: journal.BlockText, Text: line("text")}}
 		a[0].Body = m
-		first := append(events(made, recovery.RunClaimed{Epoch: 1}), inTurn(1, recovery.ModelRequested{})...)
+		first := append(events(made, journal.RunClaimed{Epoch: 1}), inTurn(1, journal.ModelRequested{})...)
 		said := append(append(clone(first), clone(a)...), clone(b)...)
 		h, err := s.Create(context.Background(), ThreadRef{ID: made.Thread, Folder: made.Folder, New: true}, first)
-		for _, batch := range [][]recovery.Event{a, b} {
+		for _, batch := range [][]journal.Event{a, b} {
 			if err == nil {
 				h, err = s.Append(context.Background(), h, batch, AppendOptions{})
 			}
@@ -211,7 +211,7 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var shown, restored []recovery.Event
+		var shown, restored []journal.Event
 		for e, err := range s.Load(context.Background(), h.Run, 0) {
 			if err != nil {
 				t.Fatal(err)
@@ -249,8 +249,8 @@ func TestFoundIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := turnFacts(1, "c-00000001", "the bare "+found+" again")
-	m := a[0].Body.(recovery.ModelAnswered)
-	m.Blocks = []recovery.Block{{Kind: recovery.BlockText, Text: "I take " + found + " for it"}} // before the place where a pattern finds it
+	m := a[0].Body.(journal.ModelAnswered)
+	m.Blocks = []journal.Block{{Kind: journal.BlockText, Text: "I take " + found + " for it"}} // before the place where a pattern finds it
 	m.Calls[0].Args = json.RawMessage(`{"url":"https://me:` + found + `@example.org/"}`)
 	a[0].Body = m
 	h = appendAll(t, s, h, a, AppendOptions{})
@@ -292,7 +292,7 @@ func TestLostSecrets(t *testing.T) {
 			if len(lost) != 1 || lost[0].Why == "" {
 				t.Fatalf("%+v", lost)
 			}
-			content := got[len(got)-3].Body.(recovery.CallSettled).Result.Content
+			content := got[len(got)-3].Body.(journal.CallSettled).Result.Content
 			if !strings.Contains(content, "[secret:env-canary:"+lost[0].ID+"]") {
 				t.Errorf("%q", content)
 			}
@@ -325,7 +325,7 @@ func TestTakenNames(t *testing.T) {
 	h = appendAll(t, s, h, a, AppendOptions{})
 	appendAll(t, s, h, b, AppendOptions{})
 	got, lost := restoredAll(t, s, h.Run)
-	if content := got[len(got)-3].Body.(recovery.CallSettled).Result.Content; content != "it is "+canary || len(lost) > 0 {
+	if content := got[len(got)-3].Body.(journal.CallSettled).Result.Content; content != "it is "+canary || len(lost) > 0 {
 		t.Errorf("%q %+v", content, lost)
 	}
 	nowhere(t, s, canary)

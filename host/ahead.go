@@ -12,7 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host/drive"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/runner"
 )
 
@@ -55,7 +55,7 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 	var out []Ahead
 	for _, path := range began {
 		id, ok := runner.IdentityOf(filepath.Dir(path))
-		run, p := id.Run, recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
+		run, p := id.Run, journal.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 		if info, err := os.Stat(path); !ok || err != nil || !info.ModTime().After(since) {
 			continue // not ours, gone meanwhile, or decided about
 		}
@@ -76,7 +76,7 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 }
 
 // recorded is the newest attempt of a call that the database knows of; 0 for none.
-func (h *Host) recorded(ctx context.Context, run string, p recovery.Place) (int, error) {
+func (h *Host) recorded(ctx context.Context, run string, p journal.Place) (int, error) {
 	rows, err := h.Store.Calls(ctx, run)
 	for _, c := range rows {
 		if c.Turn == p.Turn && c.Index == p.Index {

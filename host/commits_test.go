@@ -12,6 +12,7 @@ import (
 	"agent/host/model"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // steady is a model that asks for one call in each of so many turns.
@@ -22,10 +23,10 @@ type steady struct {
 
 func (m steady) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		a := &model.Answer{Stop: recovery.AnswerEnd, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "done"}}}
+		a := &model.Answer{Stop: journal.AnswerEnd, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "done"}}}
 		if req.Turn <= m.turns {
-			a.Stop = recovery.AnswerCalls
-			a.Blocks = []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+			a.Stop = journal.AnswerCalls
+			a.Blocks = []journal.Block{{Kind: journal.BlockCall, Call: &journal.CallBlock{
 				Tool: m.tool, Args: json.RawMessage(`{"n":` + strconv.Itoa(req.Turn) + `}`),
 			}}}
 		}
@@ -38,8 +39,8 @@ func (m steady) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 func TestATurnTakesTwoCommits(t *testing.T) {
 	commits := func(turns int) int {
 		n := 0
-		h := newHost(t, steady{"acts", turns}, fake{"acts", recovery.EffectWriteLocal, func(context.Context) (recovery.Result, error) {
-			return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, Content: "done"}, nil
+		h := newHost(t, steady{"acts", turns}, fake{"acts", journal.EffectWriteLocal, func(context.Context) (journal.Result, error) {
+			return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "done"}, nil
 		}})
 		store, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true, Hit: func(point fault.Point) {
 			if point == fault.AfterCommit {

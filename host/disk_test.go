@@ -10,6 +10,7 @@ import (
 	"agent/host"
 	"agent/host/drive"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -20,7 +21,7 @@ type runnerTool struct {
 }
 
 func (r *runnerTool) Find(context.Context, tools.Call) recovery.ProcessEvidence { return r.sighting }
-func (r *runnerTool) Attach(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (r *runnerTool) Attach(ctx context.Context, c tools.Call) (journal.Result, error) {
 	return r.Call(ctx, c)
 }
 func (r *runnerTool) Kill(context.Context, tools.Call) ([]string, error) { return nil, nil }
@@ -31,36 +32,36 @@ func (r *runnerTool) Discard(tools.Call) error                           { retur
 // That a command left no record of its start proves that it never started, unless the disk failed since the run was claimed: then it
 // is not run a second time. // Issue 11, A8
 func TestAbsenceOnADiskThatFailed(t *testing.T) {
-	healthy := recovery.Disk{Kind: "ext4", Counts: true, Mount: 7}
+	healthy := journal.Disk{Kind: "ext4", Counts: true, Mount: 7}
 	for _, c := range []struct {
 		name    string
-		now     recovery.Disk
+		now     journal.Disk
 		refused bool
 		calls   int
 	}{
 		{"healthy", healthy, false, 2},
-		{"an error was counted", recovery.Disk{Kind: "ext4", Counts: true, Errors: 1, LastError: 9, Mount: 7}, false, 1},
-		{"repaired", recovery.Disk{Kind: "ext4", Counts: true, Mount: 8}, false, 1},
-		{"an error was noted", recovery.Disk{Kind: "ext4", Counts: true, Mount: 7, Noted: 1}, false, 1},
-		{"its runner recorded that it started nothing", recovery.Disk{Kind: "ext4", Counts: true, Errors: 1, Mount: 7}, true, 2},
+		{"an error was counted", journal.Disk{Kind: "ext4", Counts: true, Errors: 1, LastError: 9, Mount: 7}, false, 1},
+		{"repaired", journal.Disk{Kind: "ext4", Counts: true, Mount: 8}, false, 1},
+		{"an error was noted", journal.Disk{Kind: "ext4", Counts: true, Mount: 7, Noted: 1}, false, 1},
+		{"its runner recorded that it started nothing", journal.Disk{Kind: "ext4", Counts: true, Errors: 1, Mount: 7}, true, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := 0
 			stop, cancel := context.WithCancelCause(t.Context())
-			act := func(ctx context.Context) (recovery.Result, error) {
+			act := func(ctx context.Context) (journal.Result, error) {
 				if calls++; calls == 1 {
 					cancel(drive.ErrShutdown)
 					<-ctx.Done()
-					return recovery.Result{}, ctx.Err()
+					return journal.Result{}, ctx.Err()
 				}
-				return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes}, nil
+				return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes}, nil
 			}
-			tool := &runnerTool{fake: fake{"act", recovery.EffectWriteExternal, act}}
+			tool := &runnerTool{fake: fake{"act", journal.EffectWriteExternal, act}}
 			tool.sighting = recovery.ProcessEvidence{State: recovery.ProcessNever, Refused: c.refused}
 			h := newHost(t, scripted{[]string{"act"}}, tool)
 			disk := healthy
-			h.Disk = func() recovery.Disk { return disk }
-			out, err := h.Start(stop, host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo})
+			h.Disk = func() journal.Disk { return disk }
+			out, err := h.Start(stop, host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: journal.ModeYolo})
 			if err != nil || out.Status != recovery.StatusInterrupted {
 				t.Fatalf("run %s, %v", out.Status, err)
 			}
@@ -93,7 +94,7 @@ func TestClaimKeepsTheDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, ok := e.Body.(recovery.RunClaimed); ok && (b.Disk == nil || b.Disk.Noted != 3) {
+		if b, ok := e.Body.(journal.RunClaimed); ok && (b.Disk == nil || b.Disk.Noted != 3) {
 			t.Errorf("%+v", b.Disk)
 		}
 	}

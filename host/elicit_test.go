@@ -10,18 +10,19 @@ import (
 	"agent/host"
 	"agent/host/drive"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
 // asks is a tool that asks a person while its call is under way.
 type asks struct {
 	fake
-	call func(context.Context, tools.Call) (recovery.Result, error)
+	call func(context.Context, tools.Call) (journal.Result, error)
 }
 
-func (a asks) Call(ctx context.Context, c tools.Call) (recovery.Result, error) { return a.call(ctx, c) }
+func (a asks) Call(ctx context.Context, c tools.Call) (journal.Result, error) { return a.call(ctx, c) }
 
-var whichBranch = recovery.Question{Message: "which branch?", Schema: json.RawMessage(`{"type":"object"}`)}
+var whichBranch = journal.Question{Message: "which branch?", Schema: json.RawMessage(`{"type":"object"}`)}
 
 // firstQuestion is closed once a question stands.
 func firstQuestion(t *testing.T, h *host.Host) <-chan struct{} {
@@ -34,7 +35,7 @@ func firstQuestion(t *testing.T, h *host.Host) <-chan struct{} {
 			if err != nil {
 				return
 			}
-			if e.Fact != nil && e.Fact.Body.Kind() == recovery.KindRequestOpened {
+			if e.Fact != nil && e.Fact.Body.Kind() == journal.KindRequestOpened {
 				close(opened)
 				return
 			}
@@ -49,8 +50,8 @@ func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 	var h *host.Host
 	got := make(chan string, 1)
 	h = newHost(t, scripted{[]string{"asks"}}, asks{
-		fake{name: "asks", effect: recovery.EffectWriteExternal},
-		func(ctx context.Context, c tools.Call) (recovery.Result, error) {
+		fake{name: "asks", effect: journal.EffectWriteExternal},
+		func(ctx context.Context, c tools.Call) (journal.Result, error) {
 			answer, err := c.Ask(ctx, whichBranch)
 			if err == nil {
 				row, rowErr := h.Store.Pending(ctx, true)
@@ -59,7 +60,7 @@ func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 				}
 			}
 			got <- string(answer)
-			return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, Content: string(answer)}, err
+			return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: string(answer)}, err
 		},
 	})
 	opened := firstQuestion(t, h)
@@ -107,14 +108,14 @@ func TestACallThatDoesNotWait(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			var opened <-chan struct{}
 			h := newHost(t, scripted{[]string{"asks"}}, asks{
-				fake{name: "asks", effect: recovery.EffectWriteExternal},
-				func(ctx context.Context, c tools.Call) (recovery.Result, error) {
+				fake{name: "asks", effect: journal.EffectWriteExternal},
+				func(ctx context.Context, c tools.Call) (journal.Result, error) {
 					asked <- act(ctx, c, opened, func() { stop(drive.ErrShutdown) })
-					return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes}, nil
+					return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes}, nil
 				},
 			})
 			opened = firstQuestion(t, h)
-			out, err := h.Start(ctx, host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo})
+			out, err := h.Start(ctx, host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: journal.ModeYolo})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,7 @@ func TestACallThatDoesNotWait(t *testing.T) {
 				t.Errorf("the call was told %v", err)
 			}
 			s, err := h.State(t.Context(), out.Run)
-			if err != nil || len(s.Unsettled()) > 0 || s.Turns[0].Calls[0].Result.Outcome != recovery.OutcomeOK {
+			if err != nil || len(s.Unsettled()) > 0 || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK {
 				t.Errorf("run %s, %d calls open (%v)", s.Status, len(s.Unsettled()), err)
 			}
 		})
@@ -138,8 +139,8 @@ func TestACallThatDoesNotWait(t *testing.T) {
 func TestTheAskerIsGone(t *testing.T) {
 	calls := 0
 	h := newHost(t, scripted{[]string{"asks"}}, asks{
-		fake{name: "asks", effect: recovery.EffectWriteExternal},
-		func(ctx context.Context, c tools.Call) (recovery.Result, error) {
+		fake{name: "asks", effect: journal.EffectWriteExternal},
+		func(ctx context.Context, c tools.Call) (journal.Result, error) {
 			calls++
 			panic("not reached")
 		},
@@ -150,7 +151,7 @@ func TestTheAskerIsGone(t *testing.T) {
 		t.Fatalf("run %+v after %d calls (%v)", out, calls, err)
 	}
 	s, err := h.State(t.Context(), run)
-	if err != nil || s.Turns[0].Calls[0].Result.Outcome != recovery.OutcomeUnknown {
+	if err != nil || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeUnknown {
 		t.Errorf("the call: %+v (%v)", s.Turns[0].Calls[0].Result, err)
 	}
 }
@@ -163,31 +164,31 @@ func leftAsking(t *testing.T, h *host.Host) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := recovery.Place{Turn: 1, Attempt: 1}
-	bodies := []recovery.Body{
-		recovery.RunCreated{
-			Run: run, Thread: thread, Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo,
+	at := journal.Place{Turn: 1, Attempt: 1}
+	bodies := []journal.Body{
+		journal.RunCreated{
+			Run: run, Thread: thread, Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: journal.ModeYolo,
 			Version: "test", ToolsHash: h.Env.Tools.Digest(),
 		},
-		recovery.RunClaimed{Epoch: 1, PID: 1},
-		recovery.ModelRequested{},
-		recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{{
+		journal.RunClaimed{Epoch: 1, PID: 1},
+		journal.ModelRequested{},
+		journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{{
 			ID: drive.NewID("c"), Tool: "asks", Args: json.RawMessage(`{}`), Fingerprint: fp,
-			Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+			Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 		}}},
-		recovery.CallStarted{Place: at},
-		recovery.RequestOpened{Request: recovery.Request{
+		journal.CallStarted{Place: at},
+		journal.RequestOpened{Request: journal.Request{
 			ID: drive.NewID("p"), Call: &at,
-			Question: recovery.Question{Kind: recovery.RequestElicit, Message: "which branch?", Schema: whichBranch.Schema},
+			Question: journal.Question{Kind: journal.RequestElicit, Message: "which branch?", Schema: whichBranch.Schema},
 		}},
 	}
-	var events []recovery.Event
+	var events []journal.Event
 	for i, b := range bodies {
 		turn := 0
 		if i > 1 {
 			turn = 1
 		}
-		events = append(events, recovery.Event{Seq: int64(i) + 1, Turn: turn, Time: time.Now(), Body: b})
+		events = append(events, journal.Event{Seq: int64(i) + 1, Turn: turn, Time: time.Now(), Body: b})
 	}
 	if _, err := h.Store.Create(t.Context(), db.ThreadRef{ID: thread, Folder: "/", New: true}, events); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"agent/host/drive"
 	"agent/host/model"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/toolstest"
@@ -44,12 +45,12 @@ func (m caller) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 	}
 	m.shown(names)
 	return func(yield func(model.Delta, error) bool) {
-		a := &model.Answer{Stop: recovery.AnswerCalls}
+		a := &model.Answer{Stop: journal.AnswerCalls}
 		switch results := len(req.Messages) / 2; results {
 		case 0:
-			a.Blocks = []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Tool: m.own, Args: json.RawMessage(`{}`)}}}
+			a.Blocks = []journal.Block{{Kind: journal.BlockCall, Call: &journal.CallBlock{Tool: m.own, Args: json.RawMessage(`{}`)}}}
 		case 1:
-			a.Blocks = []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+			a.Blocks = []journal.Block{{Kind: journal.BlockCall, Call: &journal.CallBlock{
 				Tool: "mcp__srv__echo", Args: json.RawMessage(fmt.Sprintf(`{"text":%q}`, m.own)),
 			}}}
 		default:
@@ -61,7 +62,7 @@ func (m caller) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 					}
 				}
 			}
-			a.Stop, a.Blocks = recovery.AnswerEnd, []recovery.Block{{Kind: recovery.BlockText, Text: strings.Join(said, " ")}}
+			a.Stop, a.Blocks = journal.AnswerEnd, []journal.Block{{Kind: journal.BlockText, Text: strings.Join(said, " ")}}
 		}
 		yield(model.Delta{Answer: a}, nil)
 	}
@@ -83,17 +84,17 @@ func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 	outcomes := make([]drive.Outcome, crowd)
 	var others, asked sync.WaitGroup
 	for i := range crowd {
-		wait, mode := &others, recovery.ModeYolo
+		wait, mode := &others, journal.ModeYolo
 		switch i {
 		case asksHere:
-			wait, mode = &asked, recovery.ModeAsk
+			wait, mode = &asked, journal.ModeAsk
 		case asksLater:
-			mode = recovery.ModeAsk
+			mode = journal.ModeAsk
 		}
 		wait.Go(func() {
 			var err error
 			outcomes[i], err = h.Start(ctx, host.StartRequest{
-				Prompt: "go", Folder: c.folders[i/2], Model: strconv.Itoa(i), Mode: mode, Limits: recovery.Limits{MaxTurns: 10},
+				Prompt: "go", Folder: c.folders[i/2], Model: strconv.Itoa(i), Mode: mode, Limits: journal.Limits{MaxTurns: 10},
 			})
 			if err != nil {
 				t.Errorf("run %d: %v", i, err)
@@ -141,7 +142,7 @@ type crowded struct {
 func ownTool(i int) string { return fmt.Sprintf("own_%d", i) }
 
 // env is host.Host.EnvOf.
-func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (drive.Env, error) {
+func (c *crowded) env(ctx context.Context, r journal.RunCreated) (drive.Env, error) {
 	i, err := strconv.Atoi(r.Model)
 	if err != nil {
 		return drive.Env{}, err
@@ -153,16 +154,16 @@ func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (drive.Env, er
 	set := c.pool.Start(ctx, []mcp.Server{def}, mcp.Options{Folder: r.Folder, Level: "none", Pinned: r.Setup.Servers}, func(s mcp.Started) {
 		err = s.Err
 	})
-	own := fake{name: ownTool(i), effect: recovery.EffectWriteLocal, act: func(context.Context) (recovery.Result, error) {
+	own := fake{name: ownTool(i), effect: journal.EffectWriteLocal, act: func(context.Context) (journal.Result, error) {
 		if i != asksHere && i != asksLater {
 			c.together.Done()
 			c.together.Wait()
 		}
-		return recovery.Result{Outcome: recovery.OutcomeOK, Content: "I am " + ownTool(i)}, nil
+		return journal.Result{Outcome: journal.OutcomeOK, Content: "I am " + ownTool(i)}, nil
 	}}
 	reg, regErr := tools.NewRegistry(append(set.Tools(), own)...)
 	e := drive.Env{Tools: reg, Servers: set.Pins(), Close: set.Close}
-	e.Model = func(recovery.RunCreated, *tools.Registry) (model.Model, error) {
+	e.Model = func(journal.RunCreated, *tools.Registry) (model.Model, error) {
 		return caller{own.name, func(names []string) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -170,7 +171,7 @@ func (c *crowded) env(ctx context.Context, r recovery.RunCreated) (drive.Env, er
 		}}, nil
 	}
 	if i == asksHere {
-		e.Ask = func(ctx context.Context, _ string, _ recovery.Request) (json.RawMessage, error) {
+		e.Ask = func(ctx context.Context, _ string, _ journal.Request) (json.RawMessage, error) {
 			select {
 			case <-c.answer:
 				return json.RawMessage(`"yes"`), nil

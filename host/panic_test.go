@@ -16,6 +16,7 @@ import (
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -23,8 +24,8 @@ import (
 // fake is a tool whose call does what the test says.
 type fake struct {
 	name   string
-	effect recovery.Effect
-	act    func(context.Context) (recovery.Result, error)
+	effect journal.Effect
+	act    func(context.Context) (journal.Result, error)
 }
 
 func (f fake) Spec() tools.Spec {
@@ -33,7 +34,7 @@ func (f fake) Spec() tools.Spec {
 func (f fake) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: f.effect}
 }
-func (f fake) Call(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+func (f fake) Call(ctx context.Context, _ tools.Call) (journal.Result, error) {
 	return f.act(ctx)
 }
 
@@ -42,11 +43,11 @@ type scripted struct{ calls []string }
 
 func (m scripted) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		a := &model.Answer{Stop: recovery.AnswerEnd, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "done"}}}
+		a := &model.Answer{Stop: journal.AnswerEnd, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "done"}}}
 		if len(req.Messages) == 1 {
-			a.Blocks, a.Stop = nil, recovery.AnswerCalls
+			a.Blocks, a.Stop = nil, journal.AnswerCalls
 			for _, name := range m.calls {
-				a.Blocks = append(a.Blocks, recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+				a.Blocks = append(a.Blocks, journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{
 					Tool: name, Args: json.RawMessage(`{}`),
 				}})
 			}
@@ -74,14 +75,14 @@ func newHost(t testing.TB, m model.Model, list ...tools.Tool) *host.Host {
 	return &host.Host{Process: drive.Process{
 		Store: store, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(),
 		Who: "tester",
-		Env: drive.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
+		Env: drive.Env{Tools: reg, Model: func(journal.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}}
 }
 
 func start(t *testing.T, h *host.Host) (drive.Outcome, *recovery.State) {
 	t.Helper()
 	out, err := h.Start(t.Context(), host.StartRequest{
-		Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: recovery.ModeYolo, Limits: recovery.Limits{MaxTurns: 10},
+		Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: journal.ModeYolo, Limits: journal.Limits{MaxTurns: 10},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +97,14 @@ func start(t *testing.T, h *host.Host) (drive.Outcome, *recovery.State) {
 // A panic in a side-effecting tool settles its call as outcome unknown, in a read as failed, and never loops. // TOOL-10
 func TestPanicInATool(t *testing.T) {
 	calls := 0
-	boom := func(context.Context) (recovery.Result, error) { calls++; panic("boom") }
+	boom := func(context.Context) (journal.Result, error) { calls++; panic("boom") }
 	for _, c := range []struct {
-		effect recovery.Effect
-		want   recovery.Outcome
+		effect journal.Effect
+		want   journal.Outcome
 	}{
-		{recovery.EffectRead, recovery.OutcomeError},
-		{recovery.EffectWriteLocal, recovery.OutcomeUnknown},
-		{recovery.EffectWriteExternal, recovery.OutcomeUnknown},
+		{journal.EffectRead, journal.OutcomeError},
+		{journal.EffectWriteLocal, journal.OutcomeUnknown},
+		{journal.EffectWriteExternal, journal.OutcomeUnknown},
 	} {
 		t.Run(string(c.effect), func(t *testing.T) {
 			calls = 0
@@ -120,18 +121,18 @@ func TestPanicInATool(t *testing.T) {
 // An error of a tool whose side effect may have begun is unknown; one that says it did nothing is a plain error.
 func TestErrorOfATool(t *testing.T) {
 	for _, c := range []struct {
-		applied recovery.Applied
-		want    recovery.Outcome
+		applied journal.Applied
+		want    journal.Outcome
 	}{
-		{"", recovery.OutcomeUnknown},
-		{recovery.AppliedUnknown, recovery.OutcomeUnknown},
-		{recovery.AppliedNo, recovery.OutcomeError},
-		{recovery.AppliedYes, recovery.OutcomeError},
+		{"", journal.OutcomeUnknown},
+		{journal.AppliedUnknown, journal.OutcomeUnknown},
+		{journal.AppliedNo, journal.OutcomeError},
+		{journal.AppliedYes, journal.OutcomeError},
 	} {
-		fails := func(context.Context) (recovery.Result, error) {
-			return recovery.Result{Applied: c.applied}, errors.New("broken")
+		fails := func(context.Context) (journal.Result, error) {
+			return journal.Result{Applied: c.applied}, errors.New("broken")
 		}
-		h := newHost(t, scripted{[]string{"fails"}}, fake{"fails", recovery.EffectWriteExternal, fails})
+		h := newHost(t, scripted{[]string{"fails"}}, fake{"fails", journal.EffectWriteExternal, fails})
 		if _, s := start(t, h); s.Turns[0].Calls[0].Result.Outcome != c.want {
 			t.Errorf("applied %q: %s", c.applied, s.Turns[0].Calls[0].Result.Outcome)
 		}
@@ -142,11 +143,11 @@ func TestErrorOfATool(t *testing.T) {
 // decides afresh. The run ends undecided until a person says what became of the first. // S21
 func TestTwinInTheSameTurn(t *testing.T) {
 	calls := 0
-	boom := func(context.Context) (recovery.Result, error) { calls++; panic("boom") }
-	h := newHost(t, scripted{[]string{"boom", "boom"}}, fake{"boom", recovery.EffectWriteExternal, boom})
+	boom := func(context.Context) (journal.Result, error) { calls++; panic("boom") }
+	h := newHost(t, scripted{[]string{"boom", "boom"}}, fake{"boom", journal.EffectWriteExternal, boom})
 	out, s := start(t, h)
 	first, second := s.Turns[0].Calls[0], s.Turns[0].Calls[1]
-	if out.Status != recovery.StatusCompleted || second.Result.Outcome != recovery.OutcomeSkipped || calls != 1 {
+	if out.Status != recovery.StatusCompleted || second.Result.Outcome != journal.OutcomeSkipped || calls != 1 {
 		t.Fatalf("run %s, %d calls, the second is %+v", out.Status, calls, second.Result)
 	}
 	if u := out.Undecided; len(u) != 1 || u[0].ID != first.ID || u[0].Tool != "boom" || u[0].Started.IsZero() {
@@ -156,7 +157,7 @@ func TestTwinInTheSameTurn(t *testing.T) {
 	if err != nil || len(row.Undecided) != 1 || row.Undecided[0].ID != first.ID {
 		t.Fatalf("the row says: %+v, %v", row.Undecided, err)
 	}
-	if err := h.RecordResolution(t.Context(), row.Undecided[0], recovery.WordLeave); err != nil {
+	if err := h.RecordResolution(t.Context(), row.Undecided[0], journal.WordLeave); err != nil {
 		t.Fatal(err)
 	}
 	s, err = h.State(t.Context(), out.Run)
@@ -168,16 +169,16 @@ func TestTwinInTheSameTurn(t *testing.T) {
 // Reads that stand side by side run side by side: each waits for the other. // DESIGN 4, step 5
 func TestReadsRunSideBySide(t *testing.T) {
 	met := make(chan struct{})
-	meet := func(ctx context.Context) (recovery.Result, error) {
+	meet := func(ctx context.Context) (journal.Result, error) {
 		select {
 		case met <- struct{}{}:
 		case <-met:
 		case <-ctx.Done():
-			return recovery.Result{}, ctx.Err()
+			return journal.Result{}, ctx.Err()
 		}
-		return recovery.Result{Outcome: recovery.OutcomeOK}, nil
+		return journal.Result{Outcome: journal.OutcomeOK}, nil
 	}
-	h := newHost(t, scripted{[]string{"meet", "meet"}}, fake{"meet", recovery.EffectRead, meet})
+	h := newHost(t, scripted{[]string{"meet", "meet"}}, fake{"meet", journal.EffectRead, meet})
 	if out, _ := start(t, h); out.Status != recovery.StatusCompleted {
 		t.Errorf("run %s", out.Status)
 	}
@@ -186,22 +187,22 @@ func TestReadsRunSideBySide(t *testing.T) {
 // What needs a yes becomes a request in mode ask and is refused in mode plan; nothing runs before the yes.
 func TestModes(t *testing.T) {
 	for _, c := range []struct {
-		mode   recovery.Mode
-		effect recovery.Effect
+		mode   journal.Mode
+		effect journal.Effect
 		status recovery.Status
 		calls  int
 	}{
-		{recovery.ModeAsk, recovery.EffectRead, recovery.StatusCompleted, 1},
-		{recovery.ModeAsk, recovery.EffectWriteLocal, recovery.StatusWaiting, 0},
-		{recovery.ModeAuto, recovery.EffectWriteLocal, recovery.StatusCompleted, 1},
-		{recovery.ModeAuto, recovery.EffectWriteExternal, recovery.StatusWaiting, 0},
-		{recovery.ModePlan, recovery.EffectWriteLocal, recovery.StatusCompleted, 0},
-		{recovery.ModeYolo, recovery.EffectWriteExternal, recovery.StatusCompleted, 1},
+		{journal.ModeAsk, journal.EffectRead, recovery.StatusCompleted, 1},
+		{journal.ModeAsk, journal.EffectWriteLocal, recovery.StatusWaiting, 0},
+		{journal.ModeAuto, journal.EffectWriteLocal, recovery.StatusCompleted, 1},
+		{journal.ModeAuto, journal.EffectWriteExternal, recovery.StatusWaiting, 0},
+		{journal.ModePlan, journal.EffectWriteLocal, recovery.StatusCompleted, 0},
+		{journal.ModeYolo, journal.EffectWriteExternal, recovery.StatusCompleted, 1},
 	} {
 		calls := 0
-		act := func(context.Context) (recovery.Result, error) {
+		act := func(context.Context) (journal.Result, error) {
 			calls++
-			return recovery.Result{Outcome: recovery.OutcomeOK}, nil
+			return journal.Result{Outcome: journal.OutcomeOK}, nil
 		}
 		h := newHost(t, scripted{[]string{"act"}}, fake{"act", c.effect, act})
 		out, err := h.Start(t.Context(), host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "m", Mode: c.mode})

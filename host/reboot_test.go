@@ -10,7 +10,7 @@ import (
 	"agent/db"
 	"agent/host/drive"
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/process"
 )
 
@@ -26,9 +26,9 @@ func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	facts := []recovery.Event{
-		{Body: recovery.RunCreated{Run: "r-reboot11", Thread: "t-reboot11", Folder: "/w", Model: "m", Mode: recovery.ModeAsk}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: 7, Boot: "before"}},
+	facts := []journal.Event{
+		{Body: journal.RunCreated{Run: "r-reboot11", Thread: "t-reboot11", Folder: "/w", Model: "m", Mode: journal.ModeAsk}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: 7, Boot: "before"}},
 	}
 	if _, err := s.Create(t.Context(), db.ThreadRef{ID: "t-reboot11", Folder: "/w", New: true}, facts); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"agent/host/drive"
 	"agent/host/owner"
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // ResolvedError says that a person said already that a call of unknown outcome happened, which is the last word on it.
@@ -31,12 +31,12 @@ func (e *ResolvedError) Error() string {
 // RecordResolution records a person's decision on a call whose outcome is unknown, in whatever status its run is, without a model. It
 // returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
 // first that the call happened, it is a *ResolvedError, and the word is let go.
-func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w recovery.Word) error {
+func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
 	if err != nil {
 		return err
 	}
-	word := recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
+	word := journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
 	id, err := drive.PutOwnResolution(ctx, &h.Process, c.Run, word)
 	if err != nil {
 		return err
@@ -81,20 +81,20 @@ func notHeld(err error) error {
 
 // holds looks whether a word that waits no longer is in the journal after the fact numbered from. It is not where a person
 // said first that the call happened.
-func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallResolved, from int64) error {
+func (h *Host) holds(ctx context.Context, c db.CallRow, word journal.CallResolved, from int64) error {
 	var first *ResolvedError
 	for e, err := range h.Store.Load(ctx, c.Run, 0) {
 		if err != nil {
 			return err
 		}
-		b, ok := e.Body.(recovery.CallResolved)
+		b, ok := e.Body.(journal.CallResolved)
 		if !ok || b.Run != "" || b.Turn != word.Turn || b.Index != word.Index {
 			continue
 		}
 		if e.Seq > from && b.Word == word.Word && b.By == word.By {
 			return nil
 		}
-		if b.Word == recovery.WordHappened {
+		if b.Word == journal.WordHappened {
 			first = &ResolvedError{Call: c.ID, By: b.By, At: e.Time}
 		}
 	}
@@ -106,10 +106,10 @@ func (h *Host) holds(ctx context.Context, c db.CallRow, word recovery.CallResolv
 
 // Resolved is the conflict in which another word on a call of unknown outcome ends; nil where there is room for one.
 func (h *Host) Resolved(ctx context.Context, c db.CallRow) error {
-	if c.Resolved != recovery.WordHappened {
+	if c.Resolved != journal.WordHappened {
 		return nil
 	}
-	return h.holds(ctx, c, recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}}, 0)
+	return h.holds(ctx, c, journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}}, 0)
 }
 
 func (h *Host) inInbox(ctx context.Context, run string, id int64) (bool, error) {

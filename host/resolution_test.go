@@ -9,7 +9,7 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // unknownCall is the one call of a run that has ended, of which nobody knows whether it happened.
@@ -17,16 +17,16 @@ func unknownCall(t *testing.T, h *host.Host) db.CallRow {
 	t.Helper()
 	out, _ := start(t, h)
 	calls, err := h.Store.Calls(t.Context(), out.Run)
-	if err != nil || len(calls) != 1 || calls[0].Outcome != recovery.OutcomeUnknown {
+	if err != nil || len(calls) != 1 || calls[0].Outcome != journal.OutcomeUnknown {
 		t.Fatalf("%+v, %v", calls, err)
 	}
 	return calls[0]
 }
 
 // leaveWord puts a word on the call into its run's inbox, as a process does that says it at the same moment.
-func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w recovery.Word, by string) {
+func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w journal.Word, by string) {
 	t.Helper()
-	body, err := json.Marshal(recovery.CallResolved{Place: recovery.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
+	body, err := json.Marshal(journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
 	if err == nil {
 		_, err = h.Store.PutInbox(t.Context(), c.Run, db.MessageRuling, body, by)
 	}
@@ -38,13 +38,13 @@ func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w recovery.Word, by str
 // Words on one unknown call that are said at the same moment: each is in the journal or its speaker hears the first word,
 // and none stays in the inbox (DESIGN 1, never lost and never silent).
 func TestWordsAtTheSameMoment(t *testing.T) {
-	const happened, leave = recovery.WordHappened, recovery.WordLeave
-	boom := func(context.Context) (recovery.Result, error) { panic("boom") }
+	const happened, leave = journal.WordHappened, journal.WordLeave
+	boom := func(context.Context) (journal.Result, error) { panic("boom") }
 	for _, c := range []struct {
 		name     string
-		said     recovery.Word // by anna, on record already
-		waits    recovery.Word // by anna, in the inbox
-		word     recovery.Word // by the tester, who saw the call before all that
+		said     journal.Word // by anna, on record already
+		waits    journal.Word // by anna, in the inbox
+		word     journal.Word // by the tester, who saw the call before all that
 		conflict bool
 	}{
 		{name: "alone", word: leave},
@@ -56,7 +56,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 		{name: "both after a recorded happened", said: happened, waits: leave, word: leave, conflict: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHost(t, scripted{[]string{"boom"}}, fake{"boom", recovery.EffectWriteExternal, boom})
+			h := newHost(t, scripted{[]string{"boom"}}, fake{"boom", journal.EffectWriteExternal, boom})
 			call := unknownCall(t, h)
 			if c.said != "" {
 				h.Who = "anna"
@@ -84,7 +84,7 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, ok := e.Body.(recovery.CallResolved)
+				b, ok := e.Body.(journal.CallResolved)
 				mine = mine || ok && b.By == "tester" && b.Word == c.word
 			}
 			if mine == c.conflict {

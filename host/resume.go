@@ -10,6 +10,7 @@ import (
 	"agent/host/drive"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // MaxFruitless is how many claims in a row may bring nothing forward before only a resume by name tries again.
@@ -41,7 +42,7 @@ func (h *Host) afterReboot(ctx context.Context, run string) error {
 // Mark is a run that was found without an owner.
 type Mark struct {
 	Run    string
-	Cause  recovery.Cause
+	Cause  journal.Cause
 	Detail string
 	Kept   bool // it is in the journal
 }
@@ -116,25 +117,25 @@ func (h *Host) mark(ctx context.Context, row db.RunRow, m Mark) (bool, error) {
 }
 
 func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
-	m := Mark{Run: row.ID, Cause: recovery.CauseCrash, Detail: fmt.Sprintf("process %d died", row.PID)}
+	m := Mark{Run: row.ID, Cause: journal.CauseCrash, Detail: fmt.Sprintf("process %d died", row.PID)}
 	last, failed := h.Locks().Last(row.ID)
 	switch {
 	case failed != "" && last.PID == row.PID && last.Boot == row.Boot:
-		m.Cause, m.Detail = recovery.CauseFailing, failed
+		m.Cause, m.Detail = journal.CauseFailing, failed
 	case row.Status == recovery.StatusWaiting:
-		m.Cause, m.Detail = recovery.CauseAnswered, "its question was answered while nobody drove it"
+		m.Cause, m.Detail = journal.CauseAnswered, "its question was answered while nobody drove it"
 		p, err := h.Store.Answered(ctx, row.ID)
 		if err != nil || p == nil {
 			return m, err
 		}
 		switch p.Status {
 		case db.RequestExpired:
-			m.Cause, m.Detail = recovery.CauseExpired, "nobody answered its question in time"
+			m.Cause, m.Detail = journal.CauseExpired, "nobody answered its question in time"
 		case db.RequestCancelled:
-			m.Cause, m.Detail = recovery.CauseWithdrawn, "its question was withdrawn"
+			m.Cause, m.Detail = journal.CauseWithdrawn, "its question was withdrawn"
 		}
 	case row.Boot != "" && h.Self.Boot != "" && row.Boot != h.Self.Boot:
-		m.Cause, m.Detail = recovery.CauseReboot, "the machine was started again"
+		m.Cause, m.Detail = journal.CauseReboot, "the machine was started again"
 	}
 	return m, nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"agent/host/drive"
 	"agent/host/words"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What the service takes and gives back is made where runs are driven. Front doors name it here and know no driver.
@@ -51,6 +51,6 @@ func NewID(kind string) string { return drive.NewID(kind) }
 func Words(tool string, args json.RawMessage) string { return words.Call(tool, args) }
 
 // Permit says what a mode makes of a call where no rule does.
-func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision {
+func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 	return drive.Permit(m, e, outward)
 }

@@ -9,7 +9,7 @@ import (
 	"agent/host/drive"
 	"agent/host/model"
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -22,10 +22,10 @@ type StartRequest struct {
 	Thread   string // "" begins a new thread
 	Model    string
 	ModelWhy string
-	Mode     recovery.Mode
-	Limits   recovery.Limits
+	Mode     journal.Mode
+	Limits   journal.Limits
 	Expire   time.Duration
-	Setup    recovery.Setup
+	Setup    journal.Setup
 }
 
 // RefusedError says that the model cannot carry out the prompt. No run was recorded.
@@ -38,7 +38,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, 
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return out, fmt.Errorf("start a run: %w", err)
 	}
-	env, err := h.EnvFor(ctx, recovery.RunCreated{Folder: req.Folder, Model: req.Model})
+	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model})
 	if err != nil {
 		return out, err
 	}
@@ -81,8 +81,8 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 // created is the first fact of a run, with the folder of the run before it in its thread, and with what that thread said.
 func (h *Host) created(
 	ctx context.Context, req StartRequest, reg *tools.Registry,
-) (c recovery.RunCreated, before string, earlier []recovery.Message, err error) {
-	c = recovery.RunCreated{
+) (c journal.RunCreated, before string, earlier []journal.Message, err error) {
+	c = journal.RunCreated{
 		Run: drive.NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
@@ -120,7 +120,7 @@ func pendingOf(r db.RunRow) string {
 }
 
 // plan lets the model refuse the prompt before anything is recorded, and says when it will outgrow its turn limit.
-func (h *Host) plan(m model.Model, c recovery.RunCreated, earlier []recovery.Message) error {
+func (h *Host) plan(m model.Model, c journal.RunCreated, earlier []journal.Message) error {
 	p, ok := m.(model.Planner)
 	if !ok {
 		return nil

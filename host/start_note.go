@@ -6,12 +6,12 @@ import (
 	"agent/db"
 	"agent/host/drive"
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // edited is the file of the prompt that the new run goes on with, if it holds something else now. A file that is gone asks
 // for no word: the recorded steps are all there is.
-func (h *Host) edited(ctx context.Context, m model.Model, c recovery.RunCreated) (string, error) {
+func (h *Host) edited(ctx context.Context, m model.Model, c journal.RunCreated) (string, error) {
 	goesOn, ok := m.(model.Continuer)
 	if !ok || c.Previous == "" || !goesOn.Continues(c.Prompt) {
 		return "", nil
@@ -40,13 +40,13 @@ func (h *Host) edited(ctx context.Context, m model.Model, c recovery.RunCreated)
 }
 
 // firstFact is how a run was created; the zero value where its journal begins with something else, which a fold refuses.
-func (h *Host) firstFact(ctx context.Context, run string) (recovery.RunCreated, error) {
+func (h *Host) firstFact(ctx context.Context, run string) (journal.RunCreated, error) {
 	for e, err := range h.Store.Restored(ctx, run, 0, func(db.Lost) {}) {
 		if err != nil {
-			return recovery.RunCreated{}, err
+			return journal.RunCreated{}, err
 		}
-		c, _ := e.Body.(recovery.RunCreated)
+		c, _ := e.Body.(journal.RunCreated)
 		return c, nil
 	}
-	return recovery.RunCreated{}, nil
+	return journal.RunCreated{}, nil
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"encoding/json"
 	"slices"
 )
@@ -40,20 +41,20 @@ func (c Command) like(d Command) bool {
 }
 
 // comparison says whether a call would do again what an earlier one may have done.
-type comparison func(first *Unknown) bool
+type comparison func(first *journal.Unknown) bool
 
 // exactly compares a call by its fingerprint, and with what nobody resolved only: what a journal may hold is decided by the journal
 // alone, also by a binary that knows other tools or other spellings than the one that wrote it.
 func (s *State) exactly(c *Call) comparison {
-	return func(u *Unknown) bool {
-		return u.Resolved != WordHappened && u.Tool == c.Tool && u.Fingerprint == c.Fingerprint
+	return func(u *journal.Unknown) bool {
+		return u.Resolved != journal.WordHappened && u.Tool == c.Tool && u.Fingerprint == c.Fingerprint
 	}
 }
 
 // acting compares a call by what acts. Without an earlier call of the same tool it costs nothing.
 func (s *State) acting(c *Call) comparison {
 	var mine *Acts
-	return func(u *Unknown) bool {
+	return func(u *journal.Unknown) bool {
 		switch {
 		case u.Tool != c.Tool:
 			return false
@@ -75,7 +76,7 @@ func (s *State) acts(tool string, args json.RawMessage) Acts {
 }
 
 // covers says whether the earlier call did all that the call would do, and not only a part of it.
-func (s *State) covers(u Unknown, c *Call) bool {
+func (s *State) covers(u journal.Unknown, c *Call) bool {
 	if u.Fingerprint == c.Fingerprint || s.Acting == nil {
 		return true
 	}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,31 +10,31 @@ import (
 )
 
 // longRun is a journal of a run of so many turns, with one call each that acts.
-func longRun(turns int) []Event {
+func longRun(turns int) []journal.Event {
 	text := strings.Repeat("what it printed\n", 64) // 1 KiB
-	bodies := []Body{
-		RunCreated{Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: ModeYolo},
-		RunClaimed{Epoch: 1, PID: 1},
+	bodies := []journal.Body{
+		journal.RunCreated{Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: journal.ModeYolo},
+		journal.RunClaimed{Epoch: 1, PID: 1},
 	}
 	ends := []int{0, 0}
 	for n := 1; n <= turns; n++ {
-		at := Place{Turn: n, Attempt: 1}
+		at := journal.Place{Turn: n, Attempt: 1}
 		args := json.RawMessage(fmt.Sprintf(`{"command":"make step-%d"}`, n))
 		fp := fmt.Sprintf("fp-%d", n)
 		bodies = append(bodies,
-			ModelRequested{},
-			ModelAnswered{Stop: AnswerCalls, Blocks: []Block{{Kind: BlockText, Text: "I go on."}}, Calls: []Proposal{{
-				ID: fmt.Sprintf("c-%d", n), Tool: "shell", Args: args, Fingerprint: fp, Effect: EffectWriteExternal, Decision: DecisionAllow,
+			journal.ModelRequested{},
+			journal.ModelAnswered{Stop: journal.AnswerCalls, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "I go on."}}, Calls: []journal.Proposal{{
+				ID: fmt.Sprintf("c-%d", n), Tool: "shell", Args: args, Fingerprint: fp, Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 			}}},
-			CallStarted{Place: at},
-			CallSettled{Place: at, Fingerprint: fp, Result: Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: text}},
-			TurnSettled{Checkpoint: fmt.Sprintf("r-1@%d", n)},
+			journal.CallStarted{Place: at},
+			journal.CallSettled{Place: at, Fingerprint: fp, Result: journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: text}},
+			journal.TurnSettled{Checkpoint: fmt.Sprintf("r-1@%d", n)},
 		)
 		ends = append(ends, n, n, n, n, n)
 	}
-	events := make([]Event, len(bodies))
+	events := make([]journal.Event, len(bodies))
 	for i, b := range bodies {
-		events[i] = Event{Seq: int64(i) + 1, Turn: ends[i], Time: time.Unix(int64(i), 0).UTC(), Body: b}
+		events[i] = journal.Event{Seq: int64(i) + 1, Turn: ends[i], Time: time.Unix(int64(i), 0).UTC(), Body: b}
 	}
 	return events
 }
@@ -63,7 +64,7 @@ func BenchmarkDecode30000Facts(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i, e := range events {
-			if _, err := Decode(e.Body.Kind(), Version, texts[i]); err != nil {
+			if _, err := journal.Decode(e.Body.Kind(), journal.Version, texts[i]); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -90,7 +91,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func oneTurn(b *testing.B, s *State, tail []Event) {
+func oneTurn(b *testing.B, s *State, tail []journal.Event) {
 	for _, e := range tail {
 		Next(s)
 		if err := s.Apply(e); err != nil {
@@ -101,7 +102,7 @@ func oneTurn(b *testing.B, s *State, tail []Event) {
 }
 
 // undo takes the last turn back, so that the same turn can be measured again.
-func undo(s *State, head []Event) *State {
+func undo(s *State, head []journal.Event) *State {
 	s.Turns = s.Turns[:len(s.Turns)-1]
 	s.Seq, s.Requested, s.last = int64(len(head)), len(s.Turns), head[len(head)-1].Time
 	s.said, s.saidTurns = s.said[:len(s.said)-2], s.saidTurns-1

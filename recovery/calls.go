@@ -1,14 +1,44 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
+
+// Call is the folded state of one call.
+type Call struct {
+	journal.Place
+	journal.Proposal
+	Phase     journal.Phase
+	StartedAt time.Time
+	Epoch     int64           // epoch under which the present attempt was started
+	Before    json.RawMessage // from call.started
+	Judged    journal.Verdict // what recovery decided about the present attempt in the present epoch
+	Approved  string          // what the yes that was given is bound to
+	Denied    string          // why the call must not run: a person's no, an unanswered question
+	Twin      journal.Word    // the answer to the twin guard
+	Reply     *string         // the answer to the call's own question
+	Result    *journal.Result
+	Resolved  journal.Word // a person's decision on an unknown outcome
+
+	resolvedBy string // who said it
+	happened   bool   // a person decided that; running it once more since changes nothing of that
+
+	mode   journal.Mode    // mode under which the decision was made
+	again  int64           // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
+	twin   journal.Unknown // the call that the answer to the twin guard is about
+	twinBy string          // who gave that answer
+	disk   *journal.Disk   // at the claim under which the present attempt was started
+	boot   string          // likewise
+}
 
 // judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
 // ordinary path again, and only a new call.started lets it act.
-func (s *State) judged(b CallJudged) error {
+func (s *State) judged(b journal.CallJudged) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
@@ -17,40 +47,40 @@ func (s *State) judged(b CallJudged) error {
 		return fmt.Errorf("call %s is %s: %w", c.Place, c.Phase, err)
 	}
 	c.Judged = b.Verdict
-	if c.Phase == PhaseProposed {
+	if c.Phase == journal.PhaseProposed {
 		return nil
 	}
 	switch b.Verdict {
-	case VerdictRun:
-		c.Phase = PhaseProposed
-	case VerdictAgain:
-		c.Phase = PhaseProposed
-		if c.Effect != EffectRead {
+	case journal.VerdictRun:
+		c.Phase = journal.PhaseProposed
+	case journal.VerdictAgain:
+		c.Phase = journal.PhaseProposed
+		if c.Effect != journal.EffectRead {
 			c.again = s.Epoch
 		}
-	case VerdictAttach:
+	case journal.VerdictAttach:
 		s.progress, s.Fruitless = true, 0
 	}
 	return nil
 }
 
 // judgeable refuses a verdict that cannot be one about the call as it is.
-func (c *Call) judgeable(b CallJudged) error {
+func (c *Call) judgeable(b journal.CallJudged) error {
 	switch {
-	case c.Phase == PhaseSettled:
+	case c.Phase == journal.PhaseSettled:
 		return errors.New("it needs no verdict")
 	case b.Attempt != c.Attempt:
 		return fmt.Errorf("the verdict is about attempt %d, not %d", b.Attempt, c.Attempt)
 	}
 	switch b.Verdict {
-	case VerdictRun, VerdictSkip:
+	case journal.VerdictRun, journal.VerdictSkip:
 		return nil
-	case VerdictWait:
-		if c.Phase == PhaseProposed {
+	case journal.VerdictWait:
+		if c.Phase == journal.PhaseProposed {
 			return nil
 		}
-	case VerdictAgain, VerdictAttach, VerdictAdopt:
-		if c.Phase == PhaseStarted {
+	case journal.VerdictAgain, journal.VerdictAttach, journal.VerdictAdopt:
+		if c.Phase == journal.PhaseStarted {
 			return nil
 		}
 	}
@@ -60,17 +90,17 @@ func (c *Call) judgeable(b CallJudged) error {
 // doubt makes the call a started one again when an earlier owner meant to run it once more and did not come to it: the
 // first attempt may have happened, so what may be done now is judged afresh.
 func (c *Call) doubt(epoch int64) {
-	if c.Phase == PhaseProposed && c.again != 0 && c.again != epoch {
-		c.Phase, c.Judged, c.again = PhaseStarted, "", 0
+	if c.Phase == journal.PhaseProposed && c.again != 0 && c.again != epoch {
+		c.Phase, c.Judged, c.again = journal.PhaseStarted, "", 0
 	}
 }
 
-func (s *State) started(e Event, b CallStarted) error {
+func (s *State) started(e journal.Event, b journal.CallStarted) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
 	}
-	if c.Phase != PhaseProposed {
+	if c.Phase != journal.PhaseProposed {
 		return fmt.Errorf("call %s is %s", c.Place, c.Phase)
 	}
 	if b.Attempt != c.Attempt+1 {
@@ -79,7 +109,7 @@ func (s *State) started(e Event, b CallStarted) error {
 	if err := s.mayStart(c, b.Binding); err != nil {
 		return fmt.Errorf("call %s: %w", c.Place, err)
 	}
-	c.Phase, c.Attempt, c.StartedAt, c.Before = PhaseStarted, b.Attempt, e.Time, b.Before
+	c.Phase, c.Attempt, c.StartedAt, c.Before = journal.PhaseStarted, b.Attempt, e.Time, b.Before
 	c.Epoch, c.Judged, c.again = s.Epoch, "", 0
 	c.disk, c.boot = s.disk, s.boot
 	return nil
@@ -102,19 +132,19 @@ func (s *State) mayStart(c *Call, binding string) error {
 // inOrder refuses a start while an earlier call is open, unless both only read.
 func (s *State) inOrder(c *Call) error {
 	for _, d := range s.current().calls()[:c.Index] {
-		if d.Phase != PhaseSettled && (d.Effect != EffectRead || c.Effect != EffectRead) {
+		if d.Phase != journal.PhaseSettled && (d.Effect != journal.EffectRead || c.Effect != journal.EffectRead) {
 			return fmt.Errorf("call %s before it is not settled", d.Place)
 		}
 	}
 	return nil
 }
 
-func (s *State) settled(b CallSettled) error {
+func (s *State) settled(b journal.CallSettled) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
 	}
-	if c.Phase == PhaseSettled {
+	if c.Phase == journal.PhaseSettled {
 		return fmt.Errorf("call %s has a result already", c.Place)
 	}
 	if b.Fingerprint != c.Fingerprint {
@@ -125,7 +155,7 @@ func (s *State) settled(b CallSettled) error {
 	}
 	r := b.Result
 	r.Full = nil // the store keeps it; a fold does not need it
-	c.Phase, c.Result = PhaseSettled, &r
+	c.Phase, c.Result = journal.PhaseSettled, &r
 	if c.Unknown() {
 		s.unknown = append(s.unknown, c)
 	}
@@ -134,18 +164,18 @@ func (s *State) settled(b CallSettled) error {
 }
 
 // fits refuses a result that the call cannot have.
-func (c *Call) fits(b CallSettled) error {
+func (c *Call) fits(b journal.CallSettled) error {
 	r := &b.Result
 	switch r.Outcome {
-	case OutcomeOK, OutcomeError, OutcomeUnknown, OutcomeSkipped, OutcomeDenied:
+	case journal.OutcomeOK, journal.OutcomeError, journal.OutcomeUnknown, journal.OutcomeSkipped, journal.OutcomeDenied:
 	default:
 		return fmt.Errorf("outcome %q is not known", r.Outcome)
 	}
-	if c.Phase == PhaseProposed {
-		if r.How != HowTold || r.Outcome == OutcomeUnknown && c.again == 0 {
+	if c.Phase == journal.PhaseProposed {
+		if r.How != journal.HowTold || r.Outcome == journal.OutcomeUnknown && c.again == 0 {
 			return errors.New("a result of a call that was never started")
 		}
-		if c.again != 0 && r.Outcome != OutcomeUnknown {
+		if c.again != 0 && r.Outcome != journal.OutcomeUnknown {
 			return errors.New("its first attempt may have happened, so its outcome is unknown")
 		}
 		return nil
@@ -153,18 +183,18 @@ func (c *Call) fits(b CallSettled) error {
 	if b.Attempt != c.Attempt {
 		return fmt.Errorf("a result of attempt %d, not %d", b.Attempt, c.Attempt)
 	}
-	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
+	if r.Outcome == journal.OutcomeError && doubtful(r, c.Effect) {
 		return errors.New("an error that leaves open whether it happened, not recorded as unknown")
 	}
 	return nil
 }
 
-// doubtful says whether the result leaves open if a side effect took place.
-func (r *Result) doubtful(e Effect) bool {
-	return e != EffectRead && r.Applied != AppliedNo && r.Applied != AppliedYes
+// doubtful says whether a result leaves open if a side effect took place.
+func doubtful(r *journal.Result, e journal.Effect) bool {
+	return e != journal.EffectRead && r.Applied != journal.AppliedNo && r.Applied != journal.AppliedYes
 }
 
-func (s *State) resolved(b CallResolved) error {
+func (s *State) resolved(b journal.CallResolved) error {
 	if b.Run != "" && b.Run != s.Created.Run {
 		s.elsewhere = append(s.elsewhere, b)
 		s.inherit(s.Inherited)
@@ -177,13 +207,13 @@ func (s *State) resolved(b CallResolved) error {
 	if !c.Resolvable(b.Word) {
 		return fmt.Errorf("call %s: its outcome is not unknown", c.Place)
 	}
-	c.Resolved, c.resolvedBy, c.happened = b.Word, b.By, c.happened || b.Word == WordHappened
+	c.Resolved, c.resolvedBy, c.happened = b.Word, b.By, c.happened || b.Word == journal.WordHappened
 	if !b.Word.Settles() {
 		return nil
 	}
 	other := func(d *Call) bool { return d == c }
 	s.unknown, s.happened = slices.DeleteFunc(s.unknown, other), slices.DeleteFunc(s.happened, other)
-	if b.Word == WordHappened {
+	if b.Word == journal.WordHappened {
 		s.happened = append(s.happened, c)
 		s.said = nil // the model learns it where the result stands
 	}
@@ -191,44 +221,38 @@ func (s *State) resolved(b CallResolved) error {
 }
 
 // Resolvable says whether the word may still be said of the call. After happened nothing but that it was run once more may be.
-func (c *Call) Resolvable(w Word) bool {
-	return c.Unknown() || w == WordRun && c.Resolved == WordHappened
+func (c *Call) Resolvable(w journal.Word) bool {
+	return c.Unknown() || w == journal.WordRun && c.Resolved == journal.WordHappened
 }
 
 // inherit takes over what other runs of the thread left, with what a person said about it here: those runs may not have it yet.
-func (s *State) inherit(list []Unknown) {
+func (s *State) inherit(list []journal.Unknown) {
 	s.Inherited = nil
 	for _, u := range list {
 		for _, b := range s.elsewhere {
 			same := b.Run == u.Run && b.Turn == u.Place.Turn && b.Index == u.Place.Index
-			if same && b.Word.weight() >= u.Resolved.weight() {
+			if same && b.Word.Weight() >= u.Resolved.Weight() {
 				u.Resolved, u.By = b.Word, b.By
 			}
 		}
-		if u.Resolved != WordRun {
+		if u.Resolved != journal.WordRun {
 			s.Inherited = append(s.Inherited, u)
 		}
 	}
 }
 
-func (s *State) voided(b ApprovalVoided) error {
+func (s *State) voided(b journal.ApprovalVoided) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
 		return err
 	}
-	if c.Phase != PhaseProposed || c.Approved == "" && !b.Decision.stricter(c.Decision) {
+	if c.Phase != journal.PhaseProposed || c.Approved == "" && !b.Decision.StricterThan(c.Decision) {
 		return fmt.Errorf("call %s has no permission that could be void", c.Place)
 	}
-	if b.Decision.stricter(c.Decision) {
+	if b.Decision.StricterThan(c.Decision) {
 		c.Decision, c.Why = b.Decision, b.Reason
 		c.Always, c.Never = "", "" // they were made for other rules
 	}
-	c.Approved, c.Twin, c.twin = "", "", Unknown{}
+	c.Approved, c.Twin, c.twin = "", "", journal.Unknown{}
 	return nil
-}
-
-// stricter says whether a decision lets less happen than another one.
-func (d Decision) stricter(than Decision) bool {
-	order := []Decision{DecisionAllow, DecisionAsk, DecisionDeny}
-	return slices.Index(order, d) > slices.Index(order, than)
 }

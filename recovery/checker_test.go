@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,82 +10,84 @@ import (
 
 // checker reads a journal with eyes of its own: it knows nothing of State, and says when a journal holds what no run may do.
 type checker struct {
-	calls    map[Place]*watched
-	request  *Request
+	calls    map[journal.Place]*watched
+	request  *journal.Request
 	stopping bool
-	mode     Mode
+	mode     journal.Mode
 	authored bool
-	others   map[string]Unknown
-	word     Word // what was said from here of the other run's call
+	others   map[string]journal.Unknown
+	word     journal.Word // what was said from here of the other run's call
 	over     bool
 	restored bool // since then every call that acts needs a yes
 	old      bool // the open question was asked before that
 }
 
 type watched struct {
-	Proposal
-	mode      Mode
+	journal.Proposal
+	mode      journal.Mode
 	started   bool
 	settled   bool
 	attempts  int
 	doubt     bool // its outcome is unknown, or was until a person said that it happened
 	unknown   bool // its outcome is unknown: the rest of its answer waits
 	ok        bool
-	verdict   Verdict // since the last start
-	yes       bool    // to the permission, or to run it once more
-	runAnyway bool    // a person saw the twin and said to run
+	verdict   journal.Verdict // since the last start
+	yes       bool            // to the permission, or to run it once more
+	runAnyway bool            // a person saw the twin and said to run
 }
 
 func newChecker() *checker {
-	return &checker{calls: map[Place]*watched{}, others: map[string]Unknown{}}
+	return &checker{calls: map[journal.Place]*watched{}, others: map[string]journal.Unknown{}}
 }
 
-func (k *checker) call(p Place) *watched { return k.calls[Place{Turn: p.Turn, Index: p.Index}] }
+func (k *checker) call(p journal.Place) *watched {
+	return k.calls[journal.Place{Turn: p.Turn, Index: p.Index}]
+}
 
 // see reads one fact and says what is wrong with it; "" when nothing is.
-func (k *checker) see(e Event) string {
-	if _, resolved := e.Body.(CallResolved); k.over && !resolved {
+func (k *checker) see(e journal.Event) string {
+	if _, resolved := e.Body.(journal.CallResolved); k.over && !resolved {
 		return fmt.Sprintf("%s after the end", e.Body.Kind())
 	}
 	switch b := e.Body.(type) {
-	case RunCreated:
+	case journal.RunCreated:
 		k.mode, k.authored = b.Mode, b.Authored
-	case RunClaimed:
+	case journal.RunClaimed:
 		if b.Mode != "" {
 			k.mode = b.Mode
 		}
-		k.others = map[string]Unknown{}
+		k.others = map[string]journal.Unknown{}
 		for _, u := range b.Unknown {
-			if k.word != WordRun { // the other run may not have heard of it yet
+			if k.word != journal.WordRun { // the other run may not have heard of it yet
 				k.others[u.ID] = u
 			}
 		}
-	case RunRestored:
+	case journal.RunRestored:
 		k.restored, k.old = true, k.request != nil
 		for _, c := range k.calls {
 			c.yes = false
 		}
-	case RunStopping:
+	case journal.RunStopping:
 		k.stopping = true
-	case RunCompleted, RunFailed, RunCancelled:
+	case journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
 		k.over = true
 		return k.ended()
-	case ModelAnswered:
+	case journal.ModelAnswered:
 		for i, p := range b.Calls {
-			k.calls[Place{Turn: e.Turn, Index: i}] = &watched{Proposal: p, mode: k.mode}
+			k.calls[journal.Place{Turn: e.Turn, Index: i}] = &watched{Proposal: p, mode: k.mode}
 		}
-	case RequestOpened:
+	case journal.RequestOpened:
 		if k.request != nil {
 			return "a second open request"
 		}
 		k.request, k.old = &b.Request, false
-		if b.Request.Kind == RequestElicit {
+		if b.Request.Kind == journal.RequestElicit {
 			return k.asksItself(*b.Request.Call)
 		}
 		return k.nothingFlies("a question")
-	case RequestAnswered:
+	case journal.RequestAnswered:
 		k.reply(b)
-	case RequestClosed:
+	case journal.RequestClosed:
 		k.request = nil
 	default:
 		return k.seeCall(e)
@@ -92,25 +95,25 @@ func (k *checker) see(e Event) string {
 	return ""
 }
 
-func (k *checker) seeCall(e Event) string {
+func (k *checker) seeCall(e journal.Event) string {
 	switch b := e.Body.(type) {
-	case CallJudged:
+	case journal.CallJudged:
 		k.call(b.Place).verdict = b.Verdict
-	case CallStarted:
+	case journal.CallStarted:
 		return k.starts(k.call(b.Place), b)
-	case CallSettled:
+	case journal.CallSettled:
 		c := k.call(b.Place)
 		if c.settled {
 			return fmt.Sprintf("call %s has two results", b.Place)
 		}
-		if c.started && c.verdict == VerdictAgain && c.Effect != EffectRead && b.Result.Applied == AppliedNo {
+		if c.started && c.verdict == journal.VerdictAgain && c.Effect != journal.EffectRead && b.Result.Applied == journal.AppliedNo {
 			return fmt.Sprintf("call %s may have happened and is told as not executed", b.Place)
 		}
-		c.settled, c.doubt, c.ok = true, b.Result.Outcome == OutcomeUnknown, b.Result.Outcome == OutcomeOK
+		c.settled, c.doubt, c.ok = true, b.Result.Outcome == journal.OutcomeUnknown, b.Result.Outcome == journal.OutcomeOK
 		c.unknown = c.doubt
-	case CallResolved:
+	case journal.CallResolved:
 		return k.rules(b)
-	case ApprovalVoided:
+	case journal.ApprovalVoided:
 		c := k.call(b.Place)
 		c.yes, c.runAnyway = false, false
 	}
@@ -119,17 +122,17 @@ func (k *checker) seeCall(e Event) string {
 
 // rules takes a word on a call. That a call was run once more is true only where a person decided that for a call that does the same, and
 // that one succeeded.
-func (k *checker) rules(b CallResolved) string {
-	if b.Run == "" && b.Word != WordLeave {
+func (k *checker) rules(b journal.CallResolved) string {
+	if b.Run == "" && b.Word != journal.WordLeave {
 		k.call(b.Place).unknown = false
 	}
-	if b.Word != WordRun {
+	if b.Word != journal.WordRun {
 		if b.Run != "" {
 			k.word = b.Word
 		}
 		return ""
 	}
-	first := Proposal{Tool: "post", Args: json.RawMessage(`{"what":"a"}`)}
+	first := journal.Proposal{Tool: "post", Args: json.RawMessage(`{"what":"a"}`)}
 	if b.Run == "" {
 		first = k.call(b.Place).Proposal
 	}
@@ -138,7 +141,7 @@ func (k *checker) rules(b CallResolved) string {
 			if b.Run == "" {
 				k.call(b.Place).doubt = false
 			} else {
-				k.word = WordRun
+				k.word = journal.WordRun
 				delete(k.others, "c-old")
 			}
 			return ""
@@ -148,8 +151,8 @@ func (k *checker) rules(b CallResolved) string {
 }
 
 // repeats says whether one call does again what another may have done. "say" changes nothing, "limit" is no part of it.
-func repeats(c, first Proposal) bool {
-	does := func(p Proposal) []string {
+func repeats(c, first journal.Proposal) bool {
+	does := func(p journal.Proposal) []string {
 		var a struct{ What string }
 		if err := json.Unmarshal(p.Args, &a); err != nil {
 			return nil
@@ -170,7 +173,7 @@ func repeats(c, first Proposal) bool {
 	return true
 }
 
-func (k *checker) starts(c *watched, b CallStarted) string {
+func (k *checker) starts(c *watched, b journal.CallStarted) string {
 	at := b.Place
 	switch {
 	case k.stopping:
@@ -179,31 +182,31 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 		return fmt.Sprintf("call %s starts while a question is open", at)
 	case c.settled:
 		return fmt.Sprintf("call %s starts after its result", at)
-	case c.Invalid != "" || c.Question != nil || c.Decision == DecisionDeny:
+	case c.Invalid != "" || c.Question != nil || c.Decision == journal.DecisionDeny:
 		return fmt.Sprintf("call %s must not run and starts", at)
-	case (c.Decision == DecisionAsk || k.restored && c.Effect != EffectRead) && !c.yes:
+	case (c.Decision == journal.DecisionAsk || k.restored && c.Effect != journal.EffectRead) && !c.yes:
 		return fmt.Sprintf("call %s starts without its yes", at)
 	case !k.permits(c):
 		return fmt.Sprintf("call %s starts in mode %s without a yes", at, k.mode)
 	case b.Attempt != c.attempts+1:
 		return fmt.Sprintf("call %s: attempt %d after %d", at, b.Attempt, c.attempts)
-	case c.attempts > 0 && c.verdict != VerdictRun && (c.verdict != VerdictAgain || c.Effect != EffectRead && !c.RetrySafe):
+	case c.attempts > 0 && c.verdict != journal.VerdictRun && (c.verdict != journal.VerdictAgain || c.Effect != journal.EffectRead && !c.RetrySafe):
 		return fmt.Sprintf("call %s starts again without a verdict that allows it (%s)", at, c.verdict)
 	case k.behindUnknown(at):
 		return fmt.Sprintf("call %s starts before the model has seen that the outcome of one before it is unknown", at)
 	case k.hasTwin(c) && !c.runAnyway:
 		return fmt.Sprintf("call %s starts although it may have happened, and nobody said so for this start", at)
 	}
-	if c.Effect != EffectRead {
+	if c.Effect != journal.EffectRead {
 		if wrong := k.nothingFlies("call " + at.String()); wrong != "" {
 			return wrong
 		}
 	}
 	for p, d := range k.calls {
-		if d != c && d.started && !d.settled && d.verdict == "" && d.Effect != EffectRead {
+		if d != c && d.started && !d.settled && d.verdict == "" && d.Effect != journal.EffectRead {
 			return fmt.Sprintf("call %s starts beside call %s", at, p)
 		}
-		if p.Turn == at.Turn && p.Index < at.Index && !d.settled && (d.Effect != EffectRead || c.Effect != EffectRead) {
+		if p.Turn == at.Turn && p.Index < at.Index && !d.settled && (d.Effect != journal.EffectRead || c.Effect != journal.EffectRead) {
 			return fmt.Sprintf("call %s starts before call %s", at, p)
 		}
 	}
@@ -212,7 +215,7 @@ func (k *checker) starts(c *watched, b CallStarted) string {
 }
 
 // behindUnknown says whether a call before it in the same answer has an unknown outcome.
-func (k *checker) behindUnknown(at Place) bool {
+func (k *checker) behindUnknown(at journal.Place) bool {
 	for p, d := range k.calls {
 		if p.Turn == at.Turn && p.Index < at.Index && d.unknown {
 			return true
@@ -223,13 +226,13 @@ func (k *checker) behindUnknown(at Place) bool {
 
 // permits says whether a mode that was tightened since still lets the call run.
 func (k *checker) permits(c *watched) bool {
-	if c.Effect == EffectRead || k.mode == c.mode {
+	if c.Effect == journal.EffectRead || k.mode == c.mode {
 		return true
 	}
-	if k.mode == ModePlan {
+	if k.mode == journal.ModePlan {
 		return false
 	}
-	return c.yes || k.authored || k.mode == ModeYolo || k.mode == ModeAuto && c.Effect == EffectWriteLocal
+	return c.yes || k.authored || k.mode == journal.ModeYolo || k.mode == journal.ModeAuto && c.Effect == journal.EffectWriteLocal
 }
 
 func (k *checker) hasTwin(c *watched) bool {
@@ -239,7 +242,7 @@ func (k *checker) hasTwin(c *watched) bool {
 		}
 	}
 	for _, u := range k.others {
-		if repeats(c.Proposal, Proposal{Tool: u.Tool, Args: u.Args}) {
+		if repeats(c.Proposal, journal.Proposal{Tool: u.Tool, Args: u.Args}) {
 			return true
 		}
 	}
@@ -247,7 +250,7 @@ func (k *checker) hasTwin(c *watched) bool {
 }
 
 // asksItself says what is wrong with a question of a call that is under way: it must be, and alone.
-func (k *checker) asksItself(at Place) string {
+func (k *checker) asksItself(at journal.Place) string {
 	c := k.call(at)
 	if !c.started || c.settled {
 		return fmt.Sprintf("call %s asks and is not under way", at)
@@ -260,14 +263,14 @@ func (k *checker) asksItself(at Place) string {
 // nothingFlies says what is under way while something else is to begin that must be alone.
 func (k *checker) nothingFlies(what string) string {
 	for p, d := range k.calls {
-		if d.started && !d.settled && d.verdict != VerdictRun && d.verdict != VerdictAgain {
+		if d.started && !d.settled && d.verdict != journal.VerdictRun && d.verdict != journal.VerdictAgain {
 			return fmt.Sprintf("%s while call %s is under way", what, p)
 		}
 	}
 	return ""
 }
 
-func (k *checker) reply(b RequestAnswered) {
+func (k *checker) reply(b journal.RequestAnswered) {
 	r := k.request
 	k.request = nil
 	if r.Call == nil {
@@ -275,9 +278,9 @@ func (k *checker) reply(b RequestAnswered) {
 	}
 	c, text := k.call(*r.Call), string(b.Answer)
 	switch r.Kind {
-	case RequestPermission:
+	case journal.RequestPermission:
 		c.yes = text == "true" && !k.old
-	case RequestTwin:
+	case journal.RequestTwin:
 		c.runAnyway = text == `"run"`
 		c.yes = c.runAnyway && !k.old
 	}

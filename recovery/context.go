@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,12 +36,12 @@ const cutWord = "Your answer was cut off because it reached its length limit. Go
 const maxCuts = 4
 
 // noteContext keeps the estimate of what the next request holds, where a provider's window bounds it.
-func (s *State) noteContext(b Body) {
+func (s *State) noteContext(b journal.Body) {
 	if s.Created.Setup.Provider == "" {
 		return
 	}
 	switch b := b.(type) {
-	case ModelAnswered:
+	case journal.ModelAnswered:
 		if u := b.Usage; u != nil && u.Input > 0 {
 			if s.overhead < 0 {
 				s.overhead = max(0, u.Input-s.contextTokens())
@@ -49,11 +50,11 @@ func (s *State) noteContext(b Body) {
 			return
 		}
 		s.held += tokensOf(s.current().messages()) // as it is stored, so that a later fold counts the same
-	case CallSettled:
+	case journal.CallSettled:
 		s.held += blockOverhead + tokensIn(b.Result.Content)
-	case MessageAdded:
+	case journal.MessageAdded:
 		s.held += blockOverhead + tokensIn(b.Text)
-	case ContextCompacted:
+	case journal.ContextCompacted:
 		s.held, s.counted = max(0, s.overhead)+tokensOf(s.Messages()), true
 	}
 }
@@ -64,7 +65,7 @@ func (s *State) contextTokens() int64 {
 		return s.held
 	}
 	prompt := s.prompt()
-	return s.held + tokensIn(s.Created.Setup.System) + tokensOf(s.Earlier) + tokensOf([]Message{prompt})
+	return s.held + tokensIn(s.Created.Setup.System) + tokensOf(s.Earlier) + tokensOf([]journal.Message{prompt})
 }
 
 // room is how many tokens a request may have so that an answer fits behind it: between three quarters and nine tenths of
@@ -106,7 +107,7 @@ func (s *State) summarises(through int) bool {
 	return through > s.summary.Through
 }
 
-func (s *State) compacted(b ContextCompacted) error {
+func (s *State) compacted(b journal.ContextCompacted) error {
 	if b.Through < 0 || b.Through > len(s.Turns) || !s.current().done() {
 		return fmt.Errorf("a summary through turn %d of %d", b.Through, len(s.Turns))
 	}
@@ -125,8 +126,8 @@ func (s *State) compacted(b ContextCompacted) error {
 }
 
 // Summarised is the fact that the summary stands for older messages, with what it saves.
-func (s *State) Summarised(a Compact, summary string, u *Usage) ContextCompacted {
-	b := ContextCompacted{Through: a.Through, Summary: summary, Before: s.contextTokens(), Usage: u}
+func (s *State) Summarised(a Compact, summary string, u *journal.Usage) journal.ContextCompacted {
+	b := journal.ContextCompacted{Through: a.Through, Summary: summary, Before: s.contextTokens(), Usage: u}
 	then := *s
 	then.summary, then.said = &b, nil
 	b.After = max(0, s.overhead) + tokensOf(then.Messages())
@@ -138,7 +139,7 @@ const summaryResult = 2 << 10
 
 // SummaryMessages is the transcript that the summary through that turn is made from, and the request for it. What the model
 // was shown before stays as it was, so that it is read from the provider's cache, unless that was refused as too long.
-func (s *State) SummaryMessages(through int) []Message {
+func (s *State) SummaryMessages(through int) []journal.Message {
 	out := slices.Clone(s.opening())
 	for n := s.shownFrom() + 1; n <= through; n++ {
 		out = append(out, s.turnMessages(n)...)
@@ -148,15 +149,15 @@ func (s *State) SummaryMessages(through int) []Message {
 			out[i] = shortened(out[i])
 		}
 	}
-	return append(out, Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: summaryRequest}}})
+	return append(out, journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: summaryRequest}}})
 }
 
 // shortened leaves out the middle of long results, and what only the provider understands: it belongs to a transcript
 // that is whole.
-func shortened(m Message) Message {
-	out := Message{Role: m.Role}
+func shortened(m journal.Message) journal.Message {
+	out := journal.Message{Role: m.Role}
 	for _, b := range m.Blocks {
-		if b.Kind == BlockReasoning {
+		if b.Kind == journal.BlockReasoning {
 			continue
 		}
 		if r := b.Result; r != nil && len(r.Text) > 2*summaryResult {
@@ -173,13 +174,13 @@ func shortened(m Message) Message {
 
 // opening is what stands before the turns that the model is shown: the thread's earlier runs, or the summary that stands for
 // them, and the prompt.
-func (s *State) opening() []Message {
+func (s *State) opening() []journal.Message {
 	if s.summary == nil {
 		return append(slices.Clone(s.Earlier), s.prompt())
 	}
 	p := s.prompt()
-	p.Blocks = slices.Insert(p.Blocks, 0, Block{Kind: BlockText, Text: summaryHead + s.summary.Summary})
-	return []Message{p}
+	p.Blocks = slices.Insert(p.Blocks, 0, journal.Block{Kind: journal.BlockText, Text: summaryHead + s.summary.Summary})
+	return []journal.Message{p}
 }
 
 // shownFrom is the first turn, from 0, that no summary stands for.

@@ -1,13 +1,14 @@
 // Package recovery decides what a run does next, from its journal alone.
 //
-// A run is one prompt carried to its end. Its journal is an ordered list of facts (type [Event]); nothing else is true about
+// A run is one prompt carried to its end. Its journal is an ordered list of facts (type [journal.Event]); nothing else is true about
 // it. Fold reads the facts to a [State], [Next] says what the state needs, and [Judge] says what to do with a call that an
 // earlier owner left without a result. All three are pure: time, identity and evidence are arguments, so the same facts
 // give the same decisions in a process that never ended, in one that was started after a crash, and in a test.
 //
 //	journal --Fold--> State --Next--> Action --the host performs it--> facts --Apply--> State ...
 //
-// There is no other path: a new run is a journal of one fact, and a crashed run is a journal that stops somewhere.
+// There is no other path: a new run is a journal of one fact, and a crashed run is a journal that stops somewhere. The facts
+// and what they speak of are package journal's; what follows from them is decided here and nowhere else.
 //
 // # Words
 //
@@ -36,9 +37,6 @@
 //	stop-asking  it is not run, and nobody is asked about it again in the run
 //
 // Where happened is said of the first call while the question stands, the question is closed and counts as answered so.
-//
-// Over budget: at most 26 files: facts and what the model is shown still lie beside the decisions; each is to be a package
-// Over budget: at most 4120 lines: likewise
 //
 // # Statuses
 //

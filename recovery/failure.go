@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 	"time"
@@ -12,14 +13,14 @@ const Patience = 5 * time.Minute
 // Retry says whether the same request is sent again after so many failures in a row, and after which wait. after is what the
 // provider asked for, 0 when it did not. chance, from 0 up to 1, spreads the requests of many runs; the wait doubles from
 // one second up to a minute, of which chance takes off up to a quarter.
-func Retry(f Fault, tries int, after time.Duration, chance float64) (wait time.Duration, again bool) {
+func Retry(f journal.Fault, tries int, after time.Duration, chance float64) (wait time.Duration, again bool) {
 	most := 0
 	switch f {
-	case FaultRateLimit, FaultOverloaded, FaultServer:
+	case journal.FaultRateLimit, journal.FaultOverloaded, journal.FaultServer:
 		most = 8
-	case FaultNetwork, FaultStalled, FaultCut:
+	case journal.FaultNetwork, journal.FaultStalled, journal.FaultCut:
 		most = 5
-	case FaultGarbage, FaultTooLarge:
+	case journal.FaultGarbage, journal.FaultTooLarge:
 		most = 2
 	}
 	if tries >= most || after > Patience {
@@ -31,12 +32,12 @@ func Retry(f Fault, tries int, after time.Duration, chance float64) (wait time.D
 }
 
 // modelFailed keeps that there is no answer. What a request cost nevertheless is charged.
-func (s *State) modelFailed(e Event, b ModelFailed) error {
+func (s *State) modelFailed(e journal.Event, b journal.ModelFailed) error {
 	if s.Requested != len(s.Turns)+1 {
 		return fmt.Errorf("the model was not asked")
 	}
 	s.failed, s.tries, s.retryAt, s.asking = &b, s.tries+1, e.Time.Add(b.Wait), b.Again
-	if b.Fault == FaultContext {
+	if b.Fault == journal.FaultContext {
 		s.overflow, s.tooLong = true, s.overflow
 	}
 	if b.Usage != nil {
@@ -50,11 +51,11 @@ func (s *State) Tries() int { return s.tries }
 
 // Charge estimates what a request costs that brings no answer: what the provider read, and what it wrote until then. It is nil
 // for a model without a provider.
-func (s *State) Charge(wrote string) *Usage {
+func (s *State) Charge(wrote string) *journal.Usage {
 	if s.Created.Setup.Provider == "" {
 		return nil
 	}
-	return &Usage{Input: s.contextTokens(), Output: tokensIn(wrote)}
+	return &journal.Usage{Input: s.contextTokens(), Output: tokensIn(wrote)}
 }
 
 // inVain charges a request whose owner ended before the answer came: a crash refills no budget.
@@ -68,8 +69,8 @@ func (s *State) inVain() {
 
 // askModel is the request for the next answer, unless the window is full, or what failed cannot be fixed by asking again.
 func (s *State) askModel() Action {
-	if f := s.failed; f != nil && !f.Again && f.Fault != FaultContext {
-		return Record{[]Body{s.givenUp(f)}}
+	if f := s.failed; f != nil && !f.Again && f.Fault != journal.FaultContext {
+		return Record{[]journal.Body{s.givenUp(f)}}
 	}
 	if q, spent := s.spentLimit(); spent {
 		return open(q, nil)
@@ -85,13 +86,13 @@ func (s *State) makeRoom() Action {
 	c.NotBefore = s.retryAt
 	switch {
 	case s.tooLong:
-		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and even a request for a summary of it is too long: choose a model with a larger window"}}}
+		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and even a request for a summary of it is too long: choose a model with a larger window"}}}
 	case s.Created.Setup.NoCompact:
-		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and --no-compact keeps older messages from being summarised"}}}
+		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and --no-compact keeps older messages from being summarised"}}}
 	case ok:
 		return c
 	case s.overflow:
-		return Record{[]Body{RunFailed{Reason: s.fullWords() + ", and there is nothing left to summarise: begin with a shorter prompt, or choose a model with a larger window"}}}
+		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and there is nothing left to summarise: begin with a shorter prompt, or choose a model with a larger window"}}}
 	}
 	return CallModel{Turn: len(s.Turns) + 1, NotBefore: s.retryAt} // the provider has the last word on what fits
 }
@@ -107,9 +108,9 @@ func (s *State) fullWords() string {
 
 // givenUp is what follows when asking again cannot help: what the provider's filter refuses it will always refuse; all
 // else a person can fix, and then resume.
-func (s *State) givenUp(f *ModelFailed) Body {
-	if f.Fault == FaultFiltered {
-		return RunFailed{Reason: f.Detail}
+func (s *State) givenUp(f *journal.ModelFailed) journal.Body {
+	if f.Fault == journal.FaultFiltered {
+		return journal.RunFailed{Reason: f.Detail}
 	}
 	parts := []string{f.Detail}
 	if f.Tries > 1 {
@@ -118,7 +119,7 @@ func (s *State) givenUp(f *ModelFailed) Body {
 	if f.Remedy != "" {
 		parts = append(parts, f.Remedy)
 	}
-	return RunInterrupted{Cause: CauseModel, Detail: strings.Join(parts, "; ")}
+	return journal.RunInterrupted{Cause: journal.CauseModel, Detail: strings.Join(parts, "; ")}
 }
 
 // Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false where no price is known.
@@ -127,11 +128,11 @@ func (s *State) Cost() (micros int64, known bool) {
 	if p == nil || s.spent.unknown {
 		return 0, false
 	}
-	return s.spent.micros + p.Cost(s.charged().minus(s.spent.usage)), true
+	return s.spent.micros + p.Cost(s.charged().Minus(s.spent.usage)), true
 }
 
 // charged is all usage that counts, what is estimated included.
-func (s *State) charged() Usage {
+func (s *State) charged() journal.Usage {
 	u := s.Usage
 	u.Add(s.Estimated)
 	return u
@@ -141,27 +142,18 @@ func (s *State) charged() Usage {
 func (s *State) tokens() int64 { return s.Usage.Tokens() + s.Estimated.Tokens() }
 
 // spentLimit is the question that the limit on tokens or cost asks before another request; false while there is budget.
-func (s *State) spentLimit() (Question, bool) {
+func (s *State) spentLimit() (journal.Question, bool) {
 	about := ""
-	if s.Estimated != (Usage{}) {
+	if s.Estimated != (journal.Usage{}) {
 		about = "about "
 	}
 	if l := s.Limits.MaxTokens; l > 0 && s.tokens()-s.grantedTokens >= l {
-		return moreOf(RequestMaxTokens, fmt.Sprintf("%d tokens", l), fmt.Sprintf("%s%d", about, s.tokens())), true
+		return moreOf(journal.RequestMaxTokens, fmt.Sprintf("%d tokens", l), fmt.Sprintf("%s%d", about, s.tokens())), true
 	}
 	if l := s.Limits.MaxCost; l > 0 {
 		if cost, known := s.Cost(); known && cost-s.grantedCost >= l {
-			return moreOf(RequestMaxCost, Dollars(l), about+Dollars(cost)), true
+			return moreOf(journal.RequestMaxCost, journal.Dollars(l), about+journal.Dollars(cost)), true
 		}
 	}
-	return Question{}, false
-}
-
-// Dollars writes millionths of a US dollar.
-func Dollars(micros int64) string {
-	text := strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000), "0")
-	if i := strings.IndexByte(text, '.'); len(text)-i < 3 {
-		text += "00"[:3-(len(text)-i)]
-	}
-	return "$" + text
+	return journal.Question{}, false
 }

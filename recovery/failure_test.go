@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"strings"
 	"testing"
 	"time"
@@ -10,42 +11,34 @@ import (
 // provider wants; a longer wait than a person would sit through is left to the person.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
-		fault  Fault
+		fault  journal.Fault
 		tries  int
 		after  time.Duration
 		chance float64
 		wait   time.Duration
 		again  bool
 	}{
-		{FaultRateLimit, 1, 0, 0, time.Second, true},
-		{FaultRateLimit, 1, 20 * time.Second, 0, 20 * time.Second, true},
-		{FaultRateLimit, 1, 6 * time.Minute, 0, 0, false},
-		{FaultOverloaded, 4, 0, 0, 8 * time.Second, true},
-		{FaultOverloaded, 4, 0, 0.5, 7 * time.Second, true},
-		{FaultServer, 7, 0, 0, time.Minute, true},
-		{FaultServer, 8, 0, 0, 0, false},
-		{FaultNetwork, 4, 0, 0, 8 * time.Second, true},
-		{FaultCut, 5, 0, 0, 0, false},
-		{FaultGarbage, 1, 0, 0, time.Second, true},
-		{FaultTooLarge, 2, 0, 0, 0, false},
-		{FaultKey, 1, 0, 0, 0, false},
-		{FaultNoKey, 1, 0, 0, 0, false},
-		{FaultCredit, 1, 0, 0, 0, false},
-		{FaultNoModel, 1, 0, 0, 0, false},
-		{FaultRequest, 1, 0, 0, 0, false},
-		{FaultContext, 1, 0, 0, 0, false},
-		{FaultFiltered, 1, 0, 0, 0, false},
+		{journal.FaultRateLimit, 1, 0, 0, time.Second, true},
+		{journal.FaultRateLimit, 1, 20 * time.Second, 0, 20 * time.Second, true},
+		{journal.FaultRateLimit, 1, 6 * time.Minute, 0, 0, false},
+		{journal.FaultOverloaded, 4, 0, 0, 8 * time.Second, true},
+		{journal.FaultOverloaded, 4, 0, 0.5, 7 * time.Second, true},
+		{journal.FaultServer, 7, 0, 0, time.Minute, true},
+		{journal.FaultServer, 8, 0, 0, 0, false},
+		{journal.FaultNetwork, 4, 0, 0, 8 * time.Second, true},
+		{journal.FaultCut, 5, 0, 0, 0, false},
+		{journal.FaultGarbage, 1, 0, 0, time.Second, true},
+		{journal.FaultTooLarge, 2, 0, 0, 0, false},
+		{journal.FaultKey, 1, 0, 0, 0, false},
+		{journal.FaultNoKey, 1, 0, 0, 0, false},
+		{journal.FaultCredit, 1, 0, 0, 0, false},
+		{journal.FaultNoModel, 1, 0, 0, 0, false},
+		{journal.FaultRequest, 1, 0, 0, 0, false},
+		{journal.FaultContext, 1, 0, 0, 0, false},
+		{journal.FaultFiltered, 1, 0, 0, 0, false},
 	} {
 		if wait, again := Retry(c.fault, c.tries, c.after, c.chance); wait != c.wait || again != c.again {
 			t.Errorf("%s, %d tries, after %s, chance %v: %s %v, not %s %v", c.fault, c.tries, c.after, c.chance, wait, again, c.wait, c.again)
-		}
-	}
-}
-
-func TestDollars(t *testing.T) {
-	for micros, want := range map[int64]string{0: "$0.00", 5: "$0.000005", 12_300: "$0.0123", 2_500_000: "$2.50", 10_000_000: "$10.00"} {
-		if got := Dollars(micros); got != want {
-			t.Errorf("%d: %s, not %s", micros, got, want)
 		}
 	}
 }
@@ -67,22 +60,22 @@ func TestTokensIn(t *testing.T) {
 
 // CTX-03: a summary stands for the thread's earlier runs as well, for this run and for those after it.
 func TestSummaryStandsForEarlierRuns(t *testing.T) {
-	user := func(text string) Message {
-		return Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: text}}}
+	user := func(text string) journal.Message {
+		return journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}
 	}
-	s := &State{Earlier: []Message{user("long ago")}}
-	for i, b := range []Body{
-		RunCreated{Run: "r-1", Prompt: "now", Model: "m", Mode: ModeAsk, Setup: Setup{Provider: "chat", Window: 100}},
-		RunClaimed{Epoch: 1}, ModelRequested{},
+	s := &State{Earlier: []journal.Message{user("long ago")}}
+	for i, b := range []journal.Body{
+		journal.RunCreated{Run: "r-1", Prompt: "now", Model: "m", Mode: journal.ModeAsk, Setup: journal.Setup{Provider: "chat", Window: 100}},
+		journal.RunClaimed{Epoch: 1}, journal.ModelRequested{},
 	} {
-		if err := s.Apply(Event{Seq: int64(i + 1), Turn: i / 2, Body: b}); err != nil {
+		if err := s.Apply(journal.Event{Seq: int64(i + 1), Turn: i / 2, Body: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if before, alone := s.Transcript(); alone || len(before) != 1 || len(s.Messages()) != 2 {
 		t.Fatalf("before the summary: %v, alone %v; shown %v", before, alone, s.Messages())
 	}
-	if err := s.Apply(Event{Seq: 4, Body: ContextCompacted{Through: 0, Summary: "long ago there was a prompt"}}); err != nil {
+	if err := s.Apply(journal.Event{Seq: 4, Body: journal.ContextCompacted{Through: 0, Summary: "long ago there was a prompt"}}); err != nil {
 		t.Fatal(err)
 	}
 	shown := s.Messages()
@@ -92,7 +85,7 @@ func TestSummaryStandsForEarlierRuns(t *testing.T) {
 	if after, alone := s.Transcript(); !alone || len(after) != 1 {
 		t.Errorf("the thread goes on with %+v, alone %v", after, alone)
 	}
-	if err := s.Apply(Event{Seq: 5, Body: ContextCompacted{Through: 0, Summary: "again"}}); err == nil {
+	if err := s.Apply(journal.Event{Seq: 5, Body: journal.ContextCompacted{Through: 0, Summary: "again"}}); err == nil {
 		t.Error("a summary of nothing new was taken")
 	}
 }

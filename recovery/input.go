@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ const (
 
 // inputBlock is what was piped in, as the model sees it behind the prompt; empty where nothing was. Of a long input it has the
 // beginning and the end, and how the rest is read.
-func inputBlock(c RunCreated) string {
+func inputBlock(c journal.RunCreated) string {
 	if c.Input == "" {
 		return ""
 	}

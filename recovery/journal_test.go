@@ -1,9 +1,9 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -16,7 +16,7 @@ type stored struct {
 	Seq  int64           `json:"seq"`
 	Turn int             `json:"turn"`
 	Time time.Time       `json:"time"`
-	Kind Kind            `json:"kind"`
+	Kind journal.Kind    `json:"kind"`
 	V    int             `json:"v"`
 	Body json.RawMessage `json:"body"`
 }
@@ -41,13 +41,13 @@ func golden(t testing.TB, file string) []stored {
 // JRN-01: a journal of version 1 is read for ever. The files are written by hand and never changed; what is added later gets a
 // file of its own. They hold every kind, and every field that a stored body can have.
 func TestGoldenJournal(t *testing.T) {
-	fields := map[Kind]map[string]bool{}
+	fields := map[journal.Kind]map[string]bool{}
 	s := readGolden(t, "testdata/journal-v1.jsonl", fields)
 	if s.Status != StatusFailed || s.Epoch != 5 || len(s.Turns) != 3 || s.Final != "it shall end" {
 		t.Errorf("the journal says %q, epoch %d, %d turns, %q", s.Status, s.Epoch, len(s.Turns), s.Final)
 	}
 	s = readGolden(t, "testdata/journal-v1-restored.jsonl", fields)
-	if !s.Restored || s.Status != StatusInterrupted || s.Cause != CauseRestored {
+	if !s.Restored || s.Status != StatusInterrupted || s.Cause != journal.CauseRestored {
 		t.Errorf("the journal of a run whose database went back in time says %q (%s), %t", s.Status, s.Cause, s.Restored)
 	}
 	s = readGolden(t, "testdata/journal-v1-models.jsonl", fields)
@@ -55,7 +55,7 @@ func TestGoldenJournal(t *testing.T) {
 		t.Errorf("the journal with a provider says %q, used %+v, estimated %+v, %q", s.Status, s.Usage, s.Estimated, s.Final)
 	}
 	s = readGolden(t, "testdata/journal-v1-permission.jsonl", fields)
-	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != OutcomeOK || s.Turns[0].Calls[1].Decision != DecisionAsk {
+	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK || s.Turns[0].Calls[1].Decision != journal.DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
 	s = readGolden(t, "testdata/journal-v1-clock.jsonl", fields)
@@ -63,7 +63,7 @@ func TestGoldenJournal(t *testing.T) {
 		t.Errorf("the journal of a run whose clock was set says that it was going for %s", spent)
 	}
 	s = readGolden(t, "testdata/journal-v1-twin.jsonl", fields)
-	if len(s.Inherited) != 2 || s.Inherited[0].Resolved != WordHappened || s.Inherited[1].Resolved != WordLeave {
+	if len(s.Inherited) != 2 || s.Inherited[0].Resolved != journal.WordHappened || s.Inherited[1].Resolved != journal.WordLeave {
 		t.Errorf("the journal with resolved calls of other runs says %+v", s.Inherited)
 	}
 	s = readGolden(t, "testdata/journal-v1-resume.jsonl", fields)
@@ -86,14 +86,14 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Created.By != "ada" || s.Open == nil || s.Open.CallID != "c-8aaaaaaa" || s.Open.Tool != "shell" || string(s.Open.Args) != `{"command":"make"}` {
 		t.Errorf("the journal of a run that waits for permission says %+v, started by %q", s.Open, s.Created.By)
 	}
-	for _, k := range Kinds() {
-		b, err := Decode(k, Version, []byte("{}"))
+	for _, k := range journal.Kinds() {
+		b, err := journal.Decode(k, journal.Version, []byte("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range tags(reflect.TypeOf(b), "") {
 			switch {
-			case k == KindRunCompleted, k == KindRunCancelled:
+			case k == journal.KindRunCompleted, k == journal.KindRunCancelled:
 				continue // the three ends exclude each other: see TestGoldenEnds
 			case strings.HasPrefix(f, "/blocks/call"), strings.HasPrefix(f, "/blocks/result"):
 				continue // an answer is stored with its calls beside its blocks
@@ -106,18 +106,18 @@ func TestGoldenJournal(t *testing.T) {
 }
 
 // readGolden folds a golden journal and notes the fields that it has.
-func readGolden(t *testing.T, file string, fields map[Kind]map[string]bool) *State {
+func readGolden(t *testing.T, file string, fields map[journal.Kind]map[string]bool) *State {
 	t.Helper()
 	s := &State{}
 	for _, line := range golden(t, file) {
-		body, err := Decode(line.Kind, line.V, line.Body)
+		body, err := journal.Decode(line.Kind, line.V, line.Body)
 		if err != nil {
 			t.Fatalf("%s: fact %d: %v", file, line.Seq, err)
 		}
 		if again := encodeBody(t, body); !bytes.Equal(again, line.Body) {
 			t.Errorf("%s: fact %d is stored as\n%s\nand would be stored again as\n%s", file, line.Seq, line.Body, again)
 		}
-		if err := s.Apply(Event{Seq: line.Seq, Turn: line.Turn, Time: line.Time, Body: body}); err != nil {
+		if err := s.Apply(journal.Event{Seq: line.Seq, Turn: line.Turn, Time: line.Time, Body: body}); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if fields[line.Kind] == nil {
@@ -134,11 +134,11 @@ func readGolden(t *testing.T, file string, fields map[Kind]map[string]bool) *Sta
 
 // The ends that the golden journal does not have.
 func TestGoldenEnds(t *testing.T) {
-	for kind, text := range map[Kind]string{
-		KindRunCompleted: `{"text":"done"}`,
-		KindRunCancelled: `{"by":"ana","reason":"cancelled by ana"}`,
+	for kind, text := range map[journal.Kind]string{
+		journal.KindRunCompleted: `{"text":"done"}`,
+		journal.KindRunCancelled: `{"by":"ana","reason":"cancelled by ana"}`,
 	} {
-		body, err := Decode(kind, 1, []byte(text))
+		body, err := journal.Decode(kind, 1, []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,34 +191,6 @@ func tags(t reflect.Type, path string) []string {
 	return out
 }
 
-func TestDecodeRefusesByName(t *testing.T) {
-	for _, c := range []struct {
-		kind Kind
-		v    int
-		body string
-		want []string
-	}{
-		{"call.imagined", 1, "{}", []string{`"call.imagined"`, "not known"}},
-		{KindCallStarted, Version + 1, "{}", []string{"call.started", fmt.Sprint("version ", Version+1), "newer"}},
-		{KindCallStarted, 0, "{}", []string{"call.started", "no version 0"}},
-		{KindCallStarted, -1, "{}", []string{"call.started", "no version -1"}},
-		{KindCallStarted, 1, `{"turn":"one"}`, []string{"decode call.started", "turn"}},
-		{KindCallStarted, 1, `{"turn":`, []string{"decode call.started"}},
-		{KindCallStarted, 1, ``, []string{"decode call.started"}},
-	} {
-		b, err := Decode(c.kind, c.v, []byte(c.body))
-		if err == nil || b != nil {
-			t.Errorf("decode %s version %d of %q: %v, %v", c.kind, c.v, c.body, b, err)
-			continue
-		}
-		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("decode %s version %d of %q: %v; want it to say %q", c.kind, c.v, c.body, err, w)
-			}
-		}
-	}
-}
-
 // FuzzDecode: whatever lies in a journal, reading it is an error or a body that is stored and read again as the same, and a
 // state takes it or refuses it; nothing panics.
 func FuzzDecode(f *testing.F) {
@@ -227,28 +199,14 @@ func FuzzDecode(f *testing.F) {
 			f.Add(string(line.Kind), line.V, []byte(line.Body))
 		}
 	}
-	taken, left := plainBodies()
-	for _, b := range append(taken, left...) {
-		f.Add(string(b.Kind()), Version, encodeBody(f, b))
-	}
-	for kind, text := range map[Kind]string{
-		KindCallSettled:   `{"turn":01,"index":0,"fp":"","result":{"outcome":"ok","applied":"yes","content":"a\tb\r\n\"\\\/\u0041"}}`,
-		KindTurnSettled:   `{"checkpoint":"r-1@3","turns_left":007}`,
-		KindModelAnswered: `{"blocks":[{"kind":"text","text":"\ud800\b\f"}],"stop":"end","usage":{"input":1,"output":9223372036854775808}}`,
-	} {
-		f.Add(string(kind), 1, []byte(text))
-	}
 	f.Add("run.claimed", 1, []byte(`null`))
 	f.Fuzz(func(t *testing.T, kind string, v int, data []byte) {
-		if decoders[Kind(kind)] != nil {
-			sameReading(t, Kind(kind), data)
-		}
-		body, err := Decode(Kind(kind), v, data)
+		body, err := journal.Decode(journal.Kind(kind), v, data)
 		if err != nil {
 			return
 		}
 		text := encodeBody(t, body)
-		again, err := Decode(body.Kind(), Version, text)
+		again, err := journal.Decode(body.Kind(), journal.Version, text)
 		if err != nil {
 			t.Fatalf("%s cannot be read: %v", text, err)
 		}
@@ -260,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Apply(Event{Seq: s.Seq + 1, Turn: 1, Body: body}); err == nil {
+			if err := s.Apply(journal.Event{Seq: s.Seq + 1, Turn: 1, Body: body}); err == nil {
 				Next(s)
 				s.Messages()
 			}
@@ -269,48 +227,23 @@ func FuzzDecode(f *testing.F) {
 }
 
 // sample is the beginning of a run.
-func sample() []Event {
-	at := Place{Turn: 1}
-	bodies := []Body{
-		RunCreated{Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: ModeAuto, Limits: Limits{MaxTurns: 100}},
-		RunClaimed{Epoch: 1, PID: 1},
-		ModelRequested{},
-		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{
-			{ID: "c-1", Tool: "shell", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "fp", Effect: EffectWriteExternal, Decision: DecisionAsk},
-			{ID: "c-2", Tool: "read", Args: json.RawMessage(`{}`), Fingerprint: "fp2", Effect: EffectRead, Decision: DecisionAllow},
+func sample() []journal.Event {
+	at := journal.Place{Turn: 1}
+	bodies := []journal.Body{
+		journal.RunCreated{Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: journal.ModeAuto, Limits: journal.Limits{MaxTurns: 100}},
+		journal.RunClaimed{Epoch: 1, PID: 1},
+		journal.ModelRequested{},
+		journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{
+			{ID: "c-1", Tool: "shell", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "fp", Effect: journal.EffectWriteExternal, Decision: journal.DecisionAsk},
+			{ID: "c-2", Tool: "read", Args: json.RawMessage(`{}`), Fingerprint: "fp2", Effect: journal.EffectRead, Decision: journal.DecisionAllow},
 		}},
-		RequestOpened{Request{ID: "p-1", Question: Question{Kind: RequestPermission}, Call: &at, Binding: "b"}},
-		RequestAnswered{ID: "p-1", Answer: json.RawMessage("true")},
-		CallStarted{Place: Place{Turn: 1, Attempt: 1}, Binding: "b"},
+		journal.RequestOpened{Request: journal.Request{ID: "p-1", Question: journal.Question{Kind: journal.RequestPermission}, Call: &at, Binding: "b"}},
+		journal.RequestAnswered{ID: "p-1", Answer: json.RawMessage("true")},
+		journal.CallStarted{Place: journal.Place{Turn: 1, Attempt: 1}, Binding: "b"},
 	}
-	var events []Event
+	var events []journal.Event
 	for i, b := range bodies {
-		events = append(events, Event{Seq: int64(i) + 1, Turn: min(1, i/2), Time: time.Unix(int64(i), 0).UTC(), Body: b})
+		events = append(events, journal.Event{Seq: int64(i) + 1, Turn: min(1, i/2), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
 	return events
-}
-
-// A fact is short: what is empty is not stored, and what can be told from its place is not said again.
-func TestFactsAreShort(t *testing.T) {
-	for _, c := range []struct {
-		body Body
-		want string
-	}{
-		{ModelRequested{}, `{}`},
-		{CallStarted{Place: Place{Turn: 3, Index: 1, Attempt: 1}}, `{"turn":3,"index":1,"attempt":1}`},
-		{
-			CallSettled{Place: Place{Turn: 3, Attempt: 1}, Fingerprint: "f", Result: Result{
-				Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: "a <b> & c", Full: []byte("not here"),
-			}},
-			`{"turn":3,"index":0,"attempt":1,"fp":"f","result":{"outcome":"ok","applied":"yes","how":"executed","content":"a <b> & c"}}`,
-		},
-		{TurnSettled{Checkpoint: "r-1@3"}, `{"checkpoint":"r-1@3"}`},
-		{RunClaimed{Epoch: 2, PID: 7}, `{"epoch":2,"pid":7}`},
-		{RunInterrupted{Cause: CauseCrash}, `{"cause":"crash"}`},
-		{ModelAnswered{Stop: AnswerEnd}, `{"stop":"end"}`},
-	} {
-		if got := string(encodeBody(t, c.body)); got != c.want {
-			t.Errorf("%s is stored as\n%s, want\n%s", c.body.Kind(), got, c.want)
-		}
-	}
 }

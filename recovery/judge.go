@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,20 +9,20 @@ import (
 
 // Judgement is a verdict with its reason and, where something was found, the result that goes with it.
 type Judgement struct {
-	Verdict Verdict
+	Verdict journal.Verdict
 	Reason  string
-	Result  *Result // with adopt and with skip
+	Result  *journal.Result // with adopt and with skip
 }
 
 // Judge decides what to do with a call that has no result. The first row of the table that matches wins. A verdict is no
 // permission to act: what runs takes the ordinary path again.
-func Judge(c *Call, open *Request, e Evidence) Judgement {
+func Judge(c *Call, open *journal.Request, e Evidence) Judgement {
 	switch {
 	case c.Result != nil:
-		return Judgement{VerdictReplay, "its result is on record", c.Result}
-	case open != nil && open.about(c) && open.Kind != RequestElicit:
-		return Judgement{VerdictWait, "request " + open.ID + " stands for it", nil}
-	case c.Phase == PhaseProposed:
+		return Judgement{journal.VerdictReplay, "its result is on record", c.Result}
+	case open != nil && open.StandsFor(c.Place) && open.Kind != journal.RequestElicit:
+		return Judgement{journal.VerdictWait, "request " + open.ID + " stands for it", nil}
+	case c.Phase == journal.PhaseProposed:
 		return neverStarted(c, e, "it never started")
 	}
 	return judgeStarted(c, e)
@@ -32,25 +33,25 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 	case e.Process.State == ProcessNever && e.proves():
 		return neverStarted(c, e, or(e.Process.Why, "its process never started"))
 	case e.Process.State == ProcessRunning:
-		return Judgement{VerdictAttach, or(e.Process.Why, "its process is still running"), nil}
+		return Judgement{journal.VerdictAttach, or(e.Process.Why, "its process is still running"), nil}
 	case e.Process.State == ProcessEnded && e.Process.Result != nil:
-		return adopted(c, or(e.Process.Why, "its process left a record of its end"), HowAdopted, *e.Process.Result)
+		return adopted(c, or(e.Process.Why, "its process left a record of its end"), journal.HowAdopted, *e.Process.Result)
 	case e.Inspection.Answer == InspectionHappened:
 		why := or(e.Inspection.Why, "its effect is there")
-		r := Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: why}
+		r := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: why}
 		if e.Inspection.Result != nil {
 			r = *e.Inspection.Result
 		}
-		return adopted(c, why, HowVerified, r)
+		return adopted(c, why, journal.HowVerified, r)
 	}
 	if e.Restored && e.ToolKnown {
 		switch {
-		case c.Effect == EffectRead && e.EffectNow == EffectRead:
-			return Judgement{VerdictAgain, "it only reads", nil}
+		case c.Effect == journal.EffectRead && e.EffectNow == journal.EffectRead:
+			return Judgement{journal.VerdictAgain, "it only reads", nil}
 		case c.RetrySafe && e.RetryNow:
-			return Judgement{VerdictAgain, "running it twice does no harm", nil}
+			return Judgement{journal.VerdictAgain, "running it twice does no harm", nil}
 		case e.Inspection.Answer == InspectionNotHappened:
-			return Judgement{VerdictRun, or(e.Inspection.Why, "it did not happen"), nil}
+			return Judgement{journal.VerdictRun, or(e.Inspection.Why, "it did not happen"), nil}
 		}
 	}
 	return unknown(c, e)
@@ -67,16 +68,16 @@ func neverStarted(c *Call, e Evidence, why string) Judgement {
 	case !e.Restored:
 		return skipped(why + ", and its arguments cannot be restored")
 	}
-	return Judgement{VerdictRun, why, nil}
+	return Judgement{journal.VerdictRun, why, nil}
 }
 
 // adopted marks a result with where it was found. An error that leaves open whether it happened is unknown.
-func adopted(c *Call, why string, how How, r Result) Judgement {
+func adopted(c *Call, why string, how journal.How, r journal.Result) Judgement {
 	r.How = how
-	if r.Outcome == OutcomeError && r.doubtful(c.Effect) {
-		r.Outcome, r.Applied = OutcomeUnknown, AppliedUnknown
+	if r.Outcome == journal.OutcomeError && doubtful(&r, c.Effect) {
+		r.Outcome, r.Applied = journal.OutcomeUnknown, journal.AppliedUnknown
 	}
-	return Judgement{VerdictAdopt, why, &r}
+	return Judgement{journal.VerdictAdopt, why, &r}
 }
 
 func or(why, otherwise string) string {
@@ -87,13 +88,10 @@ func or(why, otherwise string) string {
 }
 
 func skipped(reason string) Judgement {
-	return Judgement{VerdictSkip, reason, &Result{
-		Outcome: OutcomeSkipped, Applied: AppliedNo, How: HowTold, Content: "not executed: " + reason,
+	return Judgement{journal.VerdictSkip, reason, &journal.Result{
+		Outcome: journal.OutcomeSkipped, Applied: journal.AppliedNo, How: journal.HowTold, Content: "not executed: " + reason,
 	}}
 }
-
-// PrintedMark is the line of a result whose outcome is unknown behind which stands what the call had printed.
-const PrintedMark = "until then it had printed:"
 
 // unknown is the last row: it may have happened, so it is never done again without a person's decision.
 func unknown(c *Call, e Evidence) Judgement {
@@ -103,18 +101,18 @@ func unknown(c *Call, e Evidence) Judgement {
 	if len(e.Process.Alive) > 0 {
 		text += " It may still be running: " + strings.Join(e.Process.Alive, ", ") + "."
 	}
-	r := &Result{
-		Outcome: OutcomeUnknown, Applied: AppliedUnknown, How: HowTold,
+	r := &journal.Result{
+		Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold,
 		Content: text + "\nasked for:\n" + brief(Describe(c.Args)), Alive: e.Process.Alive,
 	}
 	if len(r.Alive) > 0 {
 		r.Data = e.Process.Trace
 	}
 	if out := e.Process.Output; out != nil {
-		r.Content += "\n" + PrintedMark + "\n" + out.Content
+		r.Content += "\n" + journal.PrintedMark + "\n" + out.Content
 		r.Full, r.Size = out.Full, out.Size
 	}
-	return Judgement{VerdictSkip, "outcome unknown: " + reason, r}
+	return Judgement{journal.VerdictSkip, "outcome unknown: " + reason, r}
 }
 
 // doubts says in words why nothing better can be said.
@@ -143,7 +141,7 @@ func doubts(c *Call, e Evidence) []string {
 		why = append(why, "this binary has no tool "+c.Tool)
 	case !e.Restored:
 		why = append(why, "its arguments cannot be restored")
-	case c.Effect == EffectRead && e.EffectNow != EffectRead:
+	case c.Effect == journal.EffectRead && e.EffectNow != journal.EffectRead:
 		why = append(why, "it only read then and may change something now")
 	case c.RetrySafe && !e.RetryNow:
 		why = append(why, "running it twice did no harm then and may do so now")
@@ -156,13 +154,13 @@ func doubts(c *Call, e Evidence) []string {
 }
 
 // Facts are what a judgement adds to the journal. What is replayed needs no fact: its result is there.
-func (j Judgement) Facts(c *Call) []Body {
-	if j.Verdict == VerdictReplay {
+func (j Judgement) Facts(c *Call) []journal.Body {
+	if j.Verdict == journal.VerdictReplay {
 		return nil
 	}
-	facts := []Body{CallJudged{Place: c.Place, Verdict: j.Verdict, Reason: j.Reason}}
+	facts := []journal.Body{journal.CallJudged{Place: c.Place, Verdict: j.Verdict, Reason: j.Reason}}
 	if j.Result != nil {
-		facts = append(facts, CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: *j.Result})
+		facts = append(facts, journal.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: *j.Result})
 	}
 	return facts
 }

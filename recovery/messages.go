@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 // a summary stands for older messages, it is shown instead of them. The same facts give the same messages, before and after a crash.
 // What was built is kept for the next turn, so the slice and what it holds must not be changed; Earlier is set before the
 // first call.
-func (s *State) Messages() []Message {
+func (s *State) Messages() []journal.Message {
 	if s.said == nil || s.heard != len(s.Earlier) {
 		s.said, s.heard, s.saidTurns = s.opening(), len(s.Earlier), s.shownFrom()
 	}
@@ -26,7 +27,7 @@ func (s *State) Messages() []Message {
 }
 
 // Transcript is what a finished run adds to its thread. With alone, it stands for the thread's earlier runs as well.
-func (s *State) Transcript() (messages []Message, alone bool) {
+func (s *State) Transcript() (messages []journal.Message, alone bool) {
 	mine := *s
 	mine.Earlier = nil
 	messages = mine.opening()
@@ -36,10 +37,10 @@ func (s *State) Transcript() (messages []Message, alone bool) {
 	return messages, s.summary != nil
 }
 
-func (s *State) prompt() Message {
-	m := Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: s.Created.Prompt + inputBlock(s.Created)}}}
+func (s *State) prompt() journal.Message {
+	m := journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: s.Created.Prompt + inputBlock(s.Created)}}}
 	for i := range s.Created.Setup.Images {
-		m.Blocks = append(m.Blocks, Block{Kind: BlockImage, Image: &s.Created.Setup.Images[i]})
+		m.Blocks = append(m.Blocks, journal.Block{Kind: journal.BlockImage, Image: &s.Created.Setup.Images[i]})
 	}
 	return m
 }
@@ -47,10 +48,10 @@ func (s *State) prompt() Message {
 // addedMessage is a message that a person added, with the turn, from 1, whose request shows it first.
 type addedMessage struct {
 	turn int
-	MessageAdded
+	journal.MessageAdded
 }
 
-func (s *State) messageAdded(turn int, b MessageAdded) error {
+func (s *State) messageAdded(turn int, b journal.MessageAdded) error {
 	switch {
 	case turn <= len(s.Turns):
 		return fmt.Errorf("turn %d was answered already", turn)
@@ -69,11 +70,11 @@ func (s *State) unread() bool {
 }
 
 // addedBefore is what a person added before the answer of a turn, from 1.
-func (s *State) addedBefore(turn int) []Message {
-	var out []Message
+func (s *State) addedBefore(turn int) []journal.Message {
+	var out []journal.Message
 	for _, m := range s.added {
 		if m.turn == turn {
-			out = append(out, Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: m.Text}}})
+			out = append(out, journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: m.Text}}})
 		}
 	}
 	return out
@@ -81,7 +82,7 @@ func (s *State) addedBefore(turn int) []Message {
 
 // turnMessages is what a turn, from 1, adds to the transcript: what a person added before it, its answer and its results. Of the
 // turn that comes next it is the first alone.
-func (s *State) turnMessages(turn int) []Message {
+func (s *State) turnMessages(turn int) []journal.Message {
 	out := s.addedBefore(turn)
 	if turn <= len(s.Turns) {
 		out = append(out, s.Turns[turn-1].messages()...)
@@ -91,36 +92,36 @@ func (s *State) turnMessages(turn int) []Message {
 
 // messages is the answer of one turn and the results of its calls. An answer without text and without a call is none. An
 // answer that was cut off is followed by the request to go on.
-func (t *Turn) messages() []Message {
-	blocks := make([]Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))
+func (t *Turn) messages() []journal.Message {
+	blocks := make([]journal.Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))
 	copy(blocks, t.Blocks)
-	var results []Block
+	var results []journal.Block
 	for _, c := range t.Calls {
-		blocks = append(blocks, Block{Kind: BlockCall, Call: &CallBlock{
+		blocks = append(blocks, journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{
 			ID: c.ID, Provider: c.Provider, Tool: c.Tool, Args: c.Args,
 		}})
 		if c.Result != nil {
-			results = append(results, Block{Kind: BlockResult, Result: c.block()})
+			results = append(results, journal.Block{Kind: journal.BlockResult, Result: c.block()})
 		}
 	}
-	var out []Message
+	var out []journal.Message
 	if len(blocks) > 0 {
-		out = append(out, Message{Role: RoleAssistant, Blocks: blocks})
+		out = append(out, journal.Message{Role: journal.RoleAssistant, Blocks: blocks})
 	}
 	if len(results) > 0 {
-		out = append(out, Message{Role: RoleTool, Blocks: results})
+		out = append(out, journal.Message{Role: journal.RoleTool, Blocks: results})
 	}
-	if t.Stop == AnswerLength && len(t.Calls) == 0 {
-		out = append(out, Message{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: cutWord}}})
+	if t.Stop == journal.AnswerLength && len(t.Calls) == 0 {
+		out = append(out, journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: cutWord}}})
 	}
 	return out
 }
 
 // block is the call's result as the model sees it. A person's later word on an unknown outcome is part of it.
-func (c *Call) block() *ResultBlock {
-	r := &ResultBlock{ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: c.Result.Outcome, Text: c.Result.Content}
-	if c.Result.Outcome == OutcomeUnknown && c.happened {
-		r.Outcome = OutcomeOK
+func (c *Call) block() *journal.ResultBlock {
+	r := &journal.ResultBlock{ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: c.Result.Outcome, Text: c.Result.Content}
+	if c.Result.Outcome == journal.OutcomeUnknown && c.happened {
+		r.Outcome = journal.OutcomeOK
 		r.Text += "\nA person says that it happened."
 	}
 	return r

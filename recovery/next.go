@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 type Action interface{ action() }
 
 // Record is facts that follow from what is there. The host records them and asks again; they need no effect.
-type Record struct{ Facts []Body }
+type Record struct{ Facts []journal.Body }
 
 // Start is calls that may act: each is prepared, recorded as started, and carried out once that is durable.
 type Start struct{ Calls []*Call }
@@ -34,7 +35,7 @@ type CallModel struct {
 }
 
 // AskPerson is a question that stands: nothing goes on before its answer.
-type AskPerson struct{ Request *Request }
+type AskPerson struct{ Request *journal.Request }
 
 // Claim says that nobody drives the run: it must be claimed first.
 type Claim struct{}
@@ -61,7 +62,7 @@ func Next(s *State) Action {
 		return Claim{}
 	}
 	if end, ok := s.Orphaned(); ok {
-		return Record{[]Body{end}}
+		return Record{[]journal.Body{end}}
 	}
 	if lost := s.Lost(); len(lost) > 0 {
 		return Recover{lost}
@@ -69,14 +70,14 @@ func Next(s *State) Action {
 	if s.Stopping != nil {
 		return s.stop()
 	}
-	if s.Open != nil && s.Open.Kind == RequestElicit {
+	if s.Open != nil && s.Open.Kind == journal.RequestElicit {
 		return AskPerson{s.Open}
 	}
 	if flying := s.InFlight(); len(flying) > 0 {
 		return Await{flying}
 	}
 	if end, ok := s.Superseded(); ok {
-		return Record{[]Body{end}}
+		return Record{[]journal.Body{end}}
 	}
 	if s.Open != nil {
 		return AskPerson{s.Open}
@@ -90,7 +91,7 @@ func Next(s *State) Action {
 // turn goes on with the calls of an answered turn, in the model's order.
 func (s *State) turn(t *Turn) Action {
 	for i, c := range t.Calls {
-		if c.Phase == PhaseSettled {
+		if c.Phase == journal.PhaseSettled {
 			if a := s.settledByRun(c); a != nil {
 				return a
 			}
@@ -104,24 +105,24 @@ func (s *State) turn(t *Turn) Action {
 		}
 		return Start{s.together(t.Calls[i:])}
 	}
-	return Record{[]Body{s.checkpoint(t)}}
+	return Record{[]journal.Body{s.checkpoint(t)}}
 }
 
-func (s *State) checkpoint(t *Turn) TurnSettled {
-	return TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}
+func (s *State) checkpoint(t *Turn) journal.TurnSettled {
+	return journal.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}
 }
 
 // together takes the first call and, if it only reads, the reads right behind it that need no word of a person.
 func (s *State) together(calls []*Call) []*Call {
 	group := []*Call{calls[0]}
-	if calls[0].Effect != EffectRead {
+	if calls[0].Effect != journal.EffectRead {
 		return group
 	}
 	for _, c := range calls[1:] {
-		if c.Phase == PhaseSettled {
+		if c.Phase == journal.PhaseSettled {
 			continue
 		}
-		if c.Effect != EffectRead || s.beforeStart(c) != nil {
+		if c.Effect != journal.EffectRead || s.beforeStart(c) != nil {
 			break
 		}
 		group = append(group, c)
@@ -133,11 +134,11 @@ func (s *State) together(calls []*Call) []*Call {
 func (s *State) afterTurn() Action {
 	if t := s.current(); t != nil && !s.unread() {
 		if end := s.lastWord(t); end != nil {
-			return Record{[]Body{end}}
+			return Record{[]journal.Body{end}}
 		}
 	}
 	if s.limited != nil {
-		return Record{[]Body{s.limited}}
+		return Record{[]journal.Body{s.limited}}
 	}
 	if s.Requested == len(s.Turns)+1 {
 		return s.askModel()
@@ -148,54 +149,54 @@ func (s *State) afterTurn() Action {
 	if q, spent := s.spentLimit(); spent {
 		return open(q, nil)
 	}
-	return Record{[]Body{ModelRequested{}}}
+	return Record{[]journal.Body{journal.ModelRequested{}}}
 }
 
 // lastWord is the end of the run, where the answer is one.
-func (s *State) lastWord(t *Turn) Body {
+func (s *State) lastWord(t *Turn) journal.Body {
 	switch {
-	case t.Stop == AnswerFailed:
+	case t.Stop == journal.AnswerFailed:
 		return t.failure()
-	case t.Stop == AnswerRefuse:
+	case t.Stop == journal.AnswerRefuse:
 		return t.refusal()
 	case s.cuts >= maxCuts:
-		return RunFailed{Reason: fmt.Sprintf("the answer was cut off %d times in a row", s.cuts), Text: s.text()}
+		return journal.RunFailed{Reason: fmt.Sprintf("the answer was cut off %d times in a row", s.cuts), Text: s.text()}
 	case s.cuts > 0, len(t.Calls) > 0:
 		return nil
 	}
-	return RunCompleted{Text: s.text()}
+	return journal.RunCompleted{Text: s.text()}
 }
 
 // stop ends a run early: what runs is stopped, what never started is settled as that, and only then comes the terminal fact.
 func (s *State) stop() Action {
 	why := s.Stopping
-	if s.Open != nil && s.Open.Kind == RequestElicit {
-		return Record{[]Body{RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason}}}
+	if s.Open != nil && s.Open.Kind == journal.RequestElicit {
+		return Record{[]journal.Body{journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason}}}
 	}
 	if flying := s.InFlight(); len(flying) > 0 {
 		return StopCalls{flying, why.Reason}
 	}
-	var facts []Body
+	var facts []journal.Body
 	if s.Open != nil {
-		facts = append(facts, RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason})
+		facts = append(facts, journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason})
 	}
 	for _, c := range s.Unsettled() {
-		facts = append(facts, NotRun(c, OutcomeSkipped, why.Reason))
+		facts = append(facts, NotRun(c, journal.OutcomeSkipped, why.Reason))
 	}
 	if t := s.current(); !t.done() {
 		facts = append(facts, s.checkpoint(t))
 	}
-	if why.Why == StopCancelled {
-		return Record{append(facts, RunCancelled{By: why.By, Reason: why.Reason})}
+	if why.Why == journal.StopCancelled {
+		return Record{append(facts, journal.RunCancelled{By: why.By, Reason: why.Reason})}
 	}
-	return Record{append(facts, RunFailed{Reason: why.Reason})}
+	return Record{append(facts, journal.RunFailed{Reason: why.Reason})}
 }
 
 // text is what the model said in the turn.
 func (t *Turn) text() string {
 	var parts []string
 	for _, b := range t.Blocks {
-		if b.Kind == BlockText && b.Text != "" {
+		if b.Kind == journal.BlockText && b.Text != "" {
 			parts = append(parts, b.Text)
 		}
 	}
@@ -216,16 +217,16 @@ func (s *State) text() string {
 }
 
 // refusal is the end of a run whose model, or provider, will not answer.
-func (t *Turn) refusal() RunFailed {
-	return RunFailed{Reason: "the model refused to answer", Text: strings.TrimSpace(t.text())}
+func (t *Turn) refusal() journal.RunFailed {
+	return journal.RunFailed{Reason: "the model refused to answer", Text: strings.TrimSpace(t.text())}
 }
 
 // failure is the end of a run whose model says that what was asked cannot be done: its first line is the reason.
-func (t *Turn) failure() RunFailed {
+func (t *Turn) failure() journal.RunFailed {
 	text := strings.TrimSpace(t.text())
 	reason, _, _ := strings.Cut(text, "\n")
 	if reason == "" {
 		reason = "the model stopped without a reason"
 	}
-	return RunFailed{Reason: reason, Text: text}
+	return journal.RunFailed{Reason: reason, Text: text}
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -47,14 +48,14 @@ func TestAnyHistoryEvenly(t *testing.T) {
 		for _, e := range m.events {
 			seen[string(e.Body.Kind())]++
 			switch b := e.Body.(type) {
-			case CallJudged:
+			case journal.CallJudged:
 				seen["verdict "+string(b.Verdict)]++
-			case CallSettled:
+			case journal.CallSettled:
 				seen["outcome "+string(b.Result.Outcome)]++
 				seen["how "+string(b.Result.How)]++
-			case RequestOpened:
+			case journal.RequestOpened:
 				seen["request "+string(b.Request.Kind)]++
-			case CallStarted:
+			case journal.CallStarted:
 				if b.Attempt > 2 {
 					seen["third attempt"]++
 				}
@@ -71,19 +72,19 @@ func TestAnyHistoryEvenly(t *testing.T) {
 // histories lists what generated histories must hold to prove anything.
 func histories() []string {
 	var list []string
-	for _, k := range Kinds() {
+	for _, k := range journal.Kinds() {
 		list = append(list, string(k))
 	}
-	for _, v := range []Verdict{VerdictSkip, VerdictRun, VerdictAgain, VerdictAttach, VerdictAdopt} {
+	for _, v := range []journal.Verdict{journal.VerdictSkip, journal.VerdictRun, journal.VerdictAgain, journal.VerdictAttach, journal.VerdictAdopt} {
 		list = append(list, "verdict "+string(v))
 	}
-	for _, o := range []Outcome{OutcomeOK, OutcomeError, OutcomeUnknown, OutcomeSkipped, OutcomeDenied} {
+	for _, o := range []journal.Outcome{journal.OutcomeOK, journal.OutcomeError, journal.OutcomeUnknown, journal.OutcomeSkipped, journal.OutcomeDenied} {
 		list = append(list, "outcome "+string(o))
 	}
-	for _, h := range []How{HowExecuted, HowAttached, HowAdopted, HowVerified, HowTold} {
+	for _, h := range []journal.How{journal.HowExecuted, journal.HowAttached, journal.HowAdopted, journal.HowVerified, journal.HowTold} {
 		list = append(list, "how "+string(h))
 	}
-	for _, k := range []RequestKind{RequestConfirm, RequestPermission, RequestTwin, RequestMaxTurns, RequestElicit} {
+	for _, k := range []journal.RequestKind{journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestElicit} {
 		list = append(list, "request "+string(k))
 	}
 	return list
@@ -112,7 +113,7 @@ func sameState(a, b *State) bool {
 }
 
 // cutAt goes on from a journal that was cut, and says what went wrong.
-func cutAt(events []Event, seed uint64) string {
+func cutAt(events []journal.Event, seed uint64) string {
 	m := newSim(chance(seed))
 	for _, e := range events {
 		if err := m.s.Apply(e); err != nil {
@@ -122,7 +123,7 @@ func cutAt(events []Event, seed uint64) string {
 			return wrong
 		}
 	}
-	m.events = append([]Event{}, events...)
+	m.events = append([]journal.Event{}, events...)
 	m.now, m.asked = events[len(events)-1].Time, 1000
 	before, err := Fold(events)
 	if err != nil {
@@ -157,24 +158,24 @@ func cutAt(events []Event, seed uint64) string {
 func TestWrongHostsAreCaught(t *testing.T) {
 	hosts := map[string]func(*sim){
 		"runs what has no result": func(m *sim) {
-			m.judge = func(c *Call, open *Request, e Evidence) Judgement {
+			m.judge = func(c *Call, open *journal.Request, e Evidence) Judgement {
 				j := Judge(c, open, e)
-				if j.Verdict == VerdictSkip {
-					return Judgement{VerdictRun, "it has no result", nil}
+				if j.Verdict == journal.VerdictSkip {
+					return Judgement{journal.VerdictRun, "it has no result", nil}
 				}
 				return j
 			}
 		},
 		"takes the tool's word that it can be repeated from now alone": func(m *sim) {
-			m.judge = func(c *Call, open *Request, e Evidence) Judgement {
-				e.EffectNow = EffectRead
+			m.judge = func(c *Call, open *journal.Request, e Evidence) Judgement {
+				e.EffectNow = journal.EffectRead
 				d := *c
-				d.Effect = EffectRead
+				d.Effect = journal.EffectRead
 				return Judge(&d, open, e)
 			}
 		},
 		"does not wait for a running process": func(m *sim) {
-			m.judge = func(c *Call, open *Request, e Evidence) Judgement {
+			m.judge = func(c *Call, open *journal.Request, e Evidence) Judgement {
 				if e.Process.State == ProcessRunning {
 					e.Process.State = ProcessNever
 				}
@@ -184,7 +185,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"starts what stands before a question": func(m *sim) {
 			m.next = func(s *State) Action {
 				if r, ok := Next(s).(Record); ok {
-					if o, ok := r.Facts[0].(RequestOpened); ok && o.Request.Call != nil {
+					if o, ok := r.Facts[0].(journal.RequestOpened); ok && o.Request.Call != nil {
 						c, _ := s.Call(*o.Request.Call) // its place was just made from the call
 						return Start{[]*Call{c}}
 					}
@@ -197,7 +198,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 			m.next = func(s *State) Action {
 				then := *s
 				then.happened = nil
-				then.Inherited = slices.DeleteFunc(slices.Clone(s.Inherited), func(u Unknown) bool { return u.Resolved == WordHappened })
+				then.Inherited = slices.DeleteFunc(slices.Clone(s.Inherited), func(u journal.Unknown) bool { return u.Resolved == journal.WordHappened })
 				return Next(&then)
 			}
 		},
@@ -220,7 +221,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"ends at once when it is told to": func(m *sim) {
 			m.next = func(s *State) Action {
 				if s.Stopping != nil && !s.Status.Terminal() {
-					return Record{[]Body{RunCancelled{Reason: "at once"}}}
+					return Record{[]journal.Body{journal.RunCancelled{Reason: "at once"}}}
 				}
 				return Next(s)
 			}
@@ -264,18 +265,18 @@ func (m *sim) liveAnyway() {
 	m.live()
 }
 
-func journalText(events []Event) string {
+func journalText(events []journal.Event) string {
 	text := ""
 	for _, e := range events {
 		text += say(e.Body)
 		switch b := e.Body.(type) {
-		case CallStarted:
+		case journal.CallStarted:
 			text += " " + b.Place.String()
-		case CallJudged:
+		case journal.CallJudged:
 			text += " " + b.Place.String() + " " + string(b.Verdict)
-		case RequestAnswered:
+		case journal.RequestAnswered:
 			text += " " + b.ID + " " + string(b.Answer)
-		case ModelAnswered:
+		case journal.ModelAnswered:
 			for _, c := range b.Calls {
 				text += " " + c.Fingerprint + "/" + string(c.Decision)
 			}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -26,20 +27,20 @@ func permission(c *Call, why, doubts string) Record {
 		why = " (" + why + ")"
 	}
 	at := c.Place
-	r := Request{Call: &at, Question: Question{
-		Kind:    RequestPermission,
+	r := journal.Request{Call: &at, Question: journal.Question{
+		Kind:    journal.RequestPermission,
 		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)) + doubts,
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{answerYes, answerNo},
 		Hints:   []string{"runs it once", "does not run it and informs the model"},
 	}}
-	r.stand(answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
-	r.stand(answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
-	return Record{[]Body{RequestOpened{r}}}
+	offerStanding(&r, answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
+	offerStanding(&r, answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
+	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }
 
-// stand offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
-func (r *Request) stand(answer, rules, hint string) {
+// offerStanding offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
+func offerStanding(r *journal.Request, answer, rules, hint string) {
 	if rules == "" {
 		return
 	}
@@ -63,47 +64,49 @@ func oneOf(words []string) json.RawMessage {
 
 // twinQuestion asks what to do with a call that would do again what an earlier one may have done. In one run it is asked again after
 // leave once only: then the answer that runs nothing also stops the asking.
-func (s *State) twinQuestion(c *Call, first Unknown) Question {
-	q := Question{Kind: RequestTwin, About: first.ID}
-	offer := func(w Word, hint string) { q.Choices, q.Hints = append(q.Choices, string(w)), append(q.Hints, hint) }
+func (s *State) twinQuestion(c *Call, first journal.Unknown) journal.Question {
+	q := journal.Question{Kind: journal.RequestTwin, About: first.ID}
+	offer := func(w journal.Word, hint string) {
+		q.Choices, q.Hints = append(q.Choices, string(w)), append(q.Hints, hint)
+	}
 	asked, known := "the same call is asked for again", ""
 	if first.Fingerprint != c.Fingerprint {
 		asked, known = "a call that would do it again is asked for", "\n"+Describe(first.Args)
 	}
-	if first.Resolved == WordHappened {
+	if first.Resolved == journal.WordHappened {
 		q.Message = fmt.Sprintf("an earlier %s happened, as %s says, and %s.\n", c.Tool, by(first.By), asked)
 		known = "its outcome was unknown before" + known
-		offer(WordHappened, "answers it from that record and runs nothing, also when it is asked for again in this run")
+		offer(journal.WordHappened, "answers it from that record and runs nothing, also when it is asked for again in this run")
 	} else {
 		q.Message = fmt.Sprintf("the outcome of an earlier %s is unknown, and %s.\n", c.Tool, asked)
 		known = "it may or may not have happened" + known
-		offer(WordHappened, "settles the first as done and does not run it again")
+		offer(journal.WordHappened, "settles the first as done and does not run it again")
 	}
 	q.Message += fmt.Sprintf("first:  call %s of run %s (turn %s), started at %s; %s\nagain:  call %s (turn %s), not started\n%s",
 		first.ID, first.Run, first.Place, stamp(first.StartedAt), known, c.ID, c.Place, Describe(c.Args))
 	if first.Alive {
 		q.Message += "\nthe first may still be running, so running it once more is not offered"
 	} else {
-		offer(WordRun, "runs it once more now (yes means this)")
+		offer(journal.WordRun, "runs it once more now (yes means this)")
 	}
 	switch {
-	case first.Resolved == WordHappened:
-	case first.Resolved == WordLeave || s.answers[first.ID].word == WordLeave:
-		offer(WordStop, "runs nothing; the first stays unknown, and nobody is asked about it again in this run (no means this)")
+	case first.Resolved == journal.WordHappened:
+	case first.Resolved == journal.WordLeave || s.answers[first.ID].word == journal.WordLeave:
+		offer(journal.WordStop, "runs nothing; the first stays unknown, and nobody is asked about it again in this run (no means this)")
 	default:
-		offer(WordLeave, "runs nothing; the first stays unknown (no means this)")
+		offer(journal.WordLeave, "runs nothing; the first stays unknown (no means this)")
 	}
 	q.Schema = oneOf(q.Choices)
 	return q
 }
 
-func maxTurns(s *State) Question {
+func maxTurns(s *State) journal.Question {
 	n, turns := s.Limits.MaxTurns, "turns"
 	if n == 1 {
 		turns = "turn"
 	}
-	return Question{
-		Kind:    RequestMaxTurns,
+	return journal.Question{
+		Kind:    journal.RequestMaxTurns,
 		Message: fmt.Sprintf("the run used its limit of %d %s and is not done. Go on with %d more?", n, turns, n),
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{"yes", "no"},
@@ -112,8 +115,8 @@ func maxTurns(s *State) Question {
 }
 
 // moreOf asks whether to go on beyond a limit on what is paid for.
-func moreOf(k RequestKind, limit, used string) Question {
-	return Question{
+func moreOf(k journal.RequestKind, limit, used string) journal.Question {
+	return journal.Question{
 		Kind:    k,
 		Message: fmt.Sprintf("the run used its limit of %s (%s in all) and is not done. Go on with as much again?", limit, used),
 		Schema:  json.RawMessage(schemaYesNo),
@@ -138,7 +141,7 @@ func Describe(args json.RawMessage) string {
 		if err := dec.Decode(&v); err != nil {
 			return "  " + string(args)
 		}
-		text := Text(v)
+		text := journal.Text(v)
 		if strings.Contains(text, "\n") {
 			text = "\n    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 		}

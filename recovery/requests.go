@@ -1,17 +1,17 @@
 package recovery
 
 import (
-	"errors"
+	"agent/recovery/journal"
 	"fmt"
 	"slices"
 )
 
-func (s *State) opened(b RequestOpened) error {
+func (s *State) opened(b journal.RequestOpened) error {
 	if s.Open != nil {
 		return fmt.Errorf("request %s is open already", s.Open.ID)
 	}
 	r := b.Request
-	if err := r.whole(); err != nil {
+	if err := r.Validate(); err != nil {
 		return err
 	}
 	if err := s.mayAsk(&r); err != nil {
@@ -22,9 +22,9 @@ func (s *State) opened(b RequestOpened) error {
 }
 
 // mayAsk refuses a question while calls are under way: all but the one that asks itself.
-func (s *State) mayAsk(r *Request) error {
+func (s *State) mayAsk(r *journal.Request) error {
 	flying := s.InFlight()
-	if n := len(flying) + len(s.Lost()); n > 0 && (r.Kind != RequestElicit || n > 1) {
+	if n := len(flying) + len(s.Lost()); n > 0 && (r.Kind != journal.RequestElicit || n > 1) {
 		return fmt.Errorf("%d calls have no result", n)
 	}
 	if r.Call == nil {
@@ -34,9 +34,9 @@ func (s *State) mayAsk(r *Request) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Kind == RequestElicit && (len(flying) != 1 || flying[0] != c || s.Stopping != nil):
+	case r.Kind == journal.RequestElicit && (len(flying) != 1 || flying[0] != c || s.Stopping != nil):
 		return fmt.Errorf("call %s is not under way", c.Place)
-	case r.Kind != RequestElicit && c.Phase != PhaseProposed:
+	case r.Kind != journal.RequestElicit && c.Phase != journal.PhaseProposed:
 		return fmt.Errorf("call %s is %s", c.Place, c.Phase)
 	}
 	return nil
@@ -44,45 +44,24 @@ func (s *State) mayAsk(r *Request) error {
 
 // Orphaned is the end of a question whose asker is gone: a tool asked while its call was under way, and nothing is left of
 // that call that could take an answer.
-func (s *State) Orphaned() (RequestClosed, bool) {
-	if s.Open == nil || s.Open.Kind != RequestElicit {
-		return RequestClosed{}, false
+func (s *State) Orphaned() (journal.RequestClosed, bool) {
+	if s.Open == nil || s.Open.Kind != journal.RequestElicit {
+		return journal.RequestClosed{}, false
 	}
 	if c, err := s.Call(*s.Open.Call); err == nil && s.flies(c) {
-		return RequestClosed{}, false
+		return journal.RequestClosed{}, false
 	}
-	return RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: "the call that asked is no longer under way"}, true
+	return journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: "the call that asked is no longer under way"}, true
 }
 
-// whole refuses a request whose answer could not be taken later.
-func (r *Request) whole() error {
-	if r.ID == "" {
-		return errors.New("the request has no id")
-	}
-	switch r.Kind {
-	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
-		return nil
-	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestElicit:
-	default:
-		return fmt.Errorf("request kind %q is not known", r.Kind)
-	}
-	if r.Call == nil {
-		return errors.New("the request belongs to no call")
-	}
-	if r.Kind == RequestPermission && r.Binding == "" {
-		return errors.New("a yes to the request would be bound to nothing")
-	}
-	return nil
-}
-
-// limits says whether the request asks what to do at a limit, and of what.
-func (r *Request) limits() (what string, limit bool) {
-	switch r.Kind {
-	case RequestMaxTurns:
+// limitOf says whether a request asks what to do at a limit, and of what.
+func limitOf(k journal.RequestKind) (what string, limit bool) {
+	switch k {
+	case journal.RequestMaxTurns:
 		return "turn", true
-	case RequestMaxTokens:
+	case journal.RequestMaxTokens:
 		return "token", true
-	case RequestMaxCost:
+	case journal.RequestMaxCost:
 		return "cost", true
 	}
 	return "", false
@@ -96,40 +75,35 @@ func plural(what string) string {
 }
 
 // grant begins a fresh budget.
-func (s *State) grant(k RequestKind) {
+func (s *State) grant(k journal.RequestKind) {
 	switch k {
-	case RequestMaxTurns:
+	case journal.RequestMaxTurns:
 		s.grantedAt = len(s.Turns)
-	case RequestMaxTokens:
+	case journal.RequestMaxTokens:
 		s.grantedTokens = s.tokens()
-	case RequestMaxCost:
+	case journal.RequestMaxCost:
 		s.grantedCost, _ = s.Cost() // without a known price there is no such question
 	}
 }
 
-// about says whether the request stands for the call.
-func (r *Request) about(c *Call) bool {
-	return r.Call != nil && r.Call.Turn == c.Turn && r.Call.Index == c.Index
-}
-
-func (s *State) replied(b RequestAnswered) error {
+func (s *State) replied(b journal.RequestAnswered) error {
 	r := s.Open
 	if r == nil || r.ID != b.ID {
 		return fmt.Errorf("request %s is not open", b.ID)
 	}
 	s.Open, s.progress, s.Fruitless = nil, true, 0
 	s.asking = s.Requested > len(s.Turns)
-	text := Text(b.Answer)
-	if what, limit := r.limits(); limit {
+	text := journal.Text(b.Answer)
+	if what, limit := limitOf(r.Kind); limit {
 		if text == "yes" {
 			s.grant(r.Kind)
 		} else {
-			s.limited = RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s answered no to more %s", what, by(b.By), plural(what))}
+			s.limited = journal.RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s answered no to more %s", what, by(b.By), plural(what))}
 		}
 		return nil
 	}
 	c, err := s.Call(*r.Call)
-	if err != nil || r.Kind == RequestElicit {
+	if err != nil || r.Kind == journal.RequestElicit {
 		return err // the call itself takes the answer
 	}
 	s.reply(c, r, text, b.By)
@@ -137,11 +111,11 @@ func (s *State) replied(b RequestAnswered) error {
 	return nil
 }
 
-func (s *State) reply(c *Call, r *Request, text, who string) {
+func (s *State) reply(c *Call, r *journal.Request, text, who string) {
 	switch r.Kind {
-	case RequestAskUser, RequestConfirm:
+	case journal.RequestAskUser, journal.RequestConfirm:
 		c.Reply = &text
-	case RequestPermission:
+	case journal.RequestPermission:
 		switch text {
 		case answerYes, answerAlways:
 			c.Approved = s.binding(r)
@@ -150,27 +124,27 @@ func (s *State) reply(c *Call, r *Request, text, who string) {
 		default:
 			c.Denied = by(who) + " said no"
 		}
-	case RequestTwin:
+	case journal.RequestTwin:
 		s.answeredTwin(c, r, text, who)
 	}
 }
 
-// word reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
-func (r *Request) word(text string) Word {
-	w := Word(text)
+// wordOf reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
+func wordOf(r *journal.Request, text string) journal.Word {
+	w := journal.Word(text)
 	if text == "yes" {
-		w = WordRun
+		w = journal.WordRun
 	}
-	offered := func(w Word) bool { return slices.Contains(r.Choices, string(w)) }
+	offered := func(w journal.Word) bool { return slices.Contains(r.Choices, string(w)) }
 	switch {
-	case slices.Contains([]Word{WordRun, WordHappened, WordStop}, w) && offered(w):
+	case slices.Contains([]journal.Word{journal.WordRun, journal.WordHappened, journal.WordStop}, w) && offered(w):
 		return w
-	case !offered(WordLeave) && offered(WordStop):
-		return WordStop
-	case !offered(WordLeave) && offered(WordHappened):
-		return WordHappened
+	case !offered(journal.WordLeave) && offered(journal.WordStop):
+		return journal.WordStop
+	case !offered(journal.WordLeave) && offered(journal.WordHappened):
+		return journal.WordHappened
 	}
-	return WordLeave
+	return journal.WordLeave
 }
 
 func by(who string) string {
@@ -180,7 +154,7 @@ func by(who string) string {
 	return who
 }
 
-func (s *State) closed(b RequestClosed) error {
+func (s *State) closed(b journal.RequestClosed) error {
 	r := s.Open
 	if r == nil || r.ID != b.ID {
 		return fmt.Errorf("request %s is not open", b.ID)
@@ -190,12 +164,12 @@ func (s *State) closed(b RequestClosed) error {
 	if reason == "" {
 		reason = "the question was closed without an answer"
 	}
-	if what, limit := r.limits(); limit {
+	if what, limit := limitOf(r.Kind); limit {
 		s.limited = unanswered(b.Status, "stopped at the "+what+" limit: "+reason)
 		return nil
 	}
 	c, err := s.Call(*r.Call)
-	if err != nil || r.Kind == RequestElicit {
+	if err != nil || r.Kind == journal.RequestElicit {
 		return err // the call is under way, and gets the answer
 	}
 	if !s.closedTwin(c, r) {
@@ -206,9 +180,9 @@ func (s *State) closed(b RequestClosed) error {
 }
 
 // unanswered is the end of a run whose limit's question nobody answered: only what a person withdrew was cancelled.
-func unanswered(status, reason string) Body {
+func unanswered(status, reason string) journal.Body {
 	if status == "cancelled" {
-		return RunCancelled{Reason: reason}
+		return journal.RunCancelled{Reason: reason}
 	}
-	return RunFailed{Reason: reason}
+	return journal.RunFailed{Reason: reason}
 }

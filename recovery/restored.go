@@ -1,12 +1,14 @@
 package recovery
 
+import "agent/recovery/journal"
+
 // restored takes note that the run may have gone further than its journal says. What a person allowed before was allowed
 // without that knowledge.
-func (s *State) restored(b RunRestored) {
-	s.Cause, s.Detail = CauseRestored, b.Reason
+func (s *State) restored(b journal.RunRestored) {
+	s.Cause, s.Detail = journal.CauseRestored, b.Reason
 	s.Restored, s.stale = true, s.Open
 	for _, c := range s.current().calls() {
-		if c.Phase != PhaseSettled {
+		if c.Phase != journal.PhaseSettled {
 			c.Approved = ""
 		}
 	}
@@ -14,7 +16,7 @@ func (s *State) restored(b RunRestored) {
 
 // binding is what a yes to the request lets act. A yes to a question from before the run was restored lets nothing act: the
 // call is asked about afresh, and that question says why.
-func (s *State) binding(r *Request) string {
+func (s *State) binding(r *journal.Request) string {
 	if r == s.stale {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -14,27 +15,27 @@ import (
 // Over budget: at most 104 methods: what the model is shown, limits and the twin guard are to be types of their own
 // Over budget: at most 54 fields: likewise
 type State struct {
-	Created    RunCreated
+	Created    journal.RunCreated
 	Status     Status
 	Seq        int64
 	Epoch      int64
-	Cause      Cause
+	Cause      journal.Cause
 	Detail     string
-	Mode       Mode
-	Limits     Limits
+	Mode       journal.Mode
+	Limits     journal.Limits
 	Turns      []*Turn
-	Requested  int       // highest turn for which the model was asked
-	Open       *Request  // the question that stands
-	Inherited  []Unknown // what other runs of the thread left unknown, and what a person said of it
-	Stopping   *RunStopping
+	Requested  int               // highest turn for which the model was asked
+	Open       *journal.Request  // the question that stands
+	Inherited  []journal.Unknown // what other runs of the thread left unknown, and what a person said of it
+	Stopping   *journal.RunStopping
 	Checkpoint string // the last settled turn's
 	CheckSeq   int64  // sequence number of that fact
 	Active     time.Duration
-	Usage      Usage  // as providers reported it
-	Estimated  Usage  // charged without a report: requests that brought no answer
-	Fruitless  int    // claims in a row that brought nothing forward
-	Final      string // the last words of a finished run: its answer or its reason
-	Earlier    []Message
+	Usage      journal.Usage // as providers reported it
+	Estimated  journal.Usage // charged without a report: requests that brought no answer
+	Fruitless  int           // claims in a row that brought nothing forward
+	Final      string        // the last words of a finished run: its answer or its reason
+	Earlier    []journal.Message
 	Restored   bool // its database went back in time: see RunRestored
 
 	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls are compared by their fingerprints
@@ -45,50 +46,50 @@ type State struct {
 	grantedTokens int64 // tokens used when the token limit was last lifted
 	grantedCost   int64 // millionths of a dollar spent when the cost limit was last lifted
 
-	failed   *ModelFailed // the last request under this owner, when it brought no answer
-	tries    int          // requests in a row that brought none under this owner
-	retryAt  time.Time    // no request before
-	asking   bool         // the model was asked, and nothing came of it yet
-	cuts     int          // answers in a row that were cut off or paused, without a whole call
-	summary  *ContextCompacted
+	failed   *journal.ModelFailed // the last request under this owner, when it brought no answer
+	tries    int                  // requests in a row that brought none under this owner
+	retryAt  time.Time            // no request before
+	asking   bool                 // the model was asked, and nothing came of it yet
+	cuts     int                  // answers in a row that were cut off or paused, without a whole call
+	summary  *journal.ContextCompacted
 	overflow bool  // a request was refused as too long since the last summary
 	tooLong  bool  // and so was the request for a summary that came of it
 	held     int64 // tokens of the next request, as far as they are counted or estimated
 	counted  bool  // held is all of them; else the opening comes on top
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
-	stale *Request       // the question that stood when the run was restored
-	added []addedMessage // what a person wrote to the model after the prompt, in order
-	spent earlierCost    // what models that the run asked before cost
+	stale *journal.Request // the question that stood when the run was restored
+	added []addedMessage   // what a person wrote to the model after the prompt, in order
+	spent earlierCost      // what models that the run asked before cost
 
-	limited   Body            // what ends the run at the turn limit: a person's no, or nobody's word
-	disk      *Disk           // at the last claim
-	boot      string          // likewise
-	unknown   []*Call         // calls of this run whose outcome is unknown, in their order
-	happened  []*Call         // calls of this run of which a person said that they happened
-	elsewhere []CallResolved  // what a person said from here about calls of other runs
-	answers   map[string]said // what was last answered in this run about an earlier call, by the call's id
-	aboutWas  Word            // what had been said, when it was opened, of the call that the open question is about
-	progress  bool            // something came forward since the last claim
-	last      time.Time       // of the last fact
-	idle      time.Duration   // since an owner was last seen, while a call may have gone on
+	limited   journal.Body           // what ends the run at the turn limit: a person's no, or nobody's word
+	disk      *journal.Disk          // at the last claim
+	boot      string                 // likewise
+	unknown   []*Call                // calls of this run whose outcome is unknown, in their order
+	happened  []*Call                // calls of this run of which a person said that they happened
+	elsewhere []journal.CallResolved // what a person said from here about calls of other runs
+	answers   map[string]said        // what was last answered in this run about an earlier call, by the call's id
+	aboutWas  journal.Word           // what had been said, when it was opened, of the call that the open question is about
+	progress  bool                   // something came forward since the last claim
+	last      time.Time              // of the last fact
+	idle      time.Duration          // since an owner was last seen, while a call may have gone on
 
-	said      []Message // what Messages built: the earlier runs, the prompt and the settled turns
-	heard     int       // messages of earlier runs in it
-	saidTurns int       // turns in it
+	said      []journal.Message // what Messages built: the earlier runs, the prompt and the settled turns
+	heard     int               // messages of earlier runs in it
+	saidTurns int               // turns in it
 }
 
 // Turn is one answer of the model and the calls that it asked for.
 type Turn struct {
 	N       int
-	Blocks  []Block
+	Blocks  []journal.Block
 	Calls   []*Call
-	Stop    AnswerStop
+	Stop    journal.AnswerStop
 	Settled bool
 }
 
 // Fold reads a whole journal.
-func Fold(events []Event) (*State, error) {
+func Fold(events []journal.Event) (*State, error) {
 	s := &State{}
 	for _, e := range events {
 		if err := s.Apply(e); err != nil {
@@ -99,7 +100,7 @@ func Fold(events []Event) (*State, error) {
 }
 
 // Apply adds one fact. A fact that cannot follow what is there is refused by name, and the state must not be used further.
-func (s *State) Apply(e Event) error {
+func (s *State) Apply(e journal.Event) error {
 	k := e.Body.Kind()
 	if e.Seq != s.Seq+1 {
 		return fmt.Errorf("apply %s: sequence number %d after %d", k, e.Seq, s.Seq)
@@ -119,15 +120,15 @@ func (s *State) Apply(e Event) error {
 
 // spend counts the time in which the run was going: not while it waits, and not from a crash to the word about it, since
 // nobody knows when it was. An owner that leaves of itself writes down when it does.
-func (s *State) spend(e Event, k Kind) {
-	going := k != KindRunClaimed
-	if b, ok := e.Body.(RunInterrupted); ok {
-		going = b.Cause == CauseShutdown || b.Cause == CauseModel
-	} else if k == KindRunRestored {
+func (s *State) spend(e journal.Event, k journal.Kind) {
+	going := k != journal.KindRunClaimed
+	if b, ok := e.Body.(journal.RunInterrupted); ok {
+		going = b.Cause == journal.CauseShutdown || b.Cause == journal.CauseModel
+	} else if k == journal.KindRunRestored {
 		going = false
 	}
 	gap := e.Time.Sub(s.last)
-	if b, ok := e.Body.(RunNoted); ok {
+	if b, ok := e.Body.(journal.RunNoted); ok {
 		gap -= b.Clock
 	}
 	gap = max(0, gap)
@@ -142,60 +143,60 @@ func (s *State) spend(e Event, k Kind) {
 }
 
 // charge counts the time without an owner in which a call went on by itself: a crash refills no budget.
-func (s *State) charge(e Event) {
+func (s *State) charge(e journal.Event) {
 	switch b := e.Body.(type) {
-	case CallJudged:
-		if b.Verdict == VerdictAttach {
+	case journal.CallJudged:
+		if b.Verdict == journal.VerdictAttach {
 			s.Active, s.idle = s.Active+s.idle, 0
 		}
-	case CallSettled:
-		if b.Result.How == HowAdopted {
+	case journal.CallSettled:
+		if b.Result.How == journal.HowAdopted {
 			s.Active, s.idle = s.Active+min(s.idle, b.Result.Took), 0
 		}
-	case CallStarted, ModelRequested, ModelAnswered:
+	case journal.CallStarted, journal.ModelRequested, journal.ModelAnswered:
 		s.idle = 0
 	}
 }
 
-func (s *State) apply(e Event) error {
+func (s *State) apply(e journal.Event) error {
 	switch b := e.Body.(type) {
-	case RunCreated:
+	case journal.RunCreated:
 		s.Created, s.Mode, s.Limits, s.overhead = b, b.Mode, b.Limits, -1
-	case RunClaimed:
+	case journal.RunClaimed:
 		return s.claimed(b)
-	case RunInterrupted:
+	case journal.RunInterrupted:
 		s.Cause, s.Detail = b.Cause, b.Detail
-	case RunRestored:
+	case journal.RunRestored:
 		s.restored(b)
-	case RunNoted:
+	case journal.RunNoted:
 		s.gone(b.Gone)
 		if !s.retryAt.IsZero() {
 			s.retryAt = s.retryAt.Add(b.Clock)
 		}
-	case RunStopping:
+	case journal.RunStopping:
 		if s.Stopping == nil {
 			s.Stopping = &b
 		}
-	case RunCompleted:
+	case journal.RunCompleted:
 		s.Final = b.Text
 		return s.mayEnd()
-	case RunFailed:
+	case journal.RunFailed:
 		s.Final = b.Reason
 		return s.mayEnd()
-	case RunCancelled:
+	case journal.RunCancelled:
 		s.Final = b.Reason
 		return s.mayEnd()
-	case ModelRequested:
+	case journal.ModelRequested:
 		return s.requested(e.Turn)
-	case ModelAnswered:
+	case journal.ModelAnswered:
 		return s.answered(e.Turn, b)
-	case ModelFailed:
+	case journal.ModelFailed:
 		return s.modelFailed(e, b)
-	case ContextCompacted:
+	case journal.ContextCompacted:
 		return s.compacted(b)
-	case TurnSettled:
+	case journal.TurnSettled:
 		return s.turnSettled(e, b)
-	case MessageAdded:
+	case journal.MessageAdded:
 		return s.messageAdded(e.Turn, b)
 	default:
 		return s.applyCall(e)
@@ -203,29 +204,29 @@ func (s *State) apply(e Event) error {
 	return nil
 }
 
-func (s *State) applyCall(e Event) error {
+func (s *State) applyCall(e journal.Event) error {
 	switch b := e.Body.(type) {
-	case CallJudged:
+	case journal.CallJudged:
 		return s.judged(b)
-	case CallStarted:
+	case journal.CallStarted:
 		return s.started(e, b)
-	case CallSettled:
+	case journal.CallSettled:
 		return s.settled(b)
-	case CallResolved:
+	case journal.CallResolved:
 		return s.resolved(b)
-	case ApprovalVoided:
+	case journal.ApprovalVoided:
 		return s.voided(b)
-	case RequestOpened:
+	case journal.RequestOpened:
 		return s.opened(b)
-	case RequestAnswered:
+	case journal.RequestAnswered:
 		return s.replied(b)
-	case RequestClosed:
+	case journal.RequestClosed:
 		return s.closed(b)
 	}
 	return fmt.Errorf("kind is not known")
 }
 
-func (s *State) claimed(b RunClaimed) error {
+func (s *State) claimed(b journal.RunClaimed) error {
 	if b.Epoch != s.Epoch+1 {
 		return fmt.Errorf("epoch %d after %d", b.Epoch, s.Epoch)
 	}
@@ -246,10 +247,10 @@ func (s *State) claimed(b RunClaimed) error {
 	s.takeChanges(b)
 	s.inherit(b.Unknown)
 	for _, c := range s.current().calls() {
-		if c.Phase == PhaseStarted {
+		if c.Phase == journal.PhaseStarted {
 			c.Judged = ""
 		}
-		if s.Open == nil || !s.Open.about(c) {
+		if s.Open == nil || !s.Open.StandsFor(c.Place) {
 			c.doubt(s.Epoch)
 		}
 	}
@@ -258,7 +259,7 @@ func (s *State) claimed(b RunClaimed) error {
 }
 
 // tighten takes over what the claimer changed about the run. Looser is impossible.
-func (s *State) tighten(b RunClaimed) error {
+func (s *State) tighten(b journal.RunClaimed) error {
 	if l := b.Limits; l != nil {
 		if s.Limits.Tighten(*l) != *l {
 			return fmt.Errorf("limits %+v are looser than %+v", *l, s.Limits)
@@ -274,41 +275,10 @@ func (s *State) tighten(b RunClaimed) error {
 	return nil
 }
 
-// Tighten is the tighter of each limit.
-func (l Limits) Tighten(by Limits) Limits {
-	return Limits{
-		MaxTurns: Tighter(l.MaxTurns, by.MaxTurns), Timeout: Tighter(l.Timeout, by.Timeout),
-		MaxTokens: Tighter(l.MaxTokens, by.MaxTokens), MaxCost: Tighter(l.MaxCost, by.MaxCost),
-	}
-}
-
-// Tighter is the one of two limits that allows less.
-func Tighter[N int | int64 | time.Duration](a, b N) N {
-	if Looser(a, b) {
-		return b
-	}
-	return a
-}
-
-// Looser says whether a limit allows more than another one. Zero is no limit.
-func Looser[N int | int64 | time.Duration](limit, than N) bool {
-	return than > 0 && (limit <= 0 || limit > than)
-}
-
-// LooserThan says whether m lets more happen without a question than o; a mode that is not known counts as the loosest.
-func (m Mode) LooserThan(o Mode) bool { return m.looseness() > o.looseness() }
-
-func (m Mode) looseness() int {
-	if i := slices.Index(Modes(), m); i >= 0 {
-		return i
-	}
-	return len(Modes())
-}
-
 // mayEnd refuses a terminal fact while a call or a question is open.
 func (s *State) mayEnd() error {
 	for _, c := range s.current().calls() {
-		if c.Phase != PhaseSettled {
+		if c.Phase != journal.PhaseSettled {
 			return fmt.Errorf("call %s is not settled", c.Place)
 		}
 	}
@@ -326,7 +296,7 @@ func (s *State) requested(turn int) error {
 	return nil
 }
 
-func (s *State) answered(turn int, b ModelAnswered) error {
+func (s *State) answered(turn int, b journal.ModelAnswered) error {
 	if turn != len(s.Turns)+1 || s.Requested != turn {
 		return fmt.Errorf("turn %d was not asked for", turn)
 	}
@@ -337,7 +307,7 @@ func (s *State) answered(turn int, b ModelAnswered) error {
 	for i, p := range b.Calls {
 		p.Args = compact(p.Args)
 		t.Calls = append(t.Calls, &Call{
-			Place: Place{Turn: turn, Index: i}, Proposal: p, Phase: PhaseProposed, mode: s.Mode,
+			Place: journal.Place{Turn: turn, Index: i}, Proposal: p, Phase: journal.PhaseProposed, mode: s.Mode,
 		})
 	}
 	s.Turns, s.progress, s.asking = append(s.Turns, t), true, false
@@ -346,20 +316,20 @@ func (s *State) answered(turn int, b ModelAnswered) error {
 		s.Usage.Add(*b.Usage)
 	}
 	s.cuts++
-	whole := func(p Proposal) bool { return p.Invalid == "" }
-	if slices.ContainsFunc(b.Calls, whole) || t.Stop != AnswerLength && t.Stop != AnswerPause {
+	whole := func(p journal.Proposal) bool { return p.Invalid == "" }
+	if slices.ContainsFunc(b.Calls, whole) || t.Stop != journal.AnswerLength && t.Stop != journal.AnswerPause {
 		s.cuts = 0
 	}
 	return nil
 }
 
-func (s *State) turnSettled(e Event, b TurnSettled) error {
+func (s *State) turnSettled(e journal.Event, b journal.TurnSettled) error {
 	t := s.current()
 	if t == nil || t.N != e.Turn || t.Settled {
 		return fmt.Errorf("turn %d is not open", e.Turn)
 	}
 	for _, c := range t.Calls {
-		if c.Phase != PhaseSettled {
+		if c.Phase != journal.PhaseSettled {
 			return fmt.Errorf("call %s is not settled", c.Place)
 		}
 	}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -65,14 +66,14 @@ func tell(t *testing.T, text string) string {
 type story struct {
 	t        *testing.T
 	s        *State
-	events   []Event
+	events   []journal.Event
 	now      time.Time
 	out      strings.Builder
 	requests int
 }
 
 func (st *story) tellChunk(chunk string) {
-	var answer *ModelAnswered
+	var answer *journal.ModelAnswered
 	done := func() {
 		if answer != nil {
 			st.add(*answer)
@@ -97,45 +98,45 @@ func (st *story) tellChunk(chunk string) {
 	st.sameAfterJSON()
 }
 
-func (st *story) answer(words []string) *ModelAnswered {
-	a := &ModelAnswered{Stop: AnswerCalls}
+func (st *story) answer(words []string) *journal.ModelAnswered {
+	a := &journal.ModelAnswered{Stop: journal.AnswerCalls}
 	var text []string
 	for _, w := range words {
 		if v, ok := strings.CutPrefix(w, "stop="); ok {
-			a.Stop = AnswerStop(v)
+			a.Stop = journal.AnswerStop(v)
 		} else if v, ok := strings.CutPrefix(w, "used="); ok {
 			in, out, _ := strings.Cut(v, "/")
-			a.Usage = &Usage{Input: int64(number(in)), Output: int64(number(out))}
+			a.Usage = &journal.Usage{Input: int64(number(in)), Output: int64(number(out))}
 		} else {
 			text = append(text, w)
 		}
 	}
 	if len(text) > 0 {
-		a.Blocks = []Block{{Kind: BlockText, Text: strings.Join(text, " ")}}
+		a.Blocks = []journal.Block{{Kind: journal.BlockText, Text: strings.Join(text, " ")}}
 	}
 	return a
 }
 
 // proposal reads "c-1 shell write_external make [ask|standing|deny|invalid|retry|question]".
-func (st *story) proposal(words []string) Proposal {
-	p := Proposal{
-		ID: words[0], Tool: words[1], Effect: Effect(words[2]), Fingerprint: "fp-" + words[3], Decision: DecisionAllow,
+func (st *story) proposal(words []string) journal.Proposal {
+	p := journal.Proposal{
+		ID: words[0], Tool: words[1], Effect: journal.Effect(words[2]), Fingerprint: "fp-" + words[3], Decision: journal.DecisionAllow,
 		Args: json.RawMessage(fmt.Sprintf(`{"what":%q}`, strings.ReplaceAll(words[3], "_", " "))),
 	}
 	for _, w := range words[4:] {
 		switch w {
 		case "ask":
-			p.Decision, p.Why = DecisionAsk, "it may change anything"
+			p.Decision, p.Why = journal.DecisionAsk, "it may change anything"
 		case "standing":
 			p.Always, p.Never = "[[allow]]\ntool = \"shell\"\n", "[[deny]]\ntool = \"shell\"\n"
 		case "deny":
-			p.Decision, p.Why = DecisionDeny, "mode plan only reads"
+			p.Decision, p.Why = journal.DecisionDeny, "mode plan only reads"
 		case "invalid":
 			p.Invalid = "there is no tool " + p.Tool
 		case "retry":
 			p.RetrySafe = true
 		case "question":
-			p.Question = &Question{Kind: RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`)}
+			p.Question = &journal.Question{Kind: journal.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`)}
 		default:
 			st.t.Fatalf("call %v: %q is not known", words, w)
 		}
@@ -143,12 +144,12 @@ func (st *story) proposal(words []string) Proposal {
 	return p
 }
 
-func (st *story) add(b Body) bool {
+func (st *story) add(b journal.Body) bool {
 	turn := len(st.s.Turns)
 	switch b := b.(type) {
-	case ModelRequested, ModelAnswered, ModelFailed, MessageAdded:
+	case journal.ModelRequested, journal.ModelAnswered, journal.ModelFailed, journal.MessageAdded:
 		turn++
-	case RequestOpened:
+	case journal.RequestOpened:
 		b.Request.ID, b.Request.Opened = fmt.Sprintf("p-%d", st.requests+1), st.now
 		if b.Request.Call != nil {
 			b.Request.Binding = "bound"
@@ -162,9 +163,9 @@ func (st *story) add(b Body) bool {
 	return st.append(turn, b)
 }
 
-func (st *story) append(turn int, b Body) bool {
+func (st *story) append(turn int, b journal.Body) bool {
 	st.now = st.now.Add(time.Second)
-	e := Event{Seq: st.s.Seq + 1, Turn: turn, Time: st.now, Body: b}
+	e := journal.Event{Seq: st.s.Seq + 1, Turn: turn, Time: st.now, Body: b}
 	if err := st.s.Apply(e); err != nil {
 		st.printf("refused: %v\n", err)
 		s, err := Fold(st.events)
@@ -206,16 +207,16 @@ func (st *story) line(words []string) {
 }
 
 func (st *story) run(o map[string]string) {
-	b := RunCreated{
-		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: Mode(o["mode"]),
-		Authored: o["authored"] != "", Limits: Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])},
+	b := journal.RunCreated{
+		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: journal.Mode(o["mode"]),
+		Authored: o["authored"] != "", Limits: journal.Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])},
 	}
 	if o["window"] != "" {
 		b.Model = "anthropic/m"
 		b.Limits.MaxTokens, b.Limits.MaxCost = int64(number(o["tokens"])), int64(number(o["cost"]))
-		b.Setup = Setup{
+		b.Setup = journal.Setup{
 			Provider: "anthropic", System: "You work.", Window: int64(number(o["window"])), NoCompact: o["compact"] == "no",
-			Price: &Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000},
+			Price: &journal.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000},
 		}
 	}
 	st.add(b)
@@ -223,22 +224,22 @@ func (st *story) run(o map[string]string) {
 
 // failed reads "failed rate_limit again=yes wait=2s used=100 what the provider said".
 func (st *story) failed(o map[string]string, rest []string) {
-	b := ModelFailed{
-		Fault: Fault(rest[0]), Detail: strings.Join(rest[1:], " "), Remedy: o["remedy"], Tries: st.s.Tries() + 1,
+	b := journal.ModelFailed{
+		Fault: journal.Fault(rest[0]), Detail: strings.Join(rest[1:], " "), Remedy: o["remedy"], Tries: st.s.Tries() + 1,
 		Again: o["again"] != "", Wait: length(o["wait"]),
 	}
 	if o["used"] != "" {
-		b.Usage = &Usage{Input: int64(number(o["used"]))}
+		b.Usage = &journal.Usage{Input: int64(number(o["used"]))}
 	}
 	st.add(b)
 }
 
 func (st *story) claim(o map[string]string) {
-	b := RunClaimed{Epoch: st.s.Epoch + 1, PID: 100, Mode: Mode(o["mode"])}
+	b := journal.RunClaimed{Epoch: st.s.Epoch + 1, PID: 100, Mode: journal.Mode(o["mode"])}
 	if o["model"] != "" {
-		b.Model = &ModelChange{Name: o["model"], Provider: "chat", Window: int64(number(o["window"]))}
+		b.Model = &journal.ModelChange{Name: o["model"], Provider: "chat", Window: int64(number(o["window"]))}
 		if o["price"] != "" {
-			b.Model.Price = &Price{Input: int64(number(o["price"])) * 1_000_000}
+			b.Model.Price = &journal.Price{Input: int64(number(o["price"])) * 1_000_000}
 		}
 	}
 	b.Folder, b.Boot = o["folder"], "boot-"+cmp.Or(o["boot"], "1")
@@ -247,7 +248,7 @@ func (st *story) claim(o map[string]string) {
 		b.Disk = &d
 	}
 	if o["max"] != "" || o["timeout"] != "" {
-		b.Limits = &Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])}
+		b.Limits = &journal.Limits{MaxTurns: number(o["max"]), Timeout: length(o["timeout"])}
 	}
 	for u := range strings.SplitSeq(o["unknown"], ",") {
 		if u == "" {
@@ -255,7 +256,7 @@ func (st *story) claim(o map[string]string) {
 		}
 		p := strings.Split(u, "/") // run/call/place/tool/args[/alive|/leave|/happened]
 		at := place(p[2])
-		b.Unknown = append(b.Unknown, Unknown{
+		b.Unknown = append(b.Unknown, journal.Unknown{
 			Run: p[0], ID: p[1], Place: at, Tool: p[3], Fingerprint: "fp-" + p[4],
 			StartedAt: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC),
 			Args:      json.RawMessage(fmt.Sprintf(`{"what":%q}`, p[4])),
@@ -263,7 +264,7 @@ func (st *story) claim(o map[string]string) {
 		if last := &b.Unknown[len(b.Unknown)-1]; len(p) > 5 && p[5] == "alive" {
 			last.Alive = true
 		} else if len(p) > 5 {
-			last.Resolved = Word(p[5])
+			last.Resolved = journal.Word(p[5])
 		}
 	}
 	st.add(b)
@@ -274,37 +275,37 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 	text := func(from int) string { return strings.Join(rest[min(from, len(rest)):], " ") }
 	switch name {
 	case "interrupted":
-		st.add(RunInterrupted{Cause: Cause(rest[0])})
+		st.add(journal.RunInterrupted{Cause: journal.Cause(rest[0])})
 	case "restored":
-		st.add(RunRestored{Reason: text(0), By: o["by"]})
+		st.add(journal.RunRestored{Reason: text(0), By: o["by"]})
 	case "note":
-		st.add(RunNoted{Text: text(0), Gone: o["gone"]})
+		st.add(journal.RunNoted{Text: text(0), Gone: o["gone"]})
 	case "message":
-		st.add(MessageAdded{Text: text(0), By: o["by"]})
+		st.add(journal.MessageAdded{Text: text(0), By: o["by"]})
 	case "stopping":
-		st.add(RunStopping{Why: Stop(rest[0]), By: o["by"], Reason: text(1)})
+		st.add(journal.RunStopping{Why: journal.Stop(rest[0]), By: o["by"], Reason: text(1)})
 	case "request":
-		st.add(ModelRequested{})
+		st.add(journal.ModelRequested{})
 	case "failed":
 		st.failed(o, rest)
 	case "summary":
-		st.add(ContextCompacted{Through: number(o["through"]), Summary: text(0)})
+		st.add(journal.ContextCompacted{Through: number(o["through"]), Summary: text(0)})
 	case "charged":
 		cost, _ := st.s.Cost()
-		st.printf("used %+v, estimated %+v, %s\n", st.s.Usage, st.s.Estimated, Dollars(cost))
+		st.printf("used %+v, estimated %+v, %s\n", st.s.Usage, st.s.Estimated, journal.Dollars(cost))
 	case "said":
-		st.add(RequestAnswered{ID: rest[0], Answer: answerJSON(text(1)), By: o["by"]})
+		st.add(journal.RequestAnswered{ID: rest[0], Answer: answerJSON(text(1)), By: o["by"]})
 	case "close":
-		st.add(RequestClosed{ID: rest[0], Status: rest[1], Reason: text(2)})
+		st.add(journal.RequestClosed{ID: rest[0], Status: rest[1], Reason: text(2)})
 	case "complete":
-		st.add(RunCompleted{Text: text(0)})
+		st.add(journal.RunCompleted{Text: text(0)})
 	case "fail":
-		st.add(RunFailed{Reason: text(0)})
+		st.add(journal.RunFailed{Reason: text(0)})
 	case "ask":
 		at := place(rest[0])
-		st.add(RequestOpened{Request{Question: Question{Kind: RequestKind(rest[1]), Message: text(2)}, Call: &at}})
+		st.add(journal.RequestOpened{Request: journal.Request{Question: journal.Question{Kind: journal.RequestKind(rest[1]), Message: text(2)}, Call: &at}})
 	case "word":
-		st.add(CallResolved{Place: place(rest[0]), Run: o["run"], Word: Word(rest[1]), By: o["by"]})
+		st.add(journal.CallResolved{Place: place(rest[0]), Run: o["run"], Word: journal.Word(rest[1]), By: o["by"]})
 	default:
 		st.callFact(name, o, rest)
 	}
@@ -327,13 +328,13 @@ func (st *story) callFact(name string, o map[string]string, rest []string) {
 		if o["binding"] != "" {
 			binding = o["binding"]
 		}
-		st.add(CallStarted{Place: at, Binding: binding})
+		st.add(journal.CallStarted{Place: at, Binding: binding})
 	case "result":
 		fp := c.Fingerprint
 		if o["of"] != "" {
 			fp = "fp-" + o["of"]
 		}
-		st.add(CallSettled{Place: c.Place, Fingerprint: fp, Result: result(rest[1], strings.Join(rest[2:], " "), o)})
+		st.add(journal.CallSettled{Place: c.Place, Fingerprint: fp, Result: result(rest[1], strings.Join(rest[2:], " "), o)})
 	case "judge":
 		st.judgement(c, o)
 	case "decide":
@@ -341,24 +342,24 @@ func (st *story) callFact(name string, o map[string]string, rest []string) {
 			st.add(b)
 		}
 	case "judged":
-		st.add(CallJudged{Place: c.Place, Verdict: Verdict(rest[1]), Reason: strings.Join(rest[2:], " ")})
+		st.add(journal.CallJudged{Place: c.Place, Verdict: journal.Verdict(rest[1]), Reason: strings.Join(rest[2:], " ")})
 	case "void":
-		st.add(ApprovalVoided{Place: c.Place, Reason: text, Decision: Decision(o["decision"])})
+		st.add(journal.ApprovalVoided{Place: c.Place, Reason: text, Decision: journal.Decision(o["decision"])})
 	default:
 		st.t.Fatalf("%q is not known", name)
 	}
 }
 
-func result(outcome, text string, o map[string]string) Result {
-	r := Result{Outcome: Outcome(outcome), Applied: AppliedYes, How: HowExecuted, Content: text}
+func result(outcome, text string, o map[string]string) journal.Result {
+	r := journal.Result{Outcome: journal.Outcome(outcome), Applied: journal.AppliedYes, How: journal.HowExecuted, Content: text}
 	switch {
 	case o["applied"] != "":
-		r.Applied = Applied(o["applied"])
-	case r.Outcome == OutcomeUnknown:
-		r.Applied = AppliedUnknown
+		r.Applied = journal.Applied(o["applied"])
+	case r.Outcome == journal.OutcomeUnknown:
+		r.Applied = journal.AppliedUnknown
 	}
 	if o["how"] != "" {
-		r.How = How(o["how"])
+		r.How = journal.How(o["how"])
 	}
 	if o["alive"] != "" {
 		r.Alive = []string{o["alive"]}
@@ -367,12 +368,12 @@ func result(outcome, text string, o map[string]string) Result {
 }
 
 // disk reads "errors/mount", or "errors/mount/ro": what could be read of the state folder's file system.
-func disk(text string) Disk {
+func disk(text string) journal.Disk {
 	if text == "" {
-		return Disk{}
+		return journal.Disk{}
 	}
 	p := strings.Split(text, "/")
-	return Disk{Kind: "ext4", Counts: true, Errors: int64(number(p[0])), Mount: uint64(number(p[1])), ReadOnly: len(p) > 2}
+	return journal.Disk{Kind: "ext4", Counts: true, Errors: int64(number(p[0])), Mount: uint64(number(p[1])), ReadOnly: len(p) > 2}
 }
 
 // judgement reads evidence: by default the tool is there and the arguments are whole.
@@ -386,16 +387,16 @@ func (st *story) judgement(c *Call, o map[string]string) Judgement {
 	if o["now"] == "retry" {
 		e.RetryNow = true
 	} else if o["now"] != "" {
-		e.EffectNow, e.RetryNow = Effect(o["now"]), false
+		e.EffectNow, e.RetryNow = journal.Effect(o["now"]), false
 	}
 	if o["alive"] != "" {
 		e.Process.Alive = []string{o["alive"]}
 	}
 	if e.Process.State == ProcessEnded {
-		e.Process.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "what it printed"}
+		e.Process.Result = &journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "what it printed"}
 	}
 	if e.Inspection.Answer == InspectionHappened {
-		e.Inspection.Result = &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "the file is as wanted"}
+		e.Inspection.Result = &journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "the file is as wanted"}
 	}
 	j := Judge(c, st.s.Open, e)
 	st.printf("judge %s: %s, since %s\n", c.Place, j.Verdict, j.Reason)
@@ -426,7 +427,7 @@ func (st *story) do(act bool) {
 					st.printf("next: %s\n", sayAction(a))
 					return
 				}
-				if !st.add(CallStarted{Place: at, Binding: c.Approved}) {
+				if !st.add(journal.CallStarted{Place: at, Binding: c.Approved}) {
 					return
 				}
 			}
@@ -457,7 +458,7 @@ type fataler interface {
 }
 
 // encodeBody writes a body as the store does.
-func encodeBody(t fataler, body Body) []byte {
+func encodeBody(t fataler, body journal.Body) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -468,11 +469,11 @@ func encodeBody(t fataler, body Body) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func throughJSON(t fataler, events []Event) []Event {
+func throughJSON(t fataler, events []journal.Event) []journal.Event {
 	t.Helper()
-	out := make([]Event, len(events))
+	out := make([]journal.Event, len(events))
 	for i, e := range events {
-		body, err := Decode(e.Body.Kind(), Version, encodeBody(t, e.Body))
+		body, err := journal.Decode(e.Body.Kind(), journal.Version, encodeBody(t, e.Body))
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -535,9 +536,9 @@ func (st *story) messages() {
 	for _, m := range st.s.Messages() {
 		for _, b := range m.Blocks {
 			switch b.Kind {
-			case BlockCall:
+			case journal.BlockCall:
 				st.printf("%s: call %s %s %s\n", m.Role, b.Call.ID, b.Call.Tool, b.Call.Args)
-			case BlockResult:
+			case journal.BlockResult:
 				st.printf("%s: result of %s, %s: %s\n", m.Role, b.Result.ID, b.Result.Outcome, lines(b.Result.Text))
 			default:
 				st.printf("%s: %s\n", m.Role, lines(b.Text))
@@ -547,16 +548,16 @@ func (st *story) messages() {
 }
 
 // say is a fact in words.
-func say(b Body) string {
+func say(b journal.Body) string {
 	switch b := b.(type) {
-	case CallSettled:
+	case journal.CallSettled:
 		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, sayResult(b.Result))
-	case CallResolved:
+	case journal.CallResolved:
 		if b.Run != "" {
 			return fmt.Sprintf("%s %s of %s: %s", b.Kind(), b.Place, b.Run, b.Word)
 		}
 		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Place, b.Word)
-	case RequestOpened:
+	case journal.RequestOpened:
 		r := b.Request
 		text := fmt.Sprintf("%s %s: %s\n    choices: %s", b.Kind(), r.ID, lines(r.Message), strings.Join(r.Choices, ", "))
 		for i, c := range r.Choices {
@@ -565,23 +566,23 @@ func say(b Body) string {
 			}
 		}
 		return text
-	case RequestClosed:
+	case journal.RequestClosed:
 		return fmt.Sprintf("%s %s: %s, %s", b.Kind(), b.ID, b.Status, b.Reason)
-	case TurnSettled:
+	case journal.TurnSettled:
 		return fmt.Sprintf("%s %s", b.Kind(), b.Checkpoint)
-	case RunCompleted:
+	case journal.RunCompleted:
 		return fmt.Sprintf("%s: %s", b.Kind(), lines(b.Text))
-	case RunFailed:
+	case journal.RunFailed:
 		return fmt.Sprintf("%s: %s", b.Kind(), b.Reason)
-	case RunInterrupted:
+	case journal.RunInterrupted:
 		return fmt.Sprintf("%s %s: %s", b.Kind(), b.Cause, b.Detail)
-	case RunCancelled:
+	case journal.RunCancelled:
 		return fmt.Sprintf("%s by %q: %s", b.Kind(), b.By, b.Reason)
 	}
 	return string(b.Kind())
 }
 
-func sayResult(r Result) string {
+func sayResult(r journal.Result) string {
 	return fmt.Sprintf("%s, applied %s, %s: %s", r.Outcome, r.Applied, r.How, lines(r.Content))
 }
 
@@ -650,9 +651,9 @@ func options(words []string) (map[string]string, []string) {
 	return o, rest
 }
 
-func place(text string) Place {
+func place(text string) journal.Place {
 	turn, index, _ := strings.Cut(text, ".")
-	return Place{Turn: number(turn), Index: number(index)}
+	return journal.Place{Turn: number(turn), Index: number(index)}
 }
 
 func number(text string) int {

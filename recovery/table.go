@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 )
@@ -39,74 +40,74 @@ const refused Status = "refused"
 // table answers every pair of status and fact with the status after it; what is not named is refused. It is read only.
 //
 // A claim leads to waiting, and not to running, while a request stands: see transition.
-var table = map[Status]map[Kind]Status{
+var table = map[Status]map[journal.Kind]Status{
 	StatusNone: {
-		KindRunCreated: StatusQueued,
+		journal.KindRunCreated: StatusQueued,
 	},
 	StatusQueued: {
-		KindRunClaimed:     StatusRunning,
-		KindRunInterrupted: StatusInterrupted,
-		KindRunRestored:    StatusInterrupted,
+		journal.KindRunClaimed:     StatusRunning,
+		journal.KindRunInterrupted: StatusInterrupted,
+		journal.KindRunRestored:    StatusInterrupted,
 	},
 	StatusRunning: {
-		KindRunClaimed:      StatusRunning, // the owner before went without a fact
-		KindRunInterrupted:  StatusInterrupted,
-		KindRunRestored:     StatusInterrupted,
-		KindRunNoted:        StatusRunning,
-		KindRunStopping:     StatusRunning,
-		KindRunCompleted:    StatusCompleted,
-		KindRunFailed:       StatusFailed,
-		KindRunCancelled:    StatusCancelled,
-		KindModelRequested:  StatusRunning,
-		KindModelAnswered:   StatusRunning,
-		KindModelFailed:     StatusRunning,
-		KindCompacted:       StatusRunning,
-		KindCallJudged:      StatusRunning,
-		KindCallStarted:     StatusRunning,
-		KindCallSettled:     StatusRunning,
-		KindCallResolved:    StatusRunning,
-		KindApprovalVoided:  StatusRunning,
-		KindRequestOpened:   StatusWaiting,
-		KindRequestAnswered: StatusRunning, // after a stop, which is no longer waiting
-		KindRequestClosed:   StatusRunning, // likewise
-		KindTurnSettled:     StatusRunning,
-		KindMessageAdded:    StatusRunning,
+		journal.KindRunClaimed:      StatusRunning, // the owner before went without a fact
+		journal.KindRunInterrupted:  StatusInterrupted,
+		journal.KindRunRestored:     StatusInterrupted,
+		journal.KindRunNoted:        StatusRunning,
+		journal.KindRunStopping:     StatusRunning,
+		journal.KindRunCompleted:    StatusCompleted,
+		journal.KindRunFailed:       StatusFailed,
+		journal.KindRunCancelled:    StatusCancelled,
+		journal.KindModelRequested:  StatusRunning,
+		journal.KindModelAnswered:   StatusRunning,
+		journal.KindModelFailed:     StatusRunning,
+		journal.KindCompacted:       StatusRunning,
+		journal.KindCallJudged:      StatusRunning,
+		journal.KindCallStarted:     StatusRunning,
+		journal.KindCallSettled:     StatusRunning,
+		journal.KindCallResolved:    StatusRunning,
+		journal.KindApprovalVoided:  StatusRunning,
+		journal.KindRequestOpened:   StatusWaiting,
+		journal.KindRequestAnswered: StatusRunning, // after a stop, which is no longer waiting
+		journal.KindRequestClosed:   StatusRunning, // likewise
+		journal.KindTurnSettled:     StatusRunning,
+		journal.KindMessageAdded:    StatusRunning,
 	},
 	StatusWaiting: {
-		KindRunClaimed:      StatusRunning, // what it waited for is over
-		KindRunInterrupted:  StatusInterrupted,
-		KindRunRestored:     StatusInterrupted,
-		KindRunNoted:        StatusWaiting,
-		KindRunStopping:     StatusRunning,
-		KindCallResolved:    StatusWaiting,
-		KindRequestAnswered: StatusRunning,
-		KindRequestClosed:   StatusRunning,
-		KindMessageAdded:    StatusWaiting,
+		journal.KindRunClaimed:      StatusRunning, // what it waited for is over
+		journal.KindRunInterrupted:  StatusInterrupted,
+		journal.KindRunRestored:     StatusInterrupted,
+		journal.KindRunNoted:        StatusWaiting,
+		journal.KindRunStopping:     StatusRunning,
+		journal.KindCallResolved:    StatusWaiting,
+		journal.KindRequestAnswered: StatusRunning,
+		journal.KindRequestClosed:   StatusRunning,
+		journal.KindMessageAdded:    StatusWaiting,
 	},
 	StatusInterrupted: {
-		KindRunClaimed:   StatusRunning,
-		KindRunRestored:  StatusInterrupted,
-		KindCallResolved: StatusInterrupted, // a person's decision on an unknown call needs no owner
+		journal.KindRunClaimed:   StatusRunning,
+		journal.KindRunRestored:  StatusInterrupted,
+		journal.KindCallResolved: StatusInterrupted, // a person's decision on an unknown call needs no owner
 	},
-	StatusCompleted: {KindCallResolved: StatusCompleted},
-	StatusFailed:    {KindCallResolved: StatusFailed},
-	StatusCancelled: {KindCallResolved: StatusCancelled},
+	StatusCompleted: {journal.KindCallResolved: StatusCompleted},
+	StatusFailed:    {journal.KindCallResolved: StatusFailed},
+	StatusCancelled: {journal.KindCallResolved: StatusCancelled},
 }
 
 // StatusAfter is where a run stands after a fact, for who has no fold of its journal: the status before shows whether a request
 // stands. It says false where the fact cannot follow.
-func StatusAfter(from Status, k Kind) (Status, bool) {
+func StatusAfter(from Status, k journal.Kind) (Status, bool) {
 	to := transition(from, k, from == StatusWaiting)
 	return to, to != refused
 }
 
 // transition answers a pair of status and fact, given whether a request stands.
-func transition(from Status, k Kind, asked bool) Status {
+func transition(from Status, k journal.Kind, asked bool) Status {
 	to, ok := table[from][k]
 	switch {
 	case !ok:
 		return refused
-	case asked && k == KindRunClaimed && from != StatusQueued:
+	case asked && k == journal.KindRunClaimed && from != StatusQueued:
 		return StatusWaiting
 	}
 	return to
@@ -128,7 +129,7 @@ func Diagram() string {
 // leading lists the facts that lead from one status to the other.
 func leading(from, to Status) []string {
 	var kinds []string
-	for _, k := range Kinds() {
+	for _, k := range journal.Kinds() {
 		plain, asked := transition(from, k, false), transition(from, k, true)
 		switch {
 		case plain == to && asked == to:

@@ -1,9 +1,11 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,13 +53,13 @@ func TestEveryPairIsAnswered(t *testing.T) {
 		known[s] = true
 	}
 	for _, from := range append([]Status{StatusNone}, Statuses()...) {
-		for _, k := range Kinds() {
+		for _, k := range journal.Kinds() {
 			for _, asked := range []bool{false, true} {
 				to := transition(from, k, asked)
 				if to != refused && !known[to] {
 					t.Errorf("%q on %s leads to %q, which is no status", from, k, to)
 				}
-				if from.Terminal() && to != refused && (k != KindCallResolved || to != from) {
+				if from.Terminal() && to != refused && (k != journal.KindCallResolved || to != from) {
 					t.Errorf("%q is final, and %s leads to %q", from, k, to)
 				}
 			}
@@ -71,40 +73,25 @@ func TestEveryPairIsAnswered(t *testing.T) {
 			t.Errorf("the table has a row for %q, which is no status", from)
 		}
 		for k := range table[from] {
-			if _, ok := decoders[k]; !ok {
+			if !slices.Contains(journal.Kinds(), k) {
 				t.Errorf("the table answers %s, which is no kind of fact", k)
 			}
 		}
 	}
 }
 
-func refusedByName(t *testing.T, from Status, k Kind) {
+func refusedByName(t *testing.T, from Status, k journal.Kind) {
 	t.Helper()
-	body, err := Decode(k, Version, []byte("{}"))
+	body, err := journal.Decode(k, journal.Version, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &State{Status: from}
-	err = s.Apply(Event{Seq: 1, Body: body})
+	err = s.Apply(journal.Event{Seq: 1, Body: body})
 	if err == nil || !strings.Contains(err.Error(), string(k)) || !strings.Contains(err.Error(), fmt.Sprintf("%q", from)) {
 		t.Errorf("%s in a run that is %q: %v; want an error that names both", k, from, err)
 	}
 	if s.Status != from {
 		t.Errorf("%s was refused and still led from %q to %q", k, from, s.Status)
-	}
-}
-
-// Kinds, decoders and bodies are one list.
-func TestKindsAreComplete(t *testing.T) {
-	if len(Kinds()) != len(decoders) {
-		t.Errorf("%d kinds, %d decoders", len(Kinds()), len(decoders))
-	}
-	for _, k := range Kinds() {
-		b, err := Decode(k, Version, []byte("{}"))
-		if err != nil {
-			t.Errorf("decode %s: %v", k, err)
-		} else if b.Kind() != k {
-			t.Errorf("a body of %s says that it is %s", k, b.Kind())
-		}
 	}
 }

@@ -1,5 +1,7 @@
 package recovery
 
+import "agent/recovery/journal"
+
 // Estimates of tokens, for what no provider has counted. They are meant to be a little high rather than low: measured
 // against o200k over source, prose of several languages and base64, bytes divided by four is up to two thirds too low.
 
@@ -36,7 +38,7 @@ func tokensIn(text string) int64 {
 // blockOverhead is what the frame of a block or message costs.
 const blockOverhead = 8
 
-func (b *Block) tokens() int64 {
+func blockTokens(b *journal.Block) int64 {
 	n := int64(blockOverhead) + tokensIn(b.Text) + tokensIn(string(b.Opaque))
 	switch {
 	case b.Call != nil:
@@ -49,11 +51,11 @@ func (b *Block) tokens() int64 {
 	return n
 }
 
-func tokensOf(messages []Message) int64 {
+func tokensOf(messages []journal.Message) int64 {
 	n := int64(0)
 	for i := range messages {
 		for j := range messages[i].Blocks {
-			n += messages[i].Blocks[j].tokens()
+			n += blockTokens(&messages[i].Blocks[j])
 		}
 	}
 	return n

@@ -1,6 +1,9 @@
 package recovery
 
-import "fmt"
+import (
+	"agent/recovery/journal"
+	"fmt"
+)
 
 // Undecided lists the run's calls whose outcome is unknown and on which no person has decided, in their order. A run that has
 // one is not done, however it ended.
@@ -18,7 +21,7 @@ func (s *State) Undecided() []*Call {
 // there is none.
 func (t *Turn) unknownBefore(index int) *Call {
 	for _, c := range t.Calls[:index] {
-		if c.Phase == PhaseSettled && c.Unknown() {
+		if c.Phase == journal.PhaseSettled && c.Unknown() {
 			return c
 		}
 	}
@@ -30,10 +33,10 @@ func (t *Turn) unknownBefore(index int) *Call {
 func notBehind(first *Call, rest []*Call) Record {
 	why := fmt.Sprintf("it was asked for in one answer with %s (%s), whose outcome is unknown. Look at that result first; "+
 		"ask for this call again if it is still wanted", first.ID, first.Tool)
-	var facts []Body
+	var facts []journal.Body
 	for _, c := range rest {
-		if c.Phase != PhaseSettled {
-			facts = append(facts, NotRun(c, OutcomeSkipped, why))
+		if c.Phase != journal.PhaseSettled {
+			facts = append(facts, NotRun(c, journal.OutcomeSkipped, why))
 		}
 	}
 	return Record{facts}

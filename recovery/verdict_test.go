@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,48 +10,48 @@ import (
 // row is a row of the table of verdicts, in the order in which they are tried.
 type row struct {
 	says    string
-	matches func(c *Call, open *Request, e Evidence) bool
-	verdict Verdict
+	matches func(c *Call, open *journal.Request, e Evidence) bool
+	verdict journal.Verdict
 	result  string // what the result that goes with it says; "" for none
 }
 
 func never(c *Call, e Evidence) bool {
-	return c.Phase == PhaseProposed || e.Process.State == ProcessNever && (e.Doubt == "" || e.Process.Refused)
+	return c.Phase == journal.PhaseProposed || e.Process.State == ProcessNever && (e.Doubt == "" || e.Process.Refused)
 }
 
 func rows() []row {
 	return []row{
-		{"result recorded", func(c *Call, _ *Request, _ Evidence) bool {
+		{"result recorded", func(c *Call, _ *journal.Request, _ Evidence) bool {
 			return c.Result != nil
-		}, VerdictReplay, "recorded"},
-		{"a pending request stands for it", func(c *Call, open *Request, _ Evidence) bool {
-			return open != nil && *open.Call == Place{Turn: c.Turn, Index: c.Index}
-		}, VerdictWait, ""},
-		{"never started, and it cannot be made", func(c *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictReplay, "recorded"},
+		{"a pending request stands for it", func(c *Call, open *journal.Request, _ Evidence) bool {
+			return open != nil && *open.Call == journal.Place{Turn: c.Turn, Index: c.Index}
+		}, journal.VerdictWait, ""},
+		{"never started, and it cannot be made", func(c *Call, _ *journal.Request, e Evidence) bool {
 			return never(c, e) && (!e.Restored || !e.ToolKnown)
-		}, VerdictSkip, "not executed: "},
-		{"never started", func(c *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictSkip, "not executed: "},
+		{"never started", func(c *Call, _ *journal.Request, e Evidence) bool {
 			return never(c, e)
-		}, VerdictRun, ""},
-		{"its process is still running", func(_ *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictRun, ""},
+		{"its process is still running", func(_ *Call, _ *journal.Request, e Evidence) bool {
 			return e.Process.State == ProcessRunning
-		}, VerdictAttach, ""},
-		{"its process ended and left a record", func(_ *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictAttach, ""},
+		{"its process ended and left a record", func(_ *Call, _ *journal.Request, e Evidence) bool {
 			return e.Process.State == ProcessEnded && e.Process.Result != nil
-		}, VerdictAdopt, "from its record"},
-		{"the tool sees that it happened", func(_ *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictAdopt, "from its record"},
+		{"the tool sees that it happened", func(_ *Call, _ *journal.Request, e Evidence) bool {
 			return e.Inspection.Answer == InspectionHappened
-		}, VerdictAdopt, "from a look"},
-		{"read or retry-safe, then and now", func(c *Call, _ *Request, e Evidence) bool {
-			reads := c.Effect == EffectRead && e.EffectNow == EffectRead
+		}, journal.VerdictAdopt, "from a look"},
+		{"read or retry-safe, then and now", func(c *Call, _ *journal.Request, e Evidence) bool {
+			reads := c.Effect == journal.EffectRead && e.EffectNow == journal.EffectRead
 			return e.Restored && e.ToolKnown && (reads || c.RetrySafe && e.RetryNow)
-		}, VerdictAgain, ""},
-		{"the tool sees that it did not happen", func(_ *Call, _ *Request, e Evidence) bool {
+		}, journal.VerdictAgain, ""},
+		{"the tool sees that it did not happen", func(_ *Call, _ *journal.Request, e Evidence) bool {
 			return e.Restored && e.ToolKnown && e.Inspection.Answer == InspectionNotHappened
-		}, VerdictRun, ""},
-		{"anything else", func(*Call, *Request, Evidence) bool {
+		}, journal.VerdictRun, ""},
+		{"anything else", func(*Call, *journal.Request, Evidence) bool {
 			return true
-		}, VerdictSkip, "outcome unknown: "},
+		}, journal.VerdictSkip, "outcome unknown: "},
 	}
 }
 
@@ -58,7 +59,7 @@ func rows() []row {
 // reason, and each row is the first for some.
 func TestEveryVerdict(t *testing.T) {
 	used := map[string]int{}
-	everyCase(func(c *Call, open *Request, e Evidence) {
+	everyCase(func(c *Call, open *journal.Request, e Evidence) {
 		for _, r := range rows() {
 			if !r.matches(c, open, e) {
 				continue
@@ -75,7 +76,7 @@ func TestEveryVerdict(t *testing.T) {
 			if !strings.HasPrefix(content, r.result) || (r.result == "") != (j.Result == nil) {
 				t.Fatalf("%s: the result says %q, want %q", r.says, content, r.result)
 			}
-			if j.Verdict == VerdictRun || j.Verdict == VerdictAgain {
+			if j.Verdict == journal.VerdictRun || j.Verdict == journal.VerdictAgain {
 				mayRun(t, c, e)
 			}
 			return
@@ -91,37 +92,37 @@ func TestEveryVerdict(t *testing.T) {
 // mayRun says it once more in words that are nearer to the promise: what is run again did not happen, or does no harm.
 func mayRun(t *testing.T, c *Call, e Evidence) {
 	t.Helper()
-	harmless := c.Effect == EffectRead && e.EffectNow == EffectRead || c.RetrySafe && e.RetryNow
+	harmless := c.Effect == journal.EffectRead && e.EffectNow == journal.EffectRead || c.RetrySafe && e.RetryNow
 	proof := never(c, e) || e.Inspection.Answer == InspectionNotHappened
 	if !harmless && !proof || !e.Restored || !e.ToolKnown {
 		t.Fatalf("it may have happened, and is run again:\n%+v\n%+v", *c, e)
 	}
 }
 
-func everyCase(try func(c *Call, open *Request, e Evidence)) {
+func everyCase(try func(c *Call, open *journal.Request, e Evidence)) {
 	both := []bool{false, true}
-	at, other := Place{Turn: 2, Index: 1}, Place{Turn: 2, Index: 2}
-	opens := []*Request{nil, {ID: "p-1", Call: &other}, {ID: "p-2", Call: &at}}
-	record := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from its record"}
-	look := &Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "from a look"}
+	at, other := journal.Place{Turn: 2, Index: 1}, journal.Place{Turn: 2, Index: 2}
+	opens := []*journal.Request{nil, {ID: "p-1", Call: &other}, {ID: "p-2", Call: &at}}
+	record := &journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "from its record"}
+	look := &journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "from a look"}
 	sightings := []ProcessEvidence{
 		{}, {State: ProcessNever}, {State: ProcessNever, Refused: true}, {State: ProcessRunning}, {State: ProcessEnded, Result: record}, {State: ProcessEnded}, {State: ProcessLost},
 	}
 	looks := []Inspection{
 		{}, {Answer: InspectionHappened, Result: look}, {Answer: InspectionNotHappened}, {Answer: InspectionUnclear},
 	}
-	effects := []Effect{EffectRead, EffectWriteLocal, EffectWriteExternal}
+	effects := []journal.Effect{journal.EffectRead, journal.EffectWriteLocal, journal.EffectWriteExternal}
 	for i := range 3 * 3 * 7 * 4 * 3 * 3 * 32 {
 		n := i
 		choose := func(k int) int { j := n % k; n /= k; return j }
-		c := &Call{Place: Place{Turn: 2, Index: 1, Attempt: 1}, Proposal: Proposal{Tool: "tool"}}
+		c := &Call{Place: journal.Place{Turn: 2, Index: 1, Attempt: 1}, Proposal: journal.Proposal{Tool: "tool"}}
 		switch choose(3) {
 		case 0:
-			c.Phase, c.Attempt = PhaseProposed, 0
+			c.Phase, c.Attempt = journal.PhaseProposed, 0
 		case 1:
-			c.Phase = PhaseStarted
+			c.Phase = journal.PhaseStarted
 		case 2:
-			c.Phase, c.Result = PhaseSettled, &Result{Content: "recorded"}
+			c.Phase, c.Result = journal.PhaseSettled, &journal.Result{Content: "recorded"}
 		}
 		open := opens[choose(3)]
 		e := Evidence{Process: sightings[choose(7)], Inspection: looks[choose(4)]}
@@ -134,34 +135,34 @@ func everyCase(try func(c *Call, open *Request, e Evidence)) {
 
 // Where a result was found is part of it, whatever the tool called it; an error that leaves the effect open is unknown.
 func TestAdoptedResults(t *testing.T) {
-	c := &Call{Phase: PhaseStarted, Proposal: Proposal{Effect: EffectWriteExternal}}
+	c := &Call{Phase: journal.PhaseStarted, Proposal: journal.Proposal{Effect: journal.EffectWriteExternal}}
 	for _, test := range []struct {
-		found   Result
-		outcome Outcome
-		applied Applied
-		effect  Effect
+		found   journal.Result
+		outcome journal.Outcome
+		applied journal.Applied
+		effect  journal.Effect
 	}{
-		{Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted}, OutcomeOK, AppliedYes, EffectWriteExternal},
-		{Result{Outcome: OutcomeError, Applied: AppliedYes}, OutcomeError, AppliedYes, EffectWriteExternal},
-		{Result{Outcome: OutcomeError, Applied: AppliedUnknown}, OutcomeUnknown, AppliedUnknown, EffectWriteExternal},
-		{Result{Outcome: OutcomeError}, OutcomeUnknown, AppliedUnknown, EffectWriteLocal},
-		{Result{Outcome: OutcomeError}, OutcomeError, "", EffectRead},
+		{journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted}, journal.OutcomeOK, journal.AppliedYes, journal.EffectWriteExternal},
+		{journal.Result{Outcome: journal.OutcomeError, Applied: journal.AppliedYes}, journal.OutcomeError, journal.AppliedYes, journal.EffectWriteExternal},
+		{journal.Result{Outcome: journal.OutcomeError, Applied: journal.AppliedUnknown}, journal.OutcomeUnknown, journal.AppliedUnknown, journal.EffectWriteExternal},
+		{journal.Result{Outcome: journal.OutcomeError}, journal.OutcomeUnknown, journal.AppliedUnknown, journal.EffectWriteLocal},
+		{journal.Result{Outcome: journal.OutcomeError}, journal.OutcomeError, "", journal.EffectRead},
 	} {
 		c.Effect = test.effect
 		found := test.found
 		j := Judge(c, nil, Evidence{Process: ProcessEvidence{State: ProcessEnded, Result: &found}})
-		if j.Result.Outcome != test.outcome || j.Result.Applied != test.applied || j.Result.How != HowAdopted {
+		if j.Result.Outcome != test.outcome || j.Result.Applied != test.applied || j.Result.How != journal.HowAdopted {
 			t.Errorf("%+v is adopted as %+v", test.found, *j.Result)
 		}
 		if found.How != test.found.How {
 			t.Error("the evidence was changed")
 		}
 		j = Judge(c, nil, Evidence{Inspection: Inspection{Answer: InspectionHappened, Result: &found}})
-		if j.Result.How != HowVerified {
+		if j.Result.How != journal.HowVerified {
 			t.Errorf("a result that was seen is %s", j.Result.How)
 		}
 	}
-	if j := Judge(c, nil, Evidence{Inspection: Inspection{Answer: InspectionHappened}}); j.Result == nil || j.Result.Outcome != OutcomeOK {
+	if j := Judge(c, nil, Evidence{Inspection: Inspection{Answer: InspectionHappened}}); j.Result == nil || j.Result.Outcome != journal.OutcomeOK {
 		t.Errorf("seen without a result: %+v", j)
 	}
 }
@@ -169,7 +170,7 @@ func TestAdoptedResults(t *testing.T) {
 // A result repeats a bounded part of the arguments, and says what it left out.
 func TestUnknownIsBounded(t *testing.T) {
 	for n := 2000; n < 2100; n++ {
-		c := &Call{Phase: PhaseStarted, Proposal: Proposal{Tool: "write", Args: []byte(fmt.Sprintf("%q", strings.Repeat("é", n)))}}
+		c := &Call{Phase: journal.PhaseStarted, Proposal: journal.Proposal{Tool: "write", Args: []byte(fmt.Sprintf("%q", strings.Repeat("é", n)))}}
 		text := Judge(c, nil, Evidence{}).Result.Content
 		if len(text) > briefBytes+400 || !strings.Contains(text, "bytes more") || strings.ContainsRune(text, '\uFFFD') {
 			t.Fatalf("%d bytes: %s", len(text), text)

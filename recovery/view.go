@@ -1,7 +1,7 @@
 package recovery
 
 import (
-	"encoding/json"
+	"agent/recovery/journal"
 	"fmt"
 	"slices"
 	"time"
@@ -25,7 +25,7 @@ func (t *Turn) calls() []*Call {
 func (t *Turn) done() bool { return t == nil || t.Settled }
 
 // Call finds a call by its place; the attempt does not count.
-func (s *State) Call(p Place) (*Call, error) {
+func (s *State) Call(p journal.Place) (*Call, error) {
 	if p.Turn < 1 || p.Turn > len(s.Turns) {
 		return nil, fmt.Errorf("call %s: there is no such turn", p)
 	}
@@ -68,7 +68,7 @@ func (s *State) Spent(now time.Time) time.Duration {
 func (s *State) Unsettled() []*Call {
 	var out []*Call
 	for _, c := range s.current().calls() {
-		if c.Phase != PhaseSettled {
+		if c.Phase != journal.PhaseSettled {
 			out = append(out, c)
 		}
 	}
@@ -91,7 +91,7 @@ func (s *State) InFlight() []*Call {
 func (s *State) Lost() []*Call {
 	var out []*Call
 	for _, c := range s.current().calls() {
-		if c.Phase == PhaseStarted && !s.flies(c) {
+		if c.Phase == journal.PhaseStarted && !s.flies(c) {
 			out = append(out, c)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *State) Lost() []*Call {
 }
 
 func (s *State) flies(c *Call) bool {
-	return c.Phase == PhaseStarted && (c.Epoch == s.Epoch || c.Judged == VerdictAttach)
+	return c.Phase == journal.PhaseStarted && (c.Epoch == s.Epoch || c.Judged == journal.VerdictAttach)
 }
 
 // UnknownCalls lists the run's calls whose outcome is unknown, those included that a person said to leave so.
@@ -108,23 +108,5 @@ func (s *State) UnknownCalls() []*Call { return slices.Clone(s.unknown) }
 // Unknown says whether the call's outcome is unknown and nothing settled it since: no person said that it happened, and it was not
 // run once more with success.
 func (c *Call) Unknown() bool {
-	return c.Result != nil && c.Result.Outcome == OutcomeUnknown && !c.Resolved.Settles()
-}
-
-// Text reads an answer as a person would say it: yes, no, or the text.
-func Text(answer json.RawMessage) string {
-	var v any
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return string(answer)
-	}
-	switch v := v.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case string:
-		return v
-	}
-	return string(answer)
+	return c.Result != nil && c.Result.Outcome == journal.OutcomeUnknown && !c.Resolved.Settles()
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -35,8 +36,8 @@ func TestSpent(t *testing.T) {
 // JRN-07: what was handed out for one request does not change when the run goes on.
 func TestMessagesAreASnapshot(t *testing.T) {
 	events := pairs(20)
-	s := &State{Earlier: []Message{{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: "before"}}}}}
-	var given [][]Message
+	s := &State{Earlier: []journal.Message{{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "before"}}}}}
+	var given [][]journal.Message
 	var copies []string
 	for _, e := range events {
 		if err := s.Apply(e); err != nil {
@@ -64,22 +65,22 @@ func TestMessagesAreASnapshot(t *testing.T) {
 }
 
 // pairs is a run of so many turns with two reads each, of which the second ends first.
-func pairs(turns int) []Event {
-	bodies, at := []Body{RunCreated{Run: "r-1", Mode: ModeAsk}, RunClaimed{Epoch: 1}}, []int{0, 0}
+func pairs(turns int) []journal.Event {
+	bodies, at := []journal.Body{journal.RunCreated{Run: "r-1", Mode: journal.ModeAsk}, journal.RunClaimed{Epoch: 1}}, []int{0, 0}
 	for n := 1; n <= turns; n++ {
-		read := Proposal{Tool: "read", Effect: EffectRead, Decision: DecisionAllow}
-		first, second := Place{Turn: n, Attempt: 1}, Place{Turn: n, Index: 1, Attempt: 1}
-		ok := Result{Outcome: OutcomeOK, Applied: AppliedNo, How: HowExecuted, Content: "read"}
+		read := journal.Proposal{Tool: "read", Effect: journal.EffectRead, Decision: journal.DecisionAllow}
+		first, second := journal.Place{Turn: n, Attempt: 1}, journal.Place{Turn: n, Index: 1, Attempt: 1}
+		ok := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedNo, How: journal.HowExecuted, Content: "read"}
 		bodies = append(bodies,
-			ModelRequested{}, ModelAnswered{Calls: []Proposal{read, read}},
-			CallStarted{Place: first}, CallStarted{Place: second},
-			CallSettled{Place: second, Result: ok}, CallSettled{Place: first, Result: ok}, TurnSettled{},
+			journal.ModelRequested{}, journal.ModelAnswered{Calls: []journal.Proposal{read, read}},
+			journal.CallStarted{Place: first}, journal.CallStarted{Place: second},
+			journal.CallSettled{Place: second, Result: ok}, journal.CallSettled{Place: first, Result: ok}, journal.TurnSettled{},
 		)
 		at = append(at, n, n, n, n, n, n, n)
 	}
-	var events []Event
+	var events []journal.Event
 	for i, b := range bodies {
-		events = append(events, Event{Seq: int64(i) + 1, Turn: at[i], Body: b})
+		events = append(events, journal.Event{Seq: int64(i) + 1, Turn: at[i], Body: b})
 	}
 	return events
 }
@@ -130,7 +131,7 @@ func TestText(t *testing.T) {
 	for raw, want := range map[string]string{
 		`true`: "yes", `false`: "no", `"happened"`: "happened", `42`: "42", `{"a":1}`: `{"a":1}`, `broken`: "broken",
 	} {
-		if got := Text(json.RawMessage(raw)); got != want {
+		if got := journal.Text(json.RawMessage(raw)); got != want {
 			t.Errorf("%s reads %q, want %q", raw, got, want)
 		}
 	}

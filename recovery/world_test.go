@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"agent/recovery/journal"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -17,19 +18,19 @@ import (
 type sim struct {
 	pick  func(n int, what string) int // a choice from 0 to n-1; 0 is the harmless one
 	next  func(*State) Action
-	judge func(*Call, *Request, Evidence) Judgement
+	judge func(*Call, *journal.Request, Evidence) Judgement
 
 	s      *State
-	events []Event
+	events []journal.Event
 	check  *checker
 	now    time.Time
-	rough  int              // so many steps may still go wrong; then the environment behaves
-	turns  int              // after so many answers the model is done
-	world  map[Place]*deeds // what really happened, by turn and index
-	flying map[Place]bool   // calls that act inside the owner, or are attached to
+	rough  int                      // so many steps may still go wrong; then the environment behaves
+	turns  int                      // after so many answers the model is done
+	world  map[journal.Place]*deeds // what really happened, by turn and index
+	flying map[journal.Place]bool   // calls that act inside the owner, or are attached to
 	asked  int
-	others []Unknown // what an earlier run of the thread left unknown
-	wrong  string    // the first thing that must not be
+	others []journal.Unknown // what an earlier run of the thread left unknown
+	wrong  string            // the first thing that must not be
 }
 
 // deeds is what one call did to the world.
@@ -52,7 +53,7 @@ const (
 func newSim(pick func(int, string) int) *sim {
 	m := &sim{
 		pick: pick, next: Next, judge: Judge, s: &State{Acting: acting}, check: newChecker(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		world: map[Place]*deeds{}, flying: map[Place]bool{},
+		world: map[journal.Place]*deeds{}, flying: map[journal.Place]bool{},
 	}
 	return m
 }
@@ -60,26 +61,26 @@ func newSim(pick func(int, string) int) *sim {
 // live carries one run from its creation to its end.
 func (m *sim) live() {
 	m.rough, m.turns = m.pick(120, "rough steps"), 1+m.pick(6, "turns")
-	mode := Modes()[3-m.pick(4, "mode")]
-	m.add(RunCreated{
+	mode := journal.Modes()[3-m.pick(4, "mode")]
+	m.add(journal.RunCreated{
 		Run: "r-1", Thread: "t-1", Prompt: "do it", Folder: "/w", Model: "m", Mode: mode,
-		Limits: Limits{MaxTurns: m.pick(4, "limit")}, Authored: m.pick(4, "authored") == 1, Setup: m.setup(),
+		Limits: journal.Limits{MaxTurns: m.pick(4, "limit")}, Authored: m.pick(4, "authored") == 1, Setup: m.setup(),
 	})
 	if m.pick(4, "inherit") == 1 {
-		m.others = []Unknown{{
-			Run: "r-0", ID: "c-old", Place: Place{Turn: 2, Attempt: 1}, Tool: "post", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "post:a",
-			Alive: m.pick(2, "alive") == 1, Resolved: []Word{"", WordLeave, WordHappened}[m.pick(3, "resolved")],
+		m.others = []journal.Unknown{{
+			Run: "r-0", ID: "c-old", Place: journal.Place{Turn: 2, Attempt: 1}, Tool: "post", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "post:a",
+			Alive: m.pick(2, "alive") == 1, Resolved: []journal.Word{"", journal.WordLeave, journal.WordHappened}[m.pick(3, "resolved")],
 		}}
 	}
 	m.drive(600)
 }
 
 // setup is a model without a wire, or one with a window so small that it fills.
-func (m *sim) setup() Setup {
+func (m *sim) setup() journal.Setup {
 	if m.pick(3, "provider") == 0 {
-		return Setup{}
+		return journal.Setup{}
 	}
-	return Setup{
+	return journal.Setup{
 		Provider: "anthropic", System: "You work.", Window: []int64{0, 60, 120, 400}[m.pick(4, "window")],
 		NoCompact: m.pick(6, "no compaction") == 1,
 	}
@@ -108,14 +109,14 @@ func (m *sim) fail(format string, args ...any) {
 	}
 }
 
-func (m *sim) add(b Body) bool {
+func (m *sim) add(b journal.Body) bool {
 	turn := len(m.s.Turns)
 	switch b.(type) {
-	case ModelRequested, ModelAnswered, ModelFailed, MessageAdded:
+	case journal.ModelRequested, journal.ModelAnswered, journal.ModelFailed, journal.MessageAdded:
 		turn++
 	}
 	m.now = m.now.Add(time.Second)
-	e := Event{Seq: m.s.Seq + 1, Turn: turn, Time: m.now, Body: b}
+	e := journal.Event{Seq: m.s.Seq + 1, Turn: turn, Time: m.now, Body: b}
 	if err := m.s.Apply(e); err != nil {
 		m.fail("a fact that the host had reason to record is refused: %v", err)
 		return false
@@ -138,19 +139,19 @@ func (m *sim) disturb() {
 		}
 	case 3:
 		if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
-			why := []Stop{StopCancelled, StopDeadline, StopPanic}[m.pick(3, "why")]
+			why := []journal.Stop{journal.StopCancelled, journal.StopDeadline, journal.StopPanic}[m.pick(3, "why")]
 			if m.pick(6, "stop") == 1 {
-				m.add(RunStopping{Why: why, By: "ana", Reason: "it shall end"})
+				m.add(journal.RunStopping{Why: why, By: "ana", Reason: "it shall end"})
 			}
 		}
 	case 4:
 		if unknown := m.s.UnknownCalls(); len(unknown) > 0 && m.s.Status != StatusQueued {
 			c := unknown[m.pick(len(unknown), "which")]
-			m.add(CallResolved{Place: c.Place, Word: []Word{WordHappened, WordLeave}[m.pick(2, "word")], By: "ana"})
+			m.add(journal.CallResolved{Place: c.Place, Word: []journal.Word{journal.WordHappened, journal.WordLeave}[m.pick(2, "word")], By: "ana"})
 		}
 	case 9:
-		if m.s.Status == StatusWaiting && len(m.others) > 0 && m.others[0].Resolved != WordHappened {
-			b := CallResolved{Place: m.others[0].Place, Run: m.others[0].Run, Word: WordHappened, By: "ana"}
+		if m.s.Status == StatusWaiting && len(m.others) > 0 && m.others[0].Resolved != journal.WordHappened {
+			b := journal.CallResolved{Place: m.others[0].Place, Run: m.others[0].Run, Word: journal.WordHappened, By: "ana"}
 			m.add(b)
 			m.passOn(b)
 		}
@@ -158,13 +159,13 @@ func (m *sim) disturb() {
 }
 
 // passOn lets a person's decision reach the other run that it is about, or not yet.
-func (m *sim) passOn(b CallResolved) {
+func (m *sim) passOn(b journal.CallResolved) {
 	if b.Run == "" || len(m.others) == 0 || m.pick(2, "passed on") > 0 {
 		return
 	}
 	m.others = slices.Clone(m.others)
 	m.others[0].Resolved, m.others[0].By = b.Word, b.By
-	if b.Word == WordRun {
+	if b.Word == journal.WordRun {
 		m.others = nil
 	}
 }
@@ -194,12 +195,12 @@ func (m *sim) ownerGone() {
 func (m *sim) crash() {
 	m.ownerGone()
 	if !m.s.Status.Terminal() && m.pick(16, "restored") == 1 { // a database that went back in time, with this run as it is now
-		m.add(RunRestored{Reason: "it is behind its mark", By: "ana"})
+		m.add(journal.RunRestored{Reason: "it is behind its mark", By: "ana"})
 		m.claim()
 		return
 	}
 	if m.s.Status == StatusRunning && m.pick(3, "mark") > 0 {
-		m.add(RunInterrupted{Cause: []Cause{CauseCrash, CauseShutdown}[m.pick(2, "cause")]})
+		m.add(journal.RunInterrupted{Cause: []journal.Cause{journal.CauseCrash, journal.CauseShutdown}[m.pick(2, "cause")]})
 	}
 	if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
 		m.claim()
@@ -207,24 +208,24 @@ func (m *sim) crash() {
 }
 
 // inFlight lists what flies, always in the same order, so that the same choices make the same history.
-func (m *sim) inFlight() []Place {
-	return slices.SortedFunc(maps.Keys(m.flying), func(a, b Place) int { return cmp.Compare(a.Index, b.Index) })
+func (m *sim) inFlight() []journal.Place {
+	return slices.SortedFunc(maps.Keys(m.flying), func(a, b journal.Place) int { return cmp.Compare(a.Index, b.Index) })
 }
 
 func (m *sim) claim() {
-	b := RunClaimed{Epoch: m.s.Epoch + 1, PID: 1, Unknown: slices.Clone(m.others)}
+	b := journal.RunClaimed{Epoch: m.s.Epoch + 1, PID: 1, Unknown: slices.Clone(m.others)}
 	if m.rough > 0 && m.pick(8, "tighten") == 1 {
-		b.Mode = Modes()[m.pick(1+Mode.looseness(m.s.Mode), "mode")]
+		b.Mode = journal.Modes()[m.pick(1+slices.Index(journal.Modes(), m.s.Mode), "mode")]
 	}
 	m.add(b)
 	if len(m.others) > 0 && m.pick(3, "ended since") == 1 {
-		m.add(RunNoted{Text: "nothing of it runs any more", Gone: m.others[0].ID})
+		m.add(journal.RunNoted{Text: "nothing of it runs any more", Gone: m.others[0].ID})
 	}
 	if !m.s.Created.Authored && m.pick(6, "message") == 1 {
-		m.add(MessageAdded{Text: "use the other file", By: "ana"})
+		m.add(journal.MessageAdded{Text: "use the other file", By: "ana"})
 	}
 	if m.pick(8, "changed since") == 1 {
-		m.add(RunNoted{Text: "the tools of this binary differ"})
+		m.add(journal.RunNoted{Text: "the tools of this binary differ"})
 	}
 }
 
@@ -233,10 +234,10 @@ func (m *sim) step() Action {
 	switch a := action.(type) {
 	case Record:
 		for _, b := range a.Facts {
-			if o, ok := b.(RequestOpened); ok {
+			if o, ok := b.(journal.RequestOpened); ok {
 				b = m.request(o)
 			}
-			if r, ok := b.(CallResolved); ok {
+			if r, ok := b.(journal.CallResolved); ok {
 				m.passOn(r)
 			}
 			if !m.add(b) || m.rough > 0 && m.pick(10, "between facts") == 1 {
@@ -256,7 +257,7 @@ func (m *sim) step() Action {
 				break
 			}
 		}
-		if c.Phase == PhaseStarted && c.Judged == VerdictAttach {
+		if c.Phase == journal.PhaseStarted && c.Judged == journal.VerdictAttach {
 			m.flying[key(c)] = true
 		}
 	case Await:
@@ -289,14 +290,14 @@ func (m *sim) step() Action {
 // elicits has a call ask a person while it is under way.
 func (m *sim) elicits(c *Call) {
 	at := c.Place
-	m.add(m.request(RequestOpened{Request{
-		Question: Question{Kind: RequestElicit, Message: "which branch?", Schema: json.RawMessage(`{"type":"object"}`)}, Call: &at,
+	m.add(m.request(journal.RequestOpened{Request: journal.Request{
+		Question: journal.Question{Kind: journal.RequestElicit, Message: "which branch?", Schema: json.RawMessage(`{"type":"object"}`)}, Call: &at,
 	}}))
 }
 
-func key(c *Call) Place { return Place{Turn: c.Turn, Index: c.Index} }
+func key(c *Call) journal.Place { return journal.Place{Turn: c.Turn, Index: c.Index} }
 
-func (m *sim) request(o RequestOpened) RequestOpened {
+func (m *sim) request(o journal.RequestOpened) journal.RequestOpened {
 	m.asked++
 	o.Request.ID, o.Request.Opened, o.Request.Binding = fmt.Sprintf("p-%d", m.asked), m.now, "bound"
 	return o
@@ -305,16 +306,16 @@ func (m *sim) request(o RequestOpened) RequestOpened {
 func (m *sim) start(calls []*Call) {
 	for _, c := range calls {
 		if c.Approved != "" && m.rough > 0 && m.pick(8, "void") == 1 {
-			m.add(ApprovalVoided{Place: c.Place, Reason: "the folder changed"})
+			m.add(journal.ApprovalVoided{Place: c.Place, Reason: "the folder changed"})
 			return
 		}
 		if m.rough > 0 && m.pick(12, "cannot be prepared") == 1 {
-			m.add(NotRun(c, OutcomeError, "its folder is gone"))
+			m.add(NotRun(c, journal.OutcomeError, "its folder is gone"))
 			return
 		}
 		at := c.Place
 		at.Attempt++
-		if !m.add(CallStarted{Place: at, Binding: c.Approved}) {
+		if !m.add(journal.CallStarted{Place: at, Binding: c.Approved}) {
 			return
 		}
 		m.begin(c)
@@ -332,7 +333,7 @@ func (m *sim) begin(c *Call) {
 		d = &deeds{tool: c.Tool}
 		m.world[key(c)] = d
 	}
-	if d.fate == fateRunning || d.effects > 0 && c.Effect != EffectRead && !c.RetrySafe {
+	if d.fate == fateRunning || d.effects > 0 && c.Effect != journal.EffectRead && !c.RetrySafe {
 		m.fail("call %s acts a second time: it has acted %d times", c.Place, d.effects)
 	}
 	d.fate = fateDidNot
@@ -350,7 +351,7 @@ func (m *sim) evidence(c *Call) Evidence {
 	if d == nil {
 		return e // a journal that was cut: nothing is known about the world
 	}
-	ok := Result{Outcome: OutcomeOK, Applied: AppliedYes, Content: "done"}
+	ok := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "done"}
 	switch {
 	case !e.ToolKnown:
 	case d.tool == "shell":
@@ -366,7 +367,7 @@ func (m *sim) evidence(c *Call) Evidence {
 }
 
 // sight is what a runner's files say.
-func (m *sim) sight(d *deeds, e *Evidence, ok Result) {
+func (m *sim) sight(d *deeds, e *Evidence, ok journal.Result) {
 	if d.fate == fateRunning && m.pick(3, "ended since") == 1 {
 		d.fate = fateEnded
 		d.effects++
@@ -386,9 +387,9 @@ func (m *sim) sight(d *deeds, e *Evidence, ok Result) {
 // finish ends a call under its owner.
 func (m *sim) finish(c *Call, stopped bool) {
 	d := m.world[key(c)]
-	r := Result{Outcome: OutcomeOK, Applied: AppliedYes, How: HowExecuted, Content: "done"}
-	if c.Judged == VerdictAttach {
-		r.How = HowAttached
+	r := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: "done"}
+	if c.Judged == journal.VerdictAttach {
+		r.How = journal.HowAttached
 	}
 	end := 0
 	if m.rough > 0 || stopped {
@@ -396,10 +397,10 @@ func (m *sim) finish(c *Call, stopped bool) {
 	}
 	switch end {
 	case 1:
-		r.Outcome, r.Content = OutcomeError, "exit status 1"
+		r.Outcome, r.Content = journal.OutcomeError, "exit status 1"
 	case 2, 3:
-		if c.Effect != EffectRead {
-			r.Outcome, r.Applied, r.Content = OutcomeUnknown, AppliedUnknown, "stopped on its way"
+		if c.Effect != journal.EffectRead {
+			r.Outcome, r.Applied, r.Content = journal.OutcomeUnknown, journal.AppliedUnknown, "stopped on its way"
 		}
 	}
 	if d != nil {
@@ -409,7 +410,7 @@ func (m *sim) finish(c *Call, stopped bool) {
 		d.fate = fateEnded
 	}
 	delete(m.flying, key(c))
-	m.add(CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+	m.add(journal.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
 }
 
 // modelFails lets a request bring no answer.
@@ -417,13 +418,13 @@ func (m *sim) modelFails() bool {
 	if m.s.Created.Setup.Provider == "" || m.rough == 0 || m.pick(4, "the model") != 1 {
 		return false
 	}
-	faults := []Fault{FaultOverloaded, FaultCut, FaultContext, FaultKey, FaultFiltered}
+	faults := []journal.Fault{journal.FaultOverloaded, journal.FaultCut, journal.FaultContext, journal.FaultKey, journal.FaultFiltered}
 	m.fails(faults[m.pick(len(faults), "fault")])
 	return true
 }
 
-func (m *sim) fails(f Fault) {
-	b := ModelFailed{Fault: f, Detail: string(f), Tries: m.s.Tries() + 1}
+func (m *sim) fails(f journal.Fault) {
+	b := journal.ModelFailed{Fault: f, Detail: string(f), Tries: m.s.Tries() + 1}
 	b.Wait, b.Again = Retry(f, b.Tries, 0, 0)
 	if m.pick(2, "charged") == 1 {
 		b.Usage = m.s.Charge("")
@@ -441,17 +442,17 @@ func (m *sim) summarise(a Compact) {
 		m.fail("the summary is made from something else than the model was shown")
 	}
 	if m.rough > 0 && m.pick(4, "the summary") == 1 {
-		m.fails([]Fault{FaultOverloaded, FaultContext, FaultKey}[m.pick(3, "fault")])
+		m.fails([]journal.Fault{journal.FaultOverloaded, journal.FaultContext, journal.FaultKey}[m.pick(3, "fault")])
 		return
 	}
-	m.add(ContextCompacted{Through: a.Through, Summary: "what was before"})
+	m.add(journal.ContextCompacted{Through: a.Through, Summary: "what was before"})
 	if wrong := unpaired(m.s.Messages()); wrong != "" {
 		m.fail("after the summary: %s", wrong)
 	}
 }
 
 // unpaired says which call or result stands alone in a transcript; "" when none does.
-func unpaired(messages []Message) string {
+func unpaired(messages []journal.Message) string {
 	open := map[string]bool{}
 	for _, msg := range messages {
 		for _, b := range msg.Blocks {
@@ -474,26 +475,26 @@ func unpaired(messages []Message) string {
 // answer is the model's: a few calls, or the end.
 func (m *sim) answer() {
 	m.turns--
-	b := ModelAnswered{Blocks: []Block{{Kind: BlockText, Text: "I act."}}, Stop: AnswerCalls}
+	b := journal.ModelAnswered{Blocks: []journal.Block{{Kind: journal.BlockText, Text: "I act."}}, Stop: journal.AnswerCalls}
 	for i := range m.pick(5, "calls") {
 		if m.turns >= 0 {
 			b.Calls = append(b.Calls, m.proposal(i))
 		}
 	}
 	if len(b.Calls) == 0 {
-		ends := []AnswerStop{AnswerEnd, AnswerFailed}
+		ends := []journal.AnswerStop{journal.AnswerEnd, journal.AnswerFailed}
 		if m.s.Created.Setup.Provider != "" {
-			ends = append(ends, AnswerLength, AnswerPause, AnswerRefuse)
+			ends = append(ends, journal.AnswerLength, journal.AnswerPause, journal.AnswerRefuse)
 		}
 		b.Stop = ends[m.pick(len(ends), "end")]
 	}
 	if m.s.Created.Setup.Provider != "" && m.pick(2, "counted") == 1 {
-		b.Usage = &Usage{Input: m.s.ContextTokens() + 20, Output: 10}
+		b.Usage = &journal.Usage{Input: m.s.ContextTokens() + 20, Output: 10}
 	}
 	m.add(b)
 }
 
-func (m *sim) proposal(i int) Proposal {
+func (m *sim) proposal(i int) journal.Proposal {
 	tool := []string{"read", "shell", "write", "post", "put", "ask"}[m.pick(6, "tool")]
 	what := []string{"a", "b"}[m.pick(2, "what")]
 	switch m.pick(6, "spelled") {
@@ -502,20 +503,20 @@ func (m *sim) proposal(i int) Proposal {
 	case 2: // both, and something that changes nothing by itself
 		what = "say a b"
 	}
-	p := Proposal{
+	p := journal.Proposal{
 		ID: fmt.Sprintf("c-%d-%d", len(m.s.Turns)+1, i), Tool: tool, Args: json.RawMessage(`{ "what": "` + what + `" }`),
-		Fingerprint: tool + ":" + what, Effect: EffectWriteExternal, Decision: DecisionAllow,
+		Fingerprint: tool + ":" + what, Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 	}
 	switch tool {
 	case "read":
-		p.Effect = EffectRead
+		p.Effect = journal.EffectRead
 	case "write":
-		p.Effect = EffectWriteLocal
+		p.Effect = journal.EffectWriteLocal
 	case "put":
 		p.RetrySafe = true
 	case "ask":
-		p.Effect = EffectWriteLocal
-		p.Question = &Question{Kind: RequestConfirm, Message: "go on?", Schema: json.RawMessage(schemaYesNo)}
+		p.Effect = journal.EffectWriteLocal
+		p.Question = &journal.Question{Kind: journal.RequestConfirm, Message: "go on?", Schema: json.RawMessage(schemaYesNo)}
 		return p
 	}
 	if m.pick(10, "invalid") == 1 {
@@ -523,7 +524,7 @@ func (m *sim) proposal(i int) Proposal {
 	}
 	p.Decision, p.Why = permitted(m.s, p.Effect)
 	if m.pick(8, "rule asks") == 1 {
-		p.Decision = DecisionAsk
+		p.Decision = journal.DecisionAsk
 	}
 	return p
 }
@@ -546,22 +547,22 @@ func acting(tool string, args json.RawMessage, _ string) Acts {
 }
 
 // permitted is the rule of the modes.
-func permitted(s *State, e Effect) (Decision, string) {
+func permitted(s *State, e journal.Effect) (journal.Decision, string) {
 	switch {
-	case e == EffectRead:
-		return DecisionAllow, ""
-	case s.Mode == ModePlan:
-		return DecisionDeny, "plan only reads"
-	case s.Created.Authored, s.Mode == ModeYolo, s.Mode == ModeAuto && e == EffectWriteLocal:
-		return DecisionAllow, ""
+	case e == journal.EffectRead:
+		return journal.DecisionAllow, ""
+	case s.Mode == journal.ModePlan:
+		return journal.DecisionDeny, "plan only reads"
+	case s.Created.Authored, s.Mode == journal.ModeYolo, s.Mode == journal.ModeAuto && e == journal.EffectWriteLocal:
+		return journal.DecisionAllow, ""
 	}
-	return DecisionAsk, "it changes something"
+	return journal.DecisionAsk, "it changes something"
 }
 
 // say is what people make of a question.
-func (m *sim) say(r *Request) {
-	if r.Kind == RequestElicit && m.pick(4, "the tool") == 1 { // it does not wait for the answer any longer
-		m.add(RequestClosed{ID: r.ID, Status: "cancelled", Reason: "the tool took it back"})
+func (m *sim) say(r *journal.Request) {
+	if r.Kind == journal.RequestElicit && m.pick(4, "the tool") == 1 { // it does not wait for the answer any longer
+		m.add(journal.RequestClosed{ID: r.ID, Status: "cancelled", Reason: "the tool took it back"})
 		if c, err := m.s.Call(*r.Call); err == nil {
 			m.finish(c, false)
 		}
@@ -573,21 +574,21 @@ func (m *sim) say(r *Request) {
 			m.crash()
 			return
 		case 2:
-			m.add(RequestClosed{ID: r.ID, Status: []string{"expired", "cancelled"}[m.pick(2, "how")], Reason: "nobody answered"})
+			m.add(journal.RequestClosed{ID: r.ID, Status: []string{"expired", "cancelled"}[m.pick(2, "how")], Reason: "nobody answered"})
 			return
 		case 3: // answered while nobody drives the run
 			m.ownerGone()
-			m.add(RunInterrupted{Cause: CauseAnswered})
+			m.add(journal.RunInterrupted{Cause: journal.CauseAnswered})
 			m.claim()
 			return
 		}
 	}
 	answers := []string{"true", "false"}
-	if r.Kind == RequestTwin {
+	if r.Kind == journal.RequestTwin {
 		answers = nil
 		for _, c := range r.Choices {
 			answers = append(answers, fmt.Sprintf("%q", c))
 		}
 	}
-	m.add(RequestAnswered{ID: r.ID, Answer: json.RawMessage(answers[m.pick(len(answers), "answer")]), By: "ana"})
+	m.add(journal.RequestAnswered{ID: r.ID, Answer: json.RawMessage(answers[m.pick(len(answers), "answer")]), By: "ana"})
 }

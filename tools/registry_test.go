@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 type fake struct{ name, about, schema string }
@@ -14,12 +14,12 @@ type fake struct{ name, about, schema string }
 func (f fake) Spec() Spec {
 	return Spec{Name: f.name, Description: f.about, Schema: json.RawMessage(f.schema)}
 }
-func (fake) Describe(string, json.RawMessage) Traits { return Traits{Effect: recovery.EffectRead} }
+func (fake) Describe(string, json.RawMessage) Traits { return Traits{Effect: journal.EffectRead} }
 
 type fakeCaller struct{ fake }
 
-func (fakeCaller) Call(context.Context, Call) (recovery.Result, error) {
-	return recovery.Result{}, nil
+func (fakeCaller) Call(context.Context, Call) (journal.Result, error) {
+	return journal.Result{}, nil
 }
 
 type fakeBoth struct{ fakeCaller }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Decode reads arguments that Read has let through.
@@ -26,13 +26,13 @@ func Encode(v any) json.RawMessage {
 }
 
 // Done is the result of a call that did what was asked.
-func Done(applied recovery.Applied, content string) recovery.Result {
-	return recovery.Result{
-		Outcome: recovery.OutcomeOK, Applied: applied, How: recovery.HowExecuted, Content: content, Size: int64(len(content)),
+func Done(applied journal.Applied, content string) journal.Result {
+	return journal.Result{
+		Outcome: journal.OutcomeOK, Applied: applied, How: journal.HowExecuted, Content: content, Size: int64(len(content)),
 	}
 }
 
 // Failed is what a call returns that went wrong: the host words the result from the error.
-func Failed(applied recovery.Applied, err error) (recovery.Result, error) {
-	return recovery.Result{Applied: applied, How: recovery.HowExecuted}, err
+func Failed(applied journal.Applied, err error) (journal.Result, error) {
+	return journal.Result{Applied: applied, How: journal.HowExecuted}, err
 }

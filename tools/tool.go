@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Spec describes a tool to a model and to a person.
@@ -26,8 +27,8 @@ type Tool interface {
 
 // Traits are what is decided about a call before it may run.
 type Traits struct {
-	Effect    recovery.Effect // the most dangerous when in doubt
-	RetrySafe bool            // it may be run twice without harm
+	Effect    journal.Effect // the most dangerous when in doubt
+	RetrySafe bool           // it may be run twice without harm
 
 	// Outward names where the call carries what its arguments hold out of this machine, such as a host and its port; "" when it
 	// stays here. Such a call needs a yes in every mode but yolo, even where its effect is a read.
@@ -40,7 +41,7 @@ type Traits struct {
 	Paths []string
 
 	// Question is what a tool that asks would ask; nil where its arguments make no question.
-	Question *recovery.Question
+	Question *journal.Question
 }
 
 // Caller is a tool that the host carries out.
@@ -48,12 +49,12 @@ type Caller interface {
 	Tool
 	// Call acts. An error means that the call ended badly; Result.Applied says whether a side effect took place, and
 	// an error with an empty Applied counts as unknown for everything but a read.
-	Call(ctx context.Context, c Call) (recovery.Result, error)
+	Call(ctx context.Context, c Call) (journal.Result, error)
 }
 
 // Call is one call as a tool sees it.
 type Call struct {
-	recovery.Place
+	journal.Place
 	Run         string
 	ID          string
 	Args        json.RawMessage
@@ -66,7 +67,7 @@ type Call struct {
 
 	// Ask puts a question to a person while the call is under way and returns the answer. It ends with ctx, and with an error
 	// when the question was closed without one. Nil when the call is looked at by recovery.
-	Ask func(ctx context.Context, q recovery.Question) (json.RawMessage, error)
+	Ask func(ctx context.Context, q journal.Question) (json.RawMessage, error)
 }
 
 // Preparer is a tool that must look or lay something ready before its start is recorded. Nothing may happen yet that a
@@ -108,7 +109,7 @@ type Process interface {
 	// Find looks for the call's process and its records. It takes no lock and changes nothing.
 	Find(ctx context.Context, c Call) recovery.ProcessEvidence
 	// Attach waits for a running call and returns its result; it shows the output from the beginning.
-	Attach(ctx context.Context, c Call) (recovery.Result, error)
+	Attach(ctx context.Context, c Call) (journal.Result, error)
 	// Kill ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
 	Kill(ctx context.Context, c Call) ([]string, error)
 	// Survivors looks again, by the trace of earlier evidence, for what could not be shown dead then. It changes nothing; an

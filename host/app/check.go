@@ -12,7 +12,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/wire"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Check asks a model one small question.
@@ -49,11 +49,11 @@ func (a *App) Check(ctx context.Context, conf *Settings, f Wish) (view.Check, er
 const checkWait = 5 * time.Minute
 
 // checkRequest is the question: a sentence, which shows whether it comes in pieces, and one call.
-func checkRequest(setup recovery.Setup) model.Request {
+func checkRequest(setup journal.Setup) model.Request {
 	text := "Say in one sentence of about twenty words what a tide is. Then call the tool note with that sentence."
 	return model.Request{
 		System:   "This is a check of the connection. Do exactly what is asked, and nothing else.",
-		Messages: []recovery.Message{{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}},
+		Messages: []journal.Message{{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}},
 		Tools: []model.ToolSpec{{
 			Name: "note", Description: "Notes a sentence.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`),
@@ -63,7 +63,7 @@ func checkRequest(setup recovery.Setup) model.Request {
 }
 
 // ask asks and notes what came.
-func askOnce(ctx context.Context, v *view.Check, m model.Model, setup recovery.Setup) {
+func askOnce(ctx context.Context, v *view.Check, m model.Model, setup journal.Setup) {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	start := time.Now()
@@ -90,7 +90,7 @@ func askOnce(ctx context.Context, v *view.Check, m model.Model, setup recovery.S
 	v.Whole, v.Streams = max(1, time.Since(start).Milliseconds()), v.Pieces > 1
 }
 
-func checkAnswered(v *view.Check, answer *model.Answer, setup recovery.Setup) {
+func checkAnswered(v *view.Check, answer *model.Answer, setup journal.Setup) {
 	v.Served, v.Usage = answer.Served, answer.Usage
 	if answer.Usage != nil && setup.Price != nil {
 		cost := setup.Price.Cost(*answer.Usage)

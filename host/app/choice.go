@@ -14,7 +14,7 @@ import (
 	"agent/db"
 	"agent/host/config"
 	"agent/host/model/catalog"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Settings are the configuration with what is known by name.
@@ -50,7 +50,7 @@ func (a *App) Settings(folder string) (*Settings, error) {
 type Choice struct {
 	Name  string
 	Why   string
-	Setup recovery.Setup
+	Setup journal.Setup
 }
 
 // Wish is what a person says of the model that a run asks. Zero and nil are not given.
@@ -58,15 +58,15 @@ type Wish struct {
 	Model     string
 	Runbook   string // what names the prompt a runbook; "" when nothing does
 	BaseURL   string
-	Effort    recovery.Effort
+	Effort    journal.Effort
 	NoCompact bool
-	Images    []recovery.Image
+	Images    []journal.Image
 }
 
 // Previous is the run of a thread that a new one follows; the zero value is none.
 type Previous struct {
 	model, url string
-	Effort     recovery.Effort
+	Effort     journal.Effort
 }
 
 // lastOf is what the thread's last run was asked with.
@@ -77,9 +77,9 @@ func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (Previous, error) {
 			return Previous{}, err
 		}
 		switch b := e.Body.(type) {
-		case recovery.RunCreated:
+		case journal.RunCreated:
 			l = Previous{b.Model, b.Setup.BaseURL, b.Setup.Effort}
-		case recovery.RunClaimed:
+		case journal.RunClaimed:
 			if b.Model != nil {
 				l = Previous{b.Model.Name, b.Model.BaseURL, b.Model.Effort}
 			}
@@ -142,30 +142,30 @@ func (a *App) Choose(ctx context.Context, conf *Settings, f Wish, before Previou
 }
 
 // setup is what the chosen model is asked with. The name of a recording becomes absolute.
-func (a *App) setup(conf *Settings, ch *Choice, baseURL string) (recovery.Setup, error) {
+func (a *App) setup(conf *Settings, ch *Choice, baseURL string) (journal.Setup, error) {
 	name, model, err := conf.Catalog.Parse(ch.Name)
 	if err != nil {
-		return recovery.Setup{}, err
+		return journal.Setup{}, err
 	}
 	if name == "" {
 		if baseURL != "" {
-			return recovery.Setup{}, fmt.Errorf("--base-url %s: %s is not asked over a network; name the model with --model, such as openai/<model>", baseURL, ch.Name)
+			return journal.Setup{}, fmt.Errorf("--base-url %s: %s is not asked over a network; name the model with --model, such as openai/<model>", baseURL, ch.Name)
 		}
 		if path, ok := strings.CutPrefix(ch.Name, catalog.Replay); ok {
 			if path, err = filepath.Abs(path); err != nil {
-				return recovery.Setup{}, fmt.Errorf("play %s: %v", ch.Name, err)
+				return journal.Setup{}, fmt.Errorf("play %s: %v", ch.Name, err)
 			}
 			ch.Name = catalog.Replay + path
 			return a.replaySetup(conf, path)
 		}
-		return recovery.Setup{}, nil
+		return journal.Setup{}, nil
 	}
 	p, _ := conf.Catalog.Provider(name) // Parse has found it
 	if baseURL != "" {
 		p = p.At(baseURL)
 	}
 	if err := noKey(conf, p, ch.Name); err != nil {
-		return recovery.Setup{}, err
+		return journal.Setup{}, err
 	}
 	out := conf.Catalog.Setup(p, model)
 	if out.BaseURL = baseURL; out.BaseURL == "" && p.URLEnv != "" && p.From == p.URLEnv {
@@ -188,7 +188,7 @@ func noKey(conf *Settings, p catalog.Provider, name string) error {
 }
 
 // CheckPriced refuses a limit of cost where nobody knows what the model costs.
-func CheckPriced(conf *Settings, ch Choice, limits recovery.Limits) error {
+func CheckPriced(conf *Settings, ch Choice, limits journal.Limits) error {
 	if limits.MaxCost == 0 || ch.Setup.Provider == "" || ch.Setup.Price != nil {
 		return nil
 	}
@@ -199,19 +199,19 @@ func CheckPriced(conf *Settings, ch Choice, limits recovery.Limits) error {
 	why, lines := "is not known", []string{`input_price = "0.50"` + unit, `output_price = "1.50"`}
 	if list := listPrice(conf, ch.Name); list != nil {
 		price := func(key string, n int64) string {
-			return fmt.Sprintf("%s = %q", key, strings.TrimPrefix(recovery.Dollars(n), "$"))
+			return fmt.Sprintf("%s = %q", key, strings.TrimPrefix(journal.Dollars(n), "$"))
 		}
 		why = "where it is asked is not known; its provider's own prices are below"
 		lines = []string{price("input_price", list.Input) + unit, price("cached_price", list.Cached),
 			price("written_price", list.Written), price("output_price", list.Output)}
 	}
 	return Usage(fmt.Errorf("limit the cost to %s: what %s costs %s; say it in %s:\n%s",
-		recovery.Dollars(limits.MaxCost), ch.Name, why, conf.Path,
+		journal.Dollars(limits.MaxCost), ch.Name, why, conf.Path,
 		confLines(append([]string{fmt.Sprintf("[models.%q]", ch.Name)}, lines...)...)))
 }
 
 // listPrice is what a model costs at its provider's own address; nil when that is not known.
-func listPrice(conf *Settings, name string) *recovery.Price {
+func listPrice(conf *Settings, name string) *journal.Price {
 	provider, model, err := conf.Catalog.Parse(name)
 	if err != nil {
 		return nil // a name that is refused has no price

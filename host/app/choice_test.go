@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/catalog"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // someone is an app of a person with an own home folder, this environment and this config.toml.
@@ -51,7 +51,7 @@ max_output = 100
 
 // What is chosen comes with all that the requests of the run will need, and where it is asked only when a flag said so.
 func TestChooseSetup(t *testing.T) {
-	sonnet := &recovery.Price{Input: 2_000_000, Cached: 100_000, Written: 2_500_000, Output: 10_000_000}
+	sonnet := &journal.Price{Input: 2_000_000, Cached: 100_000, Written: 2_500_000, Output: 10_000_000}
 	for _, tt := range []struct {
 		name   string
 		conf   string
@@ -62,27 +62,27 @@ func TestChooseSetup(t *testing.T) {
 	}{
 		{"configured", work, []string{"WORK_KEY=k"}, Wish{NoCompact: true}, Previous{}, Choice{
 			"work/qwen3", "the configuration's",
-			recovery.Setup{Provider: "chat", Window: 1000, MaxOutput: 100, Effort: recovery.EffortHigh, NoCompact: true},
+			journal.Setup{Provider: "chat", Window: 1000, MaxOutput: 100, Effort: journal.EffortHigh, NoCompact: true},
 		}},
-		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, Wish{Effort: recovery.EffortLow}, Previous{}, Choice{
+		{"a key", "", []string{"ANTHROPIC_API_KEY=k"}, Wish{Effort: journal.EffortLow}, Previous{}, Choice{
 			"anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY is set",
-			recovery.Setup{Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, Price: sonnet, Effort: recovery.EffortLow},
+			journal.Setup{Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, Price: sonnet, Effort: journal.EffortLow},
 		}},
-		{"a runbook", "effort = \"high\"\n", nil, Wish{Runbook: "--runbook"}, Previous{}, Choice{"runbook", "--runbook", recovery.Setup{}}},
+		{"a runbook", "effort = \"high\"\n", nil, Wish{Runbook: "--runbook"}, Previous{}, Choice{"runbook", "--runbook", journal.Setup{}}},
 		{"a runbook in a model's thread", work, []string{"WORK_KEY=k"}, Wish{Runbook: "its front matter"}, Previous{"openai/x", "http://127.0.0.1:9/v1", ""}, Choice{
-			"runbook", "its front matter", recovery.Setup{},
+			"runbook", "its front matter", journal.Setup{},
 		}},
 		{"another address", "", []string{"OPENAI_API_KEY=k"}, Wish{Model: "openai/x", BaseURL: "https://10.0.0.9/v1"}, Previous{}, Choice{
-			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "https://10.0.0.9/v1"},
+			"openai/x", "--model", journal.Setup{Provider: "chat", BaseURL: "https://10.0.0.9/v1"},
 		}},
 		{"an address here needs no key", "", nil, Wish{Model: "openai/x", BaseURL: "http://127.0.0.1:9/v1"}, Previous{}, Choice{
-			"openai/x", "--model", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1"},
+			"openai/x", "--model", journal.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1"},
 		}},
-		{"a thread goes on where it was", work, nil, Wish{}, Previous{"openai/x", "http://127.0.0.1:9/v1", recovery.EffortLow}, Choice{
-			"openai/x", "the thread's", recovery.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1", Effort: recovery.EffortLow},
+		{"a thread goes on where it was", work, nil, Wish{}, Previous{"openai/x", "http://127.0.0.1:9/v1", journal.EffortLow}, Choice{
+			"openai/x", "the thread's", journal.Setup{Provider: "chat", BaseURL: "http://127.0.0.1:9/v1", Effort: journal.EffortLow},
 		}},
 		{"another model in a thread", "", nil, Wish{Model: "ollama/q"}, Previous{"openai/x", "http://127.0.0.1:9/v1", ""}, Choice{
-			"ollama/q", "--model", recovery.Setup{Provider: "chat", Price: &recovery.Price{}},
+			"ollama/q", "--model", journal.Setup{Provider: "chat", Price: &journal.Price{}},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestChooseRefused(t *testing.T) {
 		{"nothing", "", nil, Wish{}, "no model is configured: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"},
 		{"an address for nothing", "", nil, Wish{BaseURL: "http://127.0.0.1:9"}, "no model is configured: name the one at http://127.0.0.1:9 with --model, such as openai/<model>"},
 		{"an address for runbook", "", nil, Wish{Runbook: "--runbook", BaseURL: "http://127.0.0.1:9"}, `--base-url http://127.0.0.1:9: runbook is not asked over a network; name the model with --model, such as openai/<model>`},
-		{"pictures for runbook", "", nil, Wish{Runbook: "--runbook", Images: []recovery.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
+		{"pictures for runbook", "", nil, Wish{Runbook: "--runbook", Images: []journal.Image{{}}}, `show pictures to runbook: it sees none; name another model with --model`},
 		{"no recording", "", nil, Wish{Model: "replay:/nowhere/x"}, `replay /nowhere/x: open the recording: no such file or directory`},
 		{"an address in a variable", "", []string{"OPENAI_BASE_URL=https://me:secret@host"}, Wish{}, `OPENAI_BASE_URL: a name or password in an address would be kept and shown; use api_key_env or api_key_cmd`},
 	} {
@@ -155,7 +155,7 @@ func TestPriced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = CheckPriced(conf, ch, recovery.Limits{MaxCost: 2_500_000})
+		err = CheckPriced(conf, ch, journal.Limits{MaxCost: 2_500_000})
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -164,7 +164,7 @@ func TestPriced(t *testing.T) {
 		if refused && err.Error() != want {
 			t.Errorf("%v", err)
 		}
-		if err := CheckPriced(conf, ch, recovery.Limits{}); err != nil {
+		if err := CheckPriced(conf, ch, journal.Limits{}); err != nil {
 			t.Errorf("%s without a limit: %v", name, err)
 		}
 	}
@@ -270,23 +270,23 @@ func TestProviderRemedy(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		model string
-		fault recovery.Fault
+		fault journal.Fault
 		want  string
 	}{
-		{"claude-sonnet-5-5", recovery.FaultKey, "set ANTHROPIC_API_KEY to a key that is accepted"},
-		{"gpt-6.1-sol", recovery.FaultKey, "see to the command that prints the key: api_key_cmd of [providers.openai] in config.toml (pass …)"},
-		{"gpt-6.1-sol", recovery.FaultNoKey, "see to the command that prints the key: api_key_cmd of [providers.openai] in config.toml (pass …)"},
-		{"ollama/q", recovery.FaultKey, "name the variable of the key in config.toml: api_key_env of [providers.ollama]"},
-		{"claude-sonnet-5-5", recovery.FaultCredit, "add credit at https://platform.claude.com/settings/billing"},
-		{"work/q", recovery.FaultCredit, "see to what is paid for at 10.0.0.1"},
-		{"ollama/q", recovery.FaultNoModel, "get it with: ollama pull q"},
-		{"gpt-6.1-sol", recovery.FaultNoModel, "see which models are known with: agent models; and ask one with: agent models --check MODEL"},
-		{"ollama/q", recovery.FaultNetwork, "start it with: ollama serve"},
-		{"work/q", recovery.FaultNetwork, "see to it that 10.0.0.1 can be reached from here"},
-		{"work/q", recovery.FaultGarbage, "see to it that https://10.0.0.1/v1 is the base address of an API of kind chat (the configuration says so)"},
-		{"work/q", recovery.FaultContext, `say how much it takes in config.toml: window of [models."work/q"]`},
-		{"work/q", recovery.FaultStalled, "give it longer with --idle, or idle in config.toml"},
-		{"work/q", recovery.FaultOverloaded, ""},
+		{"claude-sonnet-5-5", journal.FaultKey, "set ANTHROPIC_API_KEY to a key that is accepted"},
+		{"gpt-6.1-sol", journal.FaultKey, "see to the command that prints the key: api_key_cmd of [providers.openai] in config.toml (pass …)"},
+		{"gpt-6.1-sol", journal.FaultNoKey, "see to the command that prints the key: api_key_cmd of [providers.openai] in config.toml (pass …)"},
+		{"ollama/q", journal.FaultKey, "name the variable of the key in config.toml: api_key_env of [providers.ollama]"},
+		{"claude-sonnet-5-5", journal.FaultCredit, "add credit at https://platform.claude.com/settings/billing"},
+		{"work/q", journal.FaultCredit, "see to what is paid for at 10.0.0.1"},
+		{"ollama/q", journal.FaultNoModel, "get it with: ollama pull q"},
+		{"gpt-6.1-sol", journal.FaultNoModel, "see which models are known with: agent models; and ask one with: agent models --check MODEL"},
+		{"ollama/q", journal.FaultNetwork, "start it with: ollama serve"},
+		{"work/q", journal.FaultNetwork, "see to it that 10.0.0.1 can be reached from here"},
+		{"work/q", journal.FaultGarbage, "see to it that https://10.0.0.1/v1 is the base address of an API of kind chat (the configuration says so)"},
+		{"work/q", journal.FaultContext, `say how much it takes in config.toml: window of [models."work/q"]`},
+		{"work/q", journal.FaultStalled, "give it longer with --idle, or idle in config.toml"},
+		{"work/q", journal.FaultOverloaded, ""},
 	} {
 		name, of, err := conf.Catalog.Parse(tt.model)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools/mcp"
 	"agent/tools/ofd"
 )
@@ -270,7 +270,7 @@ func (s *Folder) reconcile(ctx context.Context, how Use) error {
 		}
 		line := "run %s was interrupted (%s: %s); go on with: agent resume %s"
 		switch m.Cause {
-		case recovery.CauseAnswered, recovery.CauseExpired, recovery.CauseWithdrawn:
+		case journal.CauseAnswered, journal.CauseExpired, journal.CauseWithdrawn:
 			line = "run %s can go on (%s: %s); go on with: agent resume %s"
 		}
 		s.app.Notice(fmt.Sprintf(line, m.Run, m.Cause, m.Detail, m.Run))

@@ -14,8 +14,8 @@ import (
 	"agent/host/logfile"
 	"agent/host/owner"
 	"agent/host/stream"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // logLimit bounds log/agent.log; bytes. One older file of the same size is kept beside it, as agent.log.1.
@@ -39,7 +39,7 @@ type logWriter struct {
 type turnLine struct {
 	turn     int
 	calls    int
-	outcomes map[recovery.Outcome]int
+	outcomes map[journal.Outcome]int
 	unknown  []string // places of calls
 	verdicts []string
 	asked    []string // ids of questions
@@ -110,45 +110,45 @@ func newLog(w io.Writer) *slog.Logger {
 }
 
 // fact writes the line of a fact, or gathers it for the line of its turn.
-func (l *logWriter) fact(run string, e recovery.Event) {
+func (l *logWriter) fact(run string, e journal.Event) {
 	t := l.turns[run]
 	if t == nil {
-		t = &turnLine{outcomes: map[recovery.Outcome]int{}}
+		t = &turnLine{outcomes: map[journal.Outcome]int{}}
 		l.turns[run] = t
 	}
 	msg, at := string(e.Body.Kind()), []any{"run", run, "seq", e.Seq, "turn", e.Turn}
 	switch b := e.Body.(type) {
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		l.line(slog.LevelInfo, msg, append(at, "epoch", b.Epoch, "version", b.Version)...)
-	case recovery.ModelFailed:
+	case journal.ModelFailed:
 		l.line(slog.LevelWarn, msg, append(at, "fault", b.Fault, "tries", b.Tries, "again", b.Again, "wait", b.Wait)...)
-	case recovery.RunStopping:
+	case journal.RunStopping:
 		l.line(slog.LevelWarn, msg, append(at, "why", b.Why)...)
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		t.turn, t.calls = e.Turn, len(b.Calls)
-	case recovery.CallJudged:
+	case journal.CallJudged:
 		t.turn, t.verdicts = e.Turn, append(t.verdicts, b.Place.String()+" "+string(b.Verdict))
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		t.turn = e.Turn
 		t.settled(b)
-	case recovery.RequestOpened:
+	case journal.RequestOpened:
 		t.turn, t.asked = e.Turn, append(t.asked, b.Request.ID)
-	case recovery.TurnSettled:
+	case journal.TurnSettled:
 		t.turn = e.Turn
 		l.turn(run)
-	case recovery.RunInterrupted:
+	case journal.RunInterrupted:
 		l.turn(run)
 		l.line(slog.LevelWarn, msg, append(at, "cause", b.Cause)...)
-	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+	case journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
 		l.turn(run)
 		l.line(slog.LevelInfo, msg, at...)
 	}
 }
 
-func (t *turnLine) settled(b recovery.CallSettled) {
+func (t *turnLine) settled(b journal.CallSettled) {
 	t.outcomes[b.Result.Outcome]++
 	t.bytes += b.Result.Size
-	if b.Result.Outcome == recovery.OutcomeUnknown {
+	if b.Result.Outcome == journal.OutcomeUnknown {
 		t.unknown = append(t.unknown, b.Place.String())
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/sandbox"
@@ -31,7 +31,7 @@ import (
 // start, or may not, is reported, and the run goes on without its tools.
 
 // envOf is host.Host.EnvOf.
-func (s *Folder) envOf(ctx context.Context, c recovery.RunCreated) (host.Env, error) {
+func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, error) {
 	env := s.Env
 	if c.Model == runbook.Name {
 		return env, nil

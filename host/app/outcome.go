@@ -9,6 +9,7 @@ import (
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // Outcome completes an outcome with what only the record knows.
@@ -51,7 +52,7 @@ func (s *Folder) LastWords(out host.Outcome) string {
 			if err != nil {
 				return "" // as above
 			}
-			if b, ok := e.Body.(recovery.RunFailed); ok {
+			if b, ok := e.Body.(journal.RunFailed); ok {
 				return b.Text
 			}
 			break // a word on a call that came after the end
@@ -61,8 +62,8 @@ func (s *Folder) LastWords(out host.Outcome) string {
 }
 
 // LastFault is why the model brought no answer, with the model, where that is what interrupted the run; else nil.
-func (s *Folder) LastFault(out host.Outcome) (string, *recovery.ModelFailed) {
-	if out.Cause != recovery.CauseModel {
+func (s *Folder) LastFault(out host.Outcome) (string, *journal.ModelFailed) {
+	if out.Cause != journal.CauseModel {
 		return "", nil
 	}
 	ctx := context.Background()
@@ -70,12 +71,12 @@ func (s *Folder) LastFault(out host.Outcome) (string, *recovery.ModelFailed) {
 	if err != nil {
 		return "", nil // the cause stands in the outcome
 	}
-	var last *recovery.ModelFailed
+	var last *journal.ModelFailed
 	for e, err := range s.Store.Load(ctx, out.Run, max(0, head.Seq-3)) {
 		if err != nil {
 			return "", nil // as above
 		}
-		if b, ok := e.Body.(recovery.ModelFailed); ok {
+		if b, ok := e.Body.(journal.ModelFailed); ok {
 			last = &b
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
 	"agent/host/permit"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
@@ -54,7 +54,7 @@ func (s *Folder) rulesIn(folder string) ([]permit.Rule, error) {
 
 // stand adds what an answer adds to the person's configuration, and says where it stands. Its rules hold in the run's workspace
 // alone: anything else did not come from the question.
-func (s *Folder) stand(run string, r recovery.Request, text string) (string, error) {
+func (s *Folder) stand(run string, r journal.Request, text string) (string, error) {
 	path := config.UserPath(s.app.Env)
 	if strings.Contains(text, "[secret:") {
 		return "", fmt.Errorf("add to %s: the rule would hold a secret, which is written nowhere", s.app.tilde(path))

@@ -18,13 +18,13 @@ import (
 	"agent/host/model/openai"
 	"agent/host/model/runbook"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
 // newModel makes the model that a run was created with. What the run recorded about it holds, whatever the configuration
 // says now; where it is asked and with which key is the configuration's, unless a flag said where.
-func (a *App) newModel(created recovery.RunCreated, reg *tools.Registry) (model.Model, error) {
+func (a *App) newModel(created journal.RunCreated, reg *tools.Registry) (model.Model, error) {
 	if created.Model == runbook.Name {
 		m := runbook.New()
 		m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
@@ -52,7 +52,7 @@ func (a *App) newModel(created recovery.RunCreated, reg *tools.Registry) (model.
 }
 
 // asked is a provider as a run asks it.
-func (s *Settings) asked(name string, setup recovery.Setup) catalog.Provider {
+func (s *Settings) asked(name string, setup journal.Setup) catalog.Provider {
 	p, _ := s.Catalog.Provider(name) // Parse has found it
 	if setup.BaseURL != "" {
 		p = p.At(setup.BaseURL)
@@ -140,13 +140,13 @@ func (m remedied) remedy(err error) error {
 	if !errors.As(err, &fault) {
 		return err
 	}
-	if fault.Fault == recovery.FaultKey {
+	if fault.Fault == journal.FaultKey {
 		m.key.forget()
 	}
 	out := *fault
 	out.Origin = wire.Name(out.Origin, unsaid(m.key)())
 	if _, ok := errors.AsType[*keylessError](err); ok {
-		out.Fault = recovery.FaultNoKey
+		out.Fault = journal.FaultNoKey
 	}
 	if r := providerRemedy(m.p, m.of, out.Fault); r != "" {
 		out.Remedy = r
@@ -155,9 +155,9 @@ func (m remedied) remedy(err error) error {
 }
 
 // providerRemedy is what a person can do about a fault; "" when nothing but waiting helps.
-func providerRemedy(p catalog.Provider, of string, f recovery.Fault) string {
+func providerRemedy(p catalog.Provider, of string, f journal.Fault) string {
 	switch f {
-	case recovery.FaultKey, recovery.FaultNoKey:
+	case journal.FaultKey, journal.FaultNoKey:
 		switch {
 		case p.Exposed():
 			return fmt.Sprintf("use an https address, or write %s below [providers.%s] in config.toml", allowHTTP, p.Name)
@@ -167,28 +167,28 @@ func providerRemedy(p catalog.Provider, of string, f recovery.Fault) string {
 			return "set " + p.KeyEnv + " to a key that is accepted"
 		}
 		return fmt.Sprintf("name the variable of the key in config.toml: api_key_env of [providers.%s]", p.Name)
-	case recovery.FaultCredit:
+	case journal.FaultCredit:
 		if p.Billing != "" && !slices.Contains([]string{"--base-url", p.URLEnv}, p.From) {
 			return "add credit at " + p.Billing
 		}
 		return "see to what is paid for at " + hostOf(p.BaseURL)
-	case recovery.FaultNoModel:
+	case journal.FaultNoModel:
 		if p.Name == "ollama" {
 			return "get it with: ollama pull " + of
 		}
 		return "see which models are known with: agent models; and ask one with: agent models --check MODEL"
-	case recovery.FaultNetwork:
+	case journal.FaultNetwork:
 		if p.Start != "" && catalog.Loopback(p.BaseURL) {
 			return "start it with: " + p.Start
 		}
 		return "see to it that " + hostOf(p.BaseURL) + " can be reached from here"
-	case recovery.FaultStalled:
+	case journal.FaultStalled:
 		return "give it longer with --idle, or idle in config.toml"
-	case recovery.FaultGarbage:
+	case journal.FaultGarbage:
 		if p.From != "" {
 			return fmt.Sprintf("see to it that %s is the base address of an API of kind %s (%s says so)", p.BaseURL, p.Protocol, p.From)
 		}
-	case recovery.FaultContext:
+	case journal.FaultContext:
 		return fmt.Sprintf("say how much it takes in config.toml: window of [models.%q]", p.Name+"/"+of)
 	}
 	return ""

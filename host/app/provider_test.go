@@ -9,7 +9,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/catalog"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // echo is a server that gives the key back where a name belongs.
@@ -18,7 +18,7 @@ type echo struct{ key string }
 func (e echo) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		if yield(model.Delta{Answer: &model.Answer{Served: "model-" + e.key, Origin: e.key}}, nil) {
-			yield(model.Delta{}, &model.Error{Fault: recovery.FaultServer, Message: "m", Origin: "req-" + e.key})
+			yield(model.Delta{}, &model.Error{Fault: journal.FaultServer, Message: "m", Origin: "req-" + e.key})
 		}
 	}
 }

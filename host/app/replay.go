@@ -6,13 +6,13 @@ import (
 	"agent/host/model"
 	"agent/host/model/catalog"
 	"agent/host/model/wire"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
 // there is a run, records nothing.
-func (a *App) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
+func (a *App) recorder(created journal.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
 	if a.Record == "" || created.Run == "" || a.recording != nil {
 		return a.recording, nil
 	}
@@ -27,13 +27,13 @@ func (a *App) recorder(created recovery.RunCreated, p catalog.Provider) (*wire.R
 }
 
 // replaySetup is what a recording is asked with: as what was recorded, and nothing is paid.
-func (a *App) replaySetup(conf *Settings, path string) (recovery.Setup, error) {
+func (a *App) replaySetup(conf *Settings, path string) (journal.Setup, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
-		return recovery.Setup{}, err
+		return journal.Setup{}, err
 	}
 	h := r.Header()
-	out := recovery.Setup{Provider: h.Provider}
+	out := journal.Setup{Provider: h.Provider}
 	if name, of, err := conf.Catalog.Parse(h.Model); err == nil && name != "" {
 		p, _ := conf.Catalog.Provider(name) // Parse has found it
 		known := conf.Catalog.Setup(p, of)
@@ -43,7 +43,7 @@ func (a *App) replaySetup(conf *Settings, path string) (recovery.Setup, error) {
 }
 
 // replayModel plays a recording back through the provider's protocol, without a network.
-func (a *App) replayModel(path string, setup recovery.Setup) (model.Model, error) {
+func (a *App) replayModel(path string, setup journal.Setup) (model.Model, error) {
 	r, err := wire.OpenReplay(path)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/runner"
@@ -71,9 +71,9 @@ func toolView(t tools.Tool) view.Tool {
 	_, v.Outlives = t.(tools.Process)
 	for _, sample := range samples(spec.Name) {
 		is := t.Describe("", sample.args)
-		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[recovery.Mode]recovery.Decision{}}
-		for _, m := range recovery.Modes() {
-			e.Modes[m] = recovery.DecisionAllow // a question needs no permission
+		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[journal.Mode]journal.Decision{}}
+		for _, m := range journal.Modes() {
+			e.Modes[m] = journal.DecisionAllow // a question needs no permission
 			if !v.Asks {
 				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
 			}

@@ -15,6 +15,7 @@ import (
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 const answerHelp = `Answers a question of a run, once, and continues the run in this process
@@ -266,7 +267,7 @@ func (s answering) reply(ctx context.Context, row app.PendingRow, r reply) (json
 }
 
 // askFor puts a question to the terminal, or says how to answer it where there is none.
-func (s answering) askFor(ctx context.Context, run string, r recovery.Request, commands []string) (json.RawMessage, error) {
+func (s answering) askFor(ctx context.Context, run string, r journal.Request, commands []string) (json.RawMessage, error) {
 	if s.Env.Ask == nil {
 		s.app.Say(s.app.Err, "%s", view.QuestionText(&r))
 		return nil, app.Usage(fmt.Errorf("answer: there is no terminal to ask on; give the answer:\n    %s", strings.Join(commands, "\n    ")))
@@ -331,7 +332,7 @@ func (s answering) printAnswered(v view.Answered) {
 	if v.Call != "" {
 		what = v.Call
 	}
-	a.Say(a.Err, "%s: %s", what, recovery.Text(v.Answer))
+	a.Say(a.Err, "%s: %s", what, journal.Text(v.Answer))
 	switch {
 	case v.State == "kept":
 		a.Say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)

@@ -11,6 +11,7 @@ import (
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // decide records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
@@ -31,7 +32,7 @@ func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error 
 }
 
 // resolution is what is said about the call, where there is something to say.
-func (s answering) resolution(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
+func (s answering) resolution(ctx context.Context, call app.CallRow, r reply) (journal.Word, error) {
 	if err := ruleable(call); err != nil {
 		return "", err
 	}
@@ -41,7 +42,7 @@ func (s answering) resolution(ctx context.Context, call app.CallRow, r reply) (r
 	return s.word(ctx, call, r)
 }
 
-func (s answering) printResolved(ctx context.Context, call app.CallRow, word recovery.Word, taken host.Taken) error {
+func (s answering) printResolved(ctx context.Context, call app.CallRow, word journal.Word, taken host.Taken) error {
 	about := call.Run
 	if taken.Request.ID != "" {
 		about = taken.Request.Run
@@ -72,18 +73,18 @@ func (s answering) printResolved(ctx context.Context, call app.CallRow, word rec
 // ruleable refuses a call about which there is nothing to say.
 func ruleable(call app.CallRow) error {
 	switch {
-	case call.Phase != recovery.PhaseSettled:
+	case call.Phase != journal.PhaseSettled:
 		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
-	case call.Resolved == recovery.WordRun:
+	case call.Resolved == journal.WordRun:
 		return fmt.Errorf("answer %s: the call was run once more since, by a person's decision, and that settled it", call.ID)
-	case call.Outcome != recovery.OutcomeUnknown:
+	case call.Outcome != journal.OutcomeUnknown:
 		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
 	}
 	return nil
 }
 
 // word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
-func (s answering) word(ctx context.Context, call app.CallRow, r reply) (recovery.Word, error) {
+func (s answering) word(ctx context.Context, call app.CallRow, r reply) (journal.Word, error) {
 	text := r.text
 	if !r.given {
 		raw, err := s.askFor(ctx, call.Run, callQuestion(call), view.ResolveCommands(call.ID))
@@ -97,10 +98,10 @@ func (s answering) word(ctx context.Context, call app.CallRow, r reply) (recover
 			return "", fmt.Errorf("answer %s: say happened or leave", call.ID)
 		}
 	}
-	switch recovery.Word(text) {
-	case recovery.WordHappened, recovery.WordLeave:
-		return recovery.Word(text), nil
-	case recovery.WordRun:
+	switch journal.Word(text) {
+	case journal.WordHappened, journal.WordLeave:
+		return journal.Word(text), nil
+	case journal.WordRun:
 		return "", app.Usage(fmt.Errorf("answer %s: a call that has its result cannot be run; when the model asks for it again, the question offers to run it. "+
 			"What can be said now: happened or leave", call.ID))
 	case "yes", "no":
@@ -110,13 +111,13 @@ func (s answering) word(ctx context.Context, call app.CallRow, r reply) (recover
 }
 
 // callQuestion puts the call into a question for the terminal. Nothing of it is recorded.
-func callQuestion(call app.CallRow) recovery.Request {
-	return recovery.Request{ID: call.ID, Opened: fault.Now(), Question: recovery.Question{
-		Kind: recovery.RequestTwin,
+func callQuestion(call app.CallRow) journal.Request {
+	return journal.Request{ID: call.ID, Opened: fault.Now(), Question: journal.Question{
+		Kind: journal.RequestTwin,
 		Message: fmt.Sprintf("did call %s of run %s happen? (%s: %s)", call.ID, call.Run, call.Tool, host.Words(call.Tool, call.Proposal.Args)) +
 			"\n" + recovery.Describe(call.Proposal.Args),
 		Schema:  json.RawMessage(`{"type":"string","enum":["happened","leave"]}`),
-		Choices: []string{string(recovery.WordHappened), string(recovery.WordLeave)},
+		Choices: []string{string(journal.WordHappened), string(journal.WordLeave)},
 		Hints:   []string{"it took place: it is settled, and not done again without a question", "nobody knows: it stays unknown"},
 		About:   call.ID,
 	}}

@@ -4,7 +4,7 @@
 // where on a terminal is written in package terminal, the names in JSON in package view.
 //
 // Over budget: at most 40 files: one file a command, and what their flags have in common
-// Over budget: at most 4320 lines: flags, help and printing of fifteen commands
+// Over budget: at most 4330 lines: flags, help and printing of fifteen commands
 package command
 
 import (

@@ -10,7 +10,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/terminal"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // askHere lets the host put questions to the controlling terminal, where there is one and no program reads the output.
@@ -35,7 +35,7 @@ func (s *session) askHere(c *cli.Command) {
 }
 
 // ask puts a question once everything that happened before it is shown.
-func (s *session) ask(ctx context.Context, _ string, r recovery.Request) (json.RawMessage, error) {
+func (s *session) ask(ctx context.Context, _ string, r journal.Request) (json.RawMessage, error) {
 	release, err := s.show.Alone(ctx)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"agent/db"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/process"
 )
 
@@ -24,16 +24,16 @@ func grown(tb testing.TB, store *db.Store, run, folder string, turns int, conten
 	}
 	prompt.WriteString(block(last) + "\n")
 	thread := "t-" + run[2:]
-	h, err := store.Create(ctx, db.ThreadRef{ID: thread, Folder: folder, New: true}, []recovery.Event{
-		{Body: recovery.RunCreated{
-			Run: run, Thread: thread, Prompt: prompt.String(), Folder: folder, Model: "runbook", Mode: recovery.ModeAsk, Authored: true,
+	h, err := store.Create(ctx, db.ThreadRef{ID: thread, Folder: folder, New: true}, []journal.Event{
+		{Body: journal.RunCreated{
+			Run: run, Thread: thread, Prompt: prompt.String(), Folder: folder, Model: "runbook", Mode: journal.ModeAsk, Authored: true,
 		}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
-		{Turn: 1, Body: recovery.ModelRequested{}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
+		{Turn: 1, Body: journal.ModelRequested{}},
 	})
 	must(tb, err)
 	for n := 1; n <= turns; {
-		var facts []recovery.Event
+		var facts []journal.Event
 		for ; n <= turns && len(facts) < 1000; n++ {
 			facts = append(facts, settledTurn(tb, store, run, n, content)...)
 		}
@@ -42,23 +42,23 @@ func grown(tb testing.TB, store *db.Store, run, folder string, turns int, conten
 	}
 }
 
-func settledTurn(tb testing.TB, store *db.Store, run string, n int, content string) []recovery.Event {
+func settledTurn(tb testing.TB, store *db.Store, run string, n int, content string) []journal.Event {
 	tb.Helper()
 	args := json.RawMessage(fmt.Sprintf(`{"command":": %d\n"}`, n))
 	fp, err := store.Fingerprint("t-"+run[2:], "shell", args)
 	must(tb, err)
-	at := recovery.Place{Turn: n, Attempt: 1}
-	return []recovery.Event{
-		{Turn: n, Body: recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{{
+	at := journal.Place{Turn: n, Attempt: 1}
+	return []journal.Event{
+		{Turn: n, Body: journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{{
 			ID: fmt.Sprintf("c-%s%06d", run[2:], n), Provider: fmt.Sprintf("step-%d", n), Tool: "shell", Args: args, Fingerprint: fp,
-			Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+			Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 		}}}},
-		{Turn: n, Body: recovery.CallStarted{Place: at}},
-		{Turn: n, Body: recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{
-			Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: content, Size: int64(len(content)),
+		{Turn: n, Body: journal.CallStarted{Place: at}},
+		{Turn: n, Body: journal.CallSettled{Place: at, Fingerprint: fp, Result: journal.Result{
+			Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: content, Size: int64(len(content)),
 		}}},
-		{Turn: n, Body: recovery.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", run, n)}},
-		{Turn: n + 1, Body: recovery.ModelRequested{}},
+		{Turn: n, Body: journal.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", run, n)}},
+		{Turn: n + 1, Body: journal.ModelRequested{}},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/process"
 )
 
@@ -31,8 +31,8 @@ func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 	})
 	h := &host.Host{Process: host.Process{Store: store, Home: home, Now: time.Now, Self: process.Self()}}
 	for _, name := range []string{"aaaa0000", "bbbb0000"} {
-		created := recovery.RunCreated{Run: "r-" + name, Thread: "t-" + name, Folder: "/w", Model: "m", Mode: recovery.ModeAsk, Limits: recovery.Limits{MaxTurns: 9}}
-		facts := []recovery.Event{{Body: created, Time: time.Now()}, {Body: recovery.RunClaimed{Epoch: 1, PID: 7}, Time: time.Now()}}
+		created := journal.RunCreated{Run: "r-" + name, Thread: "t-" + name, Folder: "/w", Model: "m", Mode: journal.ModeAsk, Limits: journal.Limits{MaxTurns: 9}}
+		facts := []journal.Event{{Body: created, Time: time.Now()}, {Body: journal.RunClaimed{Epoch: 1, PID: 7}, Time: time.Now()}}
 		if _, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: "/w", New: true}, facts); err != nil {
 			t.Fatal(err)
 		}

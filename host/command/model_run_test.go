@@ -19,6 +19,7 @@ import (
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -48,7 +49,7 @@ func openDesk(t *testing.T, home string, m model.Model) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Env.Model = func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }
+	s.Env.Model = func(journal.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }
 	d.session = s
 	return d
 }
@@ -94,20 +95,20 @@ func (d *desk) run(req host.StartRequest, args ...string) host.Outcome {
 
 func request(t *testing.T) host.StartRequest {
 	return host.StartRequest{
-		Prompt: "go", Folder: t.TempDir(), Model: "anthropic/x", ModelWhy: "--model", Mode: recovery.ModeAsk,
-		Limits: recovery.Limits{MaxTurns: 10, MaxTokens: 500_000, MaxCost: 2_000_000},
-		Setup: recovery.Setup{
+		Prompt: "go", Folder: t.TempDir(), Model: "anthropic/x", ModelWhy: "--model", Mode: journal.ModeAsk,
+		Limits: journal.Limits{MaxTurns: 10, MaxTokens: 500_000, MaxCost: 2_000_000},
+		Setup: journal.Setup{
 			Provider: "anthropic", BaseURL: "http://127.0.0.1:1", System: "Be good.", SystemName: "agent-1", Window: 200_000, MaxOutput: 32_000,
-			Effort: recovery.EffortHigh, Price: &recovery.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}, NoCompact: true,
-			Instructions: []recovery.Instruction{{Path: "/w/AGENTS.md", Digest: "0123456789abcdef0123", Bytes: 2048}},
+			Effort: journal.EffortHigh, Price: &journal.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}, NoCompact: true,
+			Instructions: []journal.Instruction{{Path: "/w/AGENTS.md", Digest: "0123456789abcdef0123", Bytes: 2048}},
 		},
 	}
 }
 
-func done(text string, u recovery.Usage) model.Delta {
+func done(text string, u journal.Usage) model.Delta {
 	return model.Delta{Answer: &model.Answer{
-		Blocks: []recovery.Block{{Kind: recovery.BlockReasoning, Text: "let me see"}, {Kind: recovery.BlockText, Text: text}},
-		Stop:   recovery.AnswerEnd, Usage: &u,
+		Blocks: []journal.Block{{Kind: journal.BlockReasoning, Text: "let me see"}, {Kind: journal.BlockText, Text: text}},
+		Stop:   journal.AnswerEnd, Usage: &u,
 	}}
 }
 
@@ -115,7 +116,7 @@ func done(text string, u recovery.Usage) model.Delta {
 func TestShowOfAModelsRun(t *testing.T) {
 	d := openDesk(t, filepath.Join(t.TempDir(), "state"), provider(func(_ context.Context, yield func(model.Delta, error) bool) {
 		_ = yield(model.Delta{Reasoning: "let me see"}, nil) &&
-			yield(done("The answer.", recovery.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}), nil)
+			yield(done("The answer.", journal.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}), nil)
 	}))
 	out := d.run(request(t))
 	const used = "12,345 tokens in (10,000 cached), 1,000 out, $0.025035\n"
@@ -154,7 +155,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.agent("show", "--json", out.Run)), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Setup.SystemName != "agent-1" || len(v.Setup.Instructions) != 1 || v.Setup.Window != 200_000 || v.Setup.Effort != recovery.EffortHigh ||
+	if v.Setup.SystemName != "agent-1" || len(v.Setup.Instructions) != 1 || v.Setup.Window != 200_000 || v.Setup.Effort != journal.EffortHigh ||
 		v.Limits.MaxTokens != 500_000 || v.Limits.MaxCostUSD.String() != "2.00" ||
 		v.Usage != (view.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}) || v.CostUSD != 0.025035 {
 		t.Errorf("show --json: %+v", v)
@@ -164,7 +165,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 // A run that the model interrupted says what is wrong and what mends it, before how to go on.
 func TestInterruptedByTheModel(t *testing.T) {
 	broken := provider(func(_ context.Context, yield func(model.Delta, error) bool) {
-		yield(model.Delta{}, &model.Error{Fault: recovery.FaultKey, Message: "invalid x-api-key", Status: 401, Remedy: "set ANTHROPIC_API_KEY"})
+		yield(model.Delta{}, &model.Error{Fault: journal.FaultKey, Message: "invalid x-api-key", Status: 401, Remedy: "set ANTHROPIC_API_KEY"})
 	})
 	d := openDesk(t, filepath.Join(t.TempDir(), "state"), broken)
 	out := d.run(request(t))
@@ -182,7 +183,7 @@ end it:         agent cancel ` + out.Run + "\n"
 	if err := json.Unmarshal([]byte(d.out.String()), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Fault != recovery.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != view.ExitInterrupted || len(v.Next) != 1 {
+	if v.Fault != journal.FaultKey || v.Remedy != "set ANTHROPIC_API_KEY" || v.ExitCode != view.ExitInterrupted || len(v.Next) != 1 {
 		t.Errorf("run --json: %s", d.out)
 	}
 }
@@ -216,7 +217,7 @@ func TestFollowOfAThinkingModel(t *testing.T) {
 				case <-ctx.Done():
 				}
 			}
-			yield(done("The answer.", recovery.Usage{Input: 1, Output: 1}), nil)
+			yield(done("The answer.", journal.Usage{Input: 1, Output: 1}), nil)
 		}))
 		ended := make(chan host.Outcome, 1)
 		go func() { ended <- d.run(request(t)) }()
@@ -267,10 +268,10 @@ func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
 		_ = yield(model.Delta{Text: []string{"Half an ", "The answer."}[tries-1]}, nil)
 		<-next
 		if tries == 1 {
-			yield(model.Delta{}, &model.Error{Fault: recovery.FaultCut, Message: "the stream ended", Began: true})
+			yield(model.Delta{}, &model.Error{Fault: journal.FaultCut, Message: "the stream ended", Began: true})
 			return
 		}
-		yield(done("The answer.", recovery.Usage{Input: 1, Output: 1}), nil)
+		yield(done("The answer.", journal.Usage{Input: 1, Output: 1}), nil)
 	}))
 	ended := make(chan host.Outcome, 1)
 	go func() { ended <- d.run(request(t)) }()

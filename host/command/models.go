@@ -10,7 +10,7 @@ import (
 	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const modelsHelp = `Lists the providers of models with where they are asked and where their key
@@ -94,7 +94,7 @@ func (a modelsCommand) printModels(conf *app.Settings, v view.Models) {
 	for _, m := range v.Models {
 		in, cached, out, key := "-", "-", "-", "no"
 		if m.Price != nil {
-			in, cached, out = recovery.Dollars(m.Price.Input), recovery.Dollars(m.Price.Cached), recovery.Dollars(m.Price.Output)
+			in, cached, out = journal.Dollars(m.Price.Input), journal.Dollars(m.Price.Cached), journal.Dollars(m.Price.Output)
 		}
 		if m.Usable {
 			key = "yes"

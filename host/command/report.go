@@ -12,6 +12,7 @@ import (
 	"agent/host"
 	"agent/host/view"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // report shows how far a run came, closes the session, and returns the exit code.
@@ -117,7 +118,7 @@ func (s *session) printInterrupted(out host.Outcome) {
 	}
 	for _, id := range out.Running {
 		row, err := s.Store.Call(context.Background(), id)
-		if err != nil || row.Effect == recovery.EffectRead {
+		if err != nil || row.Effect == journal.EffectRead {
 			continue // a read that was given up is simply done again
 		}
 		a.Say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, view.CallName(row.Tool, row.Proposal.Args))
@@ -130,13 +131,13 @@ func (s *session) printInterrupted(out host.Outcome) {
 }
 
 // sayElsewhere prints how a resume asks elsewhere: by itself it keeps its model, and asks where it asked before.
-func (a *commandLine) sayElsewhere(out host.Outcome, f recovery.Fault) {
+func (a *commandLine) sayElsewhere(out host.Outcome, f journal.Fault) {
 	switch f {
-	case recovery.FaultRequest, recovery.FaultGarbage, recovery.FaultNetwork, recovery.FaultNoModel:
+	case journal.FaultRequest, journal.FaultGarbage, journal.FaultNetwork, journal.FaultNoModel:
 		a.Say(a.Err, "with another address:  agent resume --base-url URL %s", out.Run)
 	}
 	switch f {
-	case recovery.FaultRequest, recovery.FaultNoModel, recovery.FaultCredit, recovery.FaultRateLimit, recovery.FaultOverloaded:
+	case journal.FaultRequest, journal.FaultNoModel, journal.FaultCredit, journal.FaultRateLimit, journal.FaultOverloaded:
 		a.Say(a.Err, "with another model:    agent resume --model MODEL %s", out.Run)
 	}
 }

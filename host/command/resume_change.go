@@ -13,7 +13,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/config"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // resumeLimits are the flags with which a resume lowers what bounds a run.
@@ -118,7 +118,7 @@ func (s *resuming) changeModel(ctx context.Context, run string) error {
 	if err := errors.Join(app.CheckPriced(conf, ch, st.Limits), s.app.FetchKey(ctx, conf, ch)); err != nil {
 		return err
 	}
-	s.changes.Model = &recovery.ModelChange{
+	s.changes.Model = &journal.ModelChange{
 		Name: ch.Name, Provider: how.Provider, BaseURL: how.BaseURL, Window: how.Window, MaxOutput: how.MaxOutput,
 		Effort: how.Effort, Price: how.Price,
 	}
@@ -149,7 +149,7 @@ func (s *resuming) looser(ctx context.Context, run string) error {
 		{"max-turns", above(l.MaxTurns, has.MaxTurns), has.MaxTurns},
 		{"timeout", above(l.Timeout, has.Timeout), has.Timeout},
 		{"max-tokens", above(l.MaxTokens, has.MaxTokens), has.MaxTokens},
-		{"max-cost", above(l.MaxCost, has.MaxCost), recovery.Dollars(has.MaxCost)},
+		{"max-cost", above(l.MaxCost, has.MaxCost), journal.Dollars(has.MaxCost)},
 	} {
 		if f.looser {
 			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, s.c.Value(f.flag), f.has))
@@ -160,5 +160,5 @@ func (s *resuming) looser(ctx context.Context, run string) error {
 
 // above says whether a limit that was given is higher than the run's. Zero is no limit.
 func above[N int | int64 | time.Duration](given *N, has N) bool {
-	return given != nil && recovery.Looser(*given, has)
+	return given != nil && journal.Looser(*given, has)
 }

@@ -11,7 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
@@ -118,9 +118,9 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 
 // checkLimits refuses a mode that there is not and limits below zero.
 func checkLimits(c *cli.Command) error {
-	m, turns := recovery.Mode(c.String("mode")), c.Int("max-turns")
+	m, turns := journal.Mode(c.String("mode")), c.Int("max-turns")
 	known := m == ""
-	for _, k := range recovery.Modes() {
+	for _, k := range journal.Modes() {
 		known = known || k == m
 	}
 	if !known {

@@ -18,7 +18,7 @@ import (
 	"agent/host/config"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The pictures of one prompt: providers refuse larger ones.
@@ -55,7 +55,7 @@ type runFlags struct {
 func readRunFlags(c *cli.Command) (runFlags, error) {
 	f := runFlags{
 		Wish: app.Wish{
-			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: recovery.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
+			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: journal.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
 		},
 		Idle: c.Duration("idle"),
 	}
@@ -71,7 +71,7 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 			return f, app.Usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
-	if c.IsSet("effort") && !slices.Contains(recovery.Efforts(), f.Effort) {
+	if c.IsSet("effort") && !slices.Contains(journal.Efforts(), f.Effort) {
 		return f, app.Usage(fmt.Errorf("--effort %s: choose none, low, medium or high", f.Effort))
 	}
 	if c.IsSet("idle") && f.Idle <= 0 {
@@ -110,7 +110,7 @@ func (f runFlags) vain(ch app.Choice) error {
 
 // limitFlags reads the flags that bound a run. What is wrong with the mode, the turns and the time is checkLimits' to say.
 func limitFlags(c *cli.Command) (config.Limits, error) {
-	l := config.Limits{Mode: recovery.Mode(c.String("mode"))}
+	l := config.Limits{Mode: journal.Mode(c.String("mode"))}
 	if c.IsSet("max-turns") {
 		n := c.Int("max-turns")
 		l.MaxTurns = &n
@@ -160,11 +160,11 @@ func parseTokens(text string) (int64, error) {
 }
 
 // readImages reads pictures. What a file is, its first bytes say.
-func readImages(files []string) ([]recovery.Image, error) {
+func readImages(files []string) ([]journal.Image, error) {
 	if len(files) > maxImages {
 		return nil, fmt.Errorf("--image: %d pictures; at most %d go with a prompt", len(files), maxImages)
 	}
-	var out []recovery.Image
+	var out []journal.Image
 	for _, name := range files {
 		m, err := readImage(name)
 		if err != nil {
@@ -175,43 +175,43 @@ func readImages(files []string) ([]recovery.Image, error) {
 	return out, nil
 }
 
-func readImage(name string) (recovery.Image, error) {
+func readImage(name string) (journal.Image, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return recovery.Image{}, errors.Unwrap(err)
+		return journal.Image{}, errors.Unwrap(err)
 	}
 	if !info.Mode().IsRegular() {
-		return recovery.Image{}, errors.New("it is not a file")
+		return journal.Image{}, errors.New("it is not a file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return recovery.Image{}, errors.Unwrap(err)
+		return journal.Image{}, errors.Unwrap(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))
 	if err != nil {
-		return recovery.Image{}, err
+		return journal.Image{}, err
 	}
 	if len(data) > maxImage {
-		return recovery.Image{}, fmt.Errorf("it is larger than %d MiB", maxImage>>20)
+		return journal.Image{}, fmt.Errorf("it is larger than %d MiB", maxImage>>20)
 	}
 	media := http.DetectContentType(data)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media) {
-		return recovery.Image{}, errors.New("it is no png, jpeg, gif or webp picture")
+		return journal.Image{}, errors.New("it is no png, jpeg, gif or webp picture")
 	}
-	return recovery.Image{Media: media, Data: data}, nil
+	return journal.Image{Media: media, Data: data}, nil
 }
 
 // bound puts together what bounds a run: the flags, else the mode of the thread, else the person's configuration, else 100
 // turns in mode ask; and then what the workspace allows at most. It says what the workspace changed.
-func bound(flags config.Limits, thread recovery.Mode, conf config.Config) (recovery.Mode, recovery.Limits, []string) {
+func bound(flags config.Limits, thread journal.Mode, conf config.Config) (journal.Mode, journal.Limits, []string) {
 	turns := 100
-	wished := flags.Or(config.Limits{Mode: thread}).Or(conf.Defaults).Or(config.Limits{Mode: recovery.ModeAsk, MaxTurns: &turns})
+	wished := flags.Or(config.Limits{Mode: thread}).Or(conf.Defaults).Or(config.Limits{Mode: journal.ModeAsk, MaxTurns: &turns})
 	l, said := conf.Workspace.Tighten(wished)
 	for i := range said {
 		said[i] = "the workspace's .agent/config.toml allows " + said[i]
 	}
-	return l.Mode, recovery.Limits{
+	return l.Mode, journal.Limits{
 		MaxTurns: value(l.MaxTurns), MaxTokens: value(l.MaxTokens), MaxCost: value(l.MaxCost), Timeout: value(l.Timeout),
 	}, said
 }

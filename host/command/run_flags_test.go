@@ -13,7 +13,7 @@ import (
 
 	"agent/host/app"
 	"agent/host/config"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // flagsOf reads a command line as run does.
@@ -53,12 +53,12 @@ func TestRunFlags(t *testing.T) {
 		"--idle", "30s", "--no-compact", "--image", picture, "--record", "tape", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
 	want := runFlags{
 		Wish: app.Wish{
-			Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: recovery.EffortLow, NoCompact: true,
-			Images: []recovery.Image{{Media: "image/png", Data: png}},
+			Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: journal.EffortLow, NoCompact: true,
+			Images: []journal.Image{{Media: "image/png", Data: png}},
 		},
 		Idle: 30 * time.Second, Record: filepath.Join(dir, "tape"),
 		Limits: config.Limits{
-			Mode: recovery.ModeAuto, MaxTurns: ptr(0), MaxTokens: ptr(int64(1_500_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(time.Hour),
+			Mode: journal.ModeAuto, MaxTurns: ptr(0), MaxTokens: ptr(int64(1_500_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(time.Hour),
 		},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -122,23 +122,23 @@ func TestParseTokens(t *testing.T) {
 // Flags beat the thread, that the configuration, and the workspace tightens whatever comes of it.
 func TestBound(t *testing.T) {
 	conf := config.Config{
-		Defaults:  config.Limits{Mode: recovery.ModeAuto, MaxTurns: ptr(50), MaxCost: ptr(int64(3_000_000))},
+		Defaults:  config.Limits{Mode: journal.ModeAuto, MaxTurns: ptr(50), MaxCost: ptr(int64(3_000_000))},
 		Workspace: config.Limits{MaxTurns: ptr(20)},
 	}
 	for _, tt := range []struct {
 		name   string
 		flags  config.Limits
-		thread recovery.Mode
+		thread journal.Mode
 		conf   config.Config
-		mode   recovery.Mode
-		limits recovery.Limits
+		mode   journal.Mode
+		limits journal.Limits
 		said   string
 	}{
-		{"nothing said", config.Limits{}, "", config.Config{}, recovery.ModeAsk, recovery.Limits{MaxTurns: 100}, ""},
-		{"no limit of turns", config.Limits{MaxTurns: ptr(0)}, "", config.Config{}, recovery.ModeAsk, recovery.Limits{}, ""},
-		{"the configuration", config.Limits{}, "", conf, recovery.ModeAuto, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
-		{"the thread", config.Limits{}, recovery.ModePlan, conf, recovery.ModePlan, recovery.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
-		{"a flag", config.Limits{Mode: recovery.ModeYolo, MaxTurns: ptr(5)}, recovery.ModePlan, conf, recovery.ModeYolo, recovery.Limits{MaxTurns: 5, MaxCost: 3_000_000}, ""},
+		{"nothing said", config.Limits{}, "", config.Config{}, journal.ModeAsk, journal.Limits{MaxTurns: 100}, ""},
+		{"no limit of turns", config.Limits{MaxTurns: ptr(0)}, "", config.Config{}, journal.ModeAsk, journal.Limits{}, ""},
+		{"the configuration", config.Limits{}, "", conf, journal.ModeAuto, journal.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
+		{"the thread", config.Limits{}, journal.ModePlan, conf, journal.ModePlan, journal.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
+		{"a flag", config.Limits{Mode: journal.ModeYolo, MaxTurns: ptr(5)}, journal.ModePlan, conf, journal.ModeYolo, journal.Limits{MaxTurns: 5, MaxCost: 3_000_000}, ""},
 	} {
 		mode, limits, said := bound(tt.flags, tt.thread, tt.conf)
 		if mode != tt.mode || limits != tt.limits || strings.Join(said, "; ") != tt.said {

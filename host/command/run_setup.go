@@ -10,7 +10,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/instruct"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // starting is a run on its way to its first fact.
@@ -40,7 +40,7 @@ func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartR
 	if err := s.app.FetchKey(ctx, conf, ch); err != nil {
 		return err
 	}
-	var mode recovery.Mode
+	var mode journal.Mode
 	if thread != nil {
 		mode = thread.Mode
 	}

@@ -10,8 +10,8 @@ import (
 	"agent/host/app"
 	"agent/host/terminal"
 	"agent/host/view"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 const showHelp = `Shows a run from its record: its status and place, what was asked, what the
@@ -138,7 +138,7 @@ func (s showing) head(ctx context.Context, t *terminal.Printer, run string) (vie
 		if err != nil {
 			return v, err
 		}
-		if b, ok := e.Body.(recovery.RunCreated); ok {
+		if b, ok := e.Body.(journal.RunCreated); ok {
 			s.rules(ctx, t, v, b)
 		}
 		break
@@ -147,7 +147,7 @@ func (s showing) head(ctx context.Context, t *terminal.Printer, run string) (vie
 }
 
 // rules prints how the run was started.
-func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b recovery.RunCreated) {
+func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b journal.RunCreated) {
 	thread := b.Thread
 	if b.Previous != "" {
 		thread += ", after run " + b.Previous

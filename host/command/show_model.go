@@ -6,11 +6,11 @@ import (
 
 	"agent/host/terminal"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // setup prints what the model is asked with at every request of a run.
-func (s showing) setup(t *terminal.Printer, b recovery.RunCreated) {
+func (s showing) setup(t *terminal.Printer, b journal.RunCreated) {
 	m := b.Setup
 	if m.Provider == "" {
 		return
@@ -36,7 +36,7 @@ func (s showing) setup(t *terminal.Printer, b recovery.RunCreated) {
 }
 
 // used is what a run used of its model so far; false for a model without a provider, and where the record cannot be added up.
-func (s showing) used(ctx context.Context, b recovery.RunCreated) (view.Spending, bool) {
+func (s showing) used(ctx context.Context, b journal.RunCreated) (view.Spending, bool) {
 	if b.Setup.Provider == "" {
 		return view.Spending{}, false
 	}

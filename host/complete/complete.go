@@ -16,8 +16,8 @@ import (
 	"agent/host/help"
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // Command is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
@@ -153,11 +153,11 @@ func (t *typedLine) values(ctx context.Context) {
 	case "model":
 		t.models()
 	case "effort":
-		for _, e := range recovery.Efforts() {
+		for _, e := range journal.Efforts() {
 			t.offer(string(e), "")
 		}
 	case "mode":
-		for _, m := range recovery.Modes() {
+		for _, m := range journal.Modes() {
 			t.offer(string(m), "")
 		}
 	case "thread":
@@ -267,8 +267,8 @@ func (t *typedLine) requests(ctx context.Context, s *app.Store) error {
 func (t *typedLine) calls(ctx context.Context, s *app.Store) error {
 	if len(t.args) > 0 {
 		if len(t.args) == 1 && strings.HasPrefix(t.args[0], "c-") {
-			t.offer(string(recovery.WordHappened), "it took place")
-			t.offer(string(recovery.WordLeave), "it stays unknown")
+			t.offer(string(journal.WordHappened), "it took place")
+			t.offer(string(journal.WordLeave), "it stays unknown")
 		}
 		return nil
 	}

@@ -10,11 +10,11 @@ import (
 
 	"agent/host/config"
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func ruleFor(command string) string {
-	return permit.TOML([]permit.Rule{{Decision: recovery.DecisionAllow, Tool: "shell", Command: command, Access: "full", Folder: "/work"}})
+	return permit.TOML([]permit.Rule{{Decision: journal.DecisionAllow, Tool: "shell", Command: command, Access: "full", Folder: "/work"}})
 }
 
 // An answer that stands is added below what a person wrote, which stays as it is to the byte; the mode of the file and a link to it stay.

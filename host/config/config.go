@@ -69,7 +69,7 @@ import (
 	"time"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Kinds of wire protocol that a provider may speak.
@@ -83,7 +83,7 @@ const (
 type Config struct {
 	Files     []string // those that were there, the person's first
 	Model     string   // "" when not said
-	Effort    recovery.Effort
+	Effort    journal.Effort
 	Idle      time.Duration       // 0 when not said
 	Defaults  Limits              // of the person
 	Workspace Limits              // what the workspace's file allows at most
@@ -96,7 +96,7 @@ type Config struct {
 
 // Limits are what bounds a run. A nil limit is not said; 0 in one is no limit.
 type Limits struct {
-	Mode      recovery.Mode // "" when not said
+	Mode      journal.Mode // "" when not said
 	MaxTurns  *int
 	MaxTokens *int64
 	MaxCost   *int64 // millionths of a US dollar
@@ -117,7 +117,7 @@ type Provider struct {
 type Model struct {
 	Window    int64
 	MaxOutput int64
-	Price     *recovery.Price
+	Price     *journal.Price
 }
 
 // Known are the names that the files may use without defining them.
@@ -243,7 +243,7 @@ func (w Limits) Tighten(l Limits) (Limits, []string) {
 	}
 	lower(&l.MaxTurns, w.MaxTurns, func(n int) { said = append(said, fmt.Sprintf("at most %d turns", n)) })
 	lower(&l.MaxTokens, w.MaxTokens, func(n int64) { said = append(said, fmt.Sprintf("at most %d tokens", n)) })
-	lower(&l.MaxCost, w.MaxCost, func(n int64) { said = append(said, "at most "+recovery.Dollars(n)) })
+	lower(&l.MaxCost, w.MaxCost, func(n int64) { said = append(said, "at most "+journal.Dollars(n)) })
 	lower(&l.Timeout, w.Timeout, func(d time.Duration) { said = append(said, fmt.Sprintf("at most %s of work", d)) })
 	return l, said
 }
@@ -254,7 +254,7 @@ func lower[T int | int64 | time.Duration](have **T, most *T, tell func(T)) {
 	if *have != nil {
 		now = **have
 	}
-	if most != nil && recovery.Looser(now, *most) {
+	if most != nil && journal.Looser(now, *most) {
 		v := *most
 		*have = &v
 		tell(v)

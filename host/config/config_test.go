@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/config"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 var known = config.Known{Providers: []string{"anthropic", "openai", "ollama"}, Reserved: []string{"runbook", "replay"}}
@@ -68,18 +68,18 @@ func TestLoadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Files: []string{user, workspace}, Model: "work/qwen3", Effort: recovery.EffortHigh, Idle: 90 * time.Second,
+		Files: []string{user, workspace}, Model: "work/qwen3", Effort: journal.EffortHigh, Idle: 90 * time.Second,
 		Defaults: config.Limits{
-			Mode: recovery.ModeAuto, MaxTurns: ptr(50), MaxTokens: ptr(int64(2_000_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(90 * time.Minute),
+			Mode: journal.ModeAuto, MaxTurns: ptr(50), MaxTokens: ptr(int64(2_000_000)), MaxCost: ptr(int64(2_500_000)), Timeout: ptr(90 * time.Minute),
 		},
-		Workspace: config.Limits{Mode: recovery.ModePlan, MaxTurns: ptr(10)},
+		Workspace: config.Limits{Mode: journal.ModePlan, MaxTurns: ptr(10)},
 		Providers: map[string]config.Provider{
 			"work":      {Kind: "chat", BaseURL: "http://127.0.0.1:8000/v1", KeyEnv: "WORK_KEY"},
 			"anthropic": {KeyCmd: []string{"pass", "show", "anthropic"}},
 		},
 		Models: map[string]config.Model{"work/qwen3": {
 			Window: 131072, MaxOutput: 8192,
-			Price: &recovery.Price{Input: 500_000, Cached: 50_000, Written: 500_000, Output: 1_500_000},
+			Price: &journal.Price{Input: 500_000, Cached: 50_000, Written: 500_000, Output: 1_500_000},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -293,7 +293,7 @@ func TestLoadLinkOut(t *testing.T) {
 
 // A workspace tightens and never loosens.
 func TestTighten(t *testing.T) {
-	wished := config.Limits{Mode: recovery.ModeAuto, MaxTurns: ptr(100), Timeout: ptr(time.Duration(0))}
+	wished := config.Limits{Mode: journal.ModeAuto, MaxTurns: ptr(100), Timeout: ptr(time.Duration(0))}
 	tests := []struct {
 		name      string
 		workspace config.Limits
@@ -301,15 +301,15 @@ func TestTighten(t *testing.T) {
 		said      []string
 	}{
 		{"nothing", config.Limits{}, wished, nil},
-		{"looser", config.Limits{Mode: recovery.ModeYolo, MaxTurns: ptr(200), Timeout: ptr(time.Duration(0))}, wished, nil},
+		{"looser", config.Limits{Mode: journal.ModeYolo, MaxTurns: ptr(200), Timeout: ptr(time.Duration(0))}, wished, nil},
 		{"no limit is looser", config.Limits{MaxTurns: ptr(0)}, wished, nil},
 		{
 			"tighter",
 			config.Limits{
-				Mode: recovery.ModePlan, MaxTurns: ptr(7), MaxTokens: ptr(int64(5000)), MaxCost: ptr(int64(1_500_000)), Timeout: ptr(time.Minute),
+				Mode: journal.ModePlan, MaxTurns: ptr(7), MaxTokens: ptr(int64(5000)), MaxCost: ptr(int64(1_500_000)), Timeout: ptr(time.Minute),
 			},
 			config.Limits{
-				Mode: recovery.ModePlan, MaxTurns: ptr(7), MaxTokens: ptr(int64(5000)), MaxCost: ptr(int64(1_500_000)), Timeout: ptr(time.Minute),
+				Mode: journal.ModePlan, MaxTurns: ptr(7), MaxTokens: ptr(int64(5000)), MaxCost: ptr(int64(1_500_000)), Timeout: ptr(time.Minute),
 			},
 			[]string{"mode plan instead of auto", "at most 7 turns", "at most 5000 tokens", "at most $1.50", "at most 1m0s of work"},
 		},

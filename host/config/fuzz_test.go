@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // parts are the single errors that an error holds.
@@ -87,7 +87,7 @@ func rulesComeBack(t *testing.T, rules []permit.Rule) {
 		rules[i].Where = ""
 	}
 	slices.SortStableFunc(rules, func(a, b permit.Rule) int {
-		order := []recovery.Decision{recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny}
+		order := []journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}
 		return cmp.Compare(slices.Index(order, a.Decision), slices.Index(order, b.Decision))
 	})
 	if len(rules) == 0 {
@@ -103,15 +103,15 @@ func rulesComeBack(t *testing.T, rules []permit.Rule) {
 func tightens(t *testing.T, most Limits, rules []permit.Rule) {
 	t.Helper()
 	for _, r := range rules {
-		if r.Decision != recovery.DecisionAsk && r.Decision != recovery.DecisionDeny {
+		if r.Decision != journal.DecisionAsk && r.Decision != journal.DecisionDeny {
 			t.Errorf("a workspace has the rule %+v", r)
 		}
 	}
 	ten, tokens, cost, hour := 10, int64(1000), int64(5_000_000), time.Hour
-	for _, mode := range recovery.Modes() {
+	for _, mode := range journal.Modes() {
 		for _, own := range []Limits{{Mode: mode}, {Mode: mode, MaxTurns: &ten, MaxTokens: &tokens, MaxCost: &cost, Timeout: &hour}} {
 			got, _ := most.Tighten(own)
-			if modes := recovery.Modes(); slices.Index(modes, got.Mode) > slices.Index(modes, own.Mode) || got.Mode == "" {
+			if modes := journal.Modes(); slices.Index(modes, got.Mode) > slices.Index(modes, own.Mode) || got.Mode == "" {
 				t.Errorf("mode %s became %s", own.Mode, got.Mode)
 			}
 			if looser(own.MaxTurns, got.MaxTurns) || looser(own.MaxTokens, got.MaxTokens) || looser(own.MaxCost, got.MaxCost) || looser(own.Timeout, got.Timeout) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The files as they are written. Pointers tell what is not said from what is zero.
@@ -174,10 +174,10 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	c := &checker{d: d}
 	out := Config{
 		Defaults: c.limits(k.limitKeys), Providers: map[string]Provider{}, Models: map[string]Model{},
-		Effort: recovery.Effort(oneOf(c, "effort", k.Effort, recovery.Efforts())),
+		Effort: journal.Effort(oneOf(c, "effort", k.Effort, journal.Efforts())),
 	}
 	out.Rules = slices.Concat(
-		c.rules(recovery.DecisionAllow, k.Allow, false), c.rules(recovery.DecisionAsk, k.Ask, false), c.rules(recovery.DecisionDeny, k.Deny, false))
+		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
 	out.Sandbox = c.sandbox(k.Sandbox)
 	if idle := c.duration("idle", k.Idle); idle != nil {
@@ -290,7 +290,7 @@ func (c *checker) model(name string, k modelKeys) Model {
 	}
 	switch {
 	case k.Input != nil && k.Output != nil:
-		m.Price = &recovery.Price{Input: price("input_price", k.Input, 0), Output: price("output_price", k.Output, 0)}
+		m.Price = &journal.Price{Input: price("input_price", k.Input, 0), Output: price("output_price", k.Output, 0)}
 		m.Price.Cached = price("cached_price", k.Cached, m.Price.Input)
 		m.Price.Written = price("written_price", k.Written, m.Price.Input)
 	case k.Input != nil || k.Output != nil || k.Cached != nil || k.Written != nil:

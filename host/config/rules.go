@@ -7,7 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // ruleKeys is one rule of permission as it is written.
@@ -29,8 +29,8 @@ type restrictKeys struct {
 
 // isRules says whether a key names a list of rules.
 func isRules(key string) bool {
-	switch recovery.Decision(key) {
-	case recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny:
+	switch journal.Decision(key) {
+	case journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny:
 		return true
 	}
 	return false
@@ -71,7 +71,7 @@ func (d *document) noteKey(at map[string]place, e *unstable.Node) {
 }
 
 // rules reads the rules of one list. In a workspace's file they hold in that workspace.
-func (c *checker) rules(decision recovery.Decision, list []ruleKeys, workspace bool) []permit.Rule {
+func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bool) []permit.Rule {
 	var out []permit.Rule
 	for _, table := range c.d.single {
 		if table[0] == string(decision) {

@@ -8,7 +8,7 @@ import (
 
 	"agent/host/config"
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const someRules = `mode = "ask"
@@ -37,11 +37,11 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []permit.Rule{
-		{Decision: recovery.DecisionAllow, Tool: "shell", Command: "go test *", Access: "write", Folder: "/home/me/project", Where: user + ":3"},
-		{Decision: recovery.DecisionAllow, Tool: "write_file", Path: "docs/**", Where: user + ":14"},
-		{Decision: recovery.DecisionDeny, Tool: "fetch", Host: "*.example.com", Method: "POST", Where: user + ":9"},
-		{Decision: recovery.DecisionAsk, Tool: "mcp__github__*", Where: workspace + ":1"},
-		{Decision: recovery.DecisionDeny, Tool: "shell", Command: "sudo *", Where: workspace + ":3"},
+		{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *", Access: "write", Folder: "/home/me/project", Where: user + ":3"},
+		{Decision: journal.DecisionAllow, Tool: "write_file", Path: "docs/**", Where: user + ":14"},
+		{Decision: journal.DecisionDeny, Tool: "fetch", Host: "*.example.com", Method: "POST", Where: user + ":9"},
+		{Decision: journal.DecisionAsk, Tool: "mcp__github__*", Where: workspace + ":1"},
+		{Decision: journal.DecisionDeny, Tool: "shell", Command: "sudo *", Where: workspace + ":3"},
 	}
 	if diff := cmp.Diff(want, got.Rules); diff != "" {
 		t.Error(diff)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Dollars reads an amount of US dollars, such as 2.50, into millionths of one.
@@ -50,7 +50,7 @@ func isVariable(name string) bool {
 // limits reads what both files may say.
 func (c *checker) limits(k limitKeys) Limits {
 	l := Limits{
-		Mode:    recovery.Mode(oneOf(c, "mode", k.Mode, recovery.Modes())),
+		Mode:    journal.Mode(oneOf(c, "mode", k.Mode, journal.Modes())),
 		Timeout: c.duration("timeout", k.Timeout),
 	}
 	if n := c.count("max_turns", k.MaxTurns); n != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // workspaceKeys is the file of a workspace as it is written.
@@ -36,6 +36,6 @@ func parseWorkspace(file, user string, text []byte) (Limits, []permit.Rule, erro
 	}
 	c := &checker{d: d}
 	l := c.limits(k.limitKeys)
-	rules := append(c.rules(recovery.DecisionAsk, k.Ask, true), c.rules(recovery.DecisionDeny, k.Deny, true)...)
+	rules := append(c.rules(journal.DecisionAsk, k.Ask, true), c.rules(journal.DecisionDeny, k.Deny, true)...)
 	return l, rules, errors.Join(c.all...)
 }

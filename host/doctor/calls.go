@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"agent/db"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 )
@@ -65,7 +65,7 @@ func (e *examiner) temps(context.Context) error {
 
 func (e *examiner) callFolder(ctx context.Context, folder string, ended bool) error {
 	id, ok := runner.IdentityOf(folder)
-	run, place := id.Run, recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
+	run, place := id.Run, journal.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 	row, known := e.rows[run]
 	if !ok || !known {
 		e.Warn(areaCalls, "look into it, and remove it when it is not needed", "%s belongs to no run of this database", folder)
@@ -84,7 +84,7 @@ func (e *examiner) callFolder(ctx context.Context, folder string, ended bool) er
 	case !found:
 		call.Run, call.ID = run, place.String()
 		return e.needless(folder, call)
-	case call.Phase != recovery.PhaseSettled:
+	case call.Phase != journal.PhaseSettled:
 		e.OK(areaCalls, "%s: call %s of run %s has no result yet; the run looks at it when it goes on", folder, call.ID, run)
 	default:
 		return e.needless(folder, call)
@@ -123,7 +123,7 @@ func (e *examiner) stillRunning(folder string, row db.RunRow) {
 }
 
 // callAt finds the call that a folder was made for.
-func (e *examiner) callAt(ctx context.Context, run string, p recovery.Place) (db.CallRow, bool, error) {
+func (e *examiner) callAt(ctx context.Context, run string, p journal.Place) (db.CallRow, bool, error) {
 	rows, err := e.h.Store.Calls(ctx, run)
 	for _, c := range rows {
 		if c.Turn == p.Turn && c.Index == p.Index {

@@ -6,6 +6,7 @@ import (
 
 	"agent/host/permit"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -19,7 +20,7 @@ func (h held) Spec() tools.Spec {
 	return tools.Spec{Name: "held", Asks: true, Description: "a test's tool", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 func (h held) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectWriteLocal, Confinement: h.to, Question: &recovery.Question{}}
+	return tools.Traits{Effect: journal.EffectWriteLocal, Confinement: h.to, Question: &journal.Question{}}
 }
 
 // PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the rules and the tools that it was given
@@ -33,9 +34,9 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 		}
 		pol := &policy{recorder: &recorder{
 			p: &Process{}, env: Env{Tools: reg},
-			state: &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: "/w"}},
+			state: &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: "/w"}},
 		}}
-		c := &recovery.Call{Proposal: recovery.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
+		c := &recovery.Call{Proposal: journal.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
 		if change != nil {
 			change(pol, c)
 		}
@@ -55,10 +56,10 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 	for want, change := range map[string]func(*policy, *recovery.Call){
 		"the call changed":                       func(_ *policy, c *recovery.Call) { c.Fingerprint = "hmac-sha256:v1:2" },
 		"the folder changed":                     func(pol *policy, _ *recovery.Call) { pol.state.Created.Folder = "/v" },
-		"the mode changed":                       func(pol *policy, _ *recovery.Call) { pol.state.Mode = recovery.ModeAuto },
+		"the mode changed":                       func(pol *policy, _ *recovery.Call) { pol.state.Mode = journal.ModeAuto },
 		"what the system confines it to changed": func(pol *policy, _ *recovery.Call) { pol.env.Tools = registry(held{to: "none"}) },
 		"the rules changed": func(pol *policy, _ *recovery.Call) {
-			pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "other"})
+			pol.rules = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "other"})
 		},
 	} {
 		if got := bindingChanges(given, bound(change)); got != want {
@@ -78,11 +79,11 @@ func TestChangedBinaryAndToolsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := judge{&Process{Version: "2"}, reg}
-	same := recovery.RunCreated{Version: "2", ToolsHash: reg.Digest()}
+	same := journal.RunCreated{Version: "2", ToolsHash: reg.Digest()}
 	if got := j.changes(&recovery.State{Created: same}); len(got) != 0 {
 		t.Errorf("nothing changed: %q", got)
 	}
-	other := recovery.RunCreated{Version: "1", ToolsHash: "others"}
+	other := journal.RunCreated{Version: "1", ToolsHash: "others"}
 	want := []string{"the run was started by agent 1, this is 2", "the tools differ from those that the run was started with"}
 	if got := j.changes(&recovery.State{Created: other}); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%q, want %q", got, want)

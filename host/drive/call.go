@@ -11,6 +11,7 @@ import (
 
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/runner"
 )
@@ -70,7 +71,7 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	}
 	place := c.Place
 	place.Attempt++
-	fact := recovery.CallStarted{Place: place, Binding: c.Approved}
+	fact := journal.CallStarted{Place: place, Binding: c.Approved}
 	delete(cl.handles, c.Index)
 	if p, ok := t.(tools.Preparer); ok {
 		fault.Hit(fault.BeforePrepare)
@@ -103,7 +104,7 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 }
 
 func (cl *caller) settleNotRun(c *recovery.Call, err error) {
-	cl.record(recovery.NotRun(c, recovery.OutcomeError, err.Error()))
+	cl.record(recovery.NotRun(c, journal.OutcomeError, err.Error()))
 }
 
 // begin has the call act in a goroutine of its own, once its start is durable.
@@ -116,12 +117,12 @@ func (cl *caller) begin(ctx context.Context, c *recovery.Call, t tools.Tool) {
 	if a, ok := t.(tools.Process); ok {
 		do = cl.orAttach(do, a)
 	}
-	cl.fly(ctx, c, recovery.HowExecuted, do)
+	cl.fly(ctx, c, journal.HowExecuted, do)
 }
 
 // orAttach has a call whose tool panicked waited for as a recovery would: its process may be running.
 func (cl *caller) orAttach(do act, a tools.Process) act {
-	return func(ctx context.Context, c tools.Call) (r recovery.Result, err error) {
+	return func(ctx context.Context, c tools.Call) (r journal.Result, err error) {
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -139,17 +140,17 @@ func (cl *caller) orAttach(do act, a tools.Process) act {
 
 // attach picks up a call that still runs under its runner.
 func (cl *caller) attach(ctx context.Context, c *recovery.Call, a tools.Process) {
-	cl.fly(ctx, c, recovery.HowAttached, a.Attach)
+	cl.fly(ctx, c, journal.HowAttached, a.Attach)
 }
 
-type act func(context.Context, tools.Call) (recovery.Result, error)
+type act func(context.Context, tools.Call) (journal.Result, error)
 
-func (cl *caller) fly(ctx context.Context, c *recovery.Call, how recovery.How, do act) {
+func (cl *caller) fly(ctx context.Context, c *recovery.Call, how journal.How, do act) {
 	callCtx, cancel := context.WithCancel(ctx)
 	cl.flying[c.Index] = cancel
 	tc := cl.toolCall(c)
 	began := time.Now()
-	cl.pending = append(cl.pending, pendingStart{tc.Place, how == recovery.HowExecuted, func() {
+	cl.pending = append(cl.pending, pendingStart{tc.Place, how == journal.HowExecuted, func() {
 		go func() {
 			e := ended{place: tc.Place}
 			defer func() {
@@ -237,13 +238,13 @@ func (cl *caller) giveUp(ctx context.Context, calls []*recovery.Call) {
 }
 
 // underWay are the calls that act now, in the model's order. Those that wait for their commit do not.
-func (cl *caller) underWay() []recovery.Place {
-	var running []recovery.Place
+func (cl *caller) underWay() []journal.Place {
+	var running []journal.Place
 	for i := range cl.flying {
 		if !slices.ContainsFunc(cl.pending, func(l pendingStart) bool { return l.place.Index == i }) {
-			running = append(running, recovery.Place{Turn: len(cl.state.Turns), Index: i})
+			running = append(running, journal.Place{Turn: len(cl.state.Turns), Index: i})
 		}
 	}
-	slices.SortFunc(running, func(a, b recovery.Place) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(running, func(a, b journal.Place) int { return cmp.Compare(a.Index, b.Index) })
 	return running
 }

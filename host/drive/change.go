@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Changes is what a resume changes about a run; the zero value changes nothing. The mode and the limits only become tighter: a
 // looser one has no effect.
 type Changes struct {
-	Mode     recovery.Mode
+	Mode     journal.Mode
 	MaxTurns int
 	Timeout  time.Duration
 	Tokens   int64
@@ -19,9 +20,9 @@ type Changes struct {
 	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a server that moved, or a
 	// wrong address, would leave a run that nothing brings forward.
 	BaseURL string
-	Model   *recovery.ModelChange // asked from then on
-	Folder  string                // where the workspace is now, absolute
-	Message string                // for the model, before its next answer
+	Model   *journal.ModelChange // asked from then on
+	Folder  string               // where the workspace is now, absolute
+	Message string               // for the model, before its next answer
 }
 
 // RefusedChangeError says that a run cannot be resumed as it was asked for. Nothing was recorded.
@@ -45,7 +46,7 @@ func (t Changes) possible(s *recovery.State) error {
 }
 
 // claim adds the changes to the fact that records the claim.
-func (t Changes) claim(s *recovery.State, b recovery.RunClaimed) recovery.RunClaimed {
+func (t Changes) claim(s *recovery.State, b journal.RunClaimed) journal.RunClaimed {
 	b.Mode, b.Limits = t.tightened(s)
 	if t.Folder != s.Created.Folder {
 		b.Folder = t.Folder
@@ -61,7 +62,7 @@ func (t Changes) claim(s *recovery.State, b recovery.RunClaimed) recovery.RunCla
 
 // notes says what changes, a sentence each.
 func (t Changes) notes(s *recovery.State) []string {
-	b := t.claim(s, recovery.RunClaimed{})
+	b := t.claim(s, journal.RunClaimed{})
 	var notes []string
 	if b.Folder != "" {
 		notes = append(notes, fmt.Sprintf("the run works in %s from here on, before in %s", b.Folder, s.Created.Folder))
@@ -77,13 +78,13 @@ func (t Changes) notes(s *recovery.State) []string {
 
 // messages is what the model is shown before its next answer: the folder, where it changed, since the system prompt names the one
 // before, and what the person says.
-func (t Changes) messages(s *recovery.State, b recovery.RunClaimed, who string) []recovery.Body {
-	var out []recovery.Body
+func (t Changes) messages(s *recovery.State, b journal.RunClaimed, who string) []journal.Body {
+	var out []journal.Body
 	if b.Folder != "" && s.Created.Setup.Provider != "" {
-		out = append(out, recovery.MessageAdded{Text: "This run works in " + b.Folder + " from here on; its files were moved there.", By: "agent"})
+		out = append(out, journal.MessageAdded{Text: "This run works in " + b.Folder + " from here on; its files were moved there.", By: "agent"})
 	}
 	if t.Message != "" {
-		out = append(out, recovery.MessageAdded{Text: t.Message, By: who})
+		out = append(out, journal.MessageAdded{Text: t.Message, By: who})
 	}
 	return out
 }
@@ -96,12 +97,12 @@ func before(address string) string {
 }
 
 // tightened is the mode and the limits that hold from the claim on; "" and nil where they stay.
-func (t Changes) tightened(s *recovery.State) (recovery.Mode, *recovery.Limits) {
-	mode := recovery.Mode("")
-	if s.Mode.LooserThan(t.Mode) && slices.Contains(recovery.Modes(), t.Mode) {
+func (t Changes) tightened(s *recovery.State) (journal.Mode, *journal.Limits) {
+	mode := journal.Mode("")
+	if s.Mode.LooserThan(t.Mode) && slices.Contains(journal.Modes(), t.Mode) {
 		mode = t.Mode
 	}
-	l := s.Limits.Tighten(recovery.Limits{MaxTurns: t.MaxTurns, Timeout: t.Timeout, MaxTokens: t.Tokens, MaxCost: t.Cost})
+	l := s.Limits.Tighten(journal.Limits{MaxTurns: t.MaxTurns, Timeout: t.Timeout, MaxTokens: t.Tokens, MaxCost: t.Cost})
 	if l == s.Limits {
 		return mode, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools/ofd"
 )
 
@@ -72,7 +73,7 @@ func (p *Process) corrupt(ctx context.Context, head db.Head, err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	if _, markErr := p.Store.MarkInterrupted(ctx, head, recovery.CauseCorrupt, bad.Error(), p.Now()); markErr != nil {
+	if _, markErr := p.Store.MarkInterrupted(ctx, head, journal.CauseCorrupt, bad.Error(), p.Now()); markErr != nil {
 		return errors.Join(err, markErr)
 	}
 	return err
@@ -84,7 +85,7 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := t.possible(s); err != nil {
 		return err
 	}
-	created := s.Created.With(t.claim(s, recovery.RunClaimed{}))
+	created := s.Created.With(t.claim(s, journal.RunClaimed{}))
 	if err := checkFolder(created); err != nil {
 		return err
 	}
@@ -102,22 +103,22 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
 	d.record(body)
 	for _, n := range notes {
-		d.record(recovery.RunNoted{Text: n})
+		d.record(journal.RunNoted{Text: n})
 	}
 	d.recordAll(t.messages(s, body, d.p.Who))
 	return d.calls.flush(ctx)
 }
 
-func (j judge) claimFact(s *recovery.State, unknown []recovery.Unknown) recovery.RunClaimed {
+func (j judge) claimFact(s *recovery.State, unknown []journal.Unknown) journal.RunClaimed {
 	disk := j.disk()
-	return recovery.RunClaimed{
+	return journal.RunClaimed{
 		Epoch: s.Epoch + 1, Disk: &disk, PID: j.Self.PID, Boot: j.Self.Boot, Host: j.Self.Host,
 		Version: j.Version, ToolsHash: j.tools.Digest(), Unknown: unknown,
 	}
 }
 
 // checkFolder stops before anything runs when the workspace is gone.
-func checkFolder(c recovery.RunCreated) error {
+func checkFolder(c journal.RunCreated) error {
 	info, err := os.Stat(c.Folder)
 	if err == nil && info.IsDir() {
 		return nil
@@ -131,7 +132,7 @@ func checkFolder(c recovery.RunCreated) error {
 }
 
 // enter gives the driver the environment that its run has from now on.
-func (d *driver) enter(ctx context.Context, c recovery.RunCreated) error {
+func (d *driver) enter(ctx context.Context, c journal.RunCreated) error {
 	env, err := d.p.EnvFor(ctx, c)
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func (j judge) changes(s *recovery.State) []string {
 	}
 	files := c.Setup.Instructions
 	if c.Source != "" {
-		files = append([]recovery.Instruction{{Path: c.Source, Digest: c.Digest}}, files...)
+		files = append([]journal.Instruction{{Path: c.Source, Digest: c.Digest}}, files...)
 	}
 	for _, f := range files {
 		if now, err := FileDigest(f.Path); err != nil {

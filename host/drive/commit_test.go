@@ -7,6 +7,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -18,25 +19,25 @@ var errCrash = errors.New("the process was killed")
 func TestStoryCommitFails(t *testing.T) {
 	unknown := &db.CommitError{Err: db.ErrIO}
 	for name, c := range map[string]struct {
-		at   recovery.Kind // in the commit that fails
+		at   journal.Kind // in the commit that fails
 		kept bool
 		err  error
 	}{
-		"start, disk full":    {recovery.KindCallStarted, false, db.ErrDiskFull},
-		"start, disk failing": {recovery.KindCallStarted, false, db.ErrIO},
-		"start, store closed": {recovery.KindCallStarted, false, db.ErrClosed},
-		"start, corrupt":      {recovery.KindCallStarted, false, &db.CorruptError{Run: "r", Seq: 4, What: "differs"}},
-		"start, not kept":     {recovery.KindCallStarted, false, unknown},
-		"start, kept":         {recovery.KindCallStarted, true, unknown},
-		"result, disk full":   {recovery.KindCallSettled, false, db.ErrDiskFull},
-		"result, not kept":    {recovery.KindCallSettled, false, unknown},
-		"result, kept":        {recovery.KindCallSettled, true, unknown},
+		"start, disk full":    {journal.KindCallStarted, false, db.ErrDiskFull},
+		"start, disk failing": {journal.KindCallStarted, false, db.ErrIO},
+		"start, store closed": {journal.KindCallStarted, false, db.ErrClosed},
+		"start, corrupt":      {journal.KindCallStarted, false, &db.CorruptError{Run: "r", Seq: 4, What: "differs"}},
+		"start, not kept":     {journal.KindCallStarted, false, unknown},
+		"start, kept":         {journal.KindCallStarted, true, unknown},
+		"result, disk full":   {journal.KindCallSettled, false, db.ErrDiskFull},
+		"result, not kept":    {journal.KindCallSettled, false, unknown},
+		"result, kept":        {journal.KindCallSettled, true, unknown},
 	} {
 		t.Run(name, func(t *testing.T) { commitFails(t, c.at, c.kept, c.err) })
 	}
 }
 
-func commitFails(t *testing.T, at recovery.Kind, kept bool, failure error) {
+func commitFails(t *testing.T, at journal.Kind, kept bool, failure error) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		s.failsAt(at, kept, failure)
@@ -44,27 +45,27 @@ func commitFails(t *testing.T, at recovery.Kind, kept bool, failure error) {
 		if !errors.Is(err, failure) {
 			t.Errorf("the run ends with %v", err)
 		}
-		if out.Status != recovery.StatusInterrupted || out.Cause != recovery.CauseFailing {
+		if out.Status != recovery.StatusInterrupted || out.Cause != journal.CauseFailing {
 			t.Errorf("the run is %s (%s)", out.Status, out.Cause)
 		}
 		wrote, before := 2, 0 // creation, and the commit that failed
-		if at == recovery.KindCallSettled {
+		if at == journal.KindCallSettled {
 			wrote, before = 3, 1
 		}
 		if acts.acted != before || s.journal.wrote != wrote {
 			t.Errorf("%d calls and %d commits", acts.acted, s.journal.wrote)
 		}
 		s.heals()
-		if at == recovery.KindCallStarted && !kept {
+		if at == journal.KindCallStarted && !kept {
 			s.model.lines = []line{calls("acts")} // its answer is not on record: it is asked again
 		}
 		s.wants(s.resume(), recovery.StatusCompleted, "")
-		executed, outcome := 1, recovery.OutcomeOK
+		executed, outcome := 1, journal.OutcomeOK
 		switch {
-		case at == recovery.KindCallStarted && kept:
-			executed, outcome = 0, recovery.OutcomeUnknown // its start is on record: nobody knows, so nobody repeats it
-		case at == recovery.KindCallSettled && !kept:
-			outcome = recovery.OutcomeUnknown
+		case at == journal.KindCallStarted && kept:
+			executed, outcome = 0, journal.OutcomeUnknown // its start is on record: nobody knows, so nobody repeats it
+		case at == journal.KindCallSettled && !kept:
+			outcome = journal.OutcomeUnknown
 		}
 		if got := s.call(0).Result.Outcome; acts.acted != executed || got != outcome {
 			t.Errorf("%d executions, outcome %s", acts.acted, got)
@@ -75,7 +76,7 @@ func commitFails(t *testing.T, at recovery.Kind, kept bool, failure error) {
 // After a commit that failed nothing is written, whoever asks for it.
 func TestStoryNothingAfterAFailure(t *testing.T) {
 	story(t, nil, nil, func(s *stage) {
-		s.failsAt(recovery.KindTurnSettled, false, errCrash)
+		s.failsAt(journal.KindTurnSettled, false, errCrash)
 		if _, err := s.start(s.t.Context()); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestStoryNothingAfterAFailure(t *testing.T) {
 		}
 		defer d.close()
 		d.dead = errCrash
-		d.record(recovery.RunNoted{Text: "too late"})
+		d.record(journal.RunNoted{Text: "too late"})
 		wrote := s.journal.wrote
 		if err := d.calls.flush(s.t.Context()); !errors.Is(err, errCrash) || s.journal.wrote != wrote {
 			t.Errorf("%v after %d commits", err, s.journal.wrote-wrote)
@@ -97,7 +98,7 @@ func TestStoryNothingAfterAFailure(t *testing.T) {
 // A run that could not be created was never there: no outcome, no call, and the error says why.
 func TestStoryCreationFails(t *testing.T) {
 	story(t, nil, nil, func(s *stage) {
-		s.failsAt(recovery.KindRunCreated, false, db.ErrDiskFull)
+		s.failsAt(journal.KindRunCreated, false, db.ErrDiskFull)
 		out, err := s.start(s.t.Context())
 		if !errors.Is(err, db.ErrDiskFull) || out.Run != "" || len(s.model.asked) > 0 {
 			t.Errorf("%+v, %v", out, err)
@@ -110,8 +111,8 @@ func TestStoryBusyDatabase(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		left := 3
-		s.journal.fail = func(facts []recovery.Event) (bool, error) {
-			if holds(facts, recovery.KindCallStarted) && left > 0 {
+		s.journal.fail = func(facts []journal.Event) (bool, error) {
+			if holds(facts, journal.KindCallStarted) && left > 0 {
 				left--
 				return false, db.ErrBusy
 			}
@@ -128,7 +129,7 @@ func TestStoryBusyDatabase(t *testing.T) {
 func TestStoryRecordGone(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.failsAt(recovery.KindCallSettled, false, &db.GoneError{Path: "agent.db", What: "was removed"})
+		s.failsAt(journal.KindCallSettled, false, &db.GoneError{Path: "agent.db", What: "was removed"})
 		out, err := s.start(s.t.Context())
 		var lost *RecordLostError
 		if !errors.As(err, &lost) || !strings.Contains(strings.Join(lost.Facts, "; "), "ran, with the outcome ok") || out.Run != "" {

@@ -13,19 +13,20 @@ import (
 	"agent/host/model"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools/ofd"
 )
 
 // New is everything that is known of a run before it is recorded.
 type New struct {
-	Created recovery.RunCreated
+	Created journal.RunCreated
 	Env     Env
 	Model   model.Model
-	Fresh   bool               // its thread begins with it
-	Earlier []recovery.Message // what its thread said
-	Unknown []recovery.Unknown // what other runs of the thread left unknown
-	Before  string             // the folder of the run before it in the thread
-	Edited  string             // the file of the prompt that it goes on with, where that was edited
+	Fresh   bool              // its thread begins with it
+	Earlier []journal.Message // what its thread said
+	Unknown []journal.Unknown // what other runs of the thread left unknown
+	Before  string            // the folder of the run before it in the thread
+	Edited  string            // the file of the prompt that it goes on with, where that was edited
 }
 
 // Create records a new run and drives it. Its lock is taken before its row exists.
@@ -52,7 +53,7 @@ func (d *driver) create(ctx context.Context, n New) error {
 	}
 	d.record(d.judge().claimFact(d.state, n.Unknown))
 	for _, text := range d.env.Notes {
-		d.record(recovery.RunNoted{Text: text})
+		d.record(journal.RunNoted{Text: text})
 	}
 	d.noteMove(n.Before)
 	d.noteEdited(n.Edited)
@@ -74,14 +75,14 @@ func (d *driver) settleDown(a recovery.Action) {
 // noteMove says that a run of a thread works elsewhere than the one before it: what that one left is not in this folder.
 func (d *driver) noteMove(before string) {
 	if c := d.state.Created; before != "" && before != c.Folder {
-		d.record(recovery.RunNoted{Text: fmt.Sprintf("thread %s worked in %s before; this run works in %s", c.Thread, before, c.Folder)})
+		d.record(journal.RunNoted{Text: fmt.Sprintf("thread %s worked in %s before; this run works in %s", c.Thread, before, c.Folder)})
 	}
 }
 
 // noteEdited says that the file was edited whose recorded steps a run goes on with; "" where it was not.
 func (d *driver) noteEdited(source string) {
 	if source != "" {
-		d.record(recovery.RunNoted{Text: fmt.Sprintf("%s was edited since; the recorded steps count; to carry out the new text: agent run --runbook -f %s",
+		d.record(journal.RunNoted{Text: fmt.Sprintf("%s was edited since; the recorded steps count; to carry out the new text: agent run --runbook -f %s",
 			source, shellWord(source))})
 	}
 }

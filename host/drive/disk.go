@@ -11,7 +11,7 @@ import (
 
 	"agent/db"
 	"agent/durable"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/filesystem"
 )
 
@@ -19,14 +19,14 @@ import (
 func NotedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
 
 // DiskOf is what can be read of the state folder's file system now.
-func DiskOf(home string) recovery.Disk {
+func DiskOf(home string) journal.Disk {
 	d := filesystem.Read(home, filesystem.Roots{})
 	d.Noted = noted(home)
 	return d
 }
 
 // disk is DiskOf, or what a test puts in its place.
-func (p *Process) disk() recovery.Disk {
+func (p *Process) disk() journal.Disk {
 	if p.Disk != nil {
 		return p.Disk()
 	}
@@ -46,7 +46,7 @@ func noted(home string) int64 {
 	return n
 }
 
-// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see recovery.Disk. Where the disk
+// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see journal.Disk. Where the disk
 // does not take the note either, the file system's own count is all there is.
 func noteDiskError(home string, err error) error {
 	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {

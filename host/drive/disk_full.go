@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -17,8 +18,8 @@ var errDiskFull = errors.New("the disk is full")
 
 // pendingStart is an effect that waits for the commit that records its start.
 type pendingStart struct {
-	place recovery.Place // of the call
-	fresh bool           // it is started, not only watched again
+	place journal.Place // of the call
+	fresh bool          // it is started, not only watched again
 	begin func()
 }
 
@@ -57,7 +58,7 @@ func (d *driver) stopOnFullDisk(ctx context.Context) error {
 		d.p.Warn(d.state.Created.Run, "%s", why)
 		return errors.Join(d.calls.flush(ctx), errLeave)
 	}
-	return d.calls.interrupt(ctx, recovery.CauseFailing, why)
+	return d.calls.interrupt(ctx, journal.CauseFailing, why)
 }
 
 // minFree is what a runner needs for its records, with something to spare; bytes.
@@ -66,7 +67,7 @@ const minFree = 64 << 10
 // stalled says that a call's runner never began because the state folder took none of its records. That is no result of the call:
 // it is still to come.
 func (cl *caller) stalled(t tools.Tool, e ended) bool {
-	if !outlives(t) || e.err == nil || e.result.Applied != recovery.AppliedNo || cl.state.Stopping != nil {
+	if !outlives(t) || e.err == nil || e.result.Applied != journal.AppliedNo || cl.state.Stopping != nil {
 		return false
 	}
 	if unwritable(e.err) {

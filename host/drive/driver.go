@@ -10,6 +10,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/ofd"
 )
 
@@ -91,7 +92,7 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 func (d *driver) failing(ctx context.Context, err error) error {
 	if d.dead == nil && d.owns() && d.state.Status == recovery.StatusRunning && !errors.As(err, new(*PanicError)) {
 		d.elicits.withdraw("the host could not go on")
-		if err := d.leave(ctx, recovery.CauseFailing, err.Error()); !errors.Is(err, errLeave) {
+		if err := d.leave(ctx, journal.CauseFailing, err.Error()); !errors.Is(err, errLeave) {
 			return err
 		}
 	}
@@ -114,9 +115,9 @@ func (d *driver) outcome() Outcome {
 		return Outcome{} // no journal that anybody can read says anything
 	}
 	c := d.state.Created
-	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: recovery.CauseFailing, Detail: d.p.Store.Clean(d.dead.Error())}
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: journal.CauseFailing, Detail: d.p.Store.Clean(d.dead.Error())}
 	if errors.Is(d.dead, db.ErrLostRace) {
-		out.Cause = recovery.CauseTakeover
+		out.Cause = journal.CauseTakeover
 	}
 	return out
 }

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // asking is a call that asks a person while it is under way, and the way back to it.
 type asking struct {
-	place    recovery.Place
-	question recovery.Question
+	place    journal.Place
+	question journal.Question
 	reply    chan reply // takes one
 	gone     <-chan struct{}
 	id       string // of the request, once there is one
@@ -29,12 +29,12 @@ type elicits struct {
 }
 
 // asker is tools.Call.Ask: it hands the question to the goroutine that drives the run, and waits.
-func (el *elicits) asker(place recovery.Place) func(context.Context, recovery.Question) (json.RawMessage, error) {
+func (el *elicits) asker(place journal.Place) func(context.Context, journal.Question) (json.RawMessage, error) {
 	if el.asks == nil {
 		return nil // a look at the call, by a recovery or a plan
 	}
-	return func(ctx context.Context, q recovery.Question) (json.RawMessage, error) {
-		q.Kind = recovery.RequestElicit
+	return func(ctx context.Context, q journal.Question) (json.RawMessage, error) {
+		q.Kind = journal.RequestElicit
 		a := &asking{place: place, question: q, reply: make(chan reply, 1), gone: ctx.Done()}
 		select {
 		case el.asks <- a:
@@ -66,13 +66,13 @@ func (el *elicits) openAsked(alone bool) bool {
 		return false
 	}
 	at := el.asked.place
-	el.record(recovery.RequestOpened{Request: recovery.Request{Question: el.asked.question, Call: &at}})
+	el.record(journal.RequestOpened{Request: journal.Request{Question: el.asked.question, Call: &at}})
 	el.asked.id = el.state.Open.ID
 	return true
 }
 
 // dropQuestion forgets the question of a call that ended before it could be opened.
-func (el *elicits) dropQuestion(at recovery.Place) {
+func (el *elicits) dropQuestion(at journal.Place) {
 	if el.asked != nil && el.asked.id == "" && el.asked.place.Index == at.Index {
 		el.asked = nil
 	}
@@ -89,13 +89,13 @@ func (el *elicits) answeredAsked(id string, answer json.RawMessage, err error) {
 
 // withdraw closes the question of a call that is under way, on the word of nobody.
 func (el *elicits) withdraw(reason string) {
-	if r := el.state.Open; r != nil && r.Kind == recovery.RequestElicit {
-		el.record(recovery.RequestClosed{ID: r.ID, Status: "cancelled", Reason: reason})
+	if r := el.state.Open; r != nil && r.Kind == journal.RequestElicit {
+		el.record(journal.RequestClosed{ID: r.ID, Status: "cancelled", Reason: reason})
 	}
 }
 
 // askDuring waits for the answer to a question of a call that is under way. Its tool may take the question back, or end.
-func (qs *questions) askDuring(ctx context.Context, r *recovery.Request) error {
+func (qs *questions) askDuring(ctx context.Context, r *journal.Request) error {
 	typed, stop := qs.typing(ctx, r)
 	defer stop()
 	var gone <-chan struct{}
@@ -136,7 +136,7 @@ func (qs *questions) askDuring(ctx context.Context, r *recovery.Request) error {
 }
 
 // typedHere takes what was typed at the terminal, if anything was.
-func (qs *questions) typedHere(ctx context.Context, r *recovery.Request, got reply) (bool, error) {
+func (qs *questions) typedHere(ctx context.Context, r *journal.Request, got reply) (bool, error) {
 	err := qs.answeredHere(ctx, r, got)
 	if errors.Is(err, errLeave) {
 		return false, nil

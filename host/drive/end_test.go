@@ -14,6 +14,7 @@ import (
 	"agent/host/model"
 	"agent/host/owner"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -31,9 +32,9 @@ func TestStoryShutdownDuringAnAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.wants(out, recovery.StatusInterrupted, recovery.CauseShutdown)
+		s.wants(out, recovery.StatusInterrupted, journal.CauseShutdown)
 		s.wants(s.resume(), recovery.StatusCompleted, "")
-		if diff := cmp.Diff(s.model.asked[0], s.model.asked[1]); diff != "" || s.count(recovery.KindModelFailed) != 0 {
+		if diff := cmp.Diff(s.model.asked[0], s.model.asked[1]); diff != "" || s.count(journal.KindModelFailed) != 0 {
 			t.Errorf("the request changed: %s", diff)
 		}
 	})
@@ -41,17 +42,17 @@ func TestStoryShutdownDuringAnAnswer(t *testing.T) {
 
 // A shutdown does not end a command: it goes on under its runner, that is said, and the next process waits for it.
 func TestStoryShutdownDuringACommand(t *testing.T) {
-	acts := &lasting{prop: prop{name: "acts", effect: recovery.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
-	acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
+	acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
 		<-ctx.Done()
-		return recovery.Result{}, ctx.Err()
+		return journal.Result{}, ctx.Err()
 	}
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		out, err := s.start(s.shutdown(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.wants(out, recovery.StatusInterrupted, recovery.CauseShutdown)
+		s.wants(out, recovery.StatusInterrupted, journal.CauseShutdown)
 		if len(out.Running) != 1 || len(acts.stopped) > 0 {
 			t.Errorf("running %q, stopped %q", out.Running, acts.stopped)
 		}
@@ -67,13 +68,13 @@ func TestStoryShutdownDuringACommand(t *testing.T) {
 func TestStoryShutdownDuringACall(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes   time.Duration
-		outcome recovery.Outcome
+		outcome journal.Outcome
 	}{
-		"in time": {3 * time.Second, recovery.OutcomeOK}, "too late": {time.Minute, recovery.OutcomeUnknown},
+		"in time": {3 * time.Second, journal.OutcomeOK}, "too late": {time.Minute, journal.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := writes("acts")
-			acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+			acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
 				<-ctx.Done()
 				pass(c.takes)
 				return fine(), nil
@@ -84,7 +85,7 @@ func TestStoryShutdownDuringACall(t *testing.T) {
 				if took := time.Since(began) - time.Hour; err != nil || took > 10*time.Second {
 					t.Errorf("it took %s to leave: %v", took, err)
 				}
-				s.wants(out, recovery.StatusInterrupted, recovery.CauseShutdown)
+				s.wants(out, recovery.StatusInterrupted, journal.CauseShutdown)
 				s.wants(s.resume(), recovery.StatusCompleted, "")
 				if got := s.call(0).Result.Outcome; got != c.outcome || acts.acted != 1 {
 					t.Errorf("outcome %s after %d executions", got, acts.acted)
@@ -99,8 +100,8 @@ func TestStoryShutdownDuringACall(t *testing.T) {
 func TestStoryShutdownAtAQuestion(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode = recovery.ModeAsk
-		s.Env.Ask = func(ctx context.Context, _ string, _ recovery.Request) (json.RawMessage, error) {
+		s.created.Mode = journal.ModeAsk
+		s.Env.Ask = func(ctx context.Context, _ string, _ journal.Request) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
@@ -117,18 +118,18 @@ func TestStoryTakeover(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts", "acts")}, []tools.Tool{acts}, func(s *stage) {
 		var seq int64
-		acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+		acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
 			head, err := s.Store.Head(ctx, s.created.Run)
 			if err != nil {
-				return recovery.Result{}, err
+				return journal.Result{}, err
 			}
-			claim := recovery.Event{Seq: head.Seq + 1, Turn: 1, Time: s.Now(), Body: recovery.RunClaimed{Epoch: head.Epoch + 1, PID: 1}}
-			head, err = s.Store.Append(ctx, head, []recovery.Event{claim}, db.AppendOptions{})
+			claim := journal.Event{Seq: head.Seq + 1, Turn: 1, Time: s.Now(), Body: journal.RunClaimed{Epoch: head.Epoch + 1, PID: 1}}
+			head, err = s.Store.Append(ctx, head, []journal.Event{claim}, db.AppendOptions{})
 			seq = head.Seq
 			return fine(), err
 		}
 		out, err := s.start(s.t.Context())
-		if !errors.Is(err, db.ErrLostRace) || out.Cause != recovery.CauseTakeover {
+		if !errors.Is(err, db.ErrLostRace) || out.Cause != journal.CauseTakeover {
 			t.Errorf("%+v, %v", out, err)
 		}
 		head, err := s.Store.Head(s.t.Context(), s.created.Run)
@@ -142,7 +143,7 @@ func TestStoryTakeover(t *testing.T) {
 func TestStoryHeld(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+		acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
 			facts := len(s.facts())
 			_, err := Claim(ctx, s.Process, s.created.Run, Changes{}, nil)
 			var held *owner.HeldError
@@ -159,16 +160,16 @@ func TestStoryHeld(t *testing.T) {
 func TestStoryTwoAnswers(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode = recovery.ModeAsk
-		s.Env.Ask = func(ctx context.Context, _ string, r recovery.Request) (json.RawMessage, error) {
+		s.created.Mode = journal.ModeAsk
+		s.Env.Ask = func(ctx context.Context, _ string, r journal.Request) (json.RawMessage, error) {
 			if _, err := s.Store.Answer(ctx, r.ID, json.RawMessage(`"no"`), "anna"); err != nil {
 				t.Error(err)
 			}
 			return json.RawMessage(`"yes"`), nil
 		}
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if acts.acted != 0 || s.count(recovery.KindRequestAnswered) != 1 || !s.said("anna") {
-			t.Errorf("%d calls; %d answers; %q", acts.acted, s.count(recovery.KindRequestAnswered), s.notes)
+		if acts.acted != 0 || s.count(journal.KindRequestAnswered) != 1 || !s.said("anna") {
+			t.Errorf("%d calls; %d answers; %q", acts.acted, s.count(journal.KindRequestAnswered), s.notes)
 		}
 	})
 }
@@ -177,9 +178,9 @@ func TestStoryTwoAnswers(t *testing.T) {
 func TestStoryAnswerFromElsewhere(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode = recovery.ModeAsk
+		s.created.Mode = journal.ModeAsk
 		restored := false
-		s.Env.Ask = func(ctx context.Context, _ string, r recovery.Request) (json.RawMessage, error) {
+		s.Env.Ask = func(ctx context.Context, _ string, r journal.Request) (json.RawMessage, error) {
 			if _, err := s.Store.Answer(ctx, r.ID, json.RawMessage(`"yes"`), "anna"); err != nil {
 				t.Error(err)
 			}
@@ -199,16 +200,16 @@ func TestStoryAnswerFromElsewhere(t *testing.T) {
 func TestStoryAnswerAndCancel(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode = recovery.ModeAsk
+		s.created.Mode = journal.ModeAsk
 		var id string
-		s.Env.Ask = func(ctx context.Context, _ string, r recovery.Request) (json.RawMessage, error) {
+		s.Env.Ask = func(ctx context.Context, _ string, r journal.Request) (json.RawMessage, error) {
 			id = r.ID
 			s.cancel("bert")
 			<-ctx.Done()
 			return nil, ErrLeftOpen
 		}
-		s.journal.before = func(facts []recovery.Event) {
-			if holds(facts, recovery.KindRequestClosed) {
+		s.journal.before = func(facts []journal.Event) {
+			if holds(facts, journal.KindRequestClosed) {
 				s.journal.before = nil
 				if _, err := s.Store.Answer(s.t.Context(), id, json.RawMessage(`"yes"`), "anna"); err != nil {
 					t.Error(err)
@@ -216,7 +217,7 @@ func TestStoryAnswerAndCancel(t *testing.T) {
 			}
 		}
 		s.wants(s.mustStart(), recovery.StatusCancelled, "")
-		if acts.acted != 0 || s.count(recovery.KindRequestAnswered) != 1 || s.count(recovery.KindRequestClosed) != 0 {
+		if acts.acted != 0 || s.count(journal.KindRequestAnswered) != 1 || s.count(journal.KindRequestClosed) != 0 {
 			t.Errorf("%d calls: %s", acts.acted, strings.Join(s.facts(), " "))
 		}
 	})
@@ -242,12 +243,12 @@ func TestStoryClockIsSet(t *testing.T) {
 		s.created.Limits.Timeout = time.Hour
 		var set time.Duration
 		s.Now = func() time.Time { return time.Now().Add(set) }
-		acts.act = func(context.Context, tools.Call) (recovery.Result, error) {
+		acts.act = func(context.Context, tools.Call) (journal.Result, error) {
 			set = 24 * time.Hour
 			return fine(), nil
 		}
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if s.count(recovery.KindRunNoted) != 1 {
+		if s.count(journal.KindRunNoted) != 1 {
 			t.Errorf("facts: %s", strings.Join(s.facts(), " "))
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // flush makes the facts durable, shows them, and only then begins the effects that waited for them: the commits of steps
@@ -54,55 +55,55 @@ func (cl *caller) flush(ctx context.Context) error {
 }
 
 // reached passes the fault points that lie behind a commit, before its facts reach anybody.
-func reached(facts []recovery.Event) {
+func reached(facts []journal.Event) {
 	for _, f := range facts {
 		switch f.Body.(type) {
-		case recovery.CallStarted:
+		case journal.CallStarted:
 			fault.Hit(fault.AfterStarted)
-		case recovery.CallSettled:
+		case journal.CallSettled:
 			fault.Hit(fault.AfterSettled)
-		case recovery.TurnSettled:
+		case journal.TurnSettled:
 			fault.Hit(fault.AfterTurn)
-		case recovery.ModelFailed:
+		case journal.ModelFailed:
 			fault.Hit(fault.AfterFailed)
-		case recovery.ContextCompacted:
+		case journal.ContextCompacted:
 			fault.Hit(fault.AfterSummary)
-		case recovery.CallJudged:
+		case journal.CallJudged:
 			fault.Hit(fault.AfterVerdict)
-		case recovery.RequestOpened:
+		case journal.RequestOpened:
 			fault.Hit(fault.AtQuestion)
-		case recovery.RequestAnswered:
+		case journal.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
 		}
 	}
 }
 
 // deliver passes durable facts on to who waits for them: a call that asked, and the run that a decision is about.
-func (cl *caller) deliver(ctx context.Context, facts []recovery.Event) {
+func (cl *caller) deliver(ctx context.Context, facts []journal.Event) {
 	for _, f := range facts {
 		switch b := f.Body.(type) {
-		case recovery.CallResolved:
+		case journal.CallResolved:
 			if b.Run != "" && !cl.inbox.cameFromThere(b) {
 				cl.inbox.settledElsewhere(ctx, b)
 			}
-		case recovery.CallSettled:
+		case journal.CallSettled:
 			cl.dropOutput(b)
-		case recovery.RequestAnswered:
+		case journal.RequestAnswered:
 			cl.elicits.answeredAsked(b.ID, b.Answer, nil)
-		case recovery.RequestClosed:
+		case journal.RequestClosed:
 			cl.elicits.answeredAsked(b.ID, nil, errGaveUp)
 		}
 	}
 }
 
 // dropOutput lets go of a call's whole output, which the store keeps now.
-func (cl *caller) dropOutput(b recovery.CallSettled) {
+func (cl *caller) dropOutput(b journal.CallSettled) {
 	if c, err := cl.state.Call(b.Place); err == nil && c.Result != nil {
 		c.Result.Full, c.Result.Blob = nil, b.Result.Blob
 	}
 }
 
-func (cl *caller) interrupt(ctx context.Context, c recovery.Cause, detail string) error {
-	cl.record(recovery.RunInterrupted{Cause: c, Detail: detail})
+func (cl *caller) interrupt(ctx context.Context, c journal.Cause, detail string) error {
+	cl.record(journal.RunInterrupted{Cause: c, Detail: detail})
 	return errors.Join(cl.flush(ctx), errLeave)
 }

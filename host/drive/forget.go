@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"agent/db"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/runner"
 )
@@ -39,9 +39,9 @@ func (cl *caller) forgetLeftovers() {
 		if !ok {
 			continue
 		}
-		p := recovery.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
+		p := journal.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 		c, err := cl.state.Call(p)
-		if err != nil || (c.Phase != recovery.PhaseSettled && p.Attempt >= c.Attempt) {
+		if err != nil || (c.Phase != journal.PhaseSettled && p.Attempt >= c.Attempt) {
 			continue
 		}
 		tc := cl.toolCall(c)

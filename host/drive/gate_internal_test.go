@@ -10,6 +10,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // secretOf is a secret that a pattern finds; it is put together so that it stands in no file.
@@ -50,14 +51,14 @@ func TestTheGateHoldsSecretsBack(t *testing.T) {
 	said := "I use " + secretOf() + " and go on"
 	for size := 1; size <= len(said); size += 3 {
 		h, obs := guarded(t)
-		call := recovery.Place{Turn: 1}
+		call := journal.Place{Turn: 1}
 		for at := 0; at < len(said); at += size {
 			piece := said[at:min(at+size, len(said))]
 			h.Hub.Publish(stream.Event{Run: "r-a", Turn: 1, Text: piece})
 			h.Hub.Publish(stream.Event{Run: "r-a", Call: &call, Output: []byte(piece)})
 		}
-		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &recovery.Event{Seq: 1, Turn: 1, Body: recovery.ModelAnswered{}}})
-		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &recovery.Event{Seq: 2, Turn: 1, Body: recovery.CallSettled{Place: call}}})
+		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &journal.Event{Seq: 1, Turn: 1, Body: journal.ModelAnswered{}}})
+		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &journal.Event{Seq: 2, Turn: 1, Body: journal.CallSettled{Place: call}}})
 		h.Note("r-a", "%s", said)
 		want := h.Store.Clean(said)
 		var text, output string
@@ -101,9 +102,9 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
-	broken := &recovery.Call{Proposal: recovery.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
-	rec := &recorder{p: h, state: &recovery.State{Created: recovery.RunCreated{Thread: "t-1"}}}
+	whole := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
+	broken := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
+	rec := &recorder{p: h, state: &recovery.State{Created: journal.RunCreated{Thread: "t-1"}}}
 	pol := &policy{recorder: rec, lost: []db.Lost{{ID: "b", Why: "gone"}}}
 	if err := pol.entire(whole); err != nil {
 		t.Error(err)

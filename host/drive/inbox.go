@@ -11,6 +11,7 @@ import (
 	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/ofd"
 )
 
@@ -25,7 +26,7 @@ type inbox struct {
 	*recorder
 	policy *policy
 	waker  *stream.Subscription
-	passed []recovery.CallResolved // decisions about calls of other runs that were left for this one
+	passed []journal.CallResolved // decisions about calls of other runs that were left for this one
 }
 
 // readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
@@ -85,8 +86,8 @@ func (in *inbox) take(ctx context.Context, r db.InboxRow) error {
 	return fmt.Errorf("inbox row %d: kind %q is not known", r.ID, r.Kind)
 }
 
-func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
-	var b recovery.CallResolved
+func decodeResolution(r db.InboxRow) (journal.CallResolved, error) {
+	var b journal.CallResolved
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
 	}
@@ -94,13 +95,13 @@ func decodeResolution(r db.InboxRow) (recovery.CallResolved, error) {
 }
 
 // PutOwnResolution leaves a decision about a call of the run itself for its owner.
-func PutOwnResolution(ctx context.Context, p *Process, run string, r recovery.CallResolved) (int64, error) {
+func PutOwnResolution(ctx context.Context, p *Process, run string, r journal.CallResolved) (int64, error) {
 	r.Run = ""
 	return PutResolution(ctx, p, run, r)
 }
 
 // PutResolution leaves a decision for the owner of a run; it may be about a call of another run of the thread.
-func PutResolution(ctx context.Context, p *Process, run string, r recovery.CallResolved) (int64, error) {
+func PutResolution(ctx context.Context, p *Process, run string, r journal.CallResolved) (int64, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return 0, fmt.Errorf("encode word on call %s of run %s: %v", r.Place, run, err)
@@ -187,7 +188,7 @@ func TakeThreadResolutions(ctx context.Context, p *Process, thread, except strin
 // the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
 func (in *inbox) settleElsewhere(ctx context.Context) error {
 	for _, f := range in.facts {
-		if b, ok := f.Body.(recovery.CallResolved); ok && b.Run != "" && !in.cameFromThere(b) {
+		if b, ok := f.Body.(journal.CallResolved); ok && b.Run != "" && !in.cameFromThere(b) {
 			if _, err := PutOwnResolution(context.WithoutCancel(ctx), in.p, b.Run, b); err != nil {
 				return err
 			}
@@ -197,7 +198,7 @@ func (in *inbox) settleElsewhere(ctx context.Context) error {
 }
 
 // settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
-func (in *inbox) settledElsewhere(ctx context.Context, b recovery.CallResolved) {
+func (in *inbox) settledElsewhere(ctx context.Context, b journal.CallResolved) {
 	err := TakeResolutions(context.WithoutCancel(ctx), in.p, b.Run, 0)
 	var p *PanicError
 	if errors.As(err, &p) {
@@ -215,7 +216,7 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
 		return nil
 	}
-	d.record(end, recovery.RunInterrupted{Cause: recovery.CauseAnswered, Detail: end.Reason})
+	d.record(end, journal.RunInterrupted{Cause: journal.CauseAnswered, Detail: end.Reason})
 	err := d.calls.flush(ctx)
 	if errors.As(err, new(*db.ConflictError)) {
 		return nil
@@ -227,13 +228,13 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 }
 
 // cameFromThere says whether a decision about another run's call came from that run, which has it already.
-func (in *inbox) cameFromThere(b recovery.CallResolved) bool { return slices.Contains(in.passed, b) }
+func (in *inbox) cameFromThere(b journal.CallResolved) bool { return slices.Contains(in.passed, b) }
 
 // cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
 func (in *inbox) cancelled(ctx context.Context, by string) error {
 	_, err := in.takeAnswer(ctx)
 	if err == nil {
-		in.stopFor(recovery.StopCancelled, by, "cancelled by "+by)
+		in.stopFor(journal.StopCancelled, by, "cancelled by "+by)
 	}
 	return err
 }
@@ -253,13 +254,13 @@ func (in *inbox) takeAnswer(ctx context.Context) (bool, error) {
 }
 
 // answerFact is the fact that a settled request row becomes.
-func answerFact(row db.PendingRow) recovery.Body {
+func answerFact(row db.PendingRow) journal.Body {
 	if row.Status == "resolved" {
-		return recovery.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
+		return journal.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
 	}
 	reason := "nobody answered in time"
 	if row.Status == "cancelled" {
 		reason = fmt.Sprintf("the question was withdrawn by %s", row.By)
 	}
-	return recovery.RequestClosed{ID: row.ID, Status: row.Status, Reason: reason}
+	return journal.RequestClosed{ID: row.ID, Status: row.Status, Reason: reason}
 }

@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -28,7 +29,7 @@ func callFor(s *recovery.State, c *recovery.Call) tools.Call {
 	return tools.Call{
 		Place: c.Place, Run: s.Created.Run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
 		Folder: s.Created.Folder, Before: c.Before,
-		Yes: c.Approved != "" || s.Created.Authored || s.Mode == recovery.ModeYolo,
+		Yes: c.Approved != "" || s.Created.Authored || s.Mode == journal.ModeYolo,
 	}
 }
 
@@ -42,7 +43,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 	for _, t := range s.Turns {
 		o.Calls += len(t.Calls)
 		for _, c := range t.Calls {
-			if c.Result != nil && c.Result.Outcome == recovery.OutcomeDenied {
+			if c.Result != nil && c.Result.Outcome == journal.OutcomeDenied {
 				n := j.named(c)
 				n.Why = j.Store.Clean(strings.TrimPrefix(c.Result.Content, "not executed: "))
 				o.Denied = append(o.Denied, n)
@@ -53,7 +54,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 		o.Undecided = append(o.Undecided, j.named(c))
 	}
 	for _, c := range s.Unsettled() {
-		if c.Phase == recovery.PhaseStarted && j.goesOn(s, c) {
+		if c.Phase == journal.PhaseStarted && j.goesOn(s, c) {
 			o.Running = append(o.Running, c.ID)
 		}
 	}
@@ -72,8 +73,8 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 
 // noneAlive looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
 // fact that nothing of it runs any more; nil when that is not so, or is not known.
-func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []recovery.Body) recovery.Body {
-	o, ok := facts[len(facts)-1].(recovery.RequestOpened)
+func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []journal.Body) journal.Body {
+	o, ok := facts[len(facts)-1].(journal.RequestOpened)
 	if !ok {
 		return nil
 	}
@@ -93,11 +94,11 @@ func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []recover
 	if left, err := a.Survivors(trace); err != nil || len(left) > 0 {
 		return nil // the question says what is known: it may still be running
 	}
-	return recovery.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}
+	return journal.RunNoted{Text: fmt.Sprintf("nothing of call %s runs any more; its outcome stays unknown", u.ID), Gone: u.ID}
 }
 
 // trace is what was kept of an unknown call to look for it again.
-func (j judge) trace(ctx context.Context, s *recovery.State, u recovery.Unknown) (json.RawMessage, error) {
+func (j judge) trace(ctx context.Context, s *recovery.State, u journal.Unknown) (json.RawMessage, error) {
 	if u.Run == s.Created.Run { // its result may not be durable yet
 		c, err := s.Call(u.Place)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // errLeave ends the loop: the run goes no further in this process, and everything that can be said is recorded.
@@ -85,9 +86,9 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 
 // recordNext records what follows from the journal, or first what was seen just now and lets something else follow. The end of a
 // turn is step 7.
-func (d *driver) recordNext(ctx context.Context, facts []recovery.Body) {
+func (d *driver) recordNext(ctx context.Context, facts []journal.Body) {
 	if gone := d.judge().noneAlive(ctx, d.state, facts); gone != nil {
-		facts = []recovery.Body{gone}
+		facts = []journal.Body{gone}
 	}
 	d.recordAll(facts)
 }
@@ -123,7 +124,7 @@ func (d *driver) perform(ctx context.Context, action recovery.Action) error {
 
 func endsRun(r recovery.Record) bool {
 	switch r.Facts[len(r.Facts)-1].(type) {
-	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+	case journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
 		return true
 	}
 	return false
@@ -161,11 +162,11 @@ func (d *driver) await(ctx context.Context) error {
 // shutDown leaves the run on a signal.
 func (d *driver) shutDown(ctx context.Context) error {
 	d.elicits.withdraw("the host was asked to stop")
-	return d.leave(ctx, recovery.CauseShutdown, cause(ctx))
+	return d.leave(ctx, journal.CauseShutdown, cause(ctx))
 }
 
 // leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
-func (d *driver) leave(ctx context.Context, why recovery.Cause, detail string) error {
+func (d *driver) leave(ctx context.Context, why journal.Cause, detail string) error {
 	if err := d.calls.flush(ctx); err != nil {
 		return err
 	}

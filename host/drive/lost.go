@@ -7,7 +7,7 @@ import (
 
 	"agent/db"
 	"agent/host/words"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // RecordLostError says that a run was stopped because the files of its record are no longer those of the state folder. Nothing
@@ -59,27 +59,27 @@ func (rec *recorder) recordLost(err error) error {
 }
 
 // lostFact tells in a few words what a fact says that a person must know of; empty for those that only lead there.
-func (rec *recorder) lostFact(b recovery.Body) string {
+func (rec *recorder) lostFact(b journal.Body) string {
 	switch b := b.(type) {
-	case recovery.CallSettled:
-		if b.Result.How == recovery.HowTold {
+	case journal.CallSettled:
+		if b.Result.How == journal.HowTold {
 			return "" // it did not run
 		}
 		return fmt.Sprintf("%s ran, with the outcome %s", rec.callText(b.Place), b.Result.Outcome)
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		return fmt.Sprintf("the answer of the model in turn %d", len(rec.state.Turns))
-	case recovery.RequestOpened:
+	case journal.RequestOpened:
 		return "the question " + b.Request.ID
-	case recovery.RequestAnswered:
+	case journal.RequestAnswered:
 		return "the answer to " + b.ID
-	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+	case journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
 		return "the end of the run"
 	}
 	return ""
 }
 
 // callText names a call with its tool and what it is about, without secrets.
-func (rec *recorder) callText(p recovery.Place) string {
+func (rec *recorder) callText(p journal.Place) string {
 	c, err := rec.state.Call(p)
 	if err != nil {
 		return "call " + p.String()

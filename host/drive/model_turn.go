@@ -12,6 +12,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // modelTurn is what the model is asked, and what comes of it.
@@ -49,8 +50,8 @@ func (mt *modelTurn) compact(ctx context.Context, a recovery.Compact) error {
 	turn := len(mt.state.Turns) + 1
 	s := &streaming{req: mt.request(mt.state.SummaryMessages(a.Through), turn)}
 	answer, err := mt.stream(ctx, s)
-	if err == nil && (wordsOf(answer) == "" || answer.Stop != recovery.AnswerEnd) {
-		err = &model.Error{Fault: recovery.FaultGarbage, Message: "the model was asked for a summary and wrote no whole one", Began: true}
+	if err == nil && (wordsOf(answer) == "" || answer.Stop != journal.AnswerEnd) {
+		err = &model.Error{Fault: journal.FaultGarbage, Message: "the model was asked for a summary and wrote no whole one", Began: true}
 	}
 	if err != nil {
 		return mt.noAnswer(ctx, s, err)
@@ -63,7 +64,7 @@ func (mt *modelTurn) compact(ctx context.Context, a recovery.Compact) error {
 func wordsOf(a *model.Answer) string {
 	var parts []string
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockText {
+		if b.Kind == journal.BlockText {
 			parts = append(parts, b.Text)
 		}
 	}
@@ -89,7 +90,7 @@ func (mt *modelTurn) mayAsk(ctx context.Context, notBefore time.Time) error {
 	if mt.model == nil {
 		m, err := mt.env.Model(mt.state.Created, mt.env.Tools)
 		if err != nil {
-			return mt.calls.interrupt(ctx, recovery.CauseModel, err.Error())
+			return mt.calls.interrupt(ctx, journal.CauseModel, err.Error())
 		}
 		mt.model = m
 	}
@@ -133,9 +134,9 @@ func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) erro
 	case ctx.Err() != nil, errors.Is(err, errStopped):
 		return nil
 	case !errors.As(err, &e):
-		return mt.calls.interrupt(ctx, recovery.CauseModel, fmt.Sprintf("ask model %s: %v", mt.state.Created.Model, err))
+		return mt.calls.interrupt(ctx, journal.CauseModel, fmt.Sprintf("ask model %s: %v", mt.state.Created.Model, err))
 	}
-	fact := recovery.ModelFailed{
+	fact := journal.ModelFailed{
 		Fault: e.Fault, Detail: fmt.Sprintf("ask model %s: %v", mt.state.Created.Model, e), Remedy: e.Remedy, Tries: mt.state.Tries() + 1,
 	}
 	if e.Began || s.began {
@@ -263,7 +264,7 @@ func (mt *modelTurn) showPiece(turn int, p model.Delta) {
 }
 
 // request is built from the facts alone, so it is the same before and after a crash.
-func (mt *modelTurn) request(messages []recovery.Message, turn int) model.Request {
+func (mt *modelTurn) request(messages []journal.Message, turn int) model.Request {
 	setup := mt.state.Created.Setup
 	req := model.Request{
 		System: setup.System, Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,

@@ -10,6 +10,7 @@ import (
 	"agent/db"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/ofd"
 )
@@ -94,14 +95,14 @@ func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	}
 	d.calls.settleAgain()
 	for _, at := range never {
-		if c, err := d.state.Call(at); err == nil && c.Phase == recovery.PhaseStarted && c.Attempt == at.Attempt {
+		if c, err := d.state.Call(at); err == nil && c.Phase == journal.PhaseStarted && c.Attempt == at.Attempt {
 			e := recovery.Evidence{ToolKnown: true, Restored: true}
 			e.Process = recovery.ProcessEvidence{State: recovery.ProcessNever, Why: "the host panicked before it began"}
 			d.recordAll(recovery.Judge(c, nil, e).Facts(c))
 		}
 	}
 	if d.state.Stopping == nil {
-		d.record(recovery.RunStopping{Why: recovery.StopPanic, Reason: fmt.Sprintf("the host panicked: %v", p.Value)})
+		d.record(journal.RunStopping{Why: journal.StopPanic, Reason: fmt.Sprintf("the host panicked: %v", p.Value)})
 	}
 	err := d.loop(ctx)
 	for _, p := range ready {
@@ -144,7 +145,7 @@ func (d *driver) abandon(ctx context.Context, p *PanicError) error {
 	if err != nil || head.Epoch <= d.before {
 		return err
 	}
-	_, err = d.p.Store.MarkInterrupted(ctx, head, recovery.CauseCrash, fmt.Sprintf("the host panicked: %v; its end met a panic too", p.Value), d.p.Now())
+	_, err = d.p.Store.MarkInterrupted(ctx, head, journal.CauseCrash, fmt.Sprintf("the host panicked: %v; its end met a panic too", p.Value), d.p.Now())
 	if err == nil {
 		_, err = d.reload(ctx)
 	}

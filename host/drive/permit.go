@@ -14,13 +14,14 @@ import (
 	"agent/host/guard"
 	"agent/host/permit"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/shell"
 )
 
 // Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
 // no further yes.
-func Permit(m recovery.Mode, e recovery.Effect, outward bool) recovery.Decision {
+func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 	q := permit.Request{Mode: m, Effect: e}
 	if outward {
 		q.Outward = "elsewhere"
@@ -147,10 +148,10 @@ func (pol *policy) readRules() {
 }
 
 // permission decides about a call of the answer, and what an answer that stands would add.
-func (pol *policy) permission(p *recovery.Proposal, is tools.Traits) {
+func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	q := pol.query(is, p.Tool, p.Args)
 	p.Sandbox = is.Confinement
-	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == recovery.DecisionAsk && pol.env.Stand != nil {
+	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == journal.DecisionAsk && pol.env.Stand != nil {
 		q.Paths = pathsOf(is, q.Folder, p.Args)
 		p.Always, p.Never = permit.TOML(pol.rules.Always(q)), permit.TOML(pol.rules.Never(q))
 	}
@@ -158,8 +159,8 @@ func (pol *policy) permission(p *recovery.Proposal, is tools.Traits) {
 
 // void is the fact that what let a call run no longer does: what a yes was bound to has changed, or the rules of now are stricter
 // than those of when it was recorded. Nil when it may start.
-func (pol *policy) void(c *recovery.Call) recovery.Body {
-	fact := recovery.ApprovalVoided{Place: c.Place}
+func (pol *policy) void(c *recovery.Call) journal.Body {
+	fact := journal.ApprovalVoided{Place: c.Place}
 	t, err := pol.env.Tools.Get(c.Tool)
 	if err != nil || c.Question != nil {
 		return nil // it gets that as its result, or the answer
@@ -173,16 +174,16 @@ func (pol *policy) void(c *recovery.Call) recovery.Body {
 		fact.Decision, fact.Reason = now, "the rules or what it does are others now: "+why
 	}
 	switch {
-	case changed != "" && now != recovery.DecisionDeny:
+	case changed != "" && now != journal.DecisionDeny:
 		fact.Reason = "it was given for something else: " + changed
-	case fact.Decision == "", c.Approved != "" && now == recovery.DecisionAsk: // a person was asked
+	case fact.Decision == "", c.Approved != "" && now == journal.DecisionAsk: // a person was asked
 		return nil
 	}
 	return fact
 }
 
-func strictness(d recovery.Decision) int {
-	return slices.Index([]recovery.Decision{recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny}, d)
+func strictness(d journal.Decision) int {
+	return slices.Index([]journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}, d)
 }
 
 // binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the variables that a command's
@@ -232,8 +233,8 @@ func bindingChanges(then, now string) string {
 
 // SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
 // becomes of its rules.
-func SaveRules(p *Process, e Env, run string, r recovery.Request, answer json.RawMessage) {
-	rules := r.Rules[recovery.Text(answer)]
+func SaveRules(p *Process, e Env, run string, r journal.Request, answer json.RawMessage) {
+	rules := r.Rules[journal.Text(answer)]
 	if rules == "" || e.Stand == nil {
 		return
 	}
@@ -246,8 +247,8 @@ func SaveRules(p *Process, e Env, run string, r recovery.Request, answer json.Ra
 }
 
 // addsRules says whether an answer adds rules to the configuration.
-func addsRules(r recovery.Request, answer json.RawMessage) bool {
-	return r.Rules[recovery.Text(answer)] != ""
+func addsRules(r journal.Request, answer json.RawMessage) bool {
+	return r.Rules[journal.Text(answer)] != ""
 }
 
 // entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.

@@ -11,6 +11,7 @@ import (
 
 	"agent/host/permit"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -63,21 +64,21 @@ func TestBindingChanges(t *testing.T) {
 // A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
-	is := tools.Traits{Effect: recovery.EffectWriteLocal}
-	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	is := tools.Traits{Effect: journal.EffectWriteLocal}
+	state := &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: t.TempDir()}}
 	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
 	if q := pol.query(is, "write_file", args); q.Paths != nil {
 		t.Errorf("%q without a rule", q.Paths)
 	}
-	p := recovery.Proposal{Tool: "write_file", Args: args}
-	pol.env.Stand = func(string, recovery.Request, string) (string, error) { return "", nil }
+	p := journal.Proposal{Tool: "write_file", Args: args}
+	pol.env.Stand = func(string, journal.Request, string) (string, error) { return "", nil }
 	pol.permission(&p, is)
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
 	}
-	pol.rules = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.rules = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "write_*", Path: "docs"})
 	pol.permission(&p, is)
-	if p.Decision != recovery.DecisionDeny {
+	if p.Decision != journal.DecisionDeny {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
 	}
 }
@@ -97,19 +98,19 @@ func TestTraitsAreRecordedAndDecidedUpon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := &recovery.State{Mode: recovery.ModeAsk, Created: recovery.RunCreated{Folder: t.TempDir()}}
+	state := &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: t.TempDir()}}
 	pol := &policy{recorder: &recorder{p: &Process{}, env: Env{Tools: reg}, state: state}}
 	for _, tt := range []struct {
 		is   tools.Traits
-		want recovery.Decision
+		want journal.Decision
 	}{
-		{tools.Traits{Effect: recovery.EffectRead}, recovery.DecisionAllow},
-		{tools.Traits{Effect: recovery.EffectRead, RetrySafe: true, Confinement: "a sandbox"}, recovery.DecisionAllow},
-		{tools.Traits{Effect: recovery.EffectRead, Outward: "example.com:443"}, recovery.DecisionAsk},
-		{tools.Traits{Effect: recovery.EffectWriteLocal}, recovery.DecisionAsk},
+		{tools.Traits{Effect: journal.EffectRead}, journal.DecisionAllow},
+		{tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Confinement: "a sandbox"}, journal.DecisionAllow},
+		{tools.Traits{Effect: journal.EffectRead, Outward: "example.com:443"}, journal.DecisionAsk},
+		{tools.Traits{Effect: journal.EffectWriteLocal}, journal.DecisionAsk},
 	} {
 		tool.is = tt.is
-		p := recovery.Proposal{Tool: "described", Args: json.RawMessage(`{}`)}
+		p := journal.Proposal{Tool: "described", Args: json.RawMessage(`{}`)}
 		pol.classify(&p, tool)
 		if p.Effect != tt.is.Effect || p.RetrySafe != tt.is.RetrySafe || p.Sandbox != tt.is.Confinement || p.Decision != tt.want {
 			t.Errorf("%+v: %+v", tt.is, p)

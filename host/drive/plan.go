@@ -10,6 +10,7 @@ import (
 	"agent/host/words"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -27,10 +28,10 @@ type Plan struct {
 // PlanStep is the decision about one call of the turn that was under way.
 type PlanStep struct {
 	ID      string
-	Place   recovery.Place
+	Place   journal.Place
 	Tool    string
 	Words   string // its arguments in a few words
-	Verdict recovery.Verdict
+	Verdict journal.Verdict
 	Reason  string
 	call    *recovery.Call
 	found   recovery.Judgement
@@ -48,7 +49,7 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 	if err := t.possible(s); err != nil {
 		return Plan{}, err
 	}
-	if err := checkFolder(s.Created.With(t.claim(s, recovery.RunClaimed{}))); err != nil {
+	if err := checkFolder(s.Created.With(t.claim(s, journal.RunClaimed{}))); err != nil {
 		return Plan{}, err
 	}
 	if holder, held, err := p.Owner(run); err != nil {
@@ -72,7 +73,7 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 		plan.Notes = append(plan.Notes, p.Store.Clean(n))
 	}
 	for _, step := range plan.Steps {
-		if step.call.Phase == recovery.PhaseStarted {
+		if step.call.Phase == journal.PhaseStarted {
 			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
 				return Plan{}, err
 			}
@@ -83,9 +84,9 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 }
 
 // imagine folds facts that are not recorded.
-func imagine(s *recovery.State, bodies ...recovery.Body) error {
+func imagine(s *recovery.State, bodies ...journal.Body) error {
 	for _, b := range bodies {
-		if err := s.Apply(recovery.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
+		if err := s.Apply(journal.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) e
 	}
 	claim := t.claim(s, j.claimFact(s, unknown))
 	messages := t.messages(s, claim, j.Who)
-	if err := imagine(s, append([]recovery.Body{claim}, messages...)...); err != nil {
+	if err := imagine(s, append([]journal.Body{claim}, messages...)...); err != nil {
 		return err
 	}
 	if err := j.imagineAnswer(ctx, s); err != nil {
@@ -112,7 +113,7 @@ func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) e
 	}
 	for _, r := range rows {
 		if r.Kind == InboxCancel && s.Stopping == nil {
-			if err := imagine(s, recovery.RunStopping{Why: recovery.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
+			if err := imagine(s, journal.RunStopping{Why: journal.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
 				return err
 			}
 		}
@@ -136,7 +137,7 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 		return imagine(s, end)
 	}
 	if expired(s.Open, j.Now()) {
-		return imagine(s, recovery.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
+		return imagine(s, journal.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.
 		for _, c := range t.Calls {
 			if !last || t.Settled {
 				p.Replayed++
-			} else if c.Phase == recovery.PhaseSettled {
+			} else if c.Phase == journal.PhaseSettled {
 				p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, recovery.Evidence{})))
 			}
 		}
@@ -232,7 +233,7 @@ func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
 	fault.Hit(fault.InRecovery)
 	for _, step := range p.Steps {
 		c := step.call
-		if c.Phase != recovery.PhaseStarted {
+		if c.Phase != journal.PhaseStarted {
 			continue
 		}
 		cl.recordAll(step.found.Facts(c))
@@ -251,9 +252,9 @@ func (cl *caller) afterVerdict(ctx context.Context, step PlanStep) {
 		return
 	}
 	switch step.Verdict {
-	case recovery.VerdictAttach:
+	case journal.VerdictAttach:
 		cl.attach(ctx, step.call, a)
-	case recovery.VerdictAdopt, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain:
+	case journal.VerdictAdopt, journal.VerdictSkip, journal.VerdictRun, journal.VerdictAgain:
 		cl.done = append(cl.done, cl.toolCall(step.call))
 	}
 }
@@ -267,10 +268,10 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 				return "end the run: " + j.Store.Clean(s.Stopping.Reason)
 			}
 			if gone := j.noneAlive(ctx, s, a.Facts); gone != nil {
-				a.Facts = []recovery.Body{gone}
+				a.Facts = []journal.Body{gone}
 			}
 			for _, f := range a.Facts {
-				if o, ok := f.(recovery.RequestOpened); ok {
+				if o, ok := f.(journal.RequestOpened); ok {
 					return "ask: " + words.Brief(j.Store.Clean(o.Request.Message), 200)
 				}
 			}

@@ -18,6 +18,7 @@ import (
 	"agent/host/permit"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -41,9 +42,9 @@ type Process struct {
 	Env     Env // what runs are looked at with, and driven with where EnvOf is nil
 	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is not created yet it knows the
 	// folder and the model.
-	EnvOf func(context.Context, recovery.RunCreated) (Env, error)
+	EnvOf func(context.Context, journal.RunCreated) (Env, error)
 	// Disk reads what the file system of the state folder says of itself; nil reads it from the system.
-	Disk func() recovery.Disk
+	Disk func() journal.Disk
 	// Who names the person of this process in answers.
 	Who string
 
@@ -53,8 +54,8 @@ type Process struct {
 
 // Journal takes the facts of a run: all of a call, or none.
 type Journal interface {
-	Create(ctx context.Context, thread db.ThreadRef, facts []recovery.Event) (db.Head, error)
-	Append(ctx context.Context, head db.Head, facts []recovery.Event, o db.AppendOptions) (db.Head, error)
+	Create(ctx context.Context, thread db.ThreadRef, facts []journal.Event) (db.Head, error)
+	Append(ctx context.Context, head db.Head, facts []journal.Event, o db.AppendOptions) (db.Head, error)
 }
 
 // journal is where facts become durable.
@@ -70,21 +71,21 @@ type Outcome struct {
 	Run       string
 	Thread    string
 	Status    recovery.Status
-	Cause     recovery.Cause
+	Cause     journal.Cause
 	Detail    string
 	Text      string // the answer, or the reason of the end
-	Request   *recovery.Request
+	Request   *journal.Request
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
 	Unread    bool        // its journal is damaged: nobody can decide on those calls
 	Denied    []NamedCall // calls that a rule, the mode or a person refused
 	Turns     int
 	Calls     int
-	Usage     recovery.Usage
-	Estimated recovery.Usage // charged beside it: requests that brought no answer
-	Cost      int64          // millionths of a US dollar, what is estimated included
-	Priced    bool           // Cost is known
-	Took      time.Duration  // time spent running, over all owners
-	Running   []string       // calls that go on under their runner
+	Usage     journal.Usage
+	Estimated journal.Usage // charged beside it: requests that brought no answer
+	Cost      int64         // millionths of a US dollar, what is estimated included
+	Priced    bool          // Cost is known
+	Took      time.Duration // time spent running, over all owners
+	Running   []string      // calls that go on under their runner
 	Reused    bool
 	Submitted bool
 }
@@ -156,18 +157,18 @@ func (p *Process) sayKept(run string) {
 // Env is what one run is driven with. It belongs to that run: other runs of the process may have other tools, servers, rules and
 // models, and begin and end meanwhile.
 type Env struct {
-	Tools   *tools.Registry      // all of the run's tools
-	Servers []recovery.ServerPin // what MCP servers said of theirs
-	Notes   []string             // what is to be said of them; the journal of the run has them
-	Model   func(recovery.RunCreated, *tools.Registry) (model.Model, error)
+	Tools   *tools.Registry     // all of the run's tools
+	Servers []journal.ServerPin // what MCP servers said of theirs
+	Notes   []string            // what is to be said of them; the journal of the run has them
+	Model   func(journal.RunCreated, *tools.Registry) (model.Model, error)
 	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
 	// ErrLeftOpen when the person left the question open.
-	Ask func(ctx context.Context, run string, r recovery.Request) (json.RawMessage, error)
+	Ask func(ctx context.Context, run string, r journal.Request) (json.RawMessage, error)
 	// Rules reads the rules of permission that hold in a workspace; nil for none.
 	Rules func(folder string) ([]permit.Rule, error)
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
 	// that stand cannot be kept.
-	Stand func(run string, r recovery.Request, rules string) (string, error)
+	Stand func(run string, r journal.Request, rules string) (string, error)
 	// Close ends the run's use of what it shares with other runs, such as servers; nil where it shares nothing. It may be called again.
 	Close func()
 }
@@ -180,7 +181,7 @@ func (e Env) Release() {
 }
 
 // EnvFor makes the environment of a run before it is created or claimed. Whoever asked for it releases it.
-func (p *Process) EnvFor(ctx context.Context, c recovery.RunCreated) (Env, error) {
+func (p *Process) EnvFor(ctx context.Context, c journal.RunCreated) (Env, error) {
 	if p.EnvOf == nil {
 		return p.Env, nil
 	}

@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
 // answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
 // permission rules say. Before step 4.
-func (pol *policy) answered(a *model.Answer) recovery.ModelAnswered {
+func (pol *policy) answered(a *model.Answer) journal.ModelAnswered {
 	pol.readRules()
-	fact := recovery.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
+	fact := journal.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			fact.Calls = append(fact.Calls, pol.proposed(a, b.Call))
 			continue
 		}
@@ -24,21 +24,21 @@ func (pol *policy) answered(a *model.Answer) recovery.ModelAnswered {
 }
 
 // proposed is a call of the answer. What a model asks for while it refuses to answer is not carried out.
-func (pol *policy) proposed(a *model.Answer, c *recovery.CallBlock) recovery.Proposal {
+func (pol *policy) proposed(a *model.Answer, c *journal.CallBlock) journal.Proposal {
 	p := pol.propose(c)
-	if a.Stop == recovery.AnswerRefuse && p.Invalid == "" {
+	if a.Stop == journal.AnswerRefuse && p.Invalid == "" {
 		p.Invalid, p.Question = "the answer that holds it was refused", nil
 	}
-	if a.Stop == recovery.AnswerLength && !json.Valid(c.Args) {
+	if a.Stop == journal.AnswerLength && !json.Valid(c.Args) {
 		p.Invalid = "the answer reached its length limit in the middle of its arguments; ask for less at once"
 	}
 	return p
 }
 
-func (pol *policy) propose(c *recovery.CallBlock) recovery.Proposal {
-	p := recovery.Proposal{
+func (pol *policy) propose(c *journal.CallBlock) journal.Proposal {
+	p := journal.Proposal{
 		ID: NewID("c"), Provider: c.Provider, Tool: c.Tool, Args: c.Args,
-		Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+		Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 	}
 	if !json.Valid(p.Args) {
 		text, err := json.Marshal(string(c.Args))
@@ -67,7 +67,7 @@ func (pol *policy) propose(c *recovery.CallBlock) recovery.Proposal {
 	return p
 }
 
-func (pol *policy) classify(p *recovery.Proposal, t tools.Tool) {
+func (pol *policy) classify(p *journal.Proposal, t tools.Tool) {
 	is := t.Describe(pol.state.Created.Folder, p.Args)
 	p.Effect, p.RetrySafe = is.Effect, is.RetrySafe
 	if spec, _ := pol.env.Tools.Spec(p.Tool); !spec.Asks {

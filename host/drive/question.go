@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"agent/db"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // questions is what a person is asked.
@@ -21,7 +21,7 @@ type questions struct {
 
 // ask makes the open question durable and waits for its answer where somebody can give it here; otherwise the run waits
 // without a process. Step 5.
-func (qs *questions) ask(ctx context.Context, r *recovery.Request) error {
+func (qs *questions) ask(ctx context.Context, r *journal.Request) error {
 	if err := qs.calls.flush(ctx); err != nil {
 		return err
 	}
@@ -29,10 +29,10 @@ func (qs *questions) ask(ctx context.Context, r *recovery.Request) error {
 		return err
 	}
 	if expired(r, qs.now()) {
-		qs.record(recovery.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
+		qs.record(journal.RequestClosed{ID: r.ID, Status: "expired", Reason: "nobody answered in time"})
 		return nil
 	}
-	if r.Kind == recovery.RequestElicit {
+	if r.Kind == journal.RequestElicit {
 		return qs.askDuring(ctx, r)
 	}
 	if qs.env.Ask == nil {
@@ -41,7 +41,7 @@ func (qs *questions) ask(ctx context.Context, r *recovery.Request) error {
 	return qs.askHere(ctx, r)
 }
 
-func expired(r *recovery.Request, now time.Time) bool {
+func expired(r *journal.Request, now time.Time) bool {
 	return r.Expires != nil && !now.Before(*r.Expires)
 }
 
@@ -51,7 +51,7 @@ type reply struct {
 }
 
 // askHere puts the question to the terminal and watches for an answer from elsewhere meanwhile.
-func (qs *questions) askHere(ctx context.Context, r *recovery.Request) error {
+func (qs *questions) askHere(ctx context.Context, r *journal.Request) error {
 	typed, restore := qs.typing(ctx, r)
 	defer restore() // before anything else is shown
 	for {
@@ -79,7 +79,7 @@ func (qs *questions) askHere(ctx context.Context, r *recovery.Request) error {
 }
 
 // typing puts the question to the terminal, if there is one. stop ends that, and returns when the terminal is restored.
-func (qs *questions) typing(ctx context.Context, r *recovery.Request) (<-chan reply, func()) {
+func (qs *questions) typing(ctx context.Context, r *journal.Request) (<-chan reply, func()) {
 	if qs.env.Ask == nil {
 		return nil, func() {}
 	}
@@ -100,7 +100,7 @@ func (qs *questions) typing(ctx context.Context, r *recovery.Request) (<-chan re
 
 // untilExpiry fires when the question's time is over; never without one. The clock may be set meanwhile: it is asked for anew
 // whenever something happened, and when it fires the clock has the last word.
-func untilExpiry(r *recovery.Request, now time.Time) <-chan time.Time {
+func untilExpiry(r *journal.Request, now time.Time) <-chan time.Time {
 	if r.Expires == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (qs *questions) stopped(ctx context.Context) (bool, error) {
 }
 
 // answeredHere records what was typed, first come, first served.
-func (qs *questions) answeredHere(ctx context.Context, r *recovery.Request, got reply) error {
+func (qs *questions) answeredHere(ctx context.Context, r *journal.Request, got reply) error {
 	if p, ok := got.err.(*PanicError); ok {
 		panic(p)
 	}

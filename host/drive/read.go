@@ -7,13 +7,14 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given back.
 type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error)
 
 // reading is how the facts of a run are read: as others may see them, or with the secrets in their places.
-type reading func(run string) iter.Seq2[recovery.Event, error]
+type reading func(run string) iter.Seq2[journal.Event, error]
 
 // State reads a run's journal and folds it, with what the thread's earlier runs said: as others may see it, with placeholders
 // for its secrets.
@@ -44,7 +45,7 @@ func (p *Process) Verify(ctx context.Context, run string, lost func(db.Lost)) er
 }
 
 // ThreadTranscript is what all runs of a thread said, with their secrets.
-func (p *Process) ThreadTranscript(ctx context.Context, thread string) ([]recovery.Message, error) {
+func (p *Process) ThreadTranscript(ctx context.Context, thread string) ([]journal.Message, error) {
 	r := p.reader()
 	return r.transcript(ctx, thread, "", r.restored(ctx, ignoreLost))
 }
@@ -58,17 +59,17 @@ type reader struct {
 func (p *Process) reader() reader { return reader{p.Store, p.judge().acting} }
 
 func (r reader) shown(ctx context.Context) reading {
-	return func(run string) iter.Seq2[recovery.Event, error] { return r.store.Load(ctx, run, 0) }
+	return func(run string) iter.Seq2[journal.Event, error] { return r.store.Load(ctx, run, 0) }
 }
 
 func (r reader) restored(ctx context.Context, lost func(db.Lost)) reading {
-	return func(run string) iter.Seq2[recovery.Event, error] { return r.store.Restored(ctx, run, 0, lost) }
+	return func(run string) iter.Seq2[journal.Event, error] { return r.store.Restored(ctx, run, 0, lost) }
 }
 
 func ignoreLost(db.Lost) {}
 
 func (r reader) whole(ctx context.Context, run string, read reading) (*recovery.State, error) {
-	return r.fold(run, read, func(c recovery.RunCreated) ([]recovery.Message, error) {
+	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) {
 		if c.Previous == "" {
 			return nil, nil
 		}
@@ -77,7 +78,7 @@ func (r reader) whole(ctx context.Context, run string, read reading) (*recovery.
 }
 
 // fold reads and folds facts. What the thread said before is known once the run's first fact is, and before its second.
-func (r reader) fold(run string, read reading, earlier func(recovery.RunCreated) ([]recovery.Message, error)) (*recovery.State, error) {
+func (r reader) fold(run string, read reading, earlier func(journal.RunCreated) ([]journal.Message, error)) (*recovery.State, error) {
 	s := &recovery.State{Acting: r.acting}
 	for e, err := range read(run) {
 		if err != nil {
@@ -99,12 +100,12 @@ func (r reader) fold(run string, read reading, earlier func(recovery.RunCreated)
 }
 
 // transcript is what the runs of a thread said, up to but without the run named until.
-func (r reader) transcript(ctx context.Context, thread, until string, read reading) ([]recovery.Message, error) {
+func (r reader) transcript(ctx context.Context, thread, until string, read reading) ([]journal.Message, error) {
 	rows, err := r.store.ThreadRuns(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	var out []recovery.Message
+	var out []journal.Message
 	for _, row := range rows {
 		if row.ID == until {
 			break

@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // recorder is the journal of a run as its owner writes it: what is folded, what of it is durable, and whether anything may still be
@@ -20,20 +21,20 @@ type recorder struct {
 	before int64 // the epoch before the claim of this process
 	fresh  bool  // the thread is new with this run
 
-	facts   []recovery.Event // folded, not yet durable
-	consume []int64          // inbox rows that the facts take
-	refused []int64          // those among them that no fact follows from: they go without one where there is none
-	dead    error            // a commit failed or the run was lost: nothing may be written any more
-	seen    moment           // of the last fact, or since when this process drives the run
+	facts   []journal.Event // folded, not yet durable
+	consume []int64         // inbox rows that the facts take
+	refused []int64         // those among them that no fact follows from: they go without one where there is none
+	dead    error           // a commit failed or the run was lost: nothing may be written any more
+	seen    moment          // of the last fact, or since when this process drives the run
 
 	bind     func(*recovery.Call) string // what a yes to a call is bound to
-	inFlight func() []recovery.Place     // the calls that act now
+	inFlight func() []journal.Place      // the calls that act now
 }
 
 // record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of this program.
-func (rec *recorder) record(bodies ...recovery.Body) { rec.recordAll(bodies) }
+func (rec *recorder) record(bodies ...journal.Body) { rec.recordAll(bodies) }
 
-func (rec *recorder) recordAll(bodies []recovery.Body) {
+func (rec *recorder) recordAll(bodies []journal.Body) {
 	for _, b := range bodies {
 		if n, ok := rec.clockSet(); ok {
 			rec.fold(n)
@@ -42,8 +43,8 @@ func (rec *recorder) recordAll(bodies []recovery.Body) {
 	}
 }
 
-func (rec *recorder) fold(b recovery.Body) {
-	e := recovery.Event{Seq: rec.state.Seq + 1, Turn: turnOf(rec.state, b), Time: rec.now(), Body: rec.stamped(b)}
+func (rec *recorder) fold(b journal.Body) {
+	e := journal.Event{Seq: rec.state.Seq + 1, Turn: turnOf(rec.state, b), Time: rec.now(), Body: rec.stamped(b)}
 	if err := rec.state.Apply(e); err != nil {
 		panic(err)
 	}
@@ -55,17 +56,17 @@ func (rec *recorder) fold(b recovery.Body) {
 func (rec *recorder) now() time.Time { return rec.p.Now().UTC().Truncate(time.Microsecond) }
 
 // turnOf is the turn that a fact belongs to: a request and its answer begin the next.
-func turnOf(s *recovery.State, b recovery.Body) int {
+func turnOf(s *recovery.State, b journal.Body) int {
 	switch b.(type) {
-	case recovery.ModelRequested, recovery.ModelAnswered, recovery.ModelFailed, recovery.MessageAdded:
+	case journal.ModelRequested, journal.ModelAnswered, journal.ModelFailed, journal.MessageAdded:
 		return len(s.Turns) + 1
 	}
 	return len(s.Turns)
 }
 
 // stamped gives a question its id, its time and what a yes to it is bound to.
-func (rec *recorder) stamped(b recovery.Body) recovery.Body {
-	o, ok := b.(recovery.RequestOpened)
+func (rec *recorder) stamped(b journal.Body) journal.Body {
+	o, ok := b.(journal.RequestOpened)
 	if !ok {
 		return b
 	}
@@ -78,7 +79,7 @@ func (rec *recorder) stamped(b recovery.Body) recovery.Body {
 		if c, err := rec.state.Call(*o.Request.Call); err == nil {
 			o.Request.Binding = rec.bind(c)
 			o.Request.CallID, o.Request.Tool = c.ID, c.Tool
-			if k := o.Request.Kind; k == recovery.RequestPermission || k == recovery.RequestTwin {
+			if k := o.Request.Kind; k == journal.RequestPermission || k == journal.RequestTwin {
 				o.Request.Args = c.Args
 			}
 		}
@@ -129,14 +130,14 @@ func (rec *recorder) deadline() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-func (rec *recorder) stopFor(why recovery.Stop, by, reason string) {
+func (rec *recorder) stopFor(why journal.Stop, by, reason string) {
 	if rec.state.Stopping == nil {
-		rec.record(recovery.RunStopping{Why: why, By: by, Reason: reason})
+		rec.record(journal.RunStopping{Why: why, By: by, Reason: reason})
 	}
 }
 
 func (rec *recorder) timeIsUp() {
-	rec.stopFor(recovery.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout))
+	rec.stopFor(journal.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout))
 }
 
 // moment is one moment by the clock, and by what measures how much time passes: no setting of the clock changes that.
@@ -150,17 +151,17 @@ const clockSlack = 10 * time.Second
 
 // clockSet says that the clock went another way than the time that passed since the last fact. What is recorded next carries
 // the new time.
-func (rec *recorder) clockSet() (recovery.RunNoted, bool) {
+func (rec *recorder) clockSet() (journal.RunNoted, bool) {
 	step := rec.p.Now().Sub(rec.steady()).Round(time.Millisecond)
 	going := rec.state.Status == recovery.StatusRunning || rec.state.Status == recovery.StatusWaiting
 	if !going || step.Abs() < clockSlack {
-		return recovery.RunNoted{}, false
+		return journal.RunNoted{}, false
 	}
 	text := fmt.Sprintf("the clock went back by %s", (-step).Round(time.Second))
 	if step > 0 {
 		text = fmt.Sprintf("the clock went ahead by %s: it was set, or the machine slept", step.Round(time.Second))
 	}
-	return recovery.RunNoted{Text: text + "; limits and waits count what has passed without that", Clock: step}, true
+	return journal.RunNoted{Text: text + "; limits and waits count what has passed without that", Clock: step}, true
 }
 
 // steady is the time by the clock as it stood at the last fact: what waits and limits are held against.

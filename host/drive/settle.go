@@ -10,6 +10,7 @@ import (
 	"agent/host/stream"
 	"agent/host/words"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -33,12 +34,12 @@ func (cl *caller) settleOne(e ended) {
 	delete(cl.flying, e.place.Index)
 	cl.elicits.dropQuestion(e.place)
 	c, err := cl.state.Call(e.place)
-	if err != nil || c.Phase != recovery.PhaseStarted {
+	if err != nil || c.Phase != journal.PhaseStarted {
 		return // it was settled by another word meanwhile
 	}
 	t, _ := cl.env.Tools.Get(c.Tool) // a tool that began is there
 	stopped := errors.Is(e.err, context.Canceled) || errors.Is(e.err, ErrShutdown)
-	if stopped && (outlives(t) || cl.state.Stopping == nil && (c.Effect == recovery.EffectRead || untouched(t, e.result))) {
+	if stopped && (outlives(t) || cl.state.Stopping == nil && (c.Effect == journal.EffectRead || untouched(t, e.result))) {
 		return
 	}
 	if cl.stalled(t, e) {
@@ -46,20 +47,20 @@ func (cl *caller) settleOne(e ended) {
 		return
 	}
 	r := finish(c, e)
-	cl.record(recovery.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+	cl.record(journal.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
 	if outlives(t) {
 		cl.done = append(cl.done, cl.toolCall(c))
 	}
 }
 
 // untouched says that a call changed nothing, and that its tool can look at that again.
-func untouched(t tools.Tool, r recovery.Result) bool {
+func untouched(t tools.Tool, r journal.Result) bool {
 	_, inspects := t.(tools.Inspector)
-	return inspects && r.Applied == recovery.AppliedNo
+	return inspects && r.Applied == journal.AppliedNo
 }
 
 // finish completes a result: a panic or an error after a side effect may have begun is unknown, never a plain failure.
-func finish(c *recovery.Call, e ended) recovery.Result {
+func finish(c *recovery.Call, e ended) journal.Result {
 	r := e.result
 	if r.Took == 0 {
 		r.Took = e.took
@@ -67,37 +68,37 @@ func finish(c *recovery.Call, e ended) recovery.Result {
 	if r.How == "" {
 		r.How = e.how
 	}
-	reads := c.Effect == recovery.EffectRead
+	reads := c.Effect == journal.EffectRead
 	switch {
 	case e.panic != nil:
 		r.Content, r.Applied = fmt.Sprintf("%s panicked: %v", c.Tool, firstLine(e.panic)), ""
-		r.Outcome = recovery.OutcomeError
+		r.Outcome = journal.OutcomeError
 	case e.err != nil:
 		if r.Content == "" {
 			r.Content = e.err.Error()
 		}
-		if r.Outcome == "" || r.Outcome == recovery.OutcomeOK {
-			r.Outcome = recovery.OutcomeError
+		if r.Outcome == "" || r.Outcome == journal.OutcomeOK {
+			r.Outcome = journal.OutcomeError
 		}
 	}
 	if r.Applied == "" {
-		r.Applied = recovery.AppliedUnknown
-		if reads || (e.panic == nil && e.err == nil && r.Outcome == recovery.OutcomeOK) {
+		r.Applied = journal.AppliedUnknown
+		if reads || (e.panic == nil && e.err == nil && r.Outcome == journal.OutcomeOK) {
 			r.Applied = appliedBy(reads)
 		}
 	}
-	if r.Outcome == recovery.OutcomeError && r.Applied == recovery.AppliedUnknown {
-		r.Outcome = recovery.OutcomeUnknown
+	if r.Outcome == journal.OutcomeError && r.Applied == journal.AppliedUnknown {
+		r.Outcome = journal.OutcomeUnknown
 		r.Content = "outcome unknown: " + r.Content + "\nIt may or may not have happened. It was not repeated."
 	}
 	return r
 }
 
-func appliedBy(reads bool) recovery.Applied {
+func appliedBy(reads bool) journal.Applied {
 	if reads {
-		return recovery.AppliedNo
+		return journal.AppliedNo
 	}
-	return recovery.AppliedYes
+	return journal.AppliedYes
 }
 
 func firstLine(v any) string { return words.Brief(fmt.Sprint(v), 200) }
@@ -109,11 +110,11 @@ func (cl *caller) gathers(ctx context.Context) bool {
 		return false
 	}
 	for _, f := range cl.facts {
-		s, ok := f.Body.(recovery.CallSettled)
+		s, ok := f.Body.(journal.CallSettled)
 		if !ok {
 			return false
 		}
-		if c, err := cl.state.Call(s.Place); err != nil || c.Effect != recovery.EffectRead {
+		if c, err := cl.state.Call(s.Place); err != nil || c.Effect != journal.EffectRead {
 			return false
 		}
 	}
@@ -180,12 +181,12 @@ func (cl *caller) toolCall(c *recovery.Call) tools.Call {
 
 // ended is what came back from a call.
 type ended struct {
-	place  recovery.Place
-	result recovery.Result
+	place  journal.Place
+	result journal.Result
 	err    error
 	panic  any         // of the tool
 	host   *PanicError // of the host beside it
-	how    recovery.How
+	how    journal.How
 	took   time.Duration
 }
 
@@ -201,7 +202,7 @@ func (cl *caller) settleAgain() {
 
 // dropPending forgets what waited for a commit. It closes what was prepared for calls that had not begun, which is their proof of
 // it, and returns that with those calls whose start may be on record.
-func (cl *caller) dropPending() (never []recovery.Place, ready []prepared) {
+func (cl *caller) dropPending() (never []journal.Place, ready []prepared) {
 	for _, l := range cl.pending {
 		if cancel := cl.flying[l.place.Index]; cancel != nil {
 			cancel()

@@ -16,6 +16,7 @@ import (
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -28,7 +29,7 @@ type stage struct {
 	model   *actor
 	journal *flaky
 	hints   chan struct{}
-	created recovery.RunCreated
+	created journal.RunCreated
 
 	mu    sync.Mutex // guards notes
 	notes []string   // what was published for whoever watches
@@ -56,7 +57,7 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 		s := &stage{t: t, model: &actor{lines: lines}, journal: &flaky{Store: store}, hints: make(chan struct{}, 1)}
 		s.Process = &Process{
 			Store: store, Journal: s.journal, Home: home, Hub: stream.NewHub(), Now: time.Now, Version: "test", Self: process.Self(), Who: "tester",
-			Env: Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return s.model, nil }},
+			Env: Env{Tools: reg, Model: func(journal.RunCreated, *tools.Registry) (model.Model, error) { return s.model, nil }},
 		}
 		s.waker.Open = func(...string) (stream.HintSource, error) { return watched{s.hints, make(chan struct{})}, nil }
 		s.Guard()
@@ -69,9 +70,9 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 			return []stream.Event{e}
 		})
 		defer s.Hub.Close()
-		s.created = recovery.RunCreated{
-			Run: NewID("r"), Thread: NewID("t"), Prompt: "go", Folder: t.TempDir(), Model: "actor", Mode: recovery.ModeYolo, Version: "test",
-			Limits: recovery.Limits{MaxTurns: 10}, ToolsHash: reg.Digest(),
+		s.created = journal.RunCreated{
+			Run: NewID("r"), Thread: NewID("t"), Prompt: "go", Folder: t.TempDir(), Model: "actor", Mode: journal.ModeYolo, Version: "test",
+			Limits: journal.Limits{MaxTurns: 10}, ToolsHash: reg.Digest(),
 		}
 		tell(s)
 	})
@@ -128,7 +129,7 @@ func (s *stage) facts() (kinds []string) {
 }
 
 // count is how many facts of a kind are recorded.
-func (s *stage) count(kind recovery.Kind) (n int) {
+func (s *stage) count(kind journal.Kind) (n int) {
 	s.t.Helper()
 	for _, k := range s.facts() {
 		if k == string(kind) {
@@ -149,7 +150,7 @@ func (s *stage) call(i int) *recovery.Call {
 }
 
 // wants complains where the run is not where it should be.
-func (s *stage) wants(out Outcome, status recovery.Status, cause recovery.Cause) {
+func (s *stage) wants(out Outcome, status recovery.Status, cause journal.Cause) {
 	s.t.Helper()
 	if out.Status != status || out.Cause != cause {
 		s.t.Errorf("the run is %s (%s: %s), want %s (%s); facts: %s", out.Status, out.Cause, out.Detail, status, cause, strings.Join(s.facts(), " "))
@@ -166,12 +167,12 @@ func (s *stage) said(words string) bool {
 // flaky is a journal whose commits fail as the story says.
 type flaky struct {
 	*db.Store
-	fail   func(facts []recovery.Event) (kept bool, err error) // nil: none fails
-	wrote  int                                                 // commits that were asked for
-	before func(facts []recovery.Event)                        // what happens just before a commit
+	fail   func(facts []journal.Event) (kept bool, err error) // nil: none fails
+	wrote  int                                                // commits that were asked for
+	before func(facts []journal.Event)                        // what happens just before a commit
 }
 
-func (f *flaky) Create(ctx context.Context, ref db.ThreadRef, facts []recovery.Event) (db.Head, error) {
+func (f *flaky) Create(ctx context.Context, ref db.ThreadRef, facts []journal.Event) (db.Head, error) {
 	f.wrote++
 	if f.fail != nil {
 		if _, err := f.fail(facts); err != nil {
@@ -181,7 +182,7 @@ func (f *flaky) Create(ctx context.Context, ref db.ThreadRef, facts []recovery.E
 	return f.Store.Create(ctx, ref, facts)
 }
 
-func (f *flaky) Append(ctx context.Context, head db.Head, facts []recovery.Event, o db.AppendOptions) (db.Head, error) {
+func (f *flaky) Append(ctx context.Context, head db.Head, facts []journal.Event, o db.AppendOptions) (db.Head, error) {
 	f.wrote++
 	if f.before != nil {
 		f.before(facts)
@@ -200,14 +201,14 @@ func (f *flaky) Append(ctx context.Context, head db.Head, facts []recovery.Event
 }
 
 // holds says whether facts hold one of the kind.
-func holds(facts []recovery.Event, kind recovery.Kind) bool {
-	return slices.ContainsFunc(facts, func(e recovery.Event) bool { return e.Body.Kind() == kind })
+func holds(facts []journal.Event, kind journal.Kind) bool {
+	return slices.ContainsFunc(facts, func(e journal.Event) bool { return e.Body.Kind() == kind })
 }
 
 // failsAt fails the first commit that holds a fact of the kind, and every later one.
-func (s *stage) failsAt(kind recovery.Kind, kept bool, err error) {
+func (s *stage) failsAt(kind journal.Kind, kept bool, err error) {
 	failing := false
-	s.journal.fail = func(facts []recovery.Event) (bool, error) {
+	s.journal.fail = func(facts []journal.Event) (bool, error) {
 		if !failing && !holds(facts, kind) {
 			return false, nil
 		}
@@ -243,24 +244,24 @@ func (m *actor) Stream(ctx context.Context, req model.Request) iter.Seq2[model.D
 
 func says(text string) line {
 	return func(context.Context) (*model.Answer, error) {
-		return &model.Answer{Stop: recovery.AnswerEnd, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}, nil
+		return &model.Answer{Stop: journal.AnswerEnd, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}, nil
 	}
 }
 
 // calls asks for calls of tools, each with its place in the list as argument.
 func calls(names ...string) line {
-	a := &model.Answer{Stop: recovery.AnswerCalls}
+	a := &model.Answer{Stop: journal.AnswerCalls}
 	for i, name := range names {
 		args, err := json.Marshal(map[string]int{"n": i})
 		if err != nil {
 			panic(err)
 		}
-		a.Blocks = append(a.Blocks, recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Tool: name, Args: args}})
+		a.Blocks = append(a.Blocks, journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{Tool: name, Args: args}})
 	}
 	return func(context.Context) (*model.Answer, error) { return a, nil }
 }
 
-func refuses(f recovery.Fault, after time.Duration) line {
+func refuses(f journal.Fault, after time.Duration) line {
 	return func(context.Context) (*model.Answer, error) {
 		return nil, &model.Error{Fault: f, Message: "the provider said no", After: after}
 	}
@@ -275,8 +276,8 @@ func hangs(ctx context.Context) (*model.Answer, error) {
 // prop is a tool whose calls do what the story says, or end well at once.
 type prop struct {
 	name   string
-	effect recovery.Effect
-	act    func(context.Context, tools.Call) (recovery.Result, error)
+	effect journal.Effect
+	act    func(context.Context, tools.Call) (journal.Result, error)
 
 	mu    sync.Mutex // guards acted while calls are under way
 	acted int
@@ -288,7 +289,7 @@ func (p *prop) Spec() tools.Spec {
 func (p *prop) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: p.effect}
 }
-func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (p *prop) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	p.mu.Lock()
 	p.acted++
 	p.mu.Unlock()
@@ -299,8 +300,8 @@ func (p *prop) Call(ctx context.Context, c tools.Call) (recovery.Result, error) 
 }
 
 // fine is the result of a call that acted.
-func fine() recovery.Result {
-	return recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, Content: "fine"}
+func fine() journal.Result {
+	return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, Content: "fine"}
 }
 
 // lasting is a tool whose calls outlive the process, and whose files say what the story says.
@@ -316,7 +317,7 @@ type lasting struct {
 }
 
 func (l *lasting) Find(context.Context, tools.Call) recovery.ProcessEvidence { return l.sighting }
-func (l *lasting) Attach(context.Context, tools.Call) (recovery.Result, error) {
+func (l *lasting) Attach(context.Context, tools.Call) (journal.Result, error) {
 	l.attached++
 	return fine(), nil
 }
@@ -344,9 +345,9 @@ func (asks) Spec() tools.Spec {
 	return tools.Spec{Name: "asks", Asks: true, Description: "a question of a story", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 func (asks) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectWriteLocal, Question: &recovery.Question{
-		Kind: recovery.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`),
+	return tools.Traits{Effect: journal.EffectWriteLocal, Question: &journal.Question{
+		Kind: journal.RequestAskUser, Message: "which one?", Schema: json.RawMessage(`{"type":"string"}`),
 	}}
 }
 
-func writes(name string) *prop { return &prop{name: name, effect: recovery.EffectWriteExternal} }
+func writes(name string) *prop { return &prop{name: name, effect: journal.EffectWriteExternal} }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -35,31 +36,31 @@ func TestStoryAnswer(t *testing.T) {
 func TestStoryStart(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		acts.act = func(context.Context, tools.Call) (recovery.Result, error) {
-			if s.count(recovery.KindCallStarted) != 1 {
+		acts.act = func(context.Context, tools.Call) (journal.Result, error) {
+			if s.count(journal.KindCallStarted) != 1 {
 				t.Error("the call acts before its start is durable")
 			}
 			return fine(), nil
 		}
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if s.count(recovery.KindCallSettled) != 1 || acts.acted != 1 {
-			t.Errorf("%d results of %d calls", s.count(recovery.KindCallSettled), acts.acted)
+		if s.count(journal.KindCallSettled) != 1 || acts.acted != 1 {
+			t.Errorf("%d results of %d calls", s.count(journal.KindCallSettled), acts.acted)
 		}
 	})
 }
 
 // Await: neighbouring reads act side by side and share a commit; what writes waits for all before it (step 5).
 func TestStoryReadsSideBySide(t *testing.T) {
-	reads, acts := &prop{name: "reads", effect: recovery.EffectRead}, writes("acts")
+	reads, acts := &prop{name: "reads", effect: journal.EffectRead}, writes("acts")
 	story(t, []line{calls("reads", "reads", "acts")}, []tools.Tool{reads, acts}, func(s *stage) {
 		var under atomic.Int32
-		reads.act = func(context.Context, tools.Call) (recovery.Result, error) {
+		reads.act = func(context.Context, tools.Call) (journal.Result, error) {
 			under.Add(1)
 			synctest.Wait() // everybody else waits: the other one is under way
 			if under.Load() != 2 || acts.acted != 0 {
 				t.Errorf("%d reads under way, %d writes done", under.Load(), acts.acted)
 			}
-			return recovery.Result{Outcome: recovery.OutcomeOK}, nil
+			return journal.Result{Outcome: journal.OutcomeOK}, nil
 		}
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
 		if s.journal.wrote != 5 { // creation; answer and starts; both results and the next start; its result and the request; the end
@@ -70,19 +71,19 @@ func TestStoryReadsSideBySide(t *testing.T) {
 
 // CallModel again: what a provider asks to wait is waited, and each failure is a fact (step 3).
 func TestStoryRetry(t *testing.T) {
-	busy := refuses(recovery.FaultOverloaded, time.Minute)
+	busy := refuses(journal.FaultOverloaded, time.Minute)
 	story(t, []line{busy, busy}, nil, func(s *stage) {
 		began := time.Now()
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if took := time.Since(began); took < 2*time.Minute || took > 3*time.Minute || s.count(recovery.KindModelFailed) != 2 {
-			t.Errorf("%d failures, and an answer after %s", s.count(recovery.KindModelFailed), took)
+		if took := time.Since(began); took < 2*time.Minute || took > 3*time.Minute || s.count(journal.KindModelFailed) != 2 {
+			t.Errorf("%d failures, and an answer after %s", s.count(journal.KindModelFailed), took)
 		}
 	})
 }
 
 // A cancel while the next request is waited for ends the run at once: never stuck.
 func TestStoryCancelDuringTheWait(t *testing.T) {
-	story(t, []line{refuses(recovery.FaultOverloaded, 4*time.Minute)}, nil, func(s *stage) {
+	story(t, []line{refuses(journal.FaultOverloaded, 4*time.Minute)}, nil, func(s *stage) {
 		began := time.Now()
 		time.AfterFunc(time.Minute, func() {
 			if _, err := s.Store.PutInbox(context.Background(), s.created.Run, InboxCancel, json.RawMessage("{}"), "anna"); err != nil {
@@ -100,14 +101,14 @@ func TestStoryCancelDuringTheWait(t *testing.T) {
 // Compact: a request that is too long is followed by one for a summary, which stands for older messages from then on.
 func TestStoryCompact(t *testing.T) {
 	acts := writes("acts")
-	acts.act = func(context.Context, tools.Call) (recovery.Result, error) {
+	acts.act = func(context.Context, tools.Call) (journal.Result, error) {
 		r := fine()
 		r.Content = strings.Repeat("many words ", 2000)
 		return r, nil
 	}
-	story(t, []line{calls("acts"), refuses(recovery.FaultContext, 0), says("a summary"), says("done")}, []tools.Tool{acts}, func(s *stage) {
+	story(t, []line{calls("acts"), refuses(journal.FaultContext, 0), says("a summary"), says("done")}, []tools.Tool{acts}, func(s *stage) {
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if s.count(recovery.KindCompacted) != 1 || len(s.model.asked) != 4 || acts.acted != 1 {
+		if s.count(journal.KindCompacted) != 1 || len(s.model.asked) != 4 || acts.acted != 1 {
 			t.Errorf("%d requests, %d calls: %s", len(s.model.asked), acts.acted, strings.Join(s.facts(), " "))
 		}
 	})
@@ -119,18 +120,18 @@ func TestStoryRecover(t *testing.T) {
 	result := fine()
 	for _, c := range []struct {
 		name     string
-		effect   recovery.Effect
+		effect   journal.Effect
 		sighting *recovery.ProcessEvidence // of a tool whose calls outlive the process
 		acted    int                       // in both processes
 		attached int
-		outcome  recovery.Outcome
+		outcome  journal.Outcome
 	}{
-		{"a read", recovery.EffectRead, nil, 2, 0, recovery.OutcomeOK},
-		{"a write", recovery.EffectWriteExternal, nil, 1, 0, recovery.OutcomeUnknown},
-		{"running", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessRunning}, 1, 1, recovery.OutcomeOK},
-		{"ended", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessEnded, Result: &result}, 1, 0, recovery.OutcomeOK},
-		{"never began", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessNever, Refused: true}, 2, 0, recovery.OutcomeOK},
-		{"lost", recovery.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessLost}, 1, 0, recovery.OutcomeUnknown},
+		{"a read", journal.EffectRead, nil, 2, 0, journal.OutcomeOK},
+		{"a write", journal.EffectWriteExternal, nil, 1, 0, journal.OutcomeUnknown},
+		{"running", journal.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessRunning}, 1, 1, journal.OutcomeOK},
+		{"ended", journal.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessEnded, Result: &result}, 1, 0, journal.OutcomeOK},
+		{"never began", journal.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessNever, Refused: true}, 2, 0, journal.OutcomeOK},
+		{"lost", journal.EffectWriteExternal, &recovery.ProcessEvidence{State: recovery.ProcessLost}, 1, 0, journal.OutcomeUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			outlives := &lasting{prop: prop{name: "acts", effect: c.effect}}
@@ -139,7 +140,7 @@ func TestStoryRecover(t *testing.T) {
 				tool, outlives.sighting = outlives, *c.sighting
 			}
 			story(t, []line{calls("acts")}, []tools.Tool{tool}, func(s *stage) {
-				s.failsAt(recovery.KindCallSettled, false, errCrash)
+				s.failsAt(journal.KindCallSettled, false, errCrash)
 				if _, err := s.start(s.t.Context()); err == nil {
 					t.Fatal("the commit did not fail")
 				}
@@ -175,16 +176,16 @@ func TestStoryWaiting(t *testing.T) {
 func TestStoryAskHere(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode = recovery.ModeAsk
-		s.Env.Ask = func(context.Context, string, recovery.Request) (json.RawMessage, error) {
-			if acts.acted > 0 || s.count(recovery.KindRequestOpened) != 1 {
+		s.created.Mode = journal.ModeAsk
+		s.Env.Ask = func(context.Context, string, journal.Request) (json.RawMessage, error) {
+			if acts.acted > 0 || s.count(journal.KindRequestOpened) != 1 {
 				t.Error("it is asked before the question is durable, or after the call")
 			}
 			pass(72 * time.Hour)
 			return json.RawMessage(`"yes"`), nil
 		}
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if acts.acted != 1 || s.count(recovery.KindRequestAnswered) != 1 {
+		if acts.acted != 1 || s.count(journal.KindRequestAnswered) != 1 {
 			t.Errorf("%d calls", acts.acted)
 		}
 	})
@@ -194,14 +195,14 @@ func TestStoryAskHere(t *testing.T) {
 func TestStoryExpires(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.created.Mode, s.created.Expire = recovery.ModeAsk, time.Hour
-		s.Env.Ask = func(ctx context.Context, _ string, _ recovery.Request) (json.RawMessage, error) {
+		s.created.Mode, s.created.Expire = journal.ModeAsk, time.Hour
+		s.Env.Ask = func(ctx context.Context, _ string, _ journal.Request) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, ErrLeftOpen
 		}
 		began := time.Now()
 		s.wants(s.mustStart(), recovery.StatusCompleted, "")
-		if took := time.Since(began); took < time.Hour || took > 2*time.Hour || acts.acted != 0 || s.count(recovery.KindRequestClosed) != 1 {
+		if took := time.Since(began); took < time.Hour || took > 2*time.Hour || acts.acted != 0 || s.count(journal.KindRequestClosed) != 1 {
 			t.Errorf("%d calls, after %s: %s", acts.acted, took, strings.Join(s.facts(), " "))
 		}
 	})
@@ -211,17 +212,17 @@ func TestStoryExpires(t *testing.T) {
 func TestStoryStopCalls(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts", "acts")}, []tools.Tool{acts}, func(s *stage) {
-		acts.act = func(ctx context.Context, _ tools.Call) (recovery.Result, error) {
+		acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
 			s.cancel("anna")
 			<-ctx.Done()
-			return recovery.Result{}, ctx.Err()
+			return journal.Result{}, ctx.Err()
 		}
 		began := time.Now()
 		s.wants(s.mustStart(), recovery.StatusCancelled, "")
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the call was told after %s", took)
 		}
-		if first, second := s.call(0).Result, s.call(1).Result; acts.acted != 1 || first.Outcome != recovery.OutcomeUnknown || second.Outcome != recovery.OutcomeSkipped {
+		if first, second := s.call(0).Result, s.call(1).Result; acts.acted != 1 || first.Outcome != journal.OutcomeUnknown || second.Outcome != journal.OutcomeSkipped {
 			t.Errorf("%d calls: %+v, %+v", acts.acted, first, second)
 		}
 	})
@@ -241,14 +242,14 @@ func TestStoryStopsTheDeaf(t *testing.T) {
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		release := make(chan struct{})
 		defer close(release)
-		acts.act = func(context.Context, tools.Call) (recovery.Result, error) {
+		acts.act = func(context.Context, tools.Call) (journal.Result, error) {
 			s.cancel("anna")
 			<-release
 			return fine(), nil
 		}
 		began := time.Now()
 		s.wants(s.mustStart(), recovery.StatusCancelled, "")
-		if took := time.Since(began); took > time.Minute || s.call(0).Result.Outcome != recovery.OutcomeUnknown {
+		if took := time.Since(began); took > time.Minute || s.call(0).Result.Outcome != journal.OutcomeUnknown {
 			t.Errorf("after %s: %+v", took, s.call(0).Result)
 		}
 	})
@@ -258,7 +259,7 @@ func TestStoryStopsTheDeaf(t *testing.T) {
 func TestStoryClaim(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
-		s.failsAt(recovery.KindCallSettled, false, errCrash)
+		s.failsAt(journal.KindCallSettled, false, errCrash)
 		if _, err := s.start(s.t.Context()); err == nil {
 			t.Fatal("the commit did not fail")
 		}
@@ -267,7 +268,7 @@ func TestStoryClaim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Store.MarkInterrupted(s.t.Context(), head, recovery.CauseCrash, "killed", s.Now()); err != nil {
+		if _, err := s.Store.MarkInterrupted(s.t.Context(), head, journal.CauseCrash, "killed", s.Now()); err != nil {
 			t.Fatal(err)
 		}
 		facts := s.facts()
@@ -284,11 +285,11 @@ func TestStoryClaim(t *testing.T) {
 
 // A state folder that takes no files starts nothing: the run stops with the remedy, and the call is still to come, once.
 func TestStoryNoRoomToPrepare(t *testing.T) {
-	acts := &lasting{prop: prop{name: "acts", effect: recovery.EffectWriteExternal}}
+	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}}
 	acts.prepare = func() error { return syscall.ENOSPC }
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 		out := s.mustStart()
-		s.wants(out, recovery.StatusInterrupted, recovery.CauseFailing)
+		s.wants(out, recovery.StatusInterrupted, journal.CauseFailing)
 		if acts.acted != 0 || !strings.Contains(out.Detail, "make room on the disk of") {
 			t.Errorf("%d calls: %s", acts.acted, out.Detail)
 		}

@@ -16,6 +16,7 @@ import (
 	"agent/host/view"
 	"agent/host/watch"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Follower shows a run to a person from outside of the process that drives it.
@@ -31,7 +32,7 @@ type Follower struct {
 	turn    int   // whose live text was shown
 	text    bool  // of turn, since it last began
 	mind    bool  // likewise what the model thinks
-	calls   map[recovery.Place]*followedCall
+	calls   map[journal.Place]*followedCall
 	noticed bool // it was printed that live text cannot be had
 }
 
@@ -50,7 +51,7 @@ const patience = time.Second
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
 	hub := stream.NewHub()
-	return &Follower{s: folder, run: run, hub: hub, r: terminal.NewRenderer(p, hub, app.Records{Store: folder.Store}), calls: map[recovery.Place]*followedCall{}}
+	return &Follower{s: folder, run: run, hub: hub, r: terminal.NewRenderer(p, hub, app.Records{Store: folder.Store}), calls: map[journal.Place]*followedCall{}}
 }
 
 // Follow shows a run's past and goes on with what happens, until it ends, until it waits or is interrupted and nobody drives it, or
@@ -141,12 +142,12 @@ func (f *Follower) line(ctx context.Context, l watch.Line) (over bool, err error
 	return false, nil
 }
 
-func (f *Follower) fact(ctx context.Context, e recovery.Event) {
-	if b, ok := e.Body.(recovery.CallSettled); ok {
+func (f *Follower) fact(ctx context.Context, e journal.Event) {
+	if b, ok := e.Body.(journal.CallSettled); ok {
 		f.finishOutput(ctx, b)
 	}
 	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-	if b, ok := e.Body.(recovery.RequestOpened); ok && e.Seq > f.past {
+	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past {
 		r := b.Request
 		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 	}

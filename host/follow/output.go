@@ -8,7 +8,7 @@ import (
 
 	"agent/host/stream"
 	"agent/host/watch"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // followedCall is a call whose output was shown while it ran.
@@ -31,7 +31,7 @@ func (f *Follower) output(l *watch.Frame) {
 	f.piece(c, l.Call, l.Offset, l.Data)
 }
 
-func (f *Follower) piece(c *followedCall, p recovery.Place, at int64, data []byte) {
+func (f *Follower) piece(c *followedCall, p journal.Place, at int64, data []byte) {
 	if again := c.shown - at; again > 0 {
 		data = data[min(again, int64(len(data))):]
 		at += again
@@ -50,7 +50,7 @@ func (f *Follower) piece(c *followedCall, p recovery.Place, at int64, data []byt
 
 // finishOutput shows what is missing at the end of an output whose call has its result: the live file comes later than facts.
 // It is taken from the record, where the output is there whole and begins with what was shown.
-func (f *Follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
+func (f *Follower) finishOutput(ctx context.Context, b journal.CallSettled) {
 	c := f.calls[b.Place]
 	delete(f.calls, b.Place)
 	var printed struct {
@@ -72,7 +72,7 @@ func (f *Follower) finishOutput(ctx context.Context, b recovery.CallSettled) {
 
 // recorded is a call's whole output as it is stored, which is what the live file has: with placeholders for secrets. To clean the output
 // anew would show what only the process that drove the run knew to be secret.
-func (f *Follower) recorded(ctx context.Context, p recovery.Place) ([]byte, bool) {
+func (f *Follower) recorded(ctx context.Context, p journal.Place) ([]byte, bool) {
 	r, n, err := f.s.Store.Output(ctx, f.r.Known(f.run, p).ID)
 	if err != nil || n > mostRest {
 		return nil, false // the result shows what there is

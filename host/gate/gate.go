@@ -6,7 +6,7 @@ import (
 
 	"agent/db"
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // gate lets events through. Facts come from the store, which replaced each by what it wrote; text that comes in pieces is held
@@ -30,7 +30,7 @@ type text struct {
 	turn      int
 	reasoning bool
 	output    bool
-	call      recovery.Place
+	call      journal.Place
 }
 
 // New makes the gate of a store, for stream.Hub.Through.
@@ -83,14 +83,14 @@ func (g *gate) piece(e stream.Event, of text) []stream.Event {
 }
 
 // ended gives what was held back of the texts that a fact ends.
-func (g *gate) ended(run string, fact recovery.Event) []stream.Event {
+func (g *gate) ended(run string, fact journal.Event) []stream.Event {
 	var out []stream.Event
 	switch b := fact.Body.(type) {
-	case recovery.ModelAnswered, recovery.ModelFailed, recovery.ContextCompacted:
+	case journal.ModelAnswered, journal.ModelFailed, journal.ContextCompacted:
 		out = g.whole(out, run, fact.Turn)
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		out = g.rest(out, text{run: run, output: true, call: b.Place})
-	case recovery.RunInterrupted, recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled:
+	case journal.RunInterrupted, journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
 		for of := range g.texts {
 			if of.run == run {
 				delete(g.texts, of)

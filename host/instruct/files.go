@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const (
@@ -143,7 +143,7 @@ func (r *reader) read(path, rel string, room int) (quote, error) {
 		return quote{}, errors.New("it is not text")
 	}
 	sum := sha256.Sum256(data)
-	q := quote{file: recovery.Instruction{Path: path, Digest: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}}
+	q := quote{file: journal.Instruction{Path: path, Digest: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}}
 	text := strings.TrimPrefix(strings.ToValidUTF8(string(data), "\uFFFD"), "\uFEFF")
 	q.body, q.cut = head(text, min(maxFile, room))
 	if q.cut && q.body == "" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Name is the name and version of our own text. Every change of system.md makes a new one.
@@ -22,9 +22,9 @@ var system string
 // Prompt is the system prompt of a run.
 type Prompt struct {
 	Text  string
-	Name  string                 // of our own text in it
-	Files []recovery.Instruction // quoted in it, in their order
-	Notes []string               // for the person, safe to show: what is not quoted, or not whole, and why
+	Name  string                // of our own text in it
+	Files []journal.Instruction // quoted in it, in their order
+	Notes []string              // for the person, safe to show: what is not quoted, or not whole, and why
 }
 
 // Read writes the system prompt for a run in folder, which is absolute. It holds nothing that changes from one call to the
@@ -64,7 +64,7 @@ func Read(folder, state string) (Prompt, error) {
 
 // quote is a file as the prompt shows it.
 type quote struct {
-	file recovery.Instruction
+	file journal.Instruction
 	body string // what is shown of it
 	cut  bool
 }

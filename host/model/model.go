@@ -8,7 +8,7 @@ import (
 	"iter"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // ToolSpec is a tool as a model sees it.
@@ -26,22 +26,22 @@ type ToolSpec struct {
 // provider's own ids (Provider) may be empty, repeat or collide and are never used to tell calls apart.
 type Request struct {
 	System    string
-	Messages  []recovery.Message
+	Messages  []journal.Message
 	Tools     []ToolSpec
-	MaxOutput int64           // tokens that the answer may have; 0 leaves it to the provider
-	Effort    recovery.Effort // how long it may think; "" leaves it to the provider
-	Thread    string          // the conversation, which a provider may use to find its cache
-	Turn      int             // the run's turn that is asked for, from 1
+	MaxOutput int64          // tokens that the answer may have; 0 leaves it to the provider
+	Effort    journal.Effort // how long it may think; "" leaves it to the provider
+	Thread    string         // the conversation, which a provider may use to find its cache
+	Turn      int            // the run's turn that is asked for, from 1
 }
 
 // Answer is one whole answer. Calls of it are blocks of kind call; their IDs are the provider's (Provider), the host gives
 // its own. A call whose arguments are not JSON keeps their text: nothing runs, and the model is informed.
 type Answer struct {
-	Blocks []recovery.Block
-	Stop   recovery.AnswerStop
-	Usage  *recovery.Usage // nil when the provider does not say
-	Served string          // the model that answered, by the provider's own name
-	Origin string          // the provider's id of the exchange
+	Blocks []journal.Block
+	Stop   journal.AnswerStop
+	Usage  *journal.Usage // nil when the provider does not say
+	Served string         // the model that answered, by the provider's own name
+	Origin string         // the provider's id of the exchange
 }
 
 // Delta is a piece of an answer as it arrives. The last one carries the whole Answer and nothing else.
@@ -59,7 +59,7 @@ type Model interface {
 
 // Error says why there is no answer.
 type Error struct {
-	Fault   recovery.Fault
+	Fault   journal.Fault
 	Message string        // what happened, in one line; never a key
 	Remedy  string        // what a person can do about it, such as a variable to set or a command; "" when nothing
 	After   time.Duration // the provider wants no request before this has passed; 0 when it does not say
@@ -88,7 +88,7 @@ type Authored interface {
 type Planner interface {
 	// Plan refuses a prompt that the model cannot carry out, and counts the turns that it will take, the last answer
 	// included; 0 when it cannot tell. earlier is the transcript of the thread before the prompt.
-	Plan(earlier []recovery.Message, prompt string) (turns int, err error)
+	Plan(earlier []journal.Message, prompt string) (turns int, err error)
 }
 
 // Continuer is a model for which a prompt may ask for what an earlier one of the thread left undone.

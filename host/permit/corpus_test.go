@@ -6,22 +6,22 @@ import (
 	"testing"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // shellCall is a request to run a script with full access.
-func shellCall(mode recovery.Mode, script, shell string) permit.Request {
+func shellCall(mode journal.Mode, script, shell string) permit.Request {
 	args, err := json.Marshal(map[string]string{"command": script, "shell": shell})
 	if err != nil {
 		panic(err)
 	}
-	return permit.Request{Mode: mode, Tool: "shell", Args: args, Effect: recovery.EffectWriteExternal, Folder: "/work"}
+	return permit.Request{Mode: mode, Tool: "shell", Args: args, Effect: journal.EffectWriteExternal, Folder: "/work"}
 }
 
-func allow(commands ...string) []permit.Rule { return rules(recovery.DecisionAllow, commands) }
-func deny(commands ...string) []permit.Rule  { return rules(recovery.DecisionDeny, commands) }
+func allow(commands ...string) []permit.Rule { return rules(journal.DecisionAllow, commands) }
+func deny(commands ...string) []permit.Rule  { return rules(journal.DecisionDeny, commands) }
 
-func rules(d recovery.Decision, commands []string) (out []permit.Rule) {
+func rules(d journal.Decision, commands []string) (out []permit.Rule) {
 	for _, c := range commands {
 		r := permit.Rule{Decision: d, Tool: "shell", Command: c}
 		if err := r.Check(); err != nil {
@@ -308,8 +308,8 @@ func TestNoBypassIsAllowed(t *testing.T) {
 	for _, line := range append(bypasses, strings.Repeat("git status; ", 51)+"rm -rf ~", strings.Repeat("(", 5000), strings.Repeat("git status;", 9000)) {
 		script := strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace(line)
 		for _, shell := range []string{"", "sh", "bash"} {
-			for _, mode := range []recovery.Mode{recovery.ModePlan, recovery.ModeAsk, recovery.ModeAuto} {
-				if d, why := p.Decide(shellCall(mode, script, shell)); d == recovery.DecisionAllow {
+			for _, mode := range []journal.Mode{journal.ModePlan, journal.ModeAsk, journal.ModeAuto} {
+				if d, why := p.Decide(shellCall(mode, script, shell)); d == journal.DecisionAllow {
 					t.Errorf("mode %s, %q, %q runs without a yes: %s", mode, shell, line, why)
 				}
 			}
@@ -362,7 +362,7 @@ printf '%s\n' x
 # a comment\ngit status
 `), "\n") {
 		script := strings.ReplaceAll(line, `\n`, "\n")
-		if d, why := p.Decide(shellCall(recovery.ModeAsk, script, "sh")); d != recovery.DecisionAllow {
+		if d, why := p.Decide(shellCall(journal.ModeAsk, script, "sh")); d != journal.DecisionAllow {
 			t.Errorf("%q: %s %s", line, d, why)
 		}
 	}
@@ -477,9 +477,9 @@ su`+"\u200b"+`do ls
 		script := strings.ReplaceAll(line, `\n`, "\n")
 		for _, shell := range []string{"sh", "bash"} {
 			for _, authored := range []bool{false, true} {
-				q := shellCall(recovery.ModeYolo, script, shell)
+				q := shellCall(journal.ModeYolo, script, shell)
 				q.Authored = authored
-				if d, why := p.Decide(q); d == recovery.DecisionAllow {
+				if d, why := p.Decide(q); d == journal.DecisionAllow {
 					t.Errorf("%s, authored %v: %q runs: %s", shell, authored, line, why)
 				}
 			}
@@ -490,18 +490,18 @@ su`+"\u200b"+`do ls
 // A deny rule stops what it means, and what has nothing to do with it runs on in yolo.
 func TestDenyRules(t *testing.T) {
 	p := permit.New(deny("sudo *", "rm -rf *", "git push *")...)
-	for line, want := range map[string]recovery.Decision{
-		"sudo ls": recovery.DecisionDeny, "/usr/bin/sudo ls": recovery.DecisionDeny, `\sudo ls`: recovery.DecisionDeny,
-		"env sudo ls": recovery.DecisionDeny, "sh -c 'sudo ls'": recovery.DecisionDeny, "ls; sudo ls": recovery.DecisionDeny,
-		"rm -r -f x": recovery.DecisionDeny, "git push origin": recovery.DecisionDeny, "git -C d push": recovery.DecisionAsk,
-		"$x ls": recovery.DecisionAsk, "echo x | sh": recovery.DecisionAsk, "python -c x": recovery.DecisionAsk,
-		"ls": recovery.DecisionAllow, "rm x": recovery.DecisionAllow, "git pull": recovery.DecisionAllow, "echo sudo": recovery.DecisionAllow,
-		"make && npm run build": recovery.DecisionAllow, "sed -n 1,10p x": recovery.DecisionAllow, "env A=b go test ./...": recovery.DecisionAllow,
-		"find . -name x": recovery.DecisionAllow, "bash build.sh": recovery.DecisionAllow, "cat x | sort | uniq -c": recovery.DecisionAllow,
-		"sort -o x y": recovery.DecisionAllow, "ls $x": recovery.DecisionAllow, "go test $(go list ./...)": recovery.DecisionAllow,
-		"x=1; echo $x": recovery.DecisionAllow, "for i in 1 2; do echo $i > f; done": recovery.DecisionAllow,
+	for line, want := range map[string]journal.Decision{
+		"sudo ls": journal.DecisionDeny, "/usr/bin/sudo ls": journal.DecisionDeny, `\sudo ls`: journal.DecisionDeny,
+		"env sudo ls": journal.DecisionDeny, "sh -c 'sudo ls'": journal.DecisionDeny, "ls; sudo ls": journal.DecisionDeny,
+		"rm -r -f x": journal.DecisionDeny, "git push origin": journal.DecisionDeny, "git -C d push": journal.DecisionAsk,
+		"$x ls": journal.DecisionAsk, "echo x | sh": journal.DecisionAsk, "python -c x": journal.DecisionAsk,
+		"ls": journal.DecisionAllow, "rm x": journal.DecisionAllow, "git pull": journal.DecisionAllow, "echo sudo": journal.DecisionAllow,
+		"make && npm run build": journal.DecisionAllow, "sed -n 1,10p x": journal.DecisionAllow, "env A=b go test ./...": journal.DecisionAllow,
+		"find . -name x": journal.DecisionAllow, "bash build.sh": journal.DecisionAllow, "cat x | sort | uniq -c": journal.DecisionAllow,
+		"sort -o x y": journal.DecisionAllow, "ls $x": journal.DecisionAllow, "go test $(go list ./...)": journal.DecisionAllow,
+		"x=1; echo $x": journal.DecisionAllow, "for i in 1 2; do echo $i > f; done": journal.DecisionAllow,
 	} {
-		if d, why := p.Decide(shellCall(recovery.ModeYolo, line, "sh")); d != want {
+		if d, why := p.Decide(shellCall(journal.ModeYolo, line, "sh")); d != want {
 			t.Errorf("%q: %s (%s), want %s", line, d, why, want)
 		}
 	}

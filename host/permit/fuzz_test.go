@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // covered are the words that the rules of plausible begin with, for a reading of scripts that knows no more.
@@ -57,12 +57,12 @@ func FuzzCommand(f *testing.F) {
 	p, first, rules := own.With(deny("sudo *", "rm -rf *")...), first(), covered()
 	f.Fuzz(func(t *testing.T, script string) {
 		for _, shell := range []string{"sh", "bash"} {
-			q := shellCall(recovery.ModeAsk, script, shell)
+			q := shellCall(journal.ModeAsk, script, shell)
 			d, why := p.Decide(q)
 			if again, because := p.Decide(q); again != d || because != why {
 				t.Errorf("%q: %s (%s) and %s (%s)", script, d, why, again, because)
 			}
-			if d == recovery.DecisionAllow && (strings.ContainsAny(script, "\r\x00\x1b$`") && !strings.ContainsAny(script, "'\\#<") || strings.Contains(why, "mode")) {
+			if d == journal.DecisionAllow && (strings.ContainsAny(script, "\r\x00\x1b$`") && !strings.ContainsAny(script, "'\\#<") || strings.Contains(why, "mode")) {
 				t.Errorf("%q is allowed: %s", script, why)
 			}
 			for _, r := range append(p.Always(q), p.Never(q)...) {
@@ -72,14 +72,14 @@ func FuzzCommand(f *testing.F) {
 			}
 			for i := range 2 {
 				before := first[(len(script)+i*7)%len(first)]
-				if d, why := p.Decide(shellCall(recovery.ModeYolo, before+script, shell)); d == recovery.DecisionAllow {
+				if d, why := p.Decide(shellCall(journal.ModeYolo, before+script, shell)); d == journal.DecisionAllow {
 					t.Errorf("%q is allowed under a deny rule: %s", before+script, why)
 				}
-				if d, why := own.Decide(shellCall(recovery.ModeAsk, before+script, shell)); d == recovery.DecisionAllow {
+				if d, why := own.Decide(shellCall(journal.ModeAsk, before+script, shell)); d == journal.DecisionAllow {
 					t.Errorf("%q is allowed: %s", before+script, why)
 				}
 			}
-			if commands, ok := simple(script); ok && d == recovery.DecisionAllow {
+			if commands, ok := simple(script); ok && d == journal.DecisionAllow {
 				for _, c := range commands {
 					if !slices.ContainsFunc(rules, func(r []string) bool { return len(c) >= len(r) && slices.Equal(c[:len(r)], r) }) {
 						t.Errorf("%q is allowed with %q: %s", script, c, why)

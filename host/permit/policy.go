@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Request is a call about which is to be decided.
 type Request struct {
-	Mode     recovery.Mode
+	Mode     journal.Mode
 	Authored bool // the person who started the run wrote the step
 	Tool     string
 	Args     json.RawMessage
-	Effect   recovery.Effect
+	Effect   journal.Effect
 	Outward  string   // where the call goes out to: a host with its port or without; "" when it stays here
 	Folder   string   // the run's workspace, absolute
 	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
@@ -37,7 +37,7 @@ func (p Policy) With(rules ...Rule) Policy { return Policy{append(slices.Clone(p
 func (p Policy) Digest() string {
 	var lines []string
 	for _, r := range p.rules {
-		if r.Decision != recovery.DecisionAllow {
+		if r.Decision != journal.DecisionAllow {
 			r.Where = ""
 			lines = append(lines, fmt.Sprintf("%q", r))
 		}
@@ -48,45 +48,45 @@ func (p Policy) Digest() string {
 }
 
 // Decide says what is to be done about a call, and why.
-func (p Policy) Decide(q Request) (recovery.Decision, string) {
+func (p Policy) Decide(q Request) (journal.Decision, string) {
 	rules := p.rulesFor(q)
 	restricted, why := p.restrict(rules, q)
 	switch {
-	case restricted == recovery.DecisionDeny:
+	case restricted == journal.DecisionDeny:
 		return restricted, why
-	case q.Mode == recovery.ModePlan && q.Effect != recovery.EffectRead:
-		return recovery.DecisionDeny, "mode plan only reads"
-	case restricted == recovery.DecisionAsk:
+	case q.Mode == journal.ModePlan && q.Effect != journal.EffectRead:
+		return journal.DecisionDeny, "mode plan only reads"
+	case restricted == journal.DecisionAsk:
 		return restricted, why
-	case q.Authored && (q.Mode != recovery.ModePlan || q.Outward == ""):
-		return recovery.DecisionAllow, "a step that the person wrote"
+	case q.Authored && (q.Mode != journal.ModePlan || q.Outward == ""):
+		return journal.DecisionAllow, "a step that the person wrote"
 	}
 	by, ok := allowed(rules, q)
 	if ok {
-		return recovery.DecisionAllow, by
+		return journal.DecisionAllow, by
 	}
 	d, why := byMode(q)
-	if d == recovery.DecisionAsk && by != "" {
+	if d == journal.DecisionAsk && by != "" {
 		why += "; " + by
 	}
 	return d, why
 }
 
 // byMode is what the mode says where no rule does.
-func byMode(q Request) (recovery.Decision, string) {
+func byMode(q Request) (journal.Decision, string) {
 	switch {
-	case q.Mode == recovery.ModeYolo:
-		return recovery.DecisionAllow, "mode yolo"
+	case q.Mode == journal.ModeYolo:
+		return journal.DecisionAllow, "mode yolo"
 	case q.Outward != "":
-		return recovery.DecisionAsk, "it sends what it says to " + q.Outward
-	case q.Effect == recovery.EffectRead:
-		return recovery.DecisionAllow, "it only reads"
-	case q.Mode == recovery.ModeAuto && q.Effect == recovery.EffectWriteLocal:
-		return recovery.DecisionAllow, "mode auto: a write in the workspace"
-	case q.Effect == recovery.EffectWriteLocal:
-		return recovery.DecisionAsk, "it writes in the workspace"
+		return journal.DecisionAsk, "it sends what it says to " + q.Outward
+	case q.Effect == journal.EffectRead:
+		return journal.DecisionAllow, "it only reads"
+	case q.Mode == journal.ModeAuto && q.Effect == journal.EffectWriteLocal:
+		return journal.DecisionAllow, "mode auto: a write in the workspace"
+	case q.Effect == journal.EffectWriteLocal:
+		return journal.DecisionAsk, "it writes in the workspace"
 	}
-	return recovery.DecisionAsk, "it may change anything"
+	return journal.DecisionAsk, "it may change anything"
 }
 
 // rulesFor are the rules about the call's tool in its workspace. A glob that allows does not reach shell and fetch: what they
@@ -96,7 +96,7 @@ func (p Policy) rulesFor(q Request) []Rule {
 	for _, r := range p.rules {
 		switch {
 		case !r.named(q.Tool), r.Folder != "" && r.Folder != q.Folder:
-		case r.Decision == recovery.DecisionAllow && r.glob() && (q.Tool == "shell" || q.Tool == "fetch"):
+		case r.Decision == journal.DecisionAllow && r.glob() && (q.Tool == "shell" || q.Tool == "fetch"):
 		default:
 			out = append(out, r)
 		}
@@ -108,35 +108,35 @@ func (p Policy) rulesFor(q Request) []Rule {
 func (p Policy) Concerns(q Request) bool { return len(p.rulesFor(q)) > 0 }
 
 // restrict is what deny and ask rules say; "" when they say nothing.
-func (p Policy) restrict(rules []Rule, q Request) (recovery.Decision, string) {
-	var decision recovery.Decision
+func (p Policy) restrict(rules []Rule, q Request) (journal.Decision, string) {
+	var decision journal.Decision
 	var why string
-	say := func(d recovery.Decision, format string, a ...any) {
-		if decision == "" || d == recovery.DecisionDeny && decision != d {
+	say := func(d journal.Decision, format string, a ...any) {
+		if decision == "" || d == journal.DecisionDeny && decision != d {
 			decision, why = d, fmt.Sprintf(format, a...)
 		}
 	}
-	restricting := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision == recovery.DecisionAllow })
+	restricting := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision == journal.DecisionAllow })
 	if len(restricting) == 0 {
 		return "", ""
 	}
 	seen := sightOf(q)
 	for _, r := range restricting {
 		// An ask rule is about what a model asks for; what the person wrote is asked about only where a deny rule may mean it.
-		if q.Authored && r.Decision == recovery.DecisionAsk {
+		if q.Authored && r.Decision == journal.DecisionAsk {
 			continue
 		}
 		switch m := seen.meets(r); {
 		case m == misses:
-		case r.Decision == recovery.DecisionAsk:
-			say(recovery.DecisionAsk, "%s asks", r.said())
+		case r.Decision == journal.DecisionAsk:
+			say(journal.DecisionAsk, "%s asks", r.said())
 		case m == perhaps:
-			say(recovery.DecisionAsk, "%s may mean it", r.said())
+			say(journal.DecisionAsk, "%s may mean it", r.said())
 		default:
-			say(recovery.DecisionDeny, "denied by the %s", r.said())
+			say(journal.DecisionDeny, "denied by the %s", r.said())
 		}
-		if r.Command != "" && r.Decision == recovery.DecisionDeny && seen.opaque != "" {
-			say(recovery.DecisionAsk, "%s, and there is a %s", seen.opaque, r.said())
+		if r.Command != "" && r.Decision == journal.DecisionDeny && seen.opaque != "" {
+			say(journal.DecisionAsk, "%s, and there is a %s", seen.opaque, r.said())
 		}
 	}
 	return decision, why

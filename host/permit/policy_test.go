@@ -7,28 +7,28 @@ import (
 	"time"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What the modes make of an effect where no rule says anything, and that each answer has a reason.
 func TestModes(t *testing.T) {
-	const allow, ask, deny = recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny
+	const allow, ask, deny = journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny
 	for _, tt := range []struct {
 		name                   string
 		q                      permit.Request
-		plan, asks, auto, yolo recovery.Decision
+		plan, asks, auto, yolo journal.Decision
 	}{
-		{"read", permit.Request{Effect: recovery.EffectRead}, allow, allow, allow, allow},
-		{"read that goes out", permit.Request{Effect: recovery.EffectRead, Outward: "example.com:443"}, ask, ask, ask, allow},
-		{"local write", permit.Request{Effect: recovery.EffectWriteLocal}, deny, ask, allow, allow},
-		{"external write", permit.Request{Effect: recovery.EffectWriteExternal}, deny, ask, ask, allow},
-		{"local write that goes out", permit.Request{Effect: recovery.EffectWriteLocal, Outward: "x:1"}, deny, ask, ask, allow},
-		{"authored read", permit.Request{Authored: true, Effect: recovery.EffectRead}, allow, allow, allow, allow},
-		{"authored read that goes out", permit.Request{Authored: true, Effect: recovery.EffectRead, Outward: "x:1"}, ask, allow, allow, allow},
-		{"authored write", permit.Request{Authored: true, Effect: recovery.EffectWriteExternal}, deny, allow, allow, allow},
+		{"read", permit.Request{Effect: journal.EffectRead}, allow, allow, allow, allow},
+		{"read that goes out", permit.Request{Effect: journal.EffectRead, Outward: "example.com:443"}, ask, ask, ask, allow},
+		{"local write", permit.Request{Effect: journal.EffectWriteLocal}, deny, ask, allow, allow},
+		{"external write", permit.Request{Effect: journal.EffectWriteExternal}, deny, ask, ask, allow},
+		{"local write that goes out", permit.Request{Effect: journal.EffectWriteLocal, Outward: "x:1"}, deny, ask, ask, allow},
+		{"authored read", permit.Request{Authored: true, Effect: journal.EffectRead}, allow, allow, allow, allow},
+		{"authored read that goes out", permit.Request{Authored: true, Effect: journal.EffectRead, Outward: "x:1"}, ask, allow, allow, allow},
+		{"authored write", permit.Request{Authored: true, Effect: journal.EffectWriteExternal}, deny, allow, allow, allow},
 	} {
-		for i, want := range []recovery.Decision{tt.plan, tt.asks, tt.auto, tt.yolo} {
-			tt.q.Mode, tt.q.Tool = recovery.Modes()[i], "x"
+		for i, want := range []journal.Decision{tt.plan, tt.asks, tt.auto, tt.yolo} {
+			tt.q.Mode, tt.q.Tool = journal.Modes()[i], "x"
 			if got, why := (permit.Policy{}).Decide(tt.q); got != want || why == "" {
 				t.Errorf("%s in %s: %s (%q), want %s", tt.name, tt.q.Mode, got, why, want)
 			}
@@ -36,37 +36,37 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func call(tool, args string, effect recovery.Effect, mode recovery.Mode) permit.Request {
+func call(tool, args string, effect journal.Effect, mode journal.Mode) permit.Request {
 	return permit.Request{Tool: tool, Args: json.RawMessage(args), Effect: effect, Mode: mode, Folder: "/work"}
 }
 
 // Deny beats ask beats allow, and each beats the mode; the folder bounds a rule; a glob does not reach shell and fetch.
 func TestPrecedence(t *testing.T) {
-	rule := func(d recovery.Decision, tool string) permit.Rule { return permit.Rule{Decision: d, Tool: tool} }
-	const allow, ask, deny = recovery.DecisionAllow, recovery.DecisionAsk, recovery.DecisionDeny
+	rule := func(d journal.Decision, tool string) permit.Rule { return permit.Rule{Decision: d, Tool: tool} }
+	const allow, ask, deny = journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny
 	elsewhere := permit.Rule{Decision: allow, Tool: "put", Folder: "/other"}
 	for _, tt := range []struct {
 		name  string
 		rules []permit.Rule
 		q     permit.Request
-		want  recovery.Decision
+		want  journal.Decision
 	}{
-		{"allow beats ask mode", []permit.Rule{rule(allow, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), allow},
-		{"but not plan", []permit.Rule{rule(allow, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModePlan), deny},
-		{"ask beats allow", []permit.Rule{rule(allow, "put"), rule(ask, "put")}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeYolo), ask},
-		{"ask holds for a read", []permit.Rule{rule(ask, "get")}, call("get", `{}`, recovery.EffectRead, recovery.ModeYolo), ask},
-		{"deny beats both", []permit.Rule{rule(deny, "p*"), rule(ask, "put"), rule(allow, "put")}, call("put", `{}`, recovery.EffectRead, recovery.ModeYolo), deny},
-		{"a folder", []permit.Rule{elsewhere}, call("put", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), ask},
-		{"a glob", []permit.Rule{rule(allow, "mcp__x__*")}, call("mcp__x__y", `{}`, recovery.EffectWriteExternal, recovery.ModeAsk), allow},
-		{"a glob and shell", []permit.Rule{rule(allow, "*")}, shellCall(recovery.ModeAsk, "ls", "sh"), ask},
-		{"a glob and fetch", []permit.Rule{rule(allow, "*")}, call("fetch", `{"url":"https://x"}`, recovery.EffectRead, recovery.ModeYolo), allow},
-		{"shell by name", []permit.Rule{rule(allow, "shell")}, shellCall(recovery.ModeAsk, "ls", "sh"), allow},
+		{"allow beats ask mode", []permit.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
+		{"but not plan", []permit.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModePlan), deny},
+		{"ask beats allow", []permit.Rule{rule(allow, "put"), rule(ask, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeYolo), ask},
+		{"ask holds for a read", []permit.Rule{rule(ask, "get")}, call("get", `{}`, journal.EffectRead, journal.ModeYolo), ask},
+		{"deny beats both", []permit.Rule{rule(deny, "p*"), rule(ask, "put"), rule(allow, "put")}, call("put", `{}`, journal.EffectRead, journal.ModeYolo), deny},
+		{"a folder", []permit.Rule{elsewhere}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), ask},
+		{"a glob", []permit.Rule{rule(allow, "mcp__x__*")}, call("mcp__x__y", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
+		{"a glob and shell", []permit.Rule{rule(allow, "*")}, shellCall(journal.ModeAsk, "ls", "sh"), ask},
+		{"a glob and fetch", []permit.Rule{rule(allow, "*")}, call("fetch", `{"url":"https://x"}`, journal.EffectRead, journal.ModeYolo), allow},
+		{"shell by name", []permit.Rule{rule(allow, "shell")}, shellCall(journal.ModeAsk, "ls", "sh"), allow},
 	} {
 		if got, why := permit.New(tt.rules...).Decide(tt.q); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, why, tt.want)
 		}
 	}
-	q := shellCall(recovery.ModeAuto, "sudo ls", "sh")
+	q := shellCall(journal.ModeAuto, "sudo ls", "sh")
 	q.Authored = true
 	if got, _ := permit.New(rules(deny, []string{"sudo *"})...).Decide(q); got != deny {
 		t.Errorf("a step of a runbook passes a deny rule: %s", got)
@@ -79,17 +79,17 @@ func TestPrecedence(t *testing.T) {
 // Access in an allow rule is the most that a command may ask for, and means nothing where the system does not keep the command to it;
 // in a deny rule it is the least.
 func TestAccess(t *testing.T) {
-	p := permit.New(permit.Rule{Decision: recovery.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
+	p := permit.New(permit.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
 	for _, tt := range []struct {
 		access string
-		effect recovery.Effect
-		want   recovery.Decision
+		effect journal.Effect
+		want   journal.Decision
 	}{
-		{"read", recovery.EffectRead, recovery.DecisionAllow}, {"write", recovery.EffectWriteLocal, recovery.DecisionAllow},
-		{"full", recovery.EffectWriteExternal, recovery.DecisionAsk}, {"", recovery.EffectWriteExternal, recovery.DecisionAsk},
-		{"write", recovery.EffectWriteExternal, recovery.DecisionAsk}, // nothing holds it
+		{"read", journal.EffectRead, journal.DecisionAllow}, {"write", journal.EffectWriteLocal, journal.DecisionAllow},
+		{"full", journal.EffectWriteExternal, journal.DecisionAsk}, {"", journal.EffectWriteExternal, journal.DecisionAsk},
+		{"write", journal.EffectWriteExternal, journal.DecisionAsk}, // nothing holds it
 	} {
-		q := call("shell", `{"command":"make x","access":"`+tt.access+`"}`, tt.effect, recovery.ModeAsk)
+		q := call("shell", `{"command":"make x","access":"`+tt.access+`"}`, tt.effect, journal.ModeAsk)
 		if tt.access == "" {
 			q.Args = json.RawMessage(`{"command":"make x"}`)
 		}
@@ -97,11 +97,11 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%q, %s: %s (%s), want %s", tt.access, tt.effect, got, why, tt.want)
 		}
 	}
-	p = permit.New(permit.Rule{Decision: recovery.DecisionDeny, Tool: "shell", Access: "full"})
-	if got, _ := p.Decide(call("shell", `{"command":"ls"}`, recovery.EffectWriteExternal, recovery.ModeYolo)); got != recovery.DecisionDeny {
+	p = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "shell", Access: "full"})
+	if got, _ := p.Decide(call("shell", `{"command":"ls"}`, journal.EffectWriteExternal, journal.ModeYolo)); got != journal.DecisionDeny {
 		t.Error(got)
 	}
-	if got, _ := p.Decide(call("shell", `{"command":"ls","access":"write"}`, recovery.EffectWriteLocal, recovery.ModeYolo)); got != recovery.DecisionAllow {
+	if got, _ := p.Decide(call("shell", `{"command":"ls","access":"write"}`, journal.EffectWriteLocal, journal.ModeYolo)); got != journal.DecisionAllow {
 		t.Error(got)
 	}
 }
@@ -110,21 +110,21 @@ func TestAccess(t *testing.T) {
 // is asked about where a part of that is denied.
 func TestPaths(t *testing.T) {
 	p := permit.New(
-		permit.Rule{Decision: recovery.DecisionAllow, Tool: "*_file", Path: "docs/**"},
-		permit.Rule{Decision: recovery.DecisionDeny, Tool: "*", Path: "docs/secret"},
+		permit.Rule{Decision: journal.DecisionAllow, Tool: "*_file", Path: "docs/**"},
+		permit.Rule{Decision: journal.DecisionDeny, Tool: "*", Path: "docs/secret"},
 	)
-	for paths, want := range map[string]recovery.Decision{
-		"docs/a.md": recovery.DecisionAllow, "docs/x/y": recovery.DecisionAllow, "a.md": recovery.DecisionAsk, "docs/a.md,a.md": recovery.DecisionAsk,
-		"docs/secret/x": recovery.DecisionDeny, "docs/l/x,docs/secret/x": recovery.DecisionDeny, "docs/../a.md": recovery.DecisionAsk, "/etc/x": recovery.DecisionAsk,
+	for paths, want := range map[string]journal.Decision{
+		"docs/a.md": journal.DecisionAllow, "docs/x/y": journal.DecisionAllow, "a.md": journal.DecisionAsk, "docs/a.md,a.md": journal.DecisionAsk,
+		"docs/secret/x": journal.DecisionDeny, "docs/l/x,docs/secret/x": journal.DecisionDeny, "docs/../a.md": journal.DecisionAsk, "/etc/x": journal.DecisionAsk,
 	} {
-		q := call("write_file", `{}`, recovery.EffectWriteLocal, recovery.ModeAsk)
+		q := call("write_file", `{}`, journal.EffectWriteLocal, journal.ModeAsk)
 		q.Paths = strings.Split(paths, ",")
 		if got, why := p.Decide(q); got != want {
 			t.Errorf("%s: %s (%s), want %s", paths, got, why, want)
 		}
 	}
-	q := call("search", `{}`, recovery.EffectRead, recovery.ModeYolo)
-	for path, want := range map[string]recovery.Decision{".": recovery.DecisionAsk, "docs": recovery.DecisionAsk, "src": recovery.DecisionAllow, "docs/secret": recovery.DecisionDeny} {
+	q := call("search", `{}`, journal.EffectRead, journal.ModeYolo)
+	for path, want := range map[string]journal.Decision{".": journal.DecisionAsk, "docs": journal.DecisionAsk, "src": journal.DecisionAllow, "docs/secret": journal.DecisionDeny} {
 		q.Paths = []string{path}
 		if got, why := p.Decide(q); got != want {
 			t.Errorf("search %s: %s (%s), want %s", path, got, why, want)
@@ -135,30 +135,30 @@ func TestPaths(t *testing.T) {
 // A host is the one that is dialled, with its usual ports unless the rule names another.
 func TestHosts(t *testing.T) {
 	p := permit.New(
-		permit.Rule{Decision: recovery.DecisionAllow, Tool: "fetch", Host: "*.example.com", Method: "GET"},
-		permit.Rule{Decision: recovery.DecisionAllow, Tool: "fetch", Host: "api.test:8443"},
-		permit.Rule{Decision: recovery.DecisionDeny, Tool: "fetch", Host: "evil.example.com"},
+		permit.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "*.example.com", Method: "GET"},
+		permit.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "api.test:8443"},
+		permit.Rule{Decision: journal.DecisionDeny, Tool: "fetch", Host: "evil.example.com"},
 	)
-	for url, want := range map[string]recovery.Decision{
-		"https://a.example.com/x": recovery.DecisionAllow, "https://A.EXAMPLE.com./": recovery.DecisionAllow, "https://example.com": recovery.DecisionAsk,
-		"https://a.example.com.evil.net": recovery.DecisionAsk, "https://a.example.com@evil.net/": recovery.DecisionAsk, "https://evilexample.com": recovery.DecisionAsk,
-		"https://a.example.com:22/": recovery.DecisionAsk, "https://api.test:8443/": recovery.DecisionAllow, "https://api.test/": recovery.DecisionAsk,
-		"https://evil.example.com:99/": recovery.DecisionDeny, "https://EVIL.example.com./": recovery.DecisionDeny, "::": recovery.DecisionAsk,
+	for url, want := range map[string]journal.Decision{
+		"https://a.example.com/x": journal.DecisionAllow, "https://A.EXAMPLE.com./": journal.DecisionAllow, "https://example.com": journal.DecisionAsk,
+		"https://a.example.com.evil.net": journal.DecisionAsk, "https://a.example.com@evil.net/": journal.DecisionAsk, "https://evilexample.com": journal.DecisionAsk,
+		"https://a.example.com:22/": journal.DecisionAsk, "https://api.test:8443/": journal.DecisionAllow, "https://api.test/": journal.DecisionAsk,
+		"https://evil.example.com:99/": journal.DecisionDeny, "https://EVIL.example.com./": journal.DecisionDeny, "::": journal.DecisionAsk,
 	} {
 		args, err := json.Marshal(map[string]string{"url": url})
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := call("fetch", string(args), recovery.EffectRead, recovery.ModeAsk)
+		q := call("fetch", string(args), journal.EffectRead, journal.ModeAsk)
 		q.Outward = strings.ToLower(strings.TrimPrefix(url, "https://"))
 		got, why := p.Decide(q)
-		if url == "::" && got == recovery.DecisionAllow || url != "::" && got != want {
+		if url == "::" && got == journal.DecisionAllow || url != "::" && got != want {
 			t.Errorf("%s: %s (%s), want %s", url, got, why, want)
 		}
 	}
-	q := call("fetch", `{"url":"https://a.example.com","method":"POST"}`, recovery.EffectWriteExternal, recovery.ModeAsk)
+	q := call("fetch", `{"url":"https://a.example.com","method":"POST"}`, journal.EffectWriteExternal, journal.ModeAsk)
 	q.Outward = "a.example.com:443"
-	if got, _ := p.Decide(q); got != recovery.DecisionAsk {
+	if got, _ := p.Decide(q); got != journal.DecisionAsk {
 		t.Errorf("POST: %s", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestStanding(t *testing.T) {
 		{"eval", "eval make", "", "[[deny]]\ntool = \"shell\"\ncommand = \"eval make\"\nfolder = \"/work\"\n"},
 		{"unreadable", "make (", "", ""},
 	} {
-		q := shellCall(recovery.ModeAsk, tt.script, "sh")
+		q := shellCall(journal.ModeAsk, tt.script, "sh")
 		if got := permit.TOML((permit.Policy{}).Always(q)); got != tt.always {
 			t.Errorf("%s, always:\n%s\nwant\n%s", tt.name, got, tt.always)
 		}
@@ -185,10 +185,10 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s, never:\n%s\nwant\n%s", tt.name, got, tt.never)
 		}
 	}
-	if r := permit.New(rules(recovery.DecisionAsk, []string{"make"})...).Always(shellCall(recovery.ModeYolo, "make", "sh")); r != nil {
+	if r := permit.New(rules(journal.DecisionAsk, []string{"make"})...).Always(shellCall(journal.ModeYolo, "make", "sh")); r != nil {
 		t.Errorf("an allow rule is offered where an ask rule would beat it: %v", r)
 	}
-	q := call("write_file", `{"path":"a[1].md"}`, recovery.EffectWriteLocal, recovery.ModeAsk)
+	q := call("write_file", `{"path":"a[1].md"}`, journal.EffectWriteLocal, journal.ModeAsk)
 	q.Paths = []string{"a[1].md"}
 	if got := permit.TOML((permit.Policy{}).Always(q)); got != "[[allow]]\ntool = \"write_file\"\npath = \"a\\\\[1\\\\].md\"\nfolder = \"/work\"\n" {
 		t.Error(got)
@@ -211,7 +211,7 @@ func TestMuchToFollow(t *testing.T) {
 		strings.Repeat("xargs sh -c 'a $(b) c' ", 1500), strings.Repeat("awk '{a|b}' ", 3000), strings.Repeat("find -exec sh -c 'eval x y' ", 1500),
 	} {
 		began := time.Now()
-		if d, why := p.Decide(shellCall(recovery.ModeAsk, script, "sh")); d == recovery.DecisionAllow {
+		if d, why := p.Decide(shellCall(journal.ModeAsk, script, "sh")); d == journal.DecisionAllow {
 			t.Errorf("%.20q is allowed: %s", script, why)
 		}
 		if took := time.Since(began); took > 10*time.Second {
@@ -222,7 +222,7 @@ func TestMuchToFollow(t *testing.T) {
 
 // A person who is asked although there are rules is shown what no rule covers, on one line (issue 4, permission).
 func TestUncoveredIsNamed(t *testing.T) {
-	rule := permit.Rule{Decision: recovery.DecisionAllow, Tool: "shell", Command: "go test *"}
+	rule := permit.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *"}
 	bound := rule
 	bound.Access, bound.Where = "write", "config.toml:3"
 	for _, tt := range []struct {
@@ -243,8 +243,8 @@ func TestUncoveredIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, why := permit.New(tt.rules...).Decide(call("shell", string(args), recovery.EffectWriteExternal, recovery.ModeAsk))
-		if got != recovery.DecisionAsk || why != tt.want {
+		got, why := permit.New(tt.rules...).Decide(call("shell", string(args), journal.EffectWriteExternal, journal.ModeAsk))
+		if got != journal.DecisionAsk || why != tt.want {
 			t.Errorf("%q: %s, %q; want it asked about: %q", tt.script, got, why, tt.want)
 		}
 	}
@@ -253,7 +253,7 @@ func TestUncoveredIsNamed(t *testing.T) {
 // A rule about a tool that does not exist would restrict nothing: it is refused. Those of MCP servers are not known beforehand.
 func TestRuleNamesATool(t *testing.T) {
 	for tool, ok := range map[string]bool{"shell": true, "read_output": true, "mcp__a__b": true, "mcp__*": true, "*": true, "shel": false, "Shell": false} {
-		if err := (permit.Rule{Decision: recovery.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {
+		if err := (permit.Rule{Decision: journal.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {
 			t.Errorf("a rule about %q: %v", tool, err)
 		}
 	}

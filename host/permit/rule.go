@@ -10,12 +10,12 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Rule is one rule as it is written. What is empty is not said.
 type Rule struct {
-	Decision recovery.Decision
+	Decision journal.Decision
 	Tool     string // its name, or a glob such as mcp__github__*
 	Command  string // of shell: literal words; a last * stands for any further words
 	Access   string // of shell: allow up to this; deny and ask from this on: read, write or full
@@ -91,7 +91,7 @@ func (r Rule) checkShell() error {
 	}
 	if r.Command != "" {
 		p, err := parsePattern(r.Command)
-		if err == nil && r.Decision == recovery.DecisionAllow {
+		if err == nil && r.Decision == journal.DecisionAllow {
 			err = p.allowable()
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"agent/host/permit"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // tokens are what scripts are made of, so that most of what is tried means something to a shell.
@@ -134,7 +134,7 @@ func FuzzShell(f *testing.F) {
 			return
 		}
 		for _, shell := range []string{"sh", "bash"} {
-			if d, _ := p.Decide(shellCall(recovery.ModeAsk, script, shell)); d != recovery.DecisionAllow {
+			if d, _ := p.Decide(shellCall(journal.ModeAsk, script, shell)); d != journal.DecisionAllow {
 				continue
 			}
 			for _, words := range shellRun(t, shell, script) {

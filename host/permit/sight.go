@@ -11,7 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // shellArgs are what a rule looks at in a shell call.
@@ -159,7 +159,7 @@ func hostMatches(pattern, target string, anyPort bool) bool {
 
 // allowed says whether allow rules cover the call whole, and by which; of a script that they do not cover, why.
 func allowed(rules []Rule, q Request) (string, bool) {
-	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != recovery.DecisionAllow })
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != journal.DecisionAllow })
 	switch {
 	case q.Tool == "shell":
 		return allowedShell(rules, q)
@@ -252,7 +252,7 @@ func beyond(r Rule, a shellArgs, q Request) string {
 		return ""
 	case rank(a.Access) > rank(r.Access):
 		return fmt.Sprintf("the %s allows access %s at most", r.said(), r.Access)
-	case r.Access != "full" && q.Effect == recovery.EffectWriteExternal: // a bound means nothing where nothing keeps the command to it
+	case r.Access != "full" && q.Effect == journal.EffectWriteExternal: // a bound means nothing where nothing keeps the command to it
 		return fmt.Sprintf("the %s allows access %s, to which nothing keeps a command here", r.said(), r.Access)
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // maxStanding bounds the rules that an answer may write: what a person cannot take in at a glance is not offered.
@@ -16,16 +16,16 @@ const maxStanding = 8
 // Always makes the rules that allow the same call in its workspace from now on; nil where they cannot say exactly that: where
 // an ask rule, a deny rule or the mode would stand against them, or the call cannot be expressed.
 func (p Policy) Always(q Request) []Rule {
-	rules := standing(recovery.DecisionAllow, q)
+	rules := standing(journal.DecisionAllow, q)
 	if !sound(rules) || q.Folder == "" {
 		return nil
 	}
-	if d, _ := p.With(rules...).Decide(q); d != recovery.DecisionAllow {
+	if d, _ := p.With(rules...).Decide(q); d != journal.DecisionAllow {
 		return nil
 	}
 	for i := len(rules) - 1; i >= 0; i-- { // what other rules cover needs none
 		less := slices.Delete(slices.Clone(rules), i, i+1)
-		if d, _ := p.With(less...).Decide(q); d == recovery.DecisionAllow {
+		if d, _ := p.With(less...).Decide(q); d == journal.DecisionAllow {
 			rules = less
 		}
 	}
@@ -34,11 +34,11 @@ func (p Policy) Always(q Request) []Rule {
 
 // Never makes the rules that deny the same call in its workspace from now on; nil where one rule cannot say it.
 func (p Policy) Never(q Request) []Rule {
-	rules := standing(recovery.DecisionDeny, q)
+	rules := standing(journal.DecisionDeny, q)
 	if !sound(rules) || q.Folder == "" || q.Tool == "shell" && len(rules) != 1 {
 		return nil // of several commands it is not known which is meant
 	}
-	if d, _ := New(rules...).Decide(q); d != recovery.DecisionDeny {
+	if d, _ := New(rules...).Decide(q); d != journal.DecisionDeny {
 		return nil
 	}
 	return rules
@@ -51,7 +51,7 @@ func sound(rules []Rule) bool {
 }
 
 // standing makes the rules about exactly this call.
-func standing(d recovery.Decision, q Request) []Rule {
+func standing(d journal.Decision, q Request) []Rule {
 	base := Rule{Decision: d, Tool: q.Tool, Folder: q.Folder}
 	switch {
 	case q.Tool == "shell":
@@ -82,7 +82,7 @@ func standing(d recovery.Decision, q Request) []Rule {
 
 func standingShell(base Rule, q Request) []Rule {
 	a := readShell(q.Args)
-	if base.Decision == recovery.DecisionAllow {
+	if base.Decision == journal.DecisionAllow {
 		if base.Access = a.Access; a.Access == "" {
 			base.Access = "full"
 		}

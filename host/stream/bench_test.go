@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What publishing costs the one who publishes. The limit to compare with is no observer at all: one load. The fast
@@ -16,8 +16,8 @@ func BenchmarkPublish(b *testing.B) {
 		event Event
 	}{
 		{"text", Event{Run: "r-1", Turn: 1, Text: "token "}},
-		{"fact", Event{Run: "r-1", Fact: &recovery.Event{Seq: 1, Body: recovery.RunNoted{Text: "x"}}}},
-		{"output4k", Event{Run: "r-1", Call: &recovery.Place{Turn: 1}, Output: make([]byte, 4096)}},
+		{"fact", Event{Run: "r-1", Fact: &journal.Event{Seq: 1, Body: journal.RunNoted{Text: "x"}}}},
+		{"output4k", Event{Run: "r-1", Call: &journal.Place{Turn: 1}, Output: make([]byte, 4096)}},
 	} {
 		b.Run(kind.name+"/none", func(b *testing.B) {
 			h := NewHub()

@@ -4,25 +4,25 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Event is one thing to show. It is a fact, a piece of text, a piece of reasoning, a piece of output, a note or a word that
 // an answer starts over, in this order of precedence should more than one be set.
 type Event struct {
 	Run       string
-	Fact      *recovery.Event // durable before it came here; shared by all observers, so never changed
-	Text      string          // a piece of the model's answer, not durable; the answer's fact replaces it
-	Reasoning string          // a piece of what the model thinks, as Text; shown only to who asks for it
-	Turn      int             // of Text, Reasoning, Whole and Void
-	Call      *recovery.Place // with Output: live output of a running call, not durable; shared, so never changed
-	Output    []byte          // the receiver's own copy
-	At        int64           // with Output: the bytes of the call's output that came before it
-	Note      string          // a sentence of the host for the person; what must survive an overflow is a fact instead
-	Warn      bool            // the note is a warning
-	Quotes    bool            // the note quotes what was asked: it is for the person, not for a log
-	Whole     bool            // the text of the turn's answer is whole: for who holds a part of it back, not for observers
-	Void      bool            // what came of the turn's answer is void: it starts over
+	Fact      *journal.Event // durable before it came here; shared by all observers, so never changed
+	Text      string         // a piece of the model's answer, not durable; the answer's fact replaces it
+	Reasoning string         // a piece of what the model thinks, as Text; shown only to who asks for it
+	Turn      int            // of Text, Reasoning, Whole and Void
+	Call      *journal.Place // with Output: live output of a running call, not durable; shared, so never changed
+	Output    []byte         // the receiver's own copy
+	At        int64          // with Output: the bytes of the call's output that came before it
+	Note      string         // a sentence of the host for the person; what must survive an overflow is a fact instead
+	Warn      bool           // the note is a warning
+	Quotes    bool           // the note quotes what was asked: it is for the person, not for a log
+	Whole     bool           // the text of the turn's answer is whole: for who holds a part of it back, not for observers
+	Void      bool           // what came of the turn's answer is void: it starts over
 }
 
 // Hub hands events to observers. Its methods may be called by any goroutine at any time. Events that one goroutine

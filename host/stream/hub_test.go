@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func fact(run string, seq int64) Event {
-	return Event{Run: run, Fact: &recovery.Event{Seq: seq, Body: recovery.RunNoted{Text: "x"}}}
+	return Event{Run: run, Fact: &journal.Event{Seq: seq, Body: journal.RunNoted{Text: "x"}}}
 }
 
 func deadline(t testing.TB) context.Context {
@@ -103,7 +103,7 @@ func TestOverflowNamesEveryRunsCursor(t *testing.T) {
 func TestNeighboursMerge(t *testing.T) {
 	h := NewHub()
 	o := h.Observe(0)
-	first, second := &recovery.Place{Turn: 1, Index: 0, Attempt: 1}, &recovery.Place{Turn: 1, Index: 0, Attempt: 2}
+	first, second := &journal.Place{Turn: 1, Index: 0, Attempt: 1}, &journal.Place{Turn: 1, Index: 0, Attempt: 2}
 	for _, e := range []Event{
 		{Run: "r-1", Turn: 1, Text: "na\xc3"},
 		{Run: "r-1", Turn: 1, Text: "\xafve "},
@@ -120,7 +120,7 @@ func TestNeighboursMerge(t *testing.T) {
 		fact("r-1", 2),
 		{Run: "r-1", Turn: 2, Text: "after the facts"},
 		{Run: "r-1", Call: first, Output: []byte("one ")},
-		{Run: "r-1", Call: &recovery.Place{Turn: 1, Index: 0, Attempt: 1}, Output: []byte("two")},
+		{Run: "r-1", Call: &journal.Place{Turn: 1, Index: 0, Attempt: 1}, Output: []byte("two")},
 		{Run: "r-1", Call: second, Output: []byte("another attempt")},
 		{Run: "r-1", Note: "a note"},
 		{Run: "r-1", Note: "a note", Warn: true},
@@ -178,7 +178,7 @@ func TestMergingLosesNothing(t *testing.T) {
 			case "reasoning":
 				e.Turn, e.Reasoning = n, piece
 			case "output":
-				e.Call, e.Output = &recovery.Place{Turn: n}, []byte(piece)
+				e.Call, e.Output = &journal.Place{Turn: n}, []byte(piece)
 			case "note":
 				e.Note = piece
 			case "take":
@@ -257,7 +257,7 @@ func TestAnEmptyQueueTakesAnything(t *testing.T) {
 	o := h.Observe(1)
 	big := bytes.Repeat([]byte{'x'}, 3*maxQueued)
 	for range 2 {
-		h.Publish(Event{Run: "r-1", Call: &recovery.Place{Turn: 1}, Output: big})
+		h.Publish(Event{Run: "r-1", Call: &journal.Place{Turn: 1}, Output: big})
 		if e, err := o.Next(deadline(t)); err != nil || !bytes.Equal(e.Output, big) {
 			t.Fatalf("got %d bytes, %v; want %d", len(e.Output), err, len(big))
 		}
@@ -268,9 +268,9 @@ func TestAnEmptyQueueTakesAnything(t *testing.T) {
 func TestFactsCountWhatTheyKeep(t *testing.T) {
 	h := NewHub()
 	o := h.Observe(0)
-	body := recovery.CallSettled{Result: recovery.Result{Full: make([]byte, 8<<20)}}
+	body := journal.CallSettled{Result: journal.Result{Full: make([]byte, 8<<20)}}
 	for seq := int64(1); seq <= 20; seq++ {
-		h.Publish(Event{Run: "r-1", Fact: &recovery.Event{Seq: seq, Body: body}})
+		h.Publish(Event{Run: "r-1", Fact: &journal.Event{Seq: seq, Body: body}})
 	}
 	h.Close()
 	got, err := drain(t, o)
@@ -282,7 +282,7 @@ func TestFactsCountWhatTheyKeep(t *testing.T) {
 func TestOutputIsEachObserversOwn(t *testing.T) {
 	h := NewHub()
 	a, b := h.Observe(0), h.Observe(0)
-	call, buf := &recovery.Place{Turn: 1}, []byte("one")
+	call, buf := &journal.Place{Turn: 1}, []byte("one")
 	h.Publish(Event{Run: "r-1", Call: call, Output: buf})
 	copy(buf, "two")
 	h.Publish(Event{Run: "r-1", Call: call, Output: buf})

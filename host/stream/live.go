@@ -13,21 +13,21 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // liveLine is one line of a live file. Gen comes first and has a fixed width: it names what was written since the file
 // was last emptied, and so tells a follower that its position belongs to something that is gone. A line holds text,
 // reasoning, or output of a call; a binary that knows only text passes over the others.
 type liveLine struct {
-	Gen       string          `json:"gen"`
-	Turn      int             `json:"turn"`
-	Text      string          `json:"text,omitempty"`
-	Reasoning string          `json:"reasoning,omitempty"`
-	Call      *recovery.Place `json:"call,omitempty"`
-	At        int64           `json:"at,omitempty"`     // bytes of the call's output before this piece
-	Output    string          `json:"output,omitempty"` // of the call
-	Bytes     []byte          `json:"base64,omitempty"` // instead of Output, where it is not UTF-8
+	Gen       string         `json:"gen"`
+	Turn      int            `json:"turn"`
+	Text      string         `json:"text,omitempty"`
+	Reasoning string         `json:"reasoning,omitempty"`
+	Call      *journal.Place `json:"call,omitempty"`
+	At        int64          `json:"at,omitempty"`     // bytes of the call's output before this piece
+	Output    string         `json:"output,omitempty"` // of the call
+	Bytes     []byte         `json:"base64,omitempty"` // instead of Output, where it is not UTF-8
 }
 
 // maxLive is how large a live file becomes with output, bytes. Then it is emptied and goes on: who follows has seen what is
@@ -97,7 +97,7 @@ func (l *Live) Text(turn int, s string) error { return l.add(turn, s, false) }
 func (l *Live) Reasoning(turn int, s string) error { return l.add(turn, s, true) }
 
 // Output appends a piece of a running call's output, which has at bytes before it. Errors are as with Text.
-func (l *Live) Output(call recovery.Place, at int64, p []byte) error {
+func (l *Live) Output(call journal.Place, at int64, p []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {

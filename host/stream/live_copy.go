@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const (
@@ -94,9 +94,9 @@ func (l *LiveCopy) take(e Event) error {
 	switch {
 	case e.Fact != nil:
 		switch b := e.Fact.Body.(type) {
-		case recovery.ModelAnswered, recovery.ModelFailed:
+		case journal.ModelAnswered, journal.ModelFailed:
 			return l.reset()
-		case recovery.CallSettled:
+		case journal.CallSettled:
 			l.waiting = slices.DeleteFunc(l.waiting, func(w Event) bool { return *w.Call == b.Place })
 		}
 	case e.Text != "", e.Reasoning != "":

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func openLive(t *testing.T, dir, run string) *Live {
@@ -346,7 +346,7 @@ func TestLiveOutputOfCalls(t *testing.T) {
 	l := openLive(t, dir, "r-1")
 	var got outputs
 	f := &follower{path: filepath.Join(dir, "r-1"), emit: got.emit}
-	one, two := recovery.Place{Turn: 1}, recovery.Place{Turn: 1, Index: 1, Attempt: 2}
+	one, two := journal.Place{Turn: 1}, journal.Place{Turn: 1, Index: 1, Attempt: 2}
 	ok(t, l.Text(1, "text"))
 	ok(t, l.Reset())
 	ok(t, l.Output(one, 0, []byte("a\n")))
@@ -371,7 +371,7 @@ func TestLiveOutputIsBounded(t *testing.T) {
 	piece := []byte(strings.Repeat("x", 99<<10))
 	const pieces = 40
 	for i := range int64(pieces) {
-		ok(t, l.Output(recovery.Place{Turn: 1}, i*int64(len(piece)), piece))
+		ok(t, l.Output(journal.Place{Turn: 1}, i*int64(len(piece)), piece))
 		ok(t, f.look())
 		if info, err := os.Stat(f.path); err != nil || info.Size() > maxLive+4<<10 {
 			t.Fatalf("the live file has %d bytes, %v", info.Size(), err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // DefaultLimit is the number of events that a queue holds if its maker names none.
@@ -268,14 +268,14 @@ func costOf(e *Event) int {
 	}
 	body := 0
 	switch b := e.Fact.Body.(type) {
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		for i := range b.Blocks {
 			body += len(b.Blocks[i].Text)
 		}
 		for i := range b.Calls {
 			body += len(b.Calls[i].Args)
 		}
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		body += len(b.Result.Content) + len(b.Result.Data) + len(b.Result.Full)
 	}
 	return cost + min(body, maxFactual)

@@ -6,7 +6,7 @@ import (
 
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What is waited for while the model is asked.
@@ -160,7 +160,7 @@ func (r *Renderer) unfinished(run string, last bool, note string) {
 }
 
 // modelFailed shows that there is no answer, what became of the part that was shown, and what is waited for now.
-func (r *Renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFailed) {
+func (r *Renderer) modelFailed(run string, e journal.Event, b journal.ModelFailed) {
 	r.Fact(run, e)
 	note := "the answer starts over"
 	if !b.Again {
@@ -170,14 +170,14 @@ func (r *Renderer) modelFailed(run string, e recovery.Event, b recovery.ModelFai
 	if b.Again {
 		r.again = e.Time.Add(b.Wait)
 	}
-	if b.Again || b.Fault == recovery.FaultContext { // else for a summary
+	if b.Again || b.Fault == journal.FaultContext { // else for a summary
 		r.asking, r.asked = askedModel, e.Time
 	}
 }
 
 // finishAnswer shows what is missing of an answer of which pieces were shown as they came, and returns what is still to be
 // shown of it.
-func (r *Renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAnswered) recovery.ModelAnswered {
+func (r *Renderer) finishAnswer(run string, e journal.Event, b journal.ModelAnswered) journal.ModelAnswered {
 	full, end, s := answerText(b), lastWords(b), r.partial
 	if r.partial = nil; s == nil || s.run != run || s.turn != e.Turn {
 		s = &partial{}
@@ -188,7 +188,7 @@ func (r *Renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAn
 		r.out.endLine() // the text, if any, stands on a line of its own; begun already, it goes on there
 	}
 	if s.thought.clean != nil {
-		b.Blocks = without(b.Blocks, recovery.BlockReasoning)
+		b.Blocks = without(b.Blocks, journal.BlockReasoning)
 	}
 	if !shown {
 		return b
@@ -203,12 +203,12 @@ func (r *Renderer) finishAnswer(run string, e recovery.Event, b recovery.ModelAn
 		r.out.print(stream.Sanitize(full))
 	}
 	r.out.endLine()
-	b.Blocks = without(b.Blocks, recovery.BlockText)
+	b.Blocks = without(b.Blocks, journal.BlockText)
 	return b
 }
 
-func without(blocks []recovery.Block, k recovery.BlockKind) []recovery.Block {
-	var out []recovery.Block
+func without(blocks []journal.Block, k journal.BlockKind) []journal.Block {
+	var out []journal.Block
 	for _, b := range blocks {
 		if b.Kind != k {
 			out = append(out, b)

@@ -8,7 +8,7 @@ import (
 	"agent/host/stream"
 	"agent/host/terminal/terminaltest"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func (p *player) think(turn int, text string) {
@@ -16,12 +16,12 @@ func (p *player) think(turn int, text string) {
 }
 
 // answerOf is an answer of blocks in their order: a text that begins with ~ is a thought.
-func answerOf(texts ...string) recovery.ModelAnswered {
-	a := recovery.ModelAnswered{Stop: recovery.AnswerEnd}
+func answerOf(texts ...string) journal.ModelAnswered {
+	a := journal.ModelAnswered{Stop: journal.AnswerEnd}
 	for _, text := range texts {
-		b := recovery.Block{Kind: recovery.BlockText, Text: text}
+		b := journal.Block{Kind: journal.BlockText, Text: text}
 		if thought, ok := strings.CutPrefix(text, "~"); ok {
-			b = recovery.Block{Kind: recovery.BlockReasoning, Text: thought}
+			b = journal.Block{Kind: journal.BlockReasoning, Text: thought}
 		}
 		a.Blocks = append(a.Blocks, b)
 	}
@@ -36,8 +36,8 @@ func asking(t *testing.T, s *Screen, thinking, whole bool, play func(p *player))
 	hub := stream.NewHub()
 	tell := NewPrinter(s)
 	tell.Thinking, tell.Whole = thinking, whole
-	r := NewRenderer(tell, hub, facts{testRun: {{Seq: 1, Body: recovery.RunCreated{
-		Run: testRun, Model: "anthropic/x", Previous: "r-0", Setup: recovery.Setup{Price: &recovery.Price{Input: 3e6, Output: 15e6}},
+	r := NewRenderer(tell, hub, facts{testRun: {{Seq: 1, Body: journal.RunCreated{
+		Run: testRun, Model: "anthropic/x", Previous: "r-0", Setup: journal.Setup{Price: &journal.Price{Input: 3e6, Output: 15e6}},
 	}}}})
 	play(&player{hub: hub, seq: 1})
 	hub.Close()
@@ -49,7 +49,7 @@ func asking(t *testing.T, s *Screen, thinking, whole bool, play func(p *player))
 // elsewhere. // issue: thinking shown dim and only on request
 func TestThinking(t *testing.T) {
 	play := func(p *player) {
-		p.fact(1, recovery.ModelRequested{})
+		p.fact(1, journal.ModelRequested{})
 		p.think(1, "so the fi")
 		p.think(1, "rst\nthen")
 		p.text(1, "The ")
@@ -106,7 +106,7 @@ func TestThinkingBetween(t *testing.T) {
 		p.fact(1, answerOf("One.", "~hm", "Two."))
 		p.think(2, "only a thought before a call")
 		a := answer("", "c-1", "make")
-		a.Blocks = []recovery.Block{{Kind: recovery.BlockReasoning, Text: "only a thought before a call"}}
+		a.Blocks = []journal.Block{{Kind: journal.BlockReasoning, Text: "only a thought before a call"}}
 		p.fact(2, a)
 		p.note("next")
 	})
@@ -123,8 +123,8 @@ func TestThoughtsAreSanitized(t *testing.T) {
 			}
 			p.hub.Publish(stream.Event{Run: testRun, Turn: 1, Text: "\x1b["})
 			p.text(1, "31mtext\x9b2J\u2066")
-			p.fact(1, recovery.ModelFailed{Fault: recovery.FaultServer, Detail: evil, Remedy: evil})
-			p.fact(1, recovery.ContextCompacted{Through: 1, Summary: evil})
+			p.fact(1, journal.ModelFailed{Fault: journal.FaultServer, Detail: evil, Remedy: evil})
+			p.fact(1, journal.ContextCompacted{Through: 1, Summary: evil})
 			p.fact(1, answerOf("~"+evil, evil))
 		})
 		if i := strings.IndexAny(got, "\x1b\x07\r\u202e\u2066\u009b"); i >= 0 || !strings.Contains(got, "abcd") {
@@ -136,9 +136,9 @@ func TestThoughtsAreSanitized(t *testing.T) {
 // A part of an answer is no answer: it is said to be void as soon as that is known, and shown at the latest then. Why there is none is
 // said with the end. // issue, behaviour 5
 func TestPartialAnswer(t *testing.T) {
-	again := recovery.ModelFailed{Fault: recovery.FaultCut, Detail: "the stream ended", Tries: 1, Again: true, Wait: 2 * time.Second}
-	gone := recovery.ModelFailed{Fault: recovery.FaultKey, Detail: "bad key (HTTP 401)", Remedy: "set ANTHROPIC_API_KEY", Tries: 1}
-	stop := recovery.RunInterrupted{Cause: recovery.CauseShutdown}
+	again := journal.ModelFailed{Fault: journal.FaultCut, Detail: "the stream ended", Tries: 1, Again: true, Wait: 2 * time.Second}
+	gone := journal.ModelFailed{Fault: journal.FaultKey, Detail: "bad key (HTTP 401)", Remedy: "set ANTHROPIC_API_KEY", Tries: 1}
+	stop := journal.RunInterrupted{Cause: journal.CauseShutdown}
 	const retry, resume = "! anthropic/x: answer broke off: the stream ended; asking again in 2s (try 2)\n",
 		"· the answer above is partial and not kept; a resume asks again\n"
 	tests := []struct {
@@ -150,7 +150,7 @@ func TestPartialAnswer(t *testing.T) {
 		{"Ctrl-C", func(p *player) { p.text(1, "The ans"); p.fact(0, stop) }, "The ans\n" + resume, "The ans\n" + resume},
 		{"Ctrl-C before it", func(p *player) { p.fact(0, stop) }, "", ""},
 		{"Ctrl-C while it thinks", func(p *player) { p.think(1, "hm"); p.fact(0, stop) }, "  ┊ hm\n", ""},
-		{"cancelled", func(p *player) { p.text(1, "The ans"); p.fact(0, recovery.RunCancelled{Reason: "by ann"}) },
+		{"cancelled", func(p *player) { p.text(1, "The ans"); p.fact(0, journal.RunCancelled{Reason: "by ann"}) },
 			"The ans\n· the answer above is partial and not kept\n", "The ans\n· the answer above is partial and not kept\n"},
 		{"sent again", func(p *player) {
 			p.text(1, "The ans")
@@ -173,7 +173,7 @@ func TestPartialAnswer(t *testing.T) {
 		{"another owner", func(p *player) {
 			p.text(1, "The ans")
 			p.fact(0, stop)
-			p.fact(0, recovery.RunClaimed{Epoch: 2})
+			p.fact(0, journal.RunClaimed{Epoch: 2})
 			p.text(1, "The answer.")
 			p.fact(1, answerOf("The answer."))
 		}, "The ans\n" + resume + "The answer.\n", "The ans\n" + resume},
@@ -190,7 +190,7 @@ func TestPartialAnswer(t *testing.T) {
 // An answer that was cut at its length goes on in the next turn: its first part is activity, not the answer.
 func TestAnswerThatIsCut(t *testing.T) {
 	cut := answerOf("The first part")
-	cut.Stop = recovery.AnswerLength
+	cut.Stop = journal.AnswerLength
 	play := func(p *player) {
 		p.text(1, "The first part")
 		p.fact(1, cut)

@@ -7,49 +7,49 @@ import (
 
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Fact prints one fact.
-func (t *Printer) Fact(run string, e recovery.Event) {
+func (t *Printer) Fact(run string, e journal.Event) {
 	switch b := e.Body.(type) {
-	case recovery.RunCreated:
+	case journal.RunCreated:
 		t.created(b)
-	case recovery.ModelRequested:
+	case journal.ModelRequested:
 		t.asked[run] = e.Time
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		t.answered(run, e, b)
-	case recovery.CallStarted:
+	case journal.CallStarted:
 		c := t.call(run, b.Place)
 		c.since = e.Time
 		t.Line(Cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole)))
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		t.settled(run, b)
-	case recovery.CallJudged:
+	case journal.CallJudged:
 		c := t.call(run, b.Place)
-		if b.Verdict == recovery.VerdictAttach {
+		if b.Verdict == journal.VerdictAttach {
 			c.since = e.Time
 		}
 		t.Line(Yellow, "~", view.VerdictLine(b.Place, c.name(), b.Verdict, b.Reason))
-	case recovery.CallResolved:
+	case journal.CallResolved:
 		t.Line(Yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), view.OrPerson(b.By), b.Word))
-	case recovery.ApprovalVoided:
+	case journal.ApprovalVoided:
 		t.Line(Yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
-	case recovery.TurnSettled:
+	case journal.TurnSettled:
 		t.forget(run, e.Turn)
-	case recovery.ModelFailed:
+	case journal.ModelFailed:
 		t.asked[run] = e.Time.Add(b.Wait)
-		if !t.Whole && !b.Again && b.Fault != recovery.FaultContext {
+		if !t.Whole && !b.Again && b.Fault != journal.FaultContext {
 			return // it ends the run, or interrupts it: the last lines say it, with the remedy
 		}
 		t.Line(Yellow, "!", view.FailedText(t.of(run).model, b))
-	case recovery.ContextCompacted:
+	case journal.ContextCompacted:
 		t.asked[run] = e.Time
 		t.compacted(run, b)
-	case recovery.RunNoted:
+	case journal.RunNoted:
 		t.asked[run] = t.asked[run].Add(b.Clock)
 		t.aboutRun(e)
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		t.asked[run] = e.Time // a request that an earlier owner sent is sent again
 		if m := b.Model; m != nil {
 			known := t.of(run)
@@ -62,7 +62,7 @@ func (t *Printer) Fact(run string, e recovery.Event) {
 	}
 }
 
-func attempt(p recovery.Place) string {
+func attempt(p journal.Place) string {
 	if p.Attempt < 2 {
 		return ""
 	}
@@ -76,7 +76,7 @@ func (t *Printer) id(id string) string {
 	return id + " "
 }
 
-func (t *Printer) resolved(run string, b recovery.CallResolved) string {
+func (t *Printer) resolved(run string, b journal.CallResolved) string {
 	if b.Run != "" && b.Run != run {
 		return "of run " + b.Run
 	}
@@ -84,17 +84,17 @@ func (t *Printer) resolved(run string, b recovery.CallResolved) string {
 }
 
 // aboutRun prints facts that belong to no call.
-func (t *Printer) aboutRun(e recovery.Event) {
+func (t *Printer) aboutRun(e journal.Event) {
 	switch b := e.Body.(type) {
-	case recovery.RunNoted:
+	case journal.RunNoted:
 		t.Line(Yellow, "!", b.Text)
-	case recovery.MessageAdded:
+	case journal.MessageAdded:
 		t.Line(Bold, "+", fmt.Sprintf("%s to the model: %s", view.OrPerson(b.By), b.Text))
-	case recovery.RunStopping:
+	case journal.RunStopping:
 		t.Line(Yellow, "!", "stopping: "+b.Reason)
-	case recovery.RequestAnswered:
-		t.Line(Bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, view.OrPerson(b.By), recovery.Text(b.Answer)))
-	case recovery.RequestClosed:
+	case journal.RequestAnswered:
+		t.Line(Bold, "?", fmt.Sprintf("%s answered by %s: %s", b.ID, view.OrPerson(b.By), journal.Text(b.Answer)))
+	case journal.RequestClosed:
 		t.Line(Bold, "?", fmt.Sprintf("%s %s: %s", b.ID, b.Status, b.Reason))
 	default:
 		if t.Whole {
@@ -104,28 +104,28 @@ func (t *Printer) aboutRun(e recovery.Event) {
 }
 
 // forTheRecord prints what a person who watches a run in its own terminal learns in another way.
-func (t *Printer) forTheRecord(e recovery.Event) {
+func (t *Printer) forTheRecord(e journal.Event) {
 	switch b := e.Body.(type) {
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		if b.Epoch > 1 {
 			t.Line(Yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", view.Stamp(e.Time), b.PID, b.Host, tighter(b)))
 		}
-	case recovery.RunInterrupted:
+	case journal.RunInterrupted:
 		t.Line(Yellow, "!", view.Stamp(e.Time)+" interrupted: "+view.CauseText(b.Cause, b.Detail))
-	case recovery.RunRestored:
-		t.Line(Yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", view.Stamp(e.Time), view.CauseText(recovery.CauseRestored, b.Reason), view.OrPerson(b.By)))
-	case recovery.RequestOpened:
+	case journal.RunRestored:
+		t.Line(Yellow, "!", fmt.Sprintf("%s interrupted: %s; %s let the database count", view.Stamp(e.Time), view.CauseText(journal.CauseRestored, b.Reason), view.OrPerson(b.By)))
+	case journal.RequestOpened:
 		t.Line(Bold, "?", b.Request.ID+" asks: "+view.AskText(&b.Request))
-	case recovery.RunCompleted:
+	case journal.RunCompleted:
 		t.Line(Green, "=", view.Stamp(e.Time)+" completed")
-	case recovery.RunFailed:
+	case journal.RunFailed:
 		t.Line(Red, "=", view.Stamp(e.Time)+" failed: "+b.Reason)
-	case recovery.RunCancelled:
+	case journal.RunCancelled:
 		t.Line(Yellow, "=", view.Stamp(e.Time)+" cancelled: "+b.Reason)
 	}
 }
 
-func tighter(b recovery.RunClaimed) string {
+func tighter(b journal.RunClaimed) string {
 	text := ""
 	if b.Mode != "" {
 		text += ", mode " + string(b.Mode)
@@ -137,7 +137,7 @@ func tighter(b recovery.RunClaimed) string {
 }
 
 // created prints what is to be done, by what, where and under which rules, and how to watch it and go on with it.
-func (t *Printer) created(b recovery.RunCreated) {
+func (t *Printer) created(b journal.RunCreated) {
 	t.runs[b.Run] = startOf(b)
 	if t.Whole {
 		return // show has a head of its own
@@ -154,9 +154,9 @@ func (t *Printer) created(b recovery.RunCreated) {
 
 // answered learns the turn's calls, and prints the text of the answer where the person does not get it in another way: the
 // last words of a run that is done are its answer.
-func (t *Printer) answered(run string, e recovery.Event, b recovery.ModelAnswered) {
+func (t *Printer) answered(run string, e journal.Event, b journal.ModelAnswered) {
 	for i := range b.Calls {
-		t.calls[key(run, recovery.Place{Turn: e.Turn, Index: i})] = &activeCall{Proposal: b.Calls[i]}
+		t.calls[key(run, journal.Place{Turn: e.Turn, Index: i})] = &activeCall{Proposal: b.Calls[i]}
 	}
 	if t.Whole {
 		t.Line(Dim, "#", fmt.Sprintf("%s turn %d%s", view.Stamp(e.Time), e.Turn, view.TurnUsage(b.Usage, t.of(run).price, e.Time.Sub(t.asked[run]))))
@@ -165,7 +165,7 @@ func (t *Printer) answered(run string, e recovery.Event, b recovery.ModelAnswere
 	if text := answerText(b); text != "" && (t.Whole || lastWords(b) != endDone) {
 		t.out.print(stream.Sanitize(text))
 	}
-	if b.Stop == recovery.AnswerLength && len(b.Calls) == 0 {
+	if b.Stop == journal.AnswerLength && len(b.Calls) == 0 {
 		t.Line(Dim, "·", "the answer reached its length limit; the model is asked to go on with it")
 	}
 }
@@ -177,23 +177,23 @@ const (
 	endFailed        // it says why there is none
 )
 
-func lastWords(b recovery.ModelAnswered) int {
+func lastWords(b journal.ModelAnswered) int {
 	switch {
-	case b.Stop == recovery.AnswerFailed, b.Stop == recovery.AnswerRefuse:
+	case b.Stop == journal.AnswerFailed, b.Stop == journal.AnswerRefuse:
 		return endFailed
-	case len(b.Calls) > 0, b.Stop == recovery.AnswerLength, b.Stop == recovery.AnswerPause:
+	case len(b.Calls) > 0, b.Stop == journal.AnswerLength, b.Stop == journal.AnswerPause:
 		return endNot
 	}
 	return endDone
 }
 
 // answerText is the text of an answer.
-func answerText(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockText) }
+func answerText(b journal.ModelAnswered) string { return textOf(b.Blocks, journal.BlockText) }
 
 // thoughts is what the model thought on its way to an answer, as far as the provider shows it.
-func thoughts(b recovery.ModelAnswered) string { return textOf(b.Blocks, recovery.BlockReasoning) }
+func thoughts(b journal.ModelAnswered) string { return textOf(b.Blocks, journal.BlockReasoning) }
 
-func textOf(blocks []recovery.Block, k recovery.BlockKind) string {
+func textOf(blocks []journal.Block, k journal.BlockKind) string {
 	var parts []string
 	for _, block := range blocks {
 		if block.Kind == k && block.Text != "" {
@@ -204,7 +204,7 @@ func textOf(blocks []recovery.Block, k recovery.BlockKind) string {
 }
 
 // settled prints how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.
-func (t *Printer) settled(run string, b recovery.CallSettled) {
+func (t *Printer) settled(run string, b journal.CallSettled) {
 	c, r := t.call(run, b.Place), b.Result
 	shown := c.output
 	if shown != nil {
@@ -218,11 +218,11 @@ func (t *Printer) settled(run string, b recovery.CallSettled) {
 		name = "call"
 	}
 	words := view.ResultText(r)
-	if name == "confirm_action" && r.Outcome == recovery.OutcomeOK && isNo(r.Content) {
+	if name == "confirm_action" && r.Outcome == journal.OutcomeOK && isNo(r.Content) {
 		st, mark, words = Yellow, "-", "no"
 	}
-	unknown := r.Outcome == recovery.OutcomeUnknown
-	if t.Whole || !unknown || r.How != recovery.HowTold { // else recovery's decision was just shown
+	unknown := r.Outcome == journal.OutcomeUnknown
+	if t.Whole || !unknown || r.How != journal.HowTold { // else recovery's decision was just shown
 		t.Line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
 	}
 	if text := t.resultText(c.ID, r, shown); text != "" {
@@ -237,13 +237,13 @@ func (t *Printer) settled(run string, b recovery.CallSettled) {
 }
 
 // resultText is what is shown of a result below the line that says how the call ended.
-func (t *Printer) resultText(id string, r recovery.Result, shown *liveOutput) string {
+func (t *Printer) resultText(id string, r journal.Result, shown *liveOutput) string {
 	content, more := strings.TrimRight(r.Content, "\n"), ""
 	if id != "" {
 		more = ": agent show " + id
 	}
 	whole := r.Size <= int64(len(r.Content))
-	ran := r.How == recovery.HowAttached || r.How == recovery.HowAdopted
+	ran := r.How == journal.HowAttached || r.How == journal.HowAdopted
 	switch {
 	case content == view.EndText(r) || content == "[no output]":
 		return ""
@@ -251,12 +251,12 @@ func (t *Printer) resultText(id string, r recovery.Result, shown *liveOutput) st
 		return view.ExcerptOf(content, 0, 10, more, whole)
 	case shown.some():
 		last := content[strings.LastIndexByte(content, '\n')+1:]
-		if r.Outcome == recovery.OutcomeOK || last == view.EndText(r) {
+		if r.Outcome == journal.OutcomeOK || last == view.EndText(r) {
 			return ""
 		}
 		return last // how the command ended, in the words of its runner
 	case t.Whole || ran:
-	case r.Outcome == recovery.OutcomeOK, r.Outcome == recovery.OutcomeUnknown && r.How == recovery.HowTold:
+	case r.Outcome == journal.OutcomeOK, r.Outcome == journal.OutcomeUnknown && r.How == journal.HowTold:
 		return "" // recovery's decision says it
 	}
 	return view.ExcerptOf(content, 10, 10, more, whole)
@@ -265,7 +265,7 @@ func (t *Printer) resultText(id string, r recovery.Result, shown *liveOutput) st
 // forget drops the calls of a turn that is over.
 func (t *Printer) forget(run string, turn int) {
 	for i := 0; ; i++ {
-		k := key(run, recovery.Place{Turn: turn, Index: i})
+		k := key(run, journal.Place{Turn: turn, Index: i})
 		if t.calls[k] == nil {
 			return
 		}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // compacted prints that a summary stands for older messages from now on.
-func (t *Printer) compacted(run string, b recovery.ContextCompacted) {
+func (t *Printer) compacted(run string, b journal.ContextCompacted) {
 	text := "older messages are now a summary for the model: " + summarised(b.Through, t.of(run).thread)
 	if b.Before > 0 || b.After > 0 {
 		text += fmt.Sprintf(", about %s -> %s tokens", view.Number(b.Before), view.Number(b.After))
@@ -43,13 +43,13 @@ func isNo(answer string) bool {
 	return slices.Contains([]string{"no", "n", "false"}, strings.ToLower(strings.Trim(strings.TrimSpace(answer), `"`)))
 }
 
-func outcomeMark(o recovery.Outcome) (Style, string) {
+func outcomeMark(o journal.Outcome) (Style, string) {
 	switch o {
-	case recovery.OutcomeOK:
+	case journal.OutcomeOK:
 		return Green, "✓"
-	case recovery.OutcomeError:
+	case journal.OutcomeError:
 		return Red, "✗"
-	case recovery.OutcomeUnknown:
+	case journal.OutcomeUnknown:
 		return Yellow, "?"
 	}
 	return Yellow, "-"

@@ -8,7 +8,7 @@ import (
 
 	"agent/host/stream"
 	"agent/host/terminal/terminaltest"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // While a request waits to be sent again, the line of progress counts down.
@@ -25,19 +25,19 @@ func TestProgressCountsDown(t *testing.T) {
 			t.Errorf("after %s: %q, want %q", d, got, want)
 		}
 	}
-	r.event(testRun, recovery.Event{Seq: 1, Time: began.Add(-time.Minute), Body: recovery.ModelRequested{}})
-	r.event(testRun, recovery.Event{Seq: 2, Time: began, Body: recovery.ModelFailed{Again: true, Wait: 8 * time.Second}})
+	r.event(testRun, journal.Event{Seq: 1, Time: began.Add(-time.Minute), Body: journal.ModelRequested{}})
+	r.event(testRun, journal.Event{Seq: 2, Time: began, Body: journal.ModelFailed{Again: true, Wait: 8 * time.Second}})
 	at(time.Second, " 1s  the model is asked again in 7s")
 	at(6600*time.Millisecond, " 6s  the model is asked again in 1s")
 	at(10*time.Second, " 10s  the model")
 	r.reason(stream.Event{Run: testRun, Turn: 1, Reasoning: "hm"})
 	at(11*time.Second, " 11s  the model, which thinks")
-	r.event(testRun, recovery.Event{Seq: 3, Time: began, Body: recovery.ModelFailed{Fault: recovery.FaultContext}})
+	r.event(testRun, journal.Event{Seq: 3, Time: began, Body: journal.ModelFailed{Fault: journal.FaultContext}})
 	at(2*time.Second, " 2s  the model")
-	r.event(testRun, recovery.Event{Seq: 4, Time: began, Body: recovery.ModelFailed{Fault: recovery.FaultKey}})
+	r.event(testRun, journal.Event{Seq: 4, Time: began, Body: journal.ModelFailed{Fault: journal.FaultKey}})
 	at(2*time.Second, "")
-	r.event(testRun, recovery.Event{Seq: 5, Time: began, Body: recovery.ModelRequested{}})
-	r.event(testRun, recovery.Event{Seq: 6, Time: began, Body: recovery.RunInterrupted{}})
+	r.event(testRun, journal.Event{Seq: 5, Time: began, Body: journal.ModelRequested{}})
+	r.event(testRun, journal.Event{Seq: 6, Time: began, Body: journal.RunInterrupted{}})
 	at(20*time.Second, "")
 }
 
@@ -45,7 +45,7 @@ func TestProgressCountsDown(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	play := func(through int) func(p *player) {
 		return func(p *player) {
-			p.fact(1, recovery.ContextCompacted{Through: through, Summary: "We read a.\nThen b.", Before: 96_000, After: 9_000})
+			p.fact(1, journal.ContextCompacted{Through: through, Summary: "We read a.\nThen b.", Before: 96_000, After: 9_000})
 		}
 	}
 	const head = "~ older messages are now a summary for the model: "
@@ -61,17 +61,17 @@ func TestCompacted(t *testing.T) {
 // A turn took as long as the request that was answered: the wait before it, and the time without an owner, do not count.
 func TestTurnTook(t *testing.T) {
 	u := answerOf("Yes.")
-	u.Usage = &recovery.Usage{Input: 5, Output: 1}
-	fail := recovery.ModelFailed{Fault: recovery.FaultStalled, Again: true, Wait: 3 * time.Second}
+	u.Usage = &journal.Usage{Input: 5, Output: 1}
+	fail := journal.ModelFailed{Fault: journal.FaultStalled, Again: true, Wait: 3 * time.Second}
 	for _, tt := range []struct {
 		name  string
-		facts []recovery.Body // one each ten seconds
+		facts []journal.Body // one each ten seconds
 		want  string
 	}{
-		{"at once", []recovery.Body{recovery.ModelRequested{}, u}, "10s"},
-		{"sent again", []recovery.Body{recovery.ModelRequested{}, fail, u}, "7s"},
-		{"another owner", []recovery.Body{recovery.ModelRequested{}, recovery.RunInterrupted{}, recovery.RunClaimed{Epoch: 2}, u}, "10s"},
-		{"after a summary", []recovery.Body{recovery.ModelRequested{}, recovery.ContextCompacted{}, u}, "10s"},
+		{"at once", []journal.Body{journal.ModelRequested{}, u}, "10s"},
+		{"sent again", []journal.Body{journal.ModelRequested{}, fail, u}, "7s"},
+		{"another owner", []journal.Body{journal.ModelRequested{}, journal.RunInterrupted{}, journal.RunClaimed{Epoch: 2}, u}, "10s"},
+		{"after a summary", []journal.Body{journal.ModelRequested{}, journal.ContextCompacted{}, u}, "10s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := &terminaltest.Tape{}
@@ -80,7 +80,7 @@ func TestTurnTook(t *testing.T) {
 			tell := NewPrinter(s)
 			tell.Whole = true
 			for i, b := range tt.facts {
-				tell.Fact(testRun, recovery.Event{Turn: 1, Time: began.Add(time.Duration(i) * 10 * time.Second), Body: b})
+				tell.Fact(testRun, journal.Event{Turn: 1, Time: began.Add(time.Duration(i) * 10 * time.Second), Body: b})
 			}
 			if want := " turn 1, 5 tokens in, 1 out, " + tt.want + "\nYes.\n"; !strings.HasSuffix(out.String(), want) {
 				t.Errorf("got %q, want %q at its end", out, want)

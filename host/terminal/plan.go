@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Plan prints what a resume would do.
@@ -46,6 +46,6 @@ func (t *Printer) planHead(p view.Plan) {
 
 func (t *Printer) planSteps(p view.Plan) {
 	for _, step := range p.Steps {
-		t.Line(Yellow, "~", view.VerdictLine(recovery.Place{Turn: step.Turn, Index: step.Index}, step.Tool+": "+step.Summary, step.Verdict, step.Reason))
+		t.Line(Yellow, "~", view.VerdictLine(journal.Place{Turn: step.Turn, Index: step.Index}, step.Tool+": "+step.Summary, step.Verdict, step.Reason))
 	}
 }

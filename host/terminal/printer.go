@@ -7,7 +7,7 @@ import (
 
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Printer puts facts into lines for a person: as they happen, and later from the journal.
@@ -20,20 +20,20 @@ type Printer struct {
 	// Thinking shows what a model thinks.
 	Thinking bool
 	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil when nobody can.
-	learn    func(run string, p recovery.Place) *recovery.Proposal
-	learnRun func(run string) (recovery.RunCreated, bool)
+	learn    func(run string, p journal.Place) *journal.Proposal
+	learnRun func(run string) (journal.RunCreated, bool)
 }
 
 // knownRun is what the lines about a run need to know of its beginning.
 type knownRun struct {
 	model  string
 	thread bool // other runs of its thread came before it
-	price  *recovery.Price
+	price  *journal.Price
 }
 
 // activeCall is what is known of a call of a turn that is going.
 type activeCall struct {
-	recovery.Proposal
+	journal.Proposal
 	since  time.Time // it runs since then; zero when it does not
 	output *liveOutput
 }
@@ -55,14 +55,14 @@ func (t *Printer) of(run string) knownRun {
 	return known
 }
 
-func startOf(b recovery.RunCreated) knownRun {
+func startOf(b journal.RunCreated) knownRun {
 	return knownRun{model: b.Model, thread: b.Previous != "", price: b.Setup.Price}
 }
 
-func key(run string, p recovery.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
+func key(run string, p journal.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
 
 // call is what is known of a call; never nil.
-func (t *Printer) call(run string, p recovery.Place) *activeCall {
+func (t *Printer) call(run string, p journal.Place) *activeCall {
 	c := t.calls[key(run, p)]
 	if c == nil {
 		c = &activeCall{}

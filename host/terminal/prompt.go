@@ -14,7 +14,7 @@ import (
 	"agent/host/stream"
 	"agent/host/tty"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Console is what a question needs of a terminal.
@@ -63,7 +63,7 @@ func (t *Prompt) Close() {
 
 // Ask shows a question and reads lines until one is an answer. It returns ErrLeftOpen at the end of the input, and the
 // context's error, at once, when that ends.
-func (t *Prompt) Ask(ctx context.Context, r recovery.Request) (json.RawMessage, error) {
+func (t *Prompt) Ask(ctx context.Context, r journal.Request) (json.RawMessage, error) {
 	t.drop()
 	t.Say("%s\n", view.QuestionText(&r))
 	t.Say("  (Ctrl-D leaves it open; then: %s)\n", view.AnswerCommand(r.ID))

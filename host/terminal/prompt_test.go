@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"agent/host/terminal/terminaltest"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // keyboard is a console whose input is a pipe.
@@ -43,7 +43,7 @@ func typed(t *testing.T) (term *Prompt, k *keyboard, keys *os.File, dropped *int
 	return NewPrompt(k, func() { *dropped++ }), k, w, dropped
 }
 
-func ask(q recovery.Question) recovery.Request { return recovery.Request{ID: "p-1", Question: q} }
+func ask(q journal.Question) journal.Request { return journal.Request{ID: "p-1", Question: q} }
 
 // A wrong answer is explained and asked for again; the whole question stands above, with what each answer does.
 func TestAskUntilItIsAnAnswer(t *testing.T) {
@@ -120,6 +120,6 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func yesNo() recovery.Question {
-	return recovery.Question{Kind: recovery.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
+func yesNo() journal.Question {
+	return journal.Question{Kind: journal.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
 }

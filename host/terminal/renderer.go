@@ -11,13 +11,13 @@ import (
 
 	"agent/host/stream"
 	"agent/host/view"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // Journal is what the renderer reads when it was too slow, or joins a run in its middle.
 type Journal interface {
-	Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error]
+	Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error]
 	// Before is the number of the last fact before a turn.
 	Before(ctx context.Context, run string, turn int) (int64, error)
 }
@@ -124,36 +124,36 @@ func (r *Renderer) note(e stream.Event) {
 }
 
 // event shows a fact, once.
-func (r *Renderer) event(run string, e recovery.Event) {
+func (r *Renderer) event(run string, e journal.Event) {
 	if e.Seq <= r.cursors[run] {
 		return
 	}
 	r.cursors[run] = e.Seq
 	r.asking, r.again, r.waiting = "", time.Time{}, false
 	switch b := e.Body.(type) {
-	case recovery.ModelRequested, recovery.ContextCompacted:
+	case journal.ModelRequested, journal.ContextCompacted:
 		r.asking, r.asked = askedModel, e.Time
-	case recovery.RequestOpened:
+	case journal.RequestOpened:
 		r.waiting = true
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		r.turns[run] = e.Turn
 		e.Body = r.finishAnswer(run, e, b)
-	case recovery.ModelFailed:
+	case journal.ModelFailed:
 		r.modelFailed(run, e, b)
 		return
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		r.stopped[run] = false
-	case recovery.RunInterrupted:
+	case journal.RunInterrupted:
 		r.stopped[run] = true
 		r.unfinished(run, true, "the answer above is partial and not kept; a resume asks again")
-	case recovery.RunFailed, recovery.RunCancelled:
+	case journal.RunFailed, journal.RunCancelled:
 		r.unfinished(run, true, "the answer above is partial and not kept")
 	}
 	r.Fact(run, e)
 }
 
 // output shows a piece of a running call's output; one without bytes says that pieces were missed.
-func (r *Renderer) output(run string, p recovery.Place, b []byte) {
+func (r *Renderer) output(run string, p journal.Place, b []byte) {
 	c := r.call(run, p)
 	if c.output == nil {
 		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(Dim, r.bar(c, p)) + line) })
@@ -166,7 +166,7 @@ func (r *Renderer) output(run string, p recovery.Place, b []byte) {
 }
 
 // bar is what stands before a line of output. It names the call where several run.
-func (r *Renderer) bar(c *activeCall, p recovery.Place) string {
+func (r *Renderer) bar(c *activeCall, p journal.Place) string {
 	for _, other := range r.calls {
 		if other != c && other.output.some() {
 			return fmt.Sprintf("  %s │ ", p)
@@ -217,7 +217,7 @@ func (r *Renderer) reconnect() *stream.Observer {
 }
 
 // lookUp reads about the calls of a run's present turn, which was answered before this process came.
-func (r *Renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
+func (r *Renderer) lookUp(run string, p journal.Place) *journal.Proposal {
 	ctx := context.Background()
 	from, err := r.journal.Before(ctx, run, p.Turn)
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *Renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
 		if err != nil {
 			return nil // as above
 		}
-		if b, ok := e.Body.(recovery.ModelAnswered); ok && e.Turn == p.Turn && p.Index < len(b.Calls) {
+		if b, ok := e.Body.(journal.ModelAnswered); ok && e.Turn == p.Turn && p.Index < len(b.Calls) {
 			return &b.Calls[p.Index]
 		}
 	}
@@ -235,12 +235,12 @@ func (r *Renderer) lookUp(run string, p recovery.Place) *recovery.Proposal {
 }
 
 // firstFact reads how a run was started.
-func (r *Renderer) firstFact(run string) (recovery.RunCreated, bool) {
+func (r *Renderer) firstFact(run string) (journal.RunCreated, bool) {
 	for e, err := range r.journal.Load(context.Background(), run, 0) {
-		b, ok := e.Body.(recovery.RunCreated)
+		b, ok := e.Body.(journal.RunCreated)
 		return b, ok && err == nil // without it the run's lines name no model
 	}
-	return recovery.RunCreated{}, false
+	return journal.RunCreated{}, false
 }
 
 // tick moves the line of progress.
@@ -347,7 +347,7 @@ func (r *Renderer) releaseAll() {
 }
 
 // Known is what is known of a call, for others than the renderer itself.
-func (r *Renderer) Known(run string, p recovery.Place) recovery.Proposal {
+func (r *Renderer) Known(run string, p journal.Place) journal.Proposal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.call(run, p).Proposal

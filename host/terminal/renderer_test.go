@@ -16,14 +16,14 @@ import (
 	"agent/host/stream"
 	"agent/host/terminal/terminaltest"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // facts is a journal in memory.
-type facts map[string][]recovery.Event
+type facts map[string][]journal.Event
 
-func (f facts) Load(_ context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
-	return func(yield func(recovery.Event, error) bool) {
+func (f facts) Load(_ context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
+	return func(yield func(journal.Event, error) bool) {
 		for _, e := range f[run] {
 			if e.Seq > from && !yield(e, nil) {
 				return
@@ -43,20 +43,20 @@ func command(text string) json.RawMessage {
 	return b
 }
 
-func place(turn, index int) recovery.Place {
-	return recovery.Place{Turn: turn, Index: index, Attempt: 1}
+func place(turn, index int) journal.Place {
+	return journal.Place{Turn: turn, Index: index, Attempt: 1}
 }
 
 // answer is a turn of the model that asks for one command.
-func answer(text, id, cmd string) recovery.ModelAnswered {
-	return recovery.ModelAnswered{
-		Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}, Stop: recovery.AnswerCalls,
-		Calls: []recovery.Proposal{{ID: id, Tool: "shell", Args: command(cmd)}},
+func answer(text, id, cmd string) journal.ModelAnswered {
+	return journal.ModelAnswered{
+		Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}, Stop: journal.AnswerCalls,
+		Calls: []journal.Proposal{{ID: id, Tool: "shell", Args: command(cmd)}},
 	}
 }
 
-func result(o recovery.Outcome, how recovery.How, content, data string) recovery.Result {
-	return recovery.Result{Outcome: o, How: how, Content: content, Data: json.RawMessage(data), Took: 1500 * time.Millisecond}
+func result(o journal.Outcome, how journal.How, content, data string) journal.Result {
+	return journal.Result{Outcome: o, How: how, Content: content, Data: json.RawMessage(data), Took: 1500 * time.Millisecond}
 }
 
 // player publishes events of one run, numbered.
@@ -65,12 +65,12 @@ type player struct {
 	seq int64
 }
 
-func (p *player) fact(turn int, b recovery.Body) {
+func (p *player) fact(turn int, b journal.Body) {
 	p.seq++
-	p.hub.Publish(stream.Event{Run: testRun, Fact: &recovery.Event{Seq: p.seq, Turn: turn, Time: began, Body: b}})
+	p.hub.Publish(stream.Event{Run: testRun, Fact: &journal.Event{Seq: p.seq, Turn: turn, Time: began, Body: b}})
 }
 
-func (p *player) output(at recovery.Place, text string) {
+func (p *player) output(at journal.Place, text string) {
 	p.hub.Publish(stream.Event{Run: testRun, Call: &at, Output: []byte(text)})
 }
 
@@ -109,25 +109,25 @@ func equal(t *testing.T, got, want string) {
 // What a run does is shown in lines: the head, what the model says, each call with its output and its end. // STR-02
 func TestActivity(t *testing.T) {
 	got := shown(t, file(), func(p *player) {
-		p.fact(0, recovery.RunCreated{
-			Run: testRun, Model: "runbook", ModelWhy: "--model", Mode: recovery.ModeAsk, Folder: "/w", Limits: recovery.Limits{MaxTurns: 100},
+		p.fact(0, journal.RunCreated{
+			Run: testRun, Model: "runbook", ModelWhy: "--model", Mode: journal.ModeAsk, Folder: "/w", Limits: journal.Limits{MaxTurns: 100},
 		})
-		p.fact(0, recovery.ModelRequested{})
+		p.fact(0, journal.ModelRequested{})
 		p.text(1, "# Bui") // not on a terminal: shown when it is whole
 		p.fact(1, answer("# Build", "c-1", "make"))
-		p.fact(1, recovery.CallStarted{Place: place(1, 0)})
+		p.fact(1, journal.CallStarted{Place: place(1, 0)})
 		p.output(place(1, 0), "compi")
 		p.output(place(1, 0), "ling\nlink")
 		p.output(place(1, 0), "ing")
-		p.fact(1, recovery.CallSettled{Place: place(1, 0), Result: result(recovery.OutcomeOK, recovery.HowExecuted, "compiling\nlinking", "")})
-		p.fact(1, recovery.TurnSettled{})
+		p.fact(1, journal.CallSettled{Place: place(1, 0), Result: result(journal.OutcomeOK, journal.HowExecuted, "compiling\nlinking", "")})
+		p.fact(1, journal.TurnSettled{})
 		p.fact(2, answer("", "c-2", "make test"))
-		p.fact(2, recovery.CallStarted{Place: place(2, 0)})
+		p.fact(2, journal.CallStarted{Place: place(2, 0)})
 		p.output(place(2, 0), "FAIL\n")
-		p.fact(2, recovery.CallSettled{Place: place(2, 0), Result: result(recovery.OutcomeError, recovery.HowExecuted,
+		p.fact(2, journal.CallSettled{Place: place(2, 0), Result: result(journal.OutcomeError, journal.HowExecuted,
 			"FAIL\nexit status 2", `{"status":2,"cause":"exited"}`)})
 		p.note("a word of the host")
-		p.fact(3, recovery.ModelAnswered{Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "the answer"}}, Stop: recovery.AnswerEnd})
+		p.fact(3, journal.ModelAnswered{Blocks: []journal.Block{{Kind: journal.BlockText, Text: "the answer"}}, Stop: journal.AnswerEnd})
 	})
 	equal(t, got, `run r-test  model runbook (--model), mode ask, 100 turns at most, in /w
   watch: agent show --follow r-test   after an interruption: agent resume r-test
@@ -146,13 +146,13 @@ func TestActivity(t *testing.T) {
 // An outcome that is unknown is said once as it is decided, with what of it may still run; the end of the run says how to
 // decide. // TOOL-05
 func TestUnknownOutcome(t *testing.T) {
-	unknown := result(recovery.OutcomeUnknown, recovery.HowTold, "outcome unknown: …", "")
+	unknown := result(journal.OutcomeUnknown, journal.HowTold, "outcome unknown: …", "")
 	unknown.Took, unknown.Alive = 0, []string{"process 7 make"}
 	got := shown(t, file(), func(p *player) {
 		p.fact(1, answer("", "c-1", "make"))
-		p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: recovery.VerdictSkip, Reason: "outcome unknown: its runner is gone"})
-		p.fact(1, recovery.CallSettled{Place: place(1, 0), Result: unknown})
-		p.fact(1, recovery.CallResolved{Place: place(1, 0), Word: recovery.WordHappened, By: "ann"})
+		p.fact(1, journal.CallJudged{Place: place(1, 0), Verdict: journal.VerdictSkip, Reason: "outcome unknown: its runner is gone"})
+		p.fact(1, journal.CallSettled{Place: place(1, 0), Result: unknown})
+		p.fact(1, journal.CallResolved{Place: place(1, 0), Word: journal.WordHappened, By: "ann"})
 	})
 	equal(t, got, `~ 1.0 shell: make: outcome unknown, not executed again (its runner is gone)
 ! shell: make may still be running: process 7 make
@@ -162,9 +162,9 @@ func TestUnknownOutcome(t *testing.T) {
 
 // A plan and the decisions that carry it out are shown in the same words.
 func TestPlanAndDecisionsAgree(t *testing.T) {
-	for _, v := range []recovery.Verdict{
-		recovery.VerdictReplay, recovery.VerdictWait, recovery.VerdictSkip, recovery.VerdictRun, recovery.VerdictAgain,
-		recovery.VerdictAttach, recovery.VerdictAdopt,
+	for _, v := range []journal.Verdict{
+		journal.VerdictReplay, journal.VerdictWait, journal.VerdictSkip, journal.VerdictRun, journal.VerdictAgain,
+		journal.VerdictAttach, journal.VerdictAdopt,
 	} {
 		var plan bytes.Buffer
 		s := file()
@@ -172,10 +172,10 @@ func TestPlanAndDecisionsAgree(t *testing.T) {
 		NewPrinter(s).planSteps(view.Plan{Steps: []view.PlanStep{{Turn: 1, Tool: "shell", Summary: "make", Verdict: v, Reason: "why"}}})
 		decided := shown(t, file(), func(p *player) {
 			p.fact(1, answer("", "c-1", "make"))
-			p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: v, Reason: "why"})
+			p.fact(1, journal.CallJudged{Place: place(1, 0), Verdict: v, Reason: "why"})
 		})
 		equal(t, decided, plan.String())
-		if strings.Contains(plan.String(), ": "+string(v)+" ") && v != recovery.VerdictRun {
+		if strings.Contains(plan.String(), ": "+string(v)+" ") && v != journal.VerdictRun {
 			t.Errorf("verdict %s is not worded: %s", v, plan.String())
 		}
 	}
@@ -203,7 +203,7 @@ func TestTextIsShownOnce(t *testing.T) {
 				for _, piece := range tt.pieces {
 					p.text(1, piece)
 				}
-				p.fact(1, recovery.ModelAnswered{Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: tt.full}}, Stop: recovery.AnswerEnd})
+				p.fact(1, journal.ModelAnswered{Blocks: []journal.Block{{Kind: journal.BlockText, Text: tt.full}}, Stop: journal.AnswerEnd})
 				p.text(1, "late") // a piece that another file brought after the fact
 			})
 			equal(t, got, tt.want)
@@ -216,17 +216,17 @@ func TestEverythingIsSanitized(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\u202e"
 	for _, s := range []*Screen{file(), live()} {
 		got := shown(t, s, func(p *player) {
-			p.fact(0, recovery.RunCreated{Run: testRun, Model: evil, ModelWhy: evil, Folder: evil})
+			p.fact(0, journal.RunCreated{Run: testRun, Model: evil, ModelWhy: evil, Folder: evil})
 			p.text(1, evil)
 			p.fact(1, answer(evil, "c-1", evil))
-			p.fact(1, recovery.CallStarted{Place: place(1, 0)})
+			p.fact(1, journal.CallStarted{Place: place(1, 0)})
 			p.output(place(1, 0), "\x1b")
 			p.output(place(1, 0), "[31m"+evil)
-			p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: recovery.VerdictSkip, Reason: evil})
-			p.fact(1, recovery.CallSettled{Place: place(1, 0), Result: result(recovery.OutcomeError, recovery.HowExecuted, evil, "")})
-			p.fact(1, recovery.RunNoted{Text: evil})
-			p.fact(1, recovery.RunStopping{Reason: evil})
-			p.fact(1, recovery.RequestAnswered{ID: "p-1", By: evil, Answer: json.RawMessage(`"\u001b[31m"`)})
+			p.fact(1, journal.CallJudged{Place: place(1, 0), Verdict: journal.VerdictSkip, Reason: evil})
+			p.fact(1, journal.CallSettled{Place: place(1, 0), Result: result(journal.OutcomeError, journal.HowExecuted, evil, "")})
+			p.fact(1, journal.RunNoted{Text: evil})
+			p.fact(1, journal.RunStopping{Reason: evil})
+			p.fact(1, journal.RequestAnswered{ID: "p-1", By: evil, Answer: json.RawMessage(`"\u001b[31m"`)})
 			p.note(evil)
 		})
 		got = strings.ReplaceAll(got, "\r\x1b[K", "") // how the line of progress is erased
@@ -269,12 +269,12 @@ func TestProgressNamesWhatRuns(t *testing.T) {
 	if got := r.progress(began); got != "" {
 		t.Errorf("nothing runs: %q", got)
 	}
-	r.event(testRun, recovery.Event{Seq: 1, Time: began, Body: recovery.ModelRequested{}})
+	r.event(testRun, journal.Event{Seq: 1, Time: began, Body: journal.ModelRequested{}})
 	if got := r.progress(began.Add(3 * time.Second)); !strings.HasSuffix(got, " 3s  the model") {
 		t.Errorf("the model is asked: %q", got)
 	}
-	r.event(testRun, recovery.Event{Seq: 2, Turn: 1, Time: began, Body: answer("", "c-1", "make")})
-	r.event(testRun, recovery.Event{Seq: 3, Turn: 1, Time: began, Body: recovery.CallStarted{Place: place(1, 0)}})
+	r.event(testRun, journal.Event{Seq: 2, Turn: 1, Time: began, Body: answer("", "c-1", "make")})
+	r.event(testRun, journal.Event{Seq: 3, Turn: 1, Time: began, Body: journal.CallStarted{Place: place(1, 0)}})
 	if got := r.progress(began.Add(100 * time.Millisecond)); got != "" {
 		t.Errorf("too soon: %q", got)
 	}
@@ -303,7 +303,7 @@ type busy struct {
 	grow func()
 }
 
-func (b busy) Load(ctx context.Context, run string, from int64) iter.Seq2[recovery.Event, error] {
+func (b busy) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
 	b.grow()
 	return b.facts.Load(ctx, run, from)
 }
@@ -317,17 +317,17 @@ func TestSlowTerminalMissesNoFact(t *testing.T) {
 	hub := stream.NewHub()
 	const n = 3 * queue
 	j := facts{}
-	publish := func(e recovery.Event) {
+	publish := func(e journal.Event) {
 		hub.Publish(stream.Event{Run: testRun, Fact: &e})
 	}
 	add := func(text string) {
-		e := recovery.Event{Seq: int64(len(j[testRun]) + 1), Time: began, Body: recovery.RunNoted{Text: text}}
+		e := journal.Event{Seq: int64(len(j[testRun]) + 1), Time: began, Body: journal.RunNoted{Text: text}}
 		j[testRun] = append(j[testRun], e)
 		publish(e)
 	}
 	r := NewRenderer(NewPrinter(s), hub, busy{j, func() { add("meanwhile") }})
 	for i := range n {
-		j[testRun] = append(j[testRun], recovery.Event{Seq: int64(i + 1), Time: began, Body: recovery.RunNoted{Text: fmt.Sprint("note ", i)}})
+		j[testRun] = append(j[testRun], journal.Event{Seq: int64(i + 1), Time: began, Body: journal.RunNoted{Text: fmt.Sprint("note ", i)}})
 	}
 	publish(j[testRun][0])
 	<-g.entered // the renderer stands in its first line
@@ -438,7 +438,7 @@ func TestCallsOfAnEarlierOwnerAreNamed(t *testing.T) {
 	j := facts{testRun: {{Seq: 1, Turn: 1, Time: began, Body: answer("", "c-1", "make")}}}
 	r := NewRenderer(NewPrinter(s), hub, j)
 	p := &player{hub: hub, seq: 1}
-	p.fact(1, recovery.CallJudged{Place: place(1, 0), Verdict: recovery.VerdictAttach, Reason: "its lock is held"})
+	p.fact(1, journal.CallJudged{Place: place(1, 0), Verdict: journal.VerdictAttach, Reason: "its lock is held"})
 	hub.Close()
 	r.Wait()
 	equal(t, out.String(), "~ 1.0 shell: make: picked up, still running (its lock is held)\n")

@@ -2,7 +2,7 @@ package terminal
 
 import (
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"fmt"
 	"strings"
 
@@ -18,7 +18,7 @@ func (t *Terminal) Tools(v view.Tools) {
 			if e.When != "" {
 				words = "the same, with " + e.When
 			}
-			table.Add(name, string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
+			table.Add(name, string(e.Effect), e.ModesWith(journal.DecisionAsk), e.ModesWith(journal.DecisionDeny), displaywidth.TruncateString(words, 100, "…"))
 			name, words = "", "the same, where its arguments reach further"
 		}
 	}

@@ -9,44 +9,45 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Over budget: at most 27 fields: one object of --json, which only ever grows
 type Call struct {
-	ID          string            `json:"id"`
-	Run         string            `json:"run_id"`
-	Turn        int               `json:"turn"`
-	Index       int               `json:"index"`
-	Attempt     int               `json:"attempt"`
-	Tool        string            `json:"tool"`
-	Effect      recovery.Effect   `json:"effect"`
-	Fingerprint string            `json:"fingerprint"`
-	Arguments   json.RawMessage   `json:"arguments"`
-	Decision    recovery.Decision `json:"decision"`
-	Why         string            `json:"why,omitempty"`     // what decided so: a rule with its place, the mode
-	Sandbox     string            `json:"sandbox,omitempty"` // what the operating system keeps the call to
-	Phase       recovery.Phase    `json:"phase"`
-	Outcome     recovery.Outcome  `json:"outcome,omitempty"`
-	Applied     recovery.Applied  `json:"applied,omitempty"`
-	How         recovery.How      `json:"how,omitempty"`
-	Resolved    recovery.Word     `json:"resolved,omitempty"`
-	Started     *time.Time        `json:"started_at,omitempty"`
-	Settled     *time.Time        `json:"settled_at,omitempty"`
-	DurationMS  int64             `json:"duration_ms,omitempty"`
-	Content     string            `json:"content,omitempty"` // what the model sees
-	Size        int64             `json:"output_bytes,omitempty"`
-	Evidence    json.RawMessage   `json:"evidence,omitempty"`
-	Alive       []string          `json:"alive,omitempty"`    // what of it may still be running
-	PutBack     []string          `json:"put_back,omitempty"` // what it planted for others to run, and what became of it
-	Verdicts    []Verdict         `json:"verdicts"`
-	Output      *string           `json:"output,omitempty"` // all of it; only where one call is shown
+	ID          string           `json:"id"`
+	Run         string           `json:"run_id"`
+	Turn        int              `json:"turn"`
+	Index       int              `json:"index"`
+	Attempt     int              `json:"attempt"`
+	Tool        string           `json:"tool"`
+	Effect      journal.Effect   `json:"effect"`
+	Fingerprint string           `json:"fingerprint"`
+	Arguments   json.RawMessage  `json:"arguments"`
+	Decision    journal.Decision `json:"decision"`
+	Why         string           `json:"why,omitempty"`     // what decided so: a rule with its place, the mode
+	Sandbox     string           `json:"sandbox,omitempty"` // what the operating system keeps the call to
+	Phase       journal.Phase    `json:"phase"`
+	Outcome     journal.Outcome  `json:"outcome,omitempty"`
+	Applied     journal.Applied  `json:"applied,omitempty"`
+	How         journal.How      `json:"how,omitempty"`
+	Resolved    journal.Word     `json:"resolved,omitempty"`
+	Started     *time.Time       `json:"started_at,omitempty"`
+	Settled     *time.Time       `json:"settled_at,omitempty"`
+	DurationMS  int64            `json:"duration_ms,omitempty"`
+	Content     string           `json:"content,omitempty"` // what the model sees
+	Size        int64            `json:"output_bytes,omitempty"`
+	Evidence    json.RawMessage  `json:"evidence,omitempty"`
+	Alive       []string         `json:"alive,omitempty"`    // what of it may still be running
+	PutBack     []string         `json:"put_back,omitempty"` // what it planted for others to run, and what became of it
+	Verdicts    []Verdict        `json:"verdicts"`
+	Output      *string          `json:"output,omitempty"` // all of it; only where one call is shown
 }
 
 // Verdict is what recovery decided about a call at one time.
 type Verdict struct {
-	Verdict recovery.Verdict `json:"verdict"`
-	Reason  string           `json:"reason"`
-	Time    time.Time        `json:"decided_at"`
+	Verdict journal.Verdict `json:"verdict"`
+	Reason  string          `json:"reason"`
+	Time    time.Time       `json:"decided_at"`
 }
 
 // NewCall shows a row of calls with what was decided about it; d may be nil.
@@ -82,44 +83,44 @@ type Decided struct {
 }
 
 // Decisions reads what was decided about a run's calls, by place.
-func Decisions(run string, facts iter.Seq2[recovery.Event, error]) (map[string]*Decided, error) {
+func Decisions(run string, facts iter.Seq2[journal.Event, error]) (map[string]*Decided, error) {
 	out := map[string]*Decided{}
-	of := func(p recovery.Place) *Decided {
+	of := func(p journal.Place) *Decided {
 		if out[p.String()] == nil {
 			out[p.String()] = &Decided{}
 		}
 		return out[p.String()]
 	}
-	requests := map[string]recovery.Place{}
+	requests := map[string]journal.Place{}
 	for e, err := range facts {
 		if err != nil {
 			return nil, err
 		}
 		switch b := e.Body.(type) {
-		case recovery.CallStarted:
+		case journal.CallStarted:
 			d := of(b.Place)
 			d.attempts, d.before = append(d.attempts, e.Time), string(b.Before)
-		case recovery.CallJudged:
+		case journal.CallJudged:
 			d := of(b.Place)
 			d.verdicts = append(d.verdicts, Verdict{b.Verdict, b.Reason, e.Time})
-		case recovery.CallResolved:
+		case journal.CallResolved:
 			if b.Run == "" || b.Run == run {
 				of(b.Place).resolved = append(of(b.Place).resolved, fmt.Sprintf("%s by %s", b.Word, OrPerson(b.By)))
 			}
-		case recovery.ApprovalVoided:
+		case journal.ApprovalVoided:
 			text := b.Reason
 			if b.Decision != "" {
 				text = fmt.Sprintf("%s: %s", b.Decision, b.Reason)
 			}
 			of(b.Place).voided = append(of(b.Place).voided, Stamp(e.Time)+" "+text)
-		case recovery.RequestOpened:
+		case journal.RequestOpened:
 			if b.Request.Call != nil {
 				requests[b.Request.ID] = *b.Request.Call
 				of(*b.Request.Call).asked = append(of(*b.Request.Call).asked, fmt.Sprintf("%s %s", b.Request.ID, b.Request.Kind))
 			}
-		case recovery.RequestAnswered:
+		case journal.RequestAnswered:
 			if p, ok := requests[b.ID]; ok {
-				of(p).asked = append(of(p).asked, fmt.Sprintf("%s answered by %s: %s", b.ID, OrPerson(b.By), recovery.Text(b.Answer)))
+				of(p).asked = append(of(p).asked, fmt.Sprintf("%s answered by %s: %s", b.ID, OrPerson(b.By), journal.Text(b.Answer)))
 			}
 		}
 	}
@@ -133,7 +134,7 @@ type Pair struct{ Name, Value string }
 type CallDetail struct {
 	Title     string
 	Settled   bool
-	Outcome   recovery.Outcome
+	Outcome   journal.Outcome
 	Pairs     []Pair
 	Arguments string
 
@@ -189,7 +190,7 @@ func callPairs(row db.CallRow, d *Decided) []Pair {
 }
 
 // decisionText say what the rules and the mode made of a call when it was recorded, and why.
-func decisionText(p recovery.Proposal) string {
+func decisionText(p journal.Proposal) string {
 	words := string(p.Decision)
 	for _, w := range []string{p.Why, p.Invalid} {
 		if w != "" {
@@ -199,7 +200,7 @@ func decisionText(p recovery.Proposal) string {
 	return words
 }
 
-func confinedText(p recovery.Proposal) string {
+func confinedText(p journal.Proposal) string {
 	if p.Sandbox == "" {
 		return "by nothing that is on record"
 	}
@@ -208,13 +209,13 @@ func confinedText(p recovery.Proposal) string {
 
 // AllowedBy marks a call that nobody was asked about: in brief where it happens, whole in the record. What only reads, and what the
 // person wrote, is marked in the record alone: the first where its calls are shown one by one.
-func AllowedBy(p recovery.Proposal, whole bool) string {
+func AllowedBy(p journal.Proposal, whole bool) string {
 	words, _, _ := strings.Cut(p.Why, ": ")
 	switch {
-	case p.Decision != recovery.DecisionAllow || p.Why == "":
+	case p.Decision != journal.DecisionAllow || p.Why == "":
 		return ""
 	case strings.HasPrefix(words, "rule"):
-	case !whole && !strings.HasPrefix(words, "mode "), p.Effect == recovery.EffectRead && words != "mode yolo":
+	case !whole && !strings.HasPrefix(words, "mode "), p.Effect == journal.EffectRead && words != "mode yolo":
 		return ""
 	}
 	switch {
@@ -233,7 +234,7 @@ func effectText(row db.CallRow) string {
 	if row.Result == nil {
 		return text
 	}
-	if row.Effect != recovery.EffectRead { // which has none to take place
+	if row.Effect != journal.EffectRead { // which has none to take place
 		text += ", took place: " + string(row.Applied)
 	}
 	text += ", result " + string(row.How)

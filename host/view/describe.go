@@ -9,27 +9,27 @@ import (
 
 	"agent/host"
 	"agent/host/markdown"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // VerdictText says in words what recovery decided about a call, with its reason. A resume, its dry run and show all use
 // these words, so that a plan can be compared with what was done.
-func VerdictText(v recovery.Verdict, reason string) string {
+func VerdictText(v journal.Verdict, reason string) string {
 	words := string(v)
 	switch v {
-	case recovery.VerdictReplay:
+	case journal.VerdictReplay:
 		words = "replayed, not executed"
-	case recovery.VerdictWait:
+	case journal.VerdictWait:
 		words = "waits for an answer"
-	case recovery.VerdictRun:
+	case journal.VerdictRun:
 		words = "run"
-	case recovery.VerdictAgain:
+	case journal.VerdictAgain:
 		words = "run again"
-	case recovery.VerdictAttach:
+	case journal.VerdictAttach:
 		words = "picked up, still running"
-	case recovery.VerdictAdopt:
+	case journal.VerdictAdopt:
 		words = "adopted, not executed"
-	case recovery.VerdictSkip:
+	case journal.VerdictSkip:
 		words = "not executed"
 		if why, ok := strings.CutPrefix(reason, "outcome unknown: "); ok {
 			words, reason = "outcome unknown, not executed again", why
@@ -42,7 +42,7 @@ func VerdictText(v recovery.Verdict, reason string) string {
 }
 
 // VerdictLine is the one line about a decision.
-func VerdictLine(p recovery.Place, name string, v recovery.Verdict, reason string) string {
+func VerdictLine(p journal.Place, name string, v journal.Verdict, reason string) string {
 	return fmt.Sprintf("%s %s: %s", p, name, VerdictText(v, reason))
 }
 
@@ -57,29 +57,29 @@ type ended struct {
 }
 
 // ResultText says how a call ended, where its result comes from, and how long it took.
-func ResultText(r recovery.Result) string {
+func ResultText(r journal.Result) string {
 	words := string(r.Outcome)
 	switch r.Outcome {
-	case recovery.OutcomeUnknown:
+	case journal.OutcomeUnknown:
 		words = "outcome unknown"
-	case recovery.OutcomeSkipped:
+	case journal.OutcomeSkipped:
 		words = "not executed"
-	case recovery.OutcomeDenied:
+	case journal.OutcomeDenied:
 		words = "refused, not executed"
-	case recovery.OutcomeError:
+	case journal.OutcomeError:
 		words = "failed"
 	}
-	if end := EndText(r); end != "" && r.Outcome == recovery.OutcomeError {
+	if end := EndText(r); end != "" && r.Outcome == journal.OutcomeError {
 		words = end
-	} else if end != "" && r.Outcome == recovery.OutcomeUnknown {
+	} else if end != "" && r.Outcome == journal.OutcomeUnknown {
 		words += ", " + end
 	}
 	switch r.How {
-	case recovery.HowAttached:
+	case journal.HowAttached:
 		words += ", picked up"
-	case recovery.HowAdopted:
+	case journal.HowAdopted:
 		words += ", adopted from its own record"
-	case recovery.HowVerified:
+	case journal.HowVerified:
 		words += ", adopted: its effect was looked at and is there"
 	}
 	if r.Took > 0 {
@@ -89,7 +89,7 @@ func ResultText(r recovery.Result) string {
 }
 
 // EndText says how a command ended, in the words of its runner; "" where its tool says nothing of that.
-func EndText(r recovery.Result) string {
+func EndText(r journal.Result) string {
 	var e ended
 	if len(r.Data) == 0 || json.Unmarshal(r.Data, &e) != nil || e.Status == nil {
 		return "" // the tool says nothing of the kind
@@ -108,7 +108,7 @@ func EndText(r recovery.Result) string {
 }
 
 // unknownText says what an unknown outcome means and what a person can do about it.
-func unknownText(id, name string, r recovery.Result) string {
+func unknownText(id, name string, r journal.Result) string {
 	text := fmt.Sprintf("%s may or may not have happened; nothing executes it again without your decision", name)
 	if len(r.Alive) > 0 {
 		text += "; it may still be running: " + strings.Join(r.Alive, ", ")
@@ -120,7 +120,7 @@ func unknownText(id, name string, r recovery.Result) string {
 }
 
 // LimitText says what bounds a run.
-func LimitText(l recovery.Limits) string {
+func LimitText(l journal.Limits) string {
 	text := "no turn limit"
 	if l.MaxTurns > 0 {
 		text = Count(l.MaxTurns, "turn") + " at most"
@@ -132,13 +132,13 @@ func LimitText(l recovery.Limits) string {
 		text += ", " + Number(l.MaxTokens) + " tokens at most"
 	}
 	if l.MaxCost > 0 {
-		text += ", " + recovery.Dollars(l.MaxCost) + " at most"
+		text += ", " + journal.Dollars(l.MaxCost) + " at most"
 	}
 	return text
 }
 
 // ModelText names the model of a run and why it was chosen.
-func ModelText(c recovery.RunCreated) string {
+func ModelText(c journal.RunCreated) string {
 	if c.ModelWhy == "" {
 		return c.Model
 	}
@@ -154,7 +154,7 @@ func OrPerson(by string) string {
 }
 
 // CauseText is why a run was interrupted.
-func CauseText(c recovery.Cause, detail string) string {
+func CauseText(c journal.Cause, detail string) string {
 	if detail == "" {
 		return string(c)
 	}
@@ -162,7 +162,7 @@ func CauseText(c recovery.Cause, detail string) string {
 }
 
 // ShownFiles names the files of standing instructions that the model is shown, as they lie from the run's folder; "" for none.
-func ShownFiles(b recovery.RunCreated) string {
+func ShownFiles(b journal.RunCreated) string {
 	var names []string
 	for _, f := range b.Setup.Instructions {
 		name, err := filepath.Rel(b.Folder, f.Path)
@@ -189,7 +189,7 @@ func PromptStart(prompt string) string {
 }
 
 // WindowText says how much the model may read, write and think.
-func WindowText(m recovery.Setup) string {
+func WindowText(m journal.Setup) string {
 	var parts []string
 	if m.Window > 0 {
 		parts = append(parts, Number(m.Window)+" tokens")
@@ -207,15 +207,15 @@ func WindowText(m recovery.Setup) string {
 }
 
 // PriceText is what a model costs.
-func PriceText(p recovery.Price) string {
-	text := recovery.Dollars(p.Input) + " in"
+func PriceText(p journal.Price) string {
+	text := journal.Dollars(p.Input) + " in"
 	if p.Cached > 0 {
-		text += ", " + recovery.Dollars(p.Cached) + " cached"
+		text += ", " + journal.Dollars(p.Cached) + " cached"
 	}
 	if p.Written > 0 {
-		text += ", " + recovery.Dollars(p.Written) + " written to the cache"
+		text += ", " + journal.Dollars(p.Written) + " written to the cache"
 	}
-	return text + ", " + recovery.Dollars(p.Output) + " out, for a million tokens"
+	return text + ", " + journal.Dollars(p.Output) + " out, for a million tokens"
 }
 
 // ProviderText names a wire protocol.
@@ -234,7 +234,7 @@ func ProviderText(p string) string {
 }
 
 // FailedText says why a request to a model brought no answer, and what happens next.
-func FailedText(model string, b recovery.ModelFailed) string {
+func FailedText(model string, b journal.ModelFailed) string {
 	text := FaultText(model, b)
 	if model != "" {
 		text = model + ": " + text
@@ -252,38 +252,38 @@ func FailedText(model string, b recovery.ModelFailed) string {
 }
 
 // FaultText is what happened, without the model that is named beside it.
-func FaultText(model string, b recovery.ModelFailed) string {
+func FaultText(model string, b journal.ModelFailed) string {
 	return FaultName(b.Fault) + ": " + strings.TrimPrefix(b.Detail, "ask model "+model+": ")
 }
 
 // FaultName names a fault for people.
-func FaultName(f recovery.Fault) string {
+func FaultName(f journal.Fault) string {
 	switch f {
-	case recovery.FaultRateLimit:
+	case journal.FaultRateLimit:
 		return "rate limit"
-	case recovery.FaultServer:
+	case journal.FaultServer:
 		return "server error"
-	case recovery.FaultNetwork:
+	case journal.FaultNetwork:
 		return "no connection"
-	case recovery.FaultCut:
+	case journal.FaultCut:
 		return "answer broke off"
-	case recovery.FaultGarbage:
+	case journal.FaultGarbage:
 		return "answer not understood"
-	case recovery.FaultTooLarge:
+	case journal.FaultTooLarge:
 		return "answer too large"
-	case recovery.FaultContext:
+	case journal.FaultContext:
 		return "request too long"
-	case recovery.FaultFiltered:
+	case journal.FaultFiltered:
 		return "refused by the content filter"
-	case recovery.FaultKey:
+	case journal.FaultKey:
 		return "key not accepted"
-	case recovery.FaultNoKey:
+	case journal.FaultNoKey:
 		return "no key"
-	case recovery.FaultCredit:
+	case journal.FaultCredit:
 		return "no credit"
-	case recovery.FaultNoModel:
+	case journal.FaultNoModel:
 		return "no such model"
-	case recovery.FaultRequest:
+	case journal.FaultRequest:
 		return "request refused"
 	}
 	return string(f) // overloaded, stalled

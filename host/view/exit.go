@@ -3,6 +3,7 @@ package view
 import (
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Exit codes.
@@ -21,8 +22,8 @@ func OutcomeCode(o host.Outcome) int { return RunCode(o.Status, o.Request, len(o
 
 // RunCode is the exit code of a run: where it stands, what it asks, and how many of its calls have an unknown outcome on which
 // no person has decided. A run with such a call is not done, and what else it asks may depend on it.
-func RunCode(st recovery.Status, asked *recovery.Request, undecided int) int {
-	unknown := undecided > 0 || asked != nil && (asked.Kind == recovery.RequestTwin || asked.About != "")
+func RunCode(st recovery.Status, asked *journal.Request, undecided int) int {
+	unknown := undecided > 0 || asked != nil && (asked.Kind == journal.RequestTwin || asked.About != "")
 	switch st {
 	case recovery.StatusCompleted, recovery.StatusWaiting:
 		switch {

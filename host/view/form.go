@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // formOf is the form of a question that a tool asks: an object of plain values. A word may be an answer beside it.
-func formOf(q recovery.Question) (form, words *jsonschema.Schema) {
+func formOf(q journal.Question) (form, words *jsonschema.Schema) {
 	s, err := answerSchema(q)
-	if err != nil || q.Kind != recovery.RequestElicit || len(s.AnyOf) != 2 {
+	if err != nil || q.Kind != journal.RequestElicit || len(s.AnyOf) != 2 {
 		return nil, nil
 	}
 	return s.AnyOf[0], s.AnyOf[1]

@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What a tool asks in a form can be typed as values, as name=value, as JSON, or be declined; nothing else is an answer.
 func TestFormsAreTyped(t *testing.T) {
-	one := recovery.Question{Kind: recovery.RequestElicit, Schema: json.RawMessage(
+	one := journal.Question{Kind: journal.RequestElicit, Schema: json.RawMessage(
 		`{"anyOf":[{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]},{"enum":["decline","cancel"]}]}`)}
-	two := recovery.Question{Kind: recovery.RequestElicit, Schema: json.RawMessage(
+	two := journal.Question{Kind: journal.RequestElicit, Schema: json.RawMessage(
 		`{"anyOf":[{"type":"object","properties":{"count":{"type":"integer"},"force":{"type":"boolean"}},"required":["count"]},` +
 			`{"enum":["decline","cancel"]}]}`)}
 	for _, c := range []struct {
-		q           recovery.Question
+		q           journal.Question
 		typed, want string // "" is no answer
 	}{
 		{one, "main", `{"branch":"main"}`},

@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Models is what models prints with --json. Fields are only ever added.
@@ -36,11 +36,11 @@ type Provider struct {
 
 // Model is what is known of a model.
 type Model struct {
-	Name      string          `json:"name"`
-	Window    int64           `json:"window,omitempty"` // absent: not known
-	MaxOutput int64           `json:"max_output,omitempty"`
-	Price     *recovery.Price `json:"price,omitempty"` // millionths of a US dollar for a million tokens; absent: not known
-	Usable    bool            `json:"usable"`          // its provider's key is there
+	Name      string         `json:"name"`
+	Window    int64          `json:"window,omitempty"` // absent: not known
+	MaxOutput int64          `json:"max_output,omitempty"`
+	Price     *journal.Price `json:"price,omitempty"` // millionths of a US dollar for a million tokens; absent: not known
+	Usable    bool           `json:"usable"`          // its provider's key is there
 }
 
 // KeyText says where a key comes from and whether it is there.
@@ -58,24 +58,24 @@ func KeyText(p Provider) string {
 
 // Check is what models --check prints with --json. Fields are only ever added.
 type Check struct {
-	Version   int             `json:"version"`
-	Model     string          `json:"model"`
-	Why       string          `json:"why"`
-	Kind      string          `json:"kind,omitempty"`
-	BaseURL   string          `json:"base_url,omitempty"`
-	Served    string          `json:"served,omitempty"` // the model that answered, by the provider's own name
-	FirstByte int64           `json:"first_byte_ms,omitempty"`
-	FirstWord int64           `json:"first_word_ms,omitempty"`
-	Whole     int64           `json:"whole_ms,omitempty"`
-	Pieces    int             `json:"pieces"`
-	Streams   bool            `json:"streams"`
-	Tools     bool            `json:"tools"`
-	Usage     *recovery.Usage `json:"usage,omitempty"`
-	Cost      *int64          `json:"cost_micros,omitempty"` // millionths of a US dollar; absent: not known
-	OK        bool            `json:"ok"`
-	Fault     recovery.Fault  `json:"fault,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Remedy    string          `json:"remedy,omitempty"`
+	Version   int            `json:"version"`
+	Model     string         `json:"model"`
+	Why       string         `json:"why"`
+	Kind      string         `json:"kind,omitempty"`
+	BaseURL   string         `json:"base_url,omitempty"`
+	Served    string         `json:"served,omitempty"` // the model that answered, by the provider's own name
+	FirstByte int64          `json:"first_byte_ms,omitempty"`
+	FirstWord int64          `json:"first_word_ms,omitempty"`
+	Whole     int64          `json:"whole_ms,omitempty"`
+	Pieces    int            `json:"pieces"`
+	Streams   bool           `json:"streams"`
+	Tools     bool           `json:"tools"`
+	Usage     *journal.Usage `json:"usage,omitempty"`
+	Cost      *int64         `json:"cost_micros,omitempty"` // millionths of a US dollar; absent: not known
+	OK        bool           `json:"ok"`
+	Fault     journal.Fault  `json:"fault,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	Remedy    string         `json:"remedy,omitempty"`
 }
 
 // CostText is a cost in millionths of a US dollar as the end of a line; nil is not known.
@@ -83,7 +83,7 @@ func CostText(cost *int64) string {
 	if cost == nil {
 		return "; the price is not known"
 	}
-	return ", " + recovery.Dollars(*cost)
+	return ", " + journal.Dollars(*cost)
 }
 
 // Milliseconds writes a span of so many milliseconds.

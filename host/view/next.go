@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // AnswerCommands are the commands that answer a question, one for each choice: what is printed may be pasted as it is, so no command
 // leaves a choice to whoever pastes it.
-func AnswerCommands(r *recovery.Request) []string {
+func AnswerCommands(r *journal.Request) []string {
 	if form, words := formOf(r.Question); form != nil {
 		filled := fields(slices.Sorted(maps.Keys(form.Properties)))
 		return append([]string{AnswerCommand(r.ID) + " " + ShellWord(stream.Sanitize(filled))}, AnswerCommand(r.ID)+" "+texts(words.Enum)[0])
@@ -30,5 +30,5 @@ func AnswerCommand(id string) string { return "agent answer " + id }
 
 // ResolveCommands are the commands that say what became of a call whose outcome is unknown.
 func ResolveCommands(call string) []string {
-	return []string{AnswerCommand(call) + " " + string(recovery.WordHappened), AnswerCommand(call) + " " + string(recovery.WordLeave)}
+	return []string{AnswerCommand(call) + " " + string(journal.WordHappened), AnswerCommand(call) + " " + string(journal.WordLeave)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // BesidesText is what a run's last line says beside how it ended.
@@ -30,8 +31,8 @@ func TallyText(o host.Outcome) string {
 }
 
 // ExecutesText says what a question about a call of unknown outcome may lead to.
-func ExecutesText(r *recovery.Request) string {
-	if r.Kind == recovery.RequestTwin && slices.Contains(r.Choices, string(recovery.WordRun)) {
+func ExecutesText(r *journal.Request) string {
+	if r.Kind == journal.RequestTwin && slices.Contains(r.Choices, string(journal.WordRun)) {
 		return "; only the answer run executes it once more"
 	}
 	return "; no answer to this question executes it again"
@@ -47,7 +48,7 @@ type Outcome struct {
 	Status     recovery.Status `json:"status"`
 	ExitCode   int             `json:"exit_code"`
 	Result     string          `json:"result"`
-	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Cause      journal.Cause   `json:"cause,omitempty"`
 	Detail     string          `json:"detail,omitempty"`
 	Turns      int             `json:"num_turns"`
 	Calls      int             `json:"num_calls"`
@@ -59,7 +60,7 @@ type Outcome struct {
 	Denied     []Denied        `json:"denied"`  // calls that a rule, the mode or a person refused
 	Next       []string        `json:"next"`
 	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
-	Fault      recovery.Fault  `json:"fault,omitempty"`      // of the model, when that interrupted the run
+	Fault      journal.Fault   `json:"fault,omitempty"`      // of the model, when that interrupted the run
 	Remedy     string          `json:"remedy,omitempty"`     // what fixes it
 }
 

@@ -2,7 +2,7 @@ package view
 
 import (
 	"agent/host"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Plan is what resume --dry-run prints with --json. Fields are only ever added.
@@ -19,13 +19,13 @@ type Plan struct {
 
 // PlanStep is a call that a resume decides on.
 type PlanStep struct {
-	Call    string           `json:"call_id"`
-	Turn    int              `json:"turn"`
-	Index   int              `json:"index"`
-	Tool    string           `json:"tool"`
-	Summary string           `json:"summary"` // of its arguments
-	Verdict recovery.Verdict `json:"verdict"`
-	Reason  string           `json:"reason"`
+	Call    string          `json:"call_id"`
+	Turn    int             `json:"turn"`
+	Index   int             `json:"index"`
+	Tool    string          `json:"tool"`
+	Summary string          `json:"summary"` // of its arguments
+	Verdict journal.Verdict `json:"verdict"`
+	Reason  string          `json:"reason"`
 }
 
 // NewPlan shows a plan.

@@ -7,17 +7,17 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // QuestionText is what a person is asked, whole. Its own lines are set in, so that no text of a model can look like a line of
 // this program.
-func QuestionText(r *recovery.Request) string {
+func QuestionText(r *journal.Request) string {
 	return "? " + strings.ReplaceAll(AskText(r), "\n", "\n  ")
 }
 
 // AskText is the question with what each answer does. What cannot be seen in it is shown by its number.
-func AskText(r *recovery.Request) string {
+func AskText(r *journal.Request) string {
 	text := strings.TrimRight(stream.Visible(r.Message), "\n")
 	width := 0
 	for _, c := range r.Choices {
@@ -37,7 +37,7 @@ func AskText(r *recovery.Request) string {
 }
 
 // PromptText is what stands before the place where the answer is typed.
-func PromptText(r *recovery.Request) string {
+func PromptText(r *journal.Request) string {
 	if len(r.Choices) == 0 {
 		return "answer"
 	}

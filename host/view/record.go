@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Record is what show prints with --json: everything that is on record. Fields are only ever added.
@@ -20,39 +20,39 @@ type Record struct {
 	Facts   []Fact       `json:"facts"`
 	Kept    *Request     `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
 
-	now recovery.RunCreated // what the run began with, as claims changed it since
+	now journal.RunCreated // what the run began with, as claims changed it since
 }
 
 // Fact is one fact of the journal; body is as it is stored.
 type Fact struct {
-	Seq  int64         `json:"seq"`
-	Turn int           `json:"turn"`
-	Time time.Time     `json:"recorded_at"`
-	Kind recovery.Kind `json:"kind"`
-	Body recovery.Body `json:"body"`
+	Seq  int64        `json:"seq"`
+	Turn int          `json:"turn"`
+	Time time.Time    `json:"recorded_at"`
+	Kind journal.Kind `json:"kind"`
+	Body journal.Body `json:"body"`
 }
 
 // Setup is what the model is asked with at every request. Fields are only ever added.
 type Setup struct {
-	Provider     string                 `json:"provider"` // wire protocol: anthropic, responses or chat
-	BaseURL      string                 `json:"base_url,omitempty"`
-	SystemName   string                 `json:"system_name,omitempty"` // of our own part of the system prompt; the fact run.created has all of it
-	Instructions []recovery.Instruction `json:"instructions"`          // files that are shown to the model, quoted in the system prompt
-	Window       int64                  `json:"window,omitempty"`      // tokens; not known when missing
-	MaxOutput    int64                  `json:"max_output,omitempty"`  // tokens of one answer; left to the provider when missing
-	Effort       recovery.Effort        `json:"effort,omitempty"`
-	Price        *recovery.Price        `json:"price"` // of a million tokens, in millionths of a US dollar; null when not known
-	NoCompact    bool                   `json:"no_compact,omitempty"`
-	Images       int                    `json:"images,omitempty"`
+	Provider     string                `json:"provider"` // wire protocol: anthropic, responses or chat
+	BaseURL      string                `json:"base_url,omitempty"`
+	SystemName   string                `json:"system_name,omitempty"` // of our own part of the system prompt; the fact run.created has all of it
+	Instructions []journal.Instruction `json:"instructions"`          // files that are shown to the model, quoted in the system prompt
+	Window       int64                 `json:"window,omitempty"`      // tokens; not known when missing
+	MaxOutput    int64                 `json:"max_output,omitempty"`  // tokens of one answer; left to the provider when missing
+	Effort       journal.Effort        `json:"effort,omitempty"`
+	Price        *journal.Price        `json:"price"` // of a million tokens, in millionths of a US dollar; null when not known
+	NoCompact    bool                  `json:"no_compact,omitempty"`
+	Images       int                   `json:"images,omitempty"`
 }
 
 // NewSetup shows a setup; nil for a model without a provider.
-func NewSetup(m recovery.Setup) *Setup {
+func NewSetup(m journal.Setup) *Setup {
 	if m.Provider == "" {
 		return nil
 	}
 	return &Setup{
-		Provider: m.Provider, BaseURL: m.BaseURL, SystemName: m.SystemName, Instructions: append([]recovery.Instruction{}, m.Instructions...),
+		Provider: m.Provider, BaseURL: m.BaseURL, SystemName: m.SystemName, Instructions: append([]journal.Instruction{}, m.Instructions...),
 		Window: m.Window, MaxOutput: m.MaxOutput, Effort: m.Effort, Price: m.Price, NoCompact: m.NoCompact, Images: len(m.Images),
 	}
 }
@@ -66,7 +66,7 @@ type Limits struct {
 }
 
 // NewLimits shows limits.
-func NewLimits(l recovery.Limits) Limits {
+func NewLimits(l journal.Limits) Limits {
 	return Limits{
 		MaxTurns: l.MaxTurns, TimeoutMS: l.Timeout.Milliseconds(), MaxTokens: l.MaxTokens,
 		MaxCostUSD: Spending{cost: l.MaxCost, priced: l.MaxCost > 0}.Dollars(),
@@ -74,20 +74,20 @@ func NewLimits(l recovery.Limits) Limits {
 }
 
 // Created is how the run was started, where its first fact was added.
-func (v *Record) Created() (recovery.RunCreated, bool) {
+func (v *Record) Created() (journal.RunCreated, bool) {
 	if len(v.Facts) == 0 {
-		return recovery.RunCreated{}, false
+		return journal.RunCreated{}, false
 	}
-	b, ok := v.Facts[0].Body.(recovery.RunCreated)
+	b, ok := v.Facts[0].Body.(journal.RunCreated)
 	return b, ok
 }
 
 // Add fills in what a fact says about the run as a whole.
-func (v *Record) Add(b recovery.Body) {
+func (v *Record) Add(b journal.Body) {
 	switch b := b.(type) {
-	case recovery.RunCreated:
+	case journal.RunCreated:
 		v.now, v.Setup, v.Limits = b, NewSetup(b.Setup), NewLimits(b.Limits)
-	case recovery.RunClaimed:
+	case journal.RunClaimed:
 		if b.Limits != nil {
 			v.Limits = NewLimits(*b.Limits)
 		}

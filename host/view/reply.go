@@ -11,12 +11,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // ParseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
 // error says what would be an answer.
-func ParseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
+func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 	s, err := answerSchema(q)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func ParseAnswer(q recovery.Question, text string) (json.RawMessage, error) {
 }
 
 // CheckAnswer refuses a JSON value that is no answer to q.
-func CheckAnswer(q recovery.Question, value json.RawMessage) error {
+func CheckAnswer(q journal.Question, value json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
 		return fmt.Errorf("%s is not JSON: %s", Quoted(string(value)), wanted(q))
@@ -59,12 +59,12 @@ func CheckAnswer(q recovery.Question, value json.RawMessage) error {
 		return fmt.Errorf("read the schema of the answer: %v", err)
 	}
 	if r.Validate(v) != nil {
-		return fmt.Errorf("%s is no answer to this: %s", Quoted(recovery.Text(value)), wanted(q))
+		return fmt.Errorf("%s is no answer to this: %s", Quoted(journal.Text(value)), wanted(q))
 	}
 	return nil
 }
 
-func answerSchema(q recovery.Question) (*jsonschema.Schema, error) {
+func answerSchema(q journal.Question) (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{}
 	if len(q.Schema) == 0 {
 		s.Type = "string"
@@ -89,16 +89,16 @@ func pickYesNo(text string) (json.RawMessage, error) {
 
 // pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
 // twin guard yes means run and no means the answer that runs nothing.
-func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessage, error) {
+func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
-	if q.Kind == recovery.RequestPermission {
+	if q.Kind == journal.RequestPermission {
 		return pickPermission(q, typed)
 	}
-	if q.Kind == recovery.RequestTwin {
+	if q.Kind == journal.RequestTwin {
 		switch strings.ToLower(text) {
 		case "yes", "y":
-			text = string(recovery.WordRun)
-		case "no", "n", string(recovery.WordLeave):
+			text = string(journal.WordRun)
+		case "no", "n", string(journal.WordLeave):
 			text = runsNothing(q)
 		}
 	}
@@ -110,7 +110,7 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 		if err != nil {
 			return nil, fmt.Errorf("read the choices: %v", err)
 		}
-		name := stream.Sanitize(recovery.Text(value)) // as it was shown
+		name := stream.Sanitize(journal.Text(value)) // as it was shown
 		switch l := likeness(name, text); {
 		case l == unlike || l < best:
 		case l > best:
@@ -129,15 +129,15 @@ func pickChoice(q recovery.Question, choices []any, typed string) (json.RawMessa
 }
 
 // runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is one.
-func runsNothing(q recovery.Question) string {
-	if word := string(recovery.WordStop); slices.Contains(q.Choices, word) {
+func runsNothing(q journal.Question) string {
+	if word := string(journal.WordStop); slices.Contains(q.Choices, word) {
 		return word
 	}
-	return string(recovery.WordLeave)
+	return string(journal.WordLeave)
 }
 
 // pickPermission reads an answer about permission. What stands from then on is said in full, so that no slip of a finger stands.
-func pickPermission(q recovery.Question, typed string) (json.RawMessage, error) {
+func pickPermission(q journal.Question, typed string) (json.RawMessage, error) {
 	text := strings.ToLower(typed)
 	switch text {
 	case "y", "true":
@@ -172,7 +172,7 @@ func likeness(choice, text string) int {
 }
 
 // wanted says what would be an answer.
-func wanted(q recovery.Question) string {
+func wanted(q journal.Question) string {
 	s, err := answerSchema(q)
 	switch {
 	case err != nil:
@@ -195,7 +195,7 @@ func texts(values []any) []string {
 	var out []string
 	for _, v := range values {
 		if text, err := json.Marshal(v); err == nil {
-			out = append(out, recovery.Text(text))
+			out = append(out, journal.Text(text))
 		}
 	}
 	return out

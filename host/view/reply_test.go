@@ -6,28 +6,28 @@ import (
 	"testing"
 
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
-func yesNo() recovery.Question {
-	return recovery.Question{Kind: recovery.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
+func yesNo() journal.Question {
+	return journal.Question{Kind: journal.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
 }
 
-func oneOf(kind recovery.RequestKind, choices ...string) recovery.Question {
+func oneOf(kind journal.RequestKind, choices ...string) journal.Question {
 	schema, _ := json.Marshal(map[string]any{"type": "string", "enum": choices})
-	return recovery.Question{Kind: kind, Message: "Which?", Schema: schema, Choices: choices}
+	return journal.Question{Kind: kind, Message: "Which?", Schema: schema, Choices: choices}
 }
 
-func anyText() recovery.Question {
-	return recovery.Question{Kind: recovery.RequestAskUser, Message: "Name?", Schema: json.RawMessage(`{"type":"string"}`)}
+func anyText() journal.Question {
+	return journal.Question{Kind: journal.RequestAskUser, Message: "Name?", Schema: json.RawMessage(`{"type":"string"}`)}
 }
 
 // What is typed becomes the answer that the question's schema asks for; anything else is refused and says what would do.
 func TestAnswersAreRead(t *testing.T) {
-	count := recovery.Question{Schema: json.RawMessage(`{"type":"integer","minimum":1}`)}
+	count := journal.Question{Schema: json.RawMessage(`{"type":"integer","minimum":1}`)}
 	tests := []struct {
 		name  string
-		q     recovery.Question
+		q     journal.Question
 		typed string
 		want  string // JSON, or the error after "!"
 	}{
@@ -36,25 +36,25 @@ func TestAnswersAreRead(t *testing.T) {
 		{"no", yesNo(), "no", "false"},
 		{"not a yes", yesNo(), "sure", `!"sure" is no answer to this: say yes or no`},
 		{"nothing is no yes", yesNo(), "", `!"" is no answer to this: say yes or no`},
-		{"a choice", oneOf(recovery.RequestAskUser, "red", "ready", "blue"), "red", `"red"`},
-		{"a beginning", oneOf(recovery.RequestAskUser, "red", "ready", "blue"), "b", `"blue"`},
-		{"a beginning in other case", oneOf(recovery.RequestAskUser, "Red", "blue"), "re", `"Red"`},
-		{"two choices that differ in case", oneOf(recovery.RequestAskUser, "a", "A"), "A", `"A"`},
-		{"a beginning of two", oneOf(recovery.RequestAskUser, "red", "ready", "blue"), "re", `!"re" could be red or ready`},
-		{"no choice", oneOf(recovery.RequestAskUser, "red", "ready", "blue"), "green", `!"green" is no answer to this: say red, ready or blue`},
-		{"nothing is no choice", oneOf(recovery.RequestAskUser, "red"), "", `!"" is no answer to this: say red`},
-		{"a choice called yes", oneOf(recovery.RequestAskUser, "yes", "run"), "yes", `"yes"`},
-		{"yes to a twin runs it", oneOf(recovery.RequestTwin, "happened", "run", "leave"), "yes", `"run"`},
-		{"no to a twin leaves it", oneOf(recovery.RequestTwin, "happened", "run", "leave"), "n", `"leave"`},
-		{"a twin happened", oneOf(recovery.RequestTwin, "happened", "run", "leave"), "hap", `"happened"`},
-		{"a twin that may still run", oneOf(recovery.RequestTwin, "happened", "leave"), "yes", `!"yes" is no answer to this: say happened or leave`},
+		{"a choice", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "red", `"red"`},
+		{"a beginning", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "b", `"blue"`},
+		{"a beginning in other case", oneOf(journal.RequestAskUser, "Red", "blue"), "re", `"Red"`},
+		{"two choices that differ in case", oneOf(journal.RequestAskUser, "a", "A"), "A", `"A"`},
+		{"a beginning of two", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "re", `!"re" could be red or ready`},
+		{"no choice", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "green", `!"green" is no answer to this: say red, ready or blue`},
+		{"nothing is no choice", oneOf(journal.RequestAskUser, "red"), "", `!"" is no answer to this: say red`},
+		{"a choice called yes", oneOf(journal.RequestAskUser, "yes", "run"), "yes", `"yes"`},
+		{"yes to a twin runs it", oneOf(journal.RequestTwin, "happened", "run", "leave"), "yes", `"run"`},
+		{"no to a twin leaves it", oneOf(journal.RequestTwin, "happened", "run", "leave"), "n", `"leave"`},
+		{"a twin happened", oneOf(journal.RequestTwin, "happened", "run", "leave"), "hap", `"happened"`},
+		{"a twin that may still run", oneOf(journal.RequestTwin, "happened", "leave"), "yes", `!"yes" is no answer to this: say happened or leave`},
 		{"a text", anyText(), " Ann Lee", `" Ann Lee"`},
 		{"a text that looks like JSON", anyText(), "true", `"true"`},
 		{"blanks are no text", anyText(), "  ", "!an empty text is no answer"},
 		{"a number", count, "7", "7"},
 		{"a number that does not fit", count, "0", `!"0" is no answer to this: it must fit the JSON schema {"type":"integer","minimum":1}`},
 		{"no number", count, "many", `!"many" is not JSON: it must fit the JSON schema {"type":"integer","minimum":1}`},
-		{"a choice that was shown without its control character", oneOf(recovery.RequestAskUser, "re\x1b[1md"), "red", `"re\u001b[1md"`},
+		{"a choice that was shown without its control character", oneOf(journal.RequestAskUser, "re\x1b[1md"), "red", `"re\u001b[1md"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestValuesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %q", value, err, want)
 		}
 	}
-	if err := view.CheckAnswer(recovery.Question{}, json.RawMessage(`"any text"`)); err != nil {
+	if err := view.CheckAnswer(journal.Question{}, json.RawMessage(`"any text"`)); err != nil {
 		t.Errorf("without a schema: %v", err)
 	}
 }
@@ -91,27 +91,27 @@ func TestValuesAreChecked(t *testing.T) {
 // How a question reads, and the command that answers it.
 func TestQuestionText(t *testing.T) {
 	tests := []struct {
-		q       recovery.Question
+		q       journal.Question
 		text    string
 		answers []string
 	}{
 		{yesNo(), "? Go on?", []string{"agent answer p-1 yes", "agent answer p-1 no"}},
 		{anyText(), "? Name?", []string{`agent answer p-1 "TEXT"`}},
-		{oneOf(recovery.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
+		{oneOf(journal.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
 			"agent answer p-1 red", "agent answer p-1 'dark blue'", `agent answer p-1 'it'\''s'`,
 		}},
-		{oneOf(recovery.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
+		{oneOf(journal.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
 	}
 	for _, tt := range tests {
 		r := ask(tt.q)
 		equal(t, view.QuestionText(&r), tt.text)
 		equal(t, strings.Join(view.AnswerCommands(&r), "; "), strings.Join(tt.answers, "; "))
 	}
-	long := ask(oneOf(recovery.RequestAskUser, strings.Repeat("x", 40), strings.Repeat("y", 40)))
+	long := ask(oneOf(journal.RequestAskUser, strings.Repeat("x", 40), strings.Repeat("y", 40)))
 	equal(t, view.PromptText(&long), "answer (one of these)")
 }
 
-func ask(q recovery.Question) recovery.Request { return recovery.Request{ID: "p-1", Question: q} }
+func ask(q journal.Question) journal.Request { return journal.Request{ID: "p-1", Question: q} }
 
 func equal(t *testing.T, got, want string) {
 	t.Helper()

@@ -9,34 +9,34 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Request is a pending request as pending shows it. Fields are only ever added.
 type Request struct {
-	ID       string               `json:"id"`
-	Run      string               `json:"run_id"`
-	Thread   string               `json:"thread_id"`
-	Kind     recovery.RequestKind `json:"kind"`
-	Status   string               `json:"status"`
-	Message  string               `json:"message"`
-	Schema   json.RawMessage      `json:"schema"`
-	Choices  []string             `json:"choices"`
-	Hints    []string             `json:"hints"`                   // what each choice does
-	About    string               `json:"about_call_id,omitempty"` // the call of unknown outcome that it is about
-	Call     string               `json:"call_id,omitempty"`       // the call that it belongs to
-	Place    *recovery.Place      `json:"place,omitempty"`         // of that call
-	Tool     string               `json:"tool,omitempty"`
-	Args     json.RawMessage      `json:"arguments,omitempty"` // of the call that waits for permission
-	Rules    map[string]string    `json:"rules,omitempty"`     // what an answer adds to the configuration, by the answer
-	Opened   time.Time            `json:"opened_at"`
-	Expires  *time.Time           `json:"expires_at,omitempty"`
-	Closed   *time.Time           `json:"closed_at,omitempty"`
-	Answer   json.RawMessage      `json:"answer,omitempty"`
-	By       string               `json:"answered_by,omitempty"`
-	Consumed bool                 `json:"taken_by_owner"`
-	Damage   string               `json:"damage,omitempty"` // why what is asked cannot be shown
-	Next     []string             `json:"next"`
+	ID       string              `json:"id"`
+	Run      string              `json:"run_id"`
+	Thread   string              `json:"thread_id"`
+	Kind     journal.RequestKind `json:"kind"`
+	Status   string              `json:"status"`
+	Message  string              `json:"message"`
+	Schema   json.RawMessage     `json:"schema"`
+	Choices  []string            `json:"choices"`
+	Hints    []string            `json:"hints"`                   // what each choice does
+	About    string              `json:"about_call_id,omitempty"` // the call of unknown outcome that it is about
+	Call     string              `json:"call_id,omitempty"`       // the call that it belongs to
+	Place    *journal.Place      `json:"place,omitempty"`         // of that call
+	Tool     string              `json:"tool,omitempty"`
+	Args     json.RawMessage     `json:"arguments,omitempty"` // of the call that waits for permission
+	Rules    map[string]string   `json:"rules,omitempty"`     // what an answer adds to the configuration, by the answer
+	Opened   time.Time           `json:"opened_at"`
+	Expires  *time.Time          `json:"expires_at,omitempty"`
+	Closed   *time.Time          `json:"closed_at,omitempty"`
+	Answer   json.RawMessage     `json:"answer,omitempty"`
+	By       string              `json:"answered_by,omitempty"`
+	Consumed bool                `json:"taken_by_owner"`
+	Damage   string              `json:"damage,omitempty"` // why what is asked cannot be shown
+	Next     []string            `json:"next"`
 }
 
 // Requests is what pending prints with --json. Fields are only ever added.
@@ -103,7 +103,7 @@ func (r Request) Text(now time.Time) string {
 		}
 	}
 	if len(r.Answer) > 0 {
-		fmt.Fprintf(&b, "\n  answer: %s (by %s)", recovery.Text(r.Answer), r.By)
+		fmt.Fprintf(&b, "\n  answer: %s (by %s)", journal.Text(r.Answer), r.By)
 	}
 	for _, n := range r.Next {
 		b.WriteString("\n  " + n)
@@ -124,7 +124,7 @@ func KeptText(r Request) string {
 		end += " on " + Stamp(*r.Closed)
 	}
 	if len(r.Answer) > 0 {
-		end += ": " + recovery.Text(r.Answer)
+		end += ": " + journal.Text(r.Answer)
 	}
 	return fmt.Sprintf("%s %s (kept, not in the journal yet; the run takes it when it goes on)", r.ID, end)
 }

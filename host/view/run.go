@@ -6,6 +6,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/process"
 )
 
@@ -16,13 +17,13 @@ type Run struct {
 	ID         string          `json:"id"`
 	Thread     string          `json:"thread_id"`
 	Status     recovery.Status `json:"status"`
-	Cause      recovery.Cause  `json:"cause,omitempty"`
+	Cause      journal.Cause   `json:"cause,omitempty"`
 	Detail     string          `json:"detail,omitempty"`
 	StopReason string          `json:"stop_reason,omitempty"`
 	Folder     string          `json:"folder"`
 	Prompt     string          `json:"prompt"` // its beginning
 	Model      string          `json:"model"`
-	Mode       recovery.Mode   `json:"mode"`
+	Mode       journal.Mode    `json:"mode"`
 	Turns      int             `json:"num_turns"`
 	MaxTurns   int             `json:"max_turns"` // 0: no limit
 	Calls      int             `json:"num_calls"`
@@ -39,16 +40,16 @@ type Run struct {
 	Unmarked   bool            `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
 	Next       []string        `json:"next"`
 
-	Request *recovery.Request `json:"-"` // what Asked shows
+	Request *journal.Request `json:"-"` // what Asked shows
 }
 
 // Place is the call at which a run stands.
 type Place struct {
-	Turn  int            `json:"turn"`
-	Index int            `json:"index"`
-	Call  string         `json:"call_id"`
-	Tool  string         `json:"tool"`
-	Phase recovery.Phase `json:"phase"`
+	Turn  int           `json:"turn"`
+	Index int           `json:"index"`
+	Call  string        `json:"call_id"`
+	Tool  string        `json:"tool"`
+	Phase journal.Phase `json:"phase"`
 }
 
 // Owner is the process that drives a run.
@@ -114,7 +115,7 @@ func forward(v Run, newest bool, now time.Time) []string {
 		return []string{"agent resume " + v.ID}
 	case v.Request != nil:
 		return AnswerCommands(v.Request)
-	case v.Cause == recovery.CauseCorrupt, v.Damage != "":
+	case v.Cause == journal.CauseCorrupt, v.Damage != "":
 		return []string{"agent doctor"}
 	case v.Owner != nil:
 		return []string{"agent show --follow " + v.ID}

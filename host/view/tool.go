@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Tool is a tool as agent tools prints it.
@@ -22,9 +22,9 @@ type Tool struct {
 
 // Effect is what a call of a tool may change, and what each mode makes of it.
 type Effect struct {
-	Effect recovery.Effect                     `json:"effect"`
-	When   string                              `json:"when,omitempty"` // the argument that makes it
-	Modes  map[recovery.Mode]recovery.Decision `json:"modes"`
+	Effect journal.Effect                    `json:"effect"`
+	When   string                            `json:"when,omitempty"` // the argument that makes it
+	Modes  map[journal.Mode]journal.Decision `json:"modes"`
 }
 
 // Tools is what tools prints with --json. Fields are only ever added.
@@ -38,9 +38,9 @@ type Tools struct {
 }
 
 // ModesWith lists the modes that make d of it; "-" for none.
-func (e Effect) ModesWith(d recovery.Decision) string {
+func (e Effect) ModesWith(d journal.Decision) string {
 	var out []string
-	for _, m := range recovery.Modes() {
+	for _, m := range journal.Modes() {
 		if e.Modes[m] == d {
 			out = append(out, string(m))
 		}
@@ -53,7 +53,7 @@ func (e Effect) ModesWith(d recovery.Decision) string {
 
 // Text says of one effect of a tool what the modes make of it.
 func (e Effect) Text() string {
-	head, asks, refused := string(e.Effect), e.ModesWith(recovery.DecisionAsk), e.ModesWith(recovery.DecisionDeny)
+	head, asks, refused := string(e.Effect), e.ModesWith(journal.DecisionAsk), e.ModesWith(journal.DecisionDeny)
 	if e.When != "" {
 		head = "with " + e.When + ": " + head
 	}

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"agent/host"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Spending is what a run or a turn used.
 type Spending struct {
-	Usage     recovery.Usage
+	Usage     journal.Usage
 	Estimated bool  // a part of it is
 	cost      int64 // millionths of a US dollar
 	priced    bool  // cost is known
@@ -21,7 +21,7 @@ type Spending struct {
 // Text says what was used: nothing where that is nothing, or not known.
 func (s Spending) Text() string {
 	u, about := s.Usage, ""
-	if u == (recovery.Usage{}) {
+	if u == (journal.Usage{}) {
 		return ""
 	}
 	if s.Estimated {
@@ -33,7 +33,7 @@ func (s Spending) Text() string {
 	}
 	text += fmt.Sprintf(", %s out", Number(u.Output))
 	if s.priced {
-		text += ", " + about + recovery.Dollars(s.cost)
+		text += ", " + about + journal.Dollars(s.cost)
 	}
 	return text
 }
@@ -42,7 +42,7 @@ func (s Spending) Text() string {
 func Spent(o host.Outcome) Spending {
 	u := o.Usage
 	u.Add(o.Estimated)
-	return Spending{Usage: u, Estimated: o.Estimated != recovery.Usage{}, cost: o.Cost, priced: o.Priced}
+	return Spending{Usage: u, Estimated: o.Estimated != journal.Usage{}, cost: o.Cost, priced: o.Priced}
 }
 
 // Usage is what requests to the model used, in tokens, those that brought no answer included. Fields are only ever added.
@@ -66,12 +66,12 @@ func (s Spending) Dollars() *json.Number {
 	if !s.priced {
 		return nil
 	}
-	n := json.Number(strings.TrimPrefix(recovery.Dollars(s.cost), "$"))
+	n := json.Number(strings.TrimPrefix(journal.Dollars(s.cost), "$"))
 	return &n
 }
 
 // TurnUsage is what one answer used and how long it took, as the end of a line.
-func TurnUsage(u *recovery.Usage, p *recovery.Price, took time.Duration) string {
+func TurnUsage(u *journal.Usage, p *journal.Price, took time.Duration) string {
 	if u == nil {
 		return ""
 	}

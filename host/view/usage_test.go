@@ -6,20 +6,20 @@ import (
 
 	"agent/host"
 	"agent/host/view"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Every fault has words of its own, and each line says what happened, and what happens next or what fixes it.
 func TestModelFaults(t *testing.T) {
-	for f, words := range map[recovery.Fault]string{
-		recovery.FaultRateLimit: "rate limit", recovery.FaultOverloaded: "overloaded", recovery.FaultServer: "server error",
-		recovery.FaultNetwork: "no connection", recovery.FaultStalled: "stalled", recovery.FaultCut: "answer broke off",
-		recovery.FaultGarbage: "answer not understood", recovery.FaultTooLarge: "answer too large",
-		recovery.FaultContext: "request too long", recovery.FaultFiltered: "refused by the content filter",
-		recovery.FaultKey: "key not accepted", recovery.FaultNoKey: "no key", recovery.FaultCredit: "no credit", recovery.FaultNoModel: "no such model",
-		recovery.FaultRequest: "request refused",
+	for f, words := range map[journal.Fault]string{
+		journal.FaultRateLimit: "rate limit", journal.FaultOverloaded: "overloaded", journal.FaultServer: "server error",
+		journal.FaultNetwork: "no connection", journal.FaultStalled: "stalled", journal.FaultCut: "answer broke off",
+		journal.FaultGarbage: "answer not understood", journal.FaultTooLarge: "answer too large",
+		journal.FaultContext: "request too long", journal.FaultFiltered: "refused by the content filter",
+		journal.FaultKey: "key not accepted", journal.FaultNoKey: "no key", journal.FaultCredit: "no credit", journal.FaultNoModel: "no such model",
+		journal.FaultRequest: "request refused",
 	} {
-		b := recovery.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 7400 * time.Millisecond, Remedy: "do this"}
+		b := journal.ModelFailed{Fault: f, Detail: "ask model openai/y: why (HTTP 400)", Tries: 2, Again: true, Wait: 7400 * time.Millisecond, Remedy: "do this"}
 		equal(t, view.FailedText("openai/y", b), "openai/y: "+words+": why (HTTP 400); asking again in 8s (try 3)")
 		b.Wait = 0
 		equal(t, view.FailedText("", b), words+": ask model openai/y: why (HTTP 400); asking again (try 3)")
@@ -30,8 +30,8 @@ func TestModelFaults(t *testing.T) {
 
 // What a run used is said in tokens, and in dollars where the price is known; an estimate is called one.
 func TestSpending(t *testing.T) {
-	price := recovery.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}
-	used := recovery.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}
+	price := journal.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}
+	used := journal.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}
 	tests := []struct {
 		name string
 		out  host.Outcome
@@ -43,7 +43,7 @@ func TestSpending(t *testing.T) {
 		{"no price", host.Outcome{Usage: used}, "12,345 tokens in (10,000 cached), 1,000 out", "null"},
 		{"price", host.Outcome{Usage: used, Cost: price.Cost(used), Priced: true},
 			"12,345 tokens in (10,000 cached), 1,000 out, $0.025035", "0.025035"},
-		{"estimated", host.Outcome{Usage: used, Estimated: recovery.Usage{Input: 655, Output: 1}, Cost: 2_000_000, Priced: true},
+		{"estimated", host.Outcome{Usage: used, Estimated: journal.Usage{Input: 655, Output: 1}, Cost: 2_000_000, Priced: true},
 			"about 13,000 tokens in (10,000 cached), 1,001 out, about $2.00", "2.00"},
 	}
 	for _, tt := range tests {

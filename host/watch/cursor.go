@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"agent/db"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Cursor is an observer's place in a run: all facts up to it were seen. The text of a cursor holds that place; what was seen of live
@@ -21,7 +21,7 @@ type Cursor struct {
 	state  int64  // the state that was seen
 	text   mark
 	mind   mark
-	output map[recovery.Place]mark
+	output map[journal.Place]mark
 }
 
 // mark is what an observer has of a live text.

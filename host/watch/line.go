@@ -8,6 +8,7 @@ import (
 
 	"agent/db"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The types of lines that are not facts. A fact's type is its kind.
@@ -25,7 +26,7 @@ type Line struct {
 	Type string
 	JSON []byte // the line for other programs, without a line feed
 
-	Fact  *recovery.Event // a fact; nil where this binary does not know its kind
+	Fact  *journal.Event // a fact; nil where this binary does not know its kind
 	State *State
 	Live  *Frame
 
@@ -35,7 +36,7 @@ type Line struct {
 // State is what is known of a run beside its facts.
 type State struct {
 	Status recovery.Status `json:"status"`
-	Cause  recovery.Cause  `json:"cause,omitempty"`
+	Cause  journal.Cause   `json:"cause,omitempty"`
 	Held   bool            `json:"owner"`       // a process drives it
 	Kept   bool            `json:"kept_answer"` // its question has its answer, which the run has not taken yet
 	Epoch  int64           `json:"epoch"`       // how often it was claimed
@@ -45,8 +46,8 @@ type State struct {
 // any more; else it continues what ended at Offset. To apply one twice changes nothing.
 type Frame struct {
 	Turn   int
-	Call   recovery.Place // of output
-	ID     string         // of that call
+	Call   journal.Place // of output
+	ID     string        // of that call
 	Start  bool
 	Offset int64 // bytes of the whole before Data
 	End    int64

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const (
@@ -75,37 +75,37 @@ func whole(b []byte) []byte {
 // live is what a run's turn shows before it is durable.
 type live struct {
 	text, mind piece
-	output     map[recovery.Place]*piece
-	order      []recovery.Place // of output
+	output     map[journal.Place]*piece
+	order      []journal.Place // of output
 
 	turn     int // of the newest fact
 	answered int // the newest turn whose answer is a fact
-	ids      map[recovery.Place]string
-	settled  map[recovery.Place]bool
+	ids      map[journal.Place]string
+	settled  map[journal.Place]bool
 }
 
 func newLive() live {
-	return live{output: map[recovery.Place]*piece{}, ids: map[recovery.Place]string{}, settled: map[recovery.Place]bool{}}
+	return live{output: map[journal.Place]*piece{}, ids: map[journal.Place]string{}, settled: map[journal.Place]bool{}}
 }
 
 // fact takes in what a fact replaces: an answer replaces its text, and a result its output. It says whether something went.
-func (l *live) fact(e *recovery.Event) bool {
+func (l *live) fact(e *journal.Event) bool {
 	if e.Turn > l.turn {
 		l.turn = e.Turn
 		clear(l.settled)
 		clear(l.ids)
 	}
 	switch b := e.Body.(type) {
-	case recovery.ModelAnswered:
+	case journal.ModelAnswered:
 		l.answered = max(l.answered, e.Turn)
 		for i, call := range b.Calls {
-			l.ids[recovery.Place{Turn: e.Turn, Index: i}] = call.ID
+			l.ids[journal.Place{Turn: e.Turn, Index: i}] = call.ID
 		}
 		return l.drop(e.Turn)
-	case recovery.CallSettled:
+	case journal.CallSettled:
 		l.settled[b.Place] = true
 		return l.forget(b.Place)
-	case recovery.RunCompleted, recovery.RunFailed, recovery.RunCancelled, recovery.RunInterrupted:
+	case journal.RunCompleted, journal.RunFailed, journal.RunCancelled, journal.RunInterrupted:
 		return l.drop(e.Turn)
 	}
 	return false
@@ -122,12 +122,12 @@ func (l *live) drop(turn int) bool {
 	return had
 }
 
-func (l *live) forget(p recovery.Place) bool {
+func (l *live) forget(p journal.Place) bool {
 	if l.output[p] == nil {
 		return false
 	}
 	delete(l.output, p)
-	l.order = slices.DeleteFunc(l.order, func(q recovery.Place) bool { return q == p })
+	l.order = slices.DeleteFunc(l.order, func(q journal.Place) bool { return q == p })
 	return true
 }
 

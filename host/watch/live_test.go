@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/host/stream"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Whatever is written and however rarely an observer looks, what it has put together from frames is the end of what is there, each
@@ -74,7 +74,7 @@ func TestOutputIsBounded(t *testing.T) {
 	newGen := func() int64 { gens++; return gens }
 	l := newLive()
 	for call := range 40 {
-		p := recovery.Place{Turn: 1, Index: call, Attempt: 1}
+		p := journal.Place{Turn: 1, Index: call, Attempt: 1}
 		for i := range int64(20) {
 			l.take(&stream.Event{Call: &p, At: i * 100_000, Output: []byte(strings.Repeat(fmt.Sprint(i%10), 100_000))}, newGen)
 		}
@@ -89,7 +89,7 @@ func TestOutputIsBounded(t *testing.T) {
 	if total > 5*mostOutput {
 		t.Errorf("%d bytes are kept of all calls", total)
 	}
-	p := recovery.Place{Turn: 1, Attempt: 1}
+	p := journal.Place{Turn: 1, Attempt: 1}
 	l.take(&stream.Event{Call: &p, At: 3_000_000, Output: []byte("end")}, newGen)
 	if f, _, ok := l.output[p].after(mark{l.output[p].gen, 2_000_000}); !ok || !f.Start || f.Offset != 3_000_000 || string(f.Data) != "end" {
 		t.Errorf("after a gap: %+v, %t", f, ok)
@@ -100,17 +100,17 @@ func TestOutputIsBounded(t *testing.T) {
 func TestWireForm(t *testing.T) {
 	long := strings.Repeat("é", 20<<10)
 	for name, c := range map[string]struct {
-		body recovery.Body
+		body journal.Body
 		want map[string]any
 		gone []string
 	}{
-		"small": {recovery.RunNoted{Text: "a <b> & c"}, map[string]any{"text": "a <b> & c"}, nil},
-		"setup": {recovery.RunCreated{Run: "r-1", Setup: recovery.Setup{System: "be brief", Images: []recovery.Image{{Media: "image/png", Data: []byte("12345")}}}},
+		"small": {journal.RunNoted{Text: "a <b> & c"}, map[string]any{"text": "a <b> & c"}, nil},
+		"setup": {journal.RunCreated{Run: "r-1", Setup: journal.Setup{System: "be brief", Images: []journal.Image{{Media: "image/png", Data: []byte("12345")}}}},
 			map[string]any{"setup.system.bytes": "8", "setup.images.0.bytes": "5", "setup.images.0.media": "image/png",
 				"setup.system.digest": hexDigest("be brief")}, []string{"be brief", "MTIzNDU"}},
-		"opaque": {recovery.ModelAnswered{Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "hi", Opaque: json.RawMessage(`{"x":"secret"}`)}}},
+		"opaque": {journal.ModelAnswered{Blocks: []journal.Block{{Kind: journal.BlockText, Text: "hi", Opaque: json.RawMessage(`{"x":"secret"}`)}}},
 			map[string]any{"blocks.0.text": "hi"}, []string{"secret", "opaque"}},
-		"long": {recovery.RunCreated{Run: "r-1", Prompt: "x" + long}, map[string]any{"prompt": "x" + long[:mostString-2], "clipped.prompt": fmt.Sprint(len(long) + 1)}, nil},
+		"long": {journal.RunCreated{Run: "r-1", Prompt: "x" + long}, map[string]any{"prompt": "x" + long[:mostString-2], "clipped.prompt": fmt.Sprint(len(long) + 1)}, nil},
 	} {
 		data, err := wireForm(c.body)
 		if err != nil {
@@ -153,10 +153,10 @@ func hexDigest(text string) string {
 // The file of a killed owner still has the output of a call that has its result, while another call of the turn goes on.
 func TestOutputOfACallWithItsResult(t *testing.T) {
 	l := newLive()
-	one, two := recovery.Place{Turn: 1, Attempt: 1}, recovery.Place{Turn: 1, Index: 1, Attempt: 1}
-	l.fact(&recovery.Event{Turn: 1, Body: recovery.CallSettled{Place: one}})
+	one, two := journal.Place{Turn: 1, Attempt: 1}, journal.Place{Turn: 1, Index: 1, Attempt: 1}
+	l.fact(&journal.Event{Turn: 1, Body: journal.CallSettled{Place: one}})
 	for _, c := range []struct {
-		call  recovery.Place
+		call  journal.Place
 		shown bool
 	}{{one, false}, {two, true}} {
 		if got := l.take(&stream.Event{Call: &c.call, Output: []byte("x")}, func() int64 { return 1 }); got != c.shown {

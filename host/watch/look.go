@@ -7,6 +7,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // look reads what is new. The order matters: what the live file has was written after the facts that it depends on were durable, so it
@@ -71,9 +72,9 @@ func (f *Feed) row() (State, int64, error) {
 }
 
 // facts reads the facts after those that were read, up to the one numbered last at least.
-func (f *Feed) facts(last int64) ([]Line, []*recovery.Event, error) {
+func (f *Feed) facts(last int64) ([]Line, []*journal.Event, error) {
 	var lines []Line
-	var events []*recovery.Event
+	var events []*journal.Event
 	f.mu.Lock()
 	after := f.seq
 	f.mu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Next gives an observer what comes after its cursor, and moves the cursor behind it: at most 256 facts or 256 KiB of them, then the
@@ -148,13 +148,13 @@ func (f *Feed) frames(c *Cursor) []kindFrame {
 	}
 	c.mind = add(TypeReasoning, &f.live.mind, c.mind)
 	c.text = add(TypeText, &f.live.text, c.text)
-	seen := map[recovery.Place]mark{} // calls that ended are forgotten
+	seen := map[journal.Place]mark{} // calls that ended are forgotten
 	for _, p := range f.live.order {
 		before := len(list)
 		seen[p] = add(TypeOutput, f.live.output[p], c.output[p])
 		for i := range list[before:] {
 			frame := &list[before+i].frame
-			frame.Call, frame.ID = p, f.live.ids[recovery.Place{Turn: p.Turn, Index: p.Index}]
+			frame.Call, frame.ID = p, f.live.ids[journal.Place{Turn: p.Turn, Index: p.Index}]
 		}
 	}
 	c.output = seen

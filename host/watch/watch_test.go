@@ -18,6 +18,7 @@ import (
 	"agent/db"
 	"agent/host/stream"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const patience = time.Minute
@@ -44,10 +45,10 @@ func newWorld(t *testing.T, poll bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.head, err = store.Create(t.Context(), db.ThreadRef{ID: "t-1", Folder: "/w", New: true}, []recovery.Event{
-		{Body: recovery.RunCreated{Run: "r-1", Thread: "t-1", Folder: "/w", Model: "m", Mode: recovery.ModeAsk}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: 1}},
-		{Turn: 1, Body: recovery.ModelRequested{}},
+	x.head, err = store.Create(t.Context(), db.ThreadRef{ID: "t-1", Folder: "/w", New: true}, []journal.Event{
+		{Body: journal.RunCreated{Run: "r-1", Thread: "t-1", Folder: "/w", Model: "m", Mode: journal.ModeAsk}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: 1}},
+		{Turn: 1, Body: journal.ModelRequested{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, poll bool) *world {
 	return x
 }
 
-func (x *world) add(events ...recovery.Event) {
+func (x *world) add(events ...journal.Event) {
 	x.t.Helper()
 	var err error
 	if x.head, err = x.store.Append(context.Background(), x.head, events, db.AppendOptions{}); err != nil {
@@ -76,27 +77,27 @@ func (x *world) add(events ...recovery.Event) {
 }
 
 // answered are the facts of a turn's answer with one call that starts, and settled those of its result.
-func answered(turn int, text string) []recovery.Event {
-	call := recovery.Proposal{ID: fmt.Sprintf("c-%08d", turn), Tool: "shell", Args: json.RawMessage(`{}`), Effect: recovery.EffectRead,
-		Fingerprint: "s1:" + strings.Repeat("0", 64), Decision: recovery.DecisionAllow}
-	return []recovery.Event{
-		{Turn: turn, Body: recovery.ModelAnswered{Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}},
-			Calls: []recovery.Proposal{call}, Stop: recovery.AnswerCalls}},
-		{Turn: turn, Body: recovery.CallStarted{Place: recovery.Place{Turn: turn, Attempt: 1}}},
+func answered(turn int, text string) []journal.Event {
+	call := journal.Proposal{ID: fmt.Sprintf("c-%08d", turn), Tool: "shell", Args: json.RawMessage(`{}`), Effect: journal.EffectRead,
+		Fingerprint: "s1:" + strings.Repeat("0", 64), Decision: journal.DecisionAllow}
+	return []journal.Event{
+		{Turn: turn, Body: journal.ModelAnswered{Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}},
+			Calls: []journal.Proposal{call}, Stop: journal.AnswerCalls}},
+		{Turn: turn, Body: journal.CallStarted{Place: journal.Place{Turn: turn, Attempt: 1}}},
 	}
 }
 
-func settled(turn int) []recovery.Event {
-	return []recovery.Event{
-		{Turn: turn, Body: recovery.CallSettled{Place: recovery.Place{Turn: turn, Attempt: 1}, Fingerprint: "s1:" + strings.Repeat("0", 64),
-			Result: recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: "done"}}},
-		{Turn: turn, Body: recovery.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", turn)}},
-		{Turn: turn + 1, Body: recovery.ModelRequested{}},
+func settled(turn int) []journal.Event {
+	return []journal.Event{
+		{Turn: turn, Body: journal.CallSettled{Place: journal.Place{Turn: turn, Attempt: 1}, Fingerprint: "s1:" + strings.Repeat("0", 64),
+			Result: journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: "done"}}},
+		{Turn: turn, Body: journal.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", turn)}},
+		{Turn: turn + 1, Body: journal.ModelRequested{}},
 	}
 }
 
 // end is the last fact.
-func end(turn int) recovery.Event { return recovery.Event{Turn: turn, Body: recovery.RunCompleted{}} }
+func end(turn int) journal.Event { return journal.Event{Turn: turn, Body: journal.RunCompleted{}} }
 
 // seer is an observer with what it has put together.
 type seer struct {
@@ -171,7 +172,7 @@ func (s *seer) line(l Line) {
 		if l.ID != s.c.String() && !strings.HasPrefix(l.ID, fmt.Sprint(s.seq)+"-") {
 			s.t.Errorf("fact %d has the id %s", s.seq, l.ID)
 		}
-		if _, ok := l.Fact.Body.(recovery.ModelAnswered); ok {
+		if _, ok := l.Fact.Body.(journal.ModelAnswered); ok {
 			delete(s.shown, TypeText)
 		}
 	case l.State != nil:
@@ -289,7 +290,7 @@ func TestLiveTextUntilItsFact(t *testing.T) {
 
 	x.add(answered(1, "Whole ä")...)
 	s.until(func() bool { return s.seq == 5 })
-	call := recovery.Place{Turn: 1, Attempt: 1}
+	call := journal.Place{Turn: 1, Attempt: 1}
 	must(x.live.Output(call, 0, []byte("one\n")))
 	must(x.live.Output(call, 4, []byte("two\n")))
 	key := TypeOutput + " c-00000001"
@@ -488,7 +489,7 @@ func TestJoiningWhileTextBegins(t *testing.T) {
 	go func() { all.Wait(); close(done) }()
 	go func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			e := stream.Event{Call: &recovery.Place{Turn: 1, Index: i, Attempt: 1}, Output: []byte("x")}
+			e := stream.Event{Call: &journal.Place{Turn: 1, Index: i, Attempt: 1}, Output: []byte("x")}
 			first.f.mu.Lock()
 			first.f.live.take(&e, x.w.newGen)
 			first.f.live.forget(*e.Call)
@@ -512,8 +513,8 @@ func TestLargeFactsInAFeed(t *testing.T) {
 	const turns = 10
 	for turn := 1; turn <= turns; turn++ {
 		facts := answered(turn, "a")
-		b, _ := facts[0].Body.(recovery.ModelAnswered)
-		b.Blocks = append(b.Blocks, recovery.Block{Kind: recovery.BlockReasoning, Opaque: large})
+		b, _ := facts[0].Body.(journal.ModelAnswered)
+		b.Blocks = append(b.Blocks, journal.Block{Kind: journal.BlockReasoning, Opaque: large})
 		facts[0].Body = b
 		x.add(append(facts, settled(turn)...)...)
 	}
@@ -522,7 +523,7 @@ func TestLargeFactsInAFeed(t *testing.T) {
 	defer s.f.mu.Unlock()
 	kept := 0
 	for _, l := range s.f.window {
-		if b, ok := l.Fact.Body.(recovery.ModelAnswered); ok && len(b.Blocks) > 1 {
+		if b, ok := l.Fact.Body.(journal.ModelAnswered); ok && len(b.Blocks) > 1 {
 			kept += len(b.Blocks[1].Opaque)
 		}
 	}
@@ -534,8 +535,8 @@ func TestLargeFactsInAFeed(t *testing.T) {
 // The number of a fact is not one of another run, however large it is.
 func TestACursorIsOfItsRunAlone(t *testing.T) {
 	x := newWorld(t, false)
-	_, err := x.store.Create(t.Context(), db.ThreadRef{ID: "t-2", Folder: "/w", New: true}, []recovery.Event{
-		{Body: recovery.RunCreated{Run: "r-2", Thread: "t-2", Folder: "/w", Model: "m", Mode: recovery.ModeAsk}},
+	_, err := x.store.Create(t.Context(), db.ThreadRef{ID: "t-2", Folder: "/w", New: true}, []journal.Event{
+		{Body: journal.RunCreated{Run: "r-2", Thread: "t-2", Folder: "/w", Model: "m", Mode: journal.ModeAsk}},
 	})
 	if err != nil {
 		t.Fatal(err)

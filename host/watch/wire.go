@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // mostString is how many bytes of one text of a fact an observer gets; the whole is in the journal.
@@ -19,7 +19,7 @@ const mostString = 32 << 10
 // wireForm is a fact's body as observers get it: as it is stored, secrets as placeholders, without what only a provider can read
 // (opaque), with the size of an image instead of its bytes, and with the digest and size of the system prompt instead of its text. A
 // longer text than 32 KiB is its beginning; clipped names each such one by its path, with its size.
-func wireForm(b recovery.Body) (json.RawMessage, error) {
+func wireForm(b journal.Body) (json.RawMessage, error) {
 	data, err := json.Marshal(b)
 	if err != nil || !heavy(b) && len(data) <= mostString {
 		return data, err
@@ -50,12 +50,12 @@ func wireForm(b recovery.Body) (json.RawMessage, error) {
 }
 
 // heavy says whether a body may hold what observers do not get.
-func heavy(b recovery.Body) bool {
+func heavy(b journal.Body) bool {
 	switch b := b.(type) {
-	case recovery.RunCreated:
+	case journal.RunCreated:
 		return b.Setup.System != "" || len(b.Setup.Images) > 0
-	case recovery.ModelAnswered:
-		return slices.ContainsFunc(b.Blocks, func(b recovery.Block) bool { return b.Opaque != nil || b.Image != nil })
+	case journal.ModelAnswered:
+		return slices.ContainsFunc(b.Blocks, func(b journal.Block) bool { return b.Opaque != nil || b.Image != nil })
 	}
 	return false
 }

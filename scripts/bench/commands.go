@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"agent/db"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What ls and ls --interrupted read: the same rows, by the same indexes.
@@ -176,13 +176,13 @@ func (b *bench) manyRuns(ctx context.Context, count int) (string, error) {
 
 func oneRun(ctx context.Context, store *db.Store, folder string, i int) error {
 	run, thread := fmt.Sprintf("r-%08d", i), fmt.Sprintf("t-%08d", i)
-	var end recovery.Body = recovery.RunCompleted{Text: "done"}
+	var end journal.Body = journal.RunCompleted{Text: "done"}
 	if i%1000 == 0 {
-		end = recovery.RunInterrupted{Cause: recovery.CauseShutdown}
+		end = journal.RunInterrupted{Cause: journal.CauseShutdown}
 	}
-	_, err := store.Create(ctx, db.ThreadRef{ID: thread, Folder: folder, New: true}, []recovery.Event{
-		{Body: recovery.RunCreated{Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: folder, Model: "runbook", Mode: recovery.ModeAsk}},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: 1, Boot: "boot", Host: "here"}},
+	_, err := store.Create(ctx, db.ThreadRef{ID: thread, Folder: folder, New: true}, []journal.Event{
+		{Body: journal.RunCreated{Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: folder, Model: "runbook", Mode: journal.ModeAsk}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: 1, Boot: "boot", Host: "here"}},
 		{Body: end},
 	})
 	return err

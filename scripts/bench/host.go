@@ -23,6 +23,7 @@ import (
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -33,7 +34,7 @@ func kib() string { return strings.Repeat("0123456789abcdef", 64) }
 // instant is a tool that takes no time and says the same every time.
 type instant struct {
 	name   string
-	effect recovery.Effect
+	effect journal.Effect
 	says   string
 }
 
@@ -45,8 +46,8 @@ func (t instant) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: t.effect}
 }
 
-func (t instant) Call(context.Context, tools.Call) (recovery.Result, error) {
-	return recovery.Result{Outcome: recovery.OutcomeOK, Content: t.says}, nil
+func (t instant) Call(context.Context, tools.Call) (journal.Result, error) {
+	return journal.Result{Outcome: journal.OutcomeOK, Content: t.says}, nil
 }
 
 // The instant tools: one with a side effect, and one that only reads.
@@ -58,7 +59,7 @@ const (
 // looping is a model that asks for the same calls in every turn.
 type looping struct {
 	turns int
-	calls []recovery.CallBlock
+	calls []journal.CallBlock
 	asked func(turn int) // is called when it is asked, with how many turns are settled; may be nil
 }
 
@@ -68,11 +69,11 @@ func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.De
 		if m.asked != nil {
 			m.asked(turn)
 		}
-		a := &model.Answer{Stop: recovery.AnswerEnd, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "done"}}}
+		a := &model.Answer{Stop: journal.AnswerEnd, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "done"}}}
 		if turn < m.turns {
-			a.Blocks, a.Stop = nil, recovery.AnswerCalls
+			a.Blocks, a.Stop = nil, journal.AnswerCalls
 			for _, c := range m.calls {
-				a.Blocks = append(a.Blocks, recovery.Block{Kind: recovery.BlockCall, Call: &c})
+				a.Blocks = append(a.Blocks, journal.Block{Kind: journal.BlockCall, Call: &c})
 			}
 		}
 		yield(model.Delta{Answer: a}, nil)
@@ -80,13 +81,13 @@ func (m looping) Stream(_ context.Context, req model.Request) iter.Seq2[model.De
 }
 
 // instantCalls are the calls of a turn: one with a side effect, or several reads.
-func instantCalls(reads int) []recovery.CallBlock {
+func instantCalls(reads int) []journal.CallBlock {
 	if reads == 0 {
-		return []recovery.CallBlock{{Tool: writesAtOnce, Args: json.RawMessage(`{"command":"make test"}`)}}
+		return []journal.CallBlock{{Tool: writesAtOnce, Args: json.RawMessage(`{"command":"make test"}`)}}
 	}
-	var out []recovery.CallBlock
+	var out []journal.CallBlock
 	for i := range reads {
-		out = append(out, recovery.CallBlock{Tool: readsAtOnce, Args: json.RawMessage(fmt.Sprintf(`{"path":"file-%d"}`, i))})
+		out = append(out, journal.CallBlock{Tool: readsAtOnce, Args: json.RawMessage(fmt.Sprintf(`{"path":"file-%d"}`, i))})
 	}
 	return out
 }
@@ -122,20 +123,20 @@ func (p *inProcess) close() error { return p.store.Close() }
 
 // host has the model, and the instant tools.
 func (p *inProcess) host(m model.Model) (*host.Host, error) {
-	reg, err := tools.NewRegistry(instant{writesAtOnce, recovery.EffectWriteLocal, kib()}, instant{readsAtOnce, recovery.EffectRead, kib()})
+	reg, err := tools.NewRegistry(instant{writesAtOnce, journal.EffectWriteLocal, kib()}, instant{readsAtOnce, journal.EffectRead, kib()})
 	if err != nil {
 		return nil, err
 	}
 	return &host.Host{Process: host.Process{
 		Store: p.store, Home: p.store.Dir(), Hub: stream.NewHub(), Now: time.Now, Version: "bench", Self: process.Self(),
 		Who: "bench",
-		Env: host.Env{Tools: reg, Model: func(recovery.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
+		Env: host.Env{Tools: reg, Model: func(journal.RunCreated, *tools.Registry) (model.Model, error) { return m, nil }},
 	}}, nil
 }
 
 // carryOut drives a new run to its end.
 func (p *inProcess) carryOut(ctx context.Context, h *host.Host) error {
-	out, err := h.Start(ctx, host.StartRequest{Prompt: "go", Folder: p.folder, Model: "looping", Mode: recovery.ModeYolo})
+	out, err := h.Start(ctx, host.StartRequest{Prompt: "go", Folder: p.folder, Model: "looping", Mode: journal.ModeYolo})
 	if err == nil && out.Status != recovery.StatusCompleted {
 		err = fmt.Errorf("run %s is %s: %s", out.Run, out.Status, out.Detail)
 	}

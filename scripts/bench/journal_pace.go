@@ -10,6 +10,7 @@ import (
 
 	"agent/host"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // lastAndFirst takes turns of a run that has many behind it, and of one that has none, in turns. The many are written in large
@@ -25,7 +26,7 @@ func (b *bench) lastAndFirst(ctx context.Context, turns int) (_, _ []time.Durati
 		defer func() { err = errors.Join(err, hosts[i].close()) }()
 	}
 	long, fresh := hosts[0], hosts[1]
-	created := recovery.RunCreated{Run: run, Prompt: "go", Folder: long.folder, Model: "looping", Mode: recovery.ModeYolo}
+	created := journal.RunCreated{Run: run, Prompt: "go", Folder: long.folder, Model: "looping", Mode: journal.ModeYolo}
 	if err := grow(ctx, long.store, created, turns); err != nil {
 		return nil, nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"syscall"
 
 	"agent/db"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools/process"
 )
 
@@ -75,8 +75,8 @@ func (k *killed) write(ctx context.Context, turns int) (err error) {
 		fmt.Fprintf(&prompt, "```sh\n: %d\n```\n\n", n+1)
 	}
 	fmt.Fprintf(&prompt, "- list_dir .\n\n- write_file %s\n\n```\nx\n```\n\n```sh\nread -r _ <'%s'\n```\n", nextFile, k.gate)
-	return grow(ctx, store, recovery.RunCreated{
-		Run: k.run, Prompt: prompt.String(), Folder: k.folder, Model: "runbook", Mode: recovery.ModeAsk, Authored: true,
+	return grow(ctx, store, journal.RunCreated{
+		Run: k.run, Prompt: prompt.String(), Folder: k.folder, Model: "runbook", Mode: journal.ModeAsk, Authored: true,
 	}, turns)
 }
 
@@ -126,15 +126,15 @@ func (b *bench) command(ctx context.Context, home, folder string, args ...string
 const factsPerTurn = 5
 
 // grow writes the journal of a run that has settled so many turns, and asks its model for the next one.
-func grow(ctx context.Context, store *db.Store, created recovery.RunCreated, turns int) error {
+func grow(ctx context.Context, store *db.Store, created journal.RunCreated, turns int) error {
 	created.Thread = "t-" + created.Run[2:]
-	h, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: created.Folder, New: true}, []recovery.Event{
+	h, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: created.Folder, New: true}, []journal.Event{
 		{Body: created},
-		{Body: recovery.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
-		{Turn: 1, Body: recovery.ModelRequested{}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: os.Getpid(), Boot: process.Self().Boot, Host: "here"}},
+		{Turn: 1, Body: journal.ModelRequested{}},
 	})
 	for n := 1; err == nil && n <= turns; {
-		var facts []recovery.Event
+		var facts []journal.Event
 		for ; err == nil && n <= turns && len(facts) < 200*factsPerTurn; n++ {
 			facts, err = addTurn(facts, store, created.Run, n)
 		}
@@ -146,23 +146,23 @@ func grow(ctx context.Context, store *db.Store, created recovery.RunCreated, tur
 }
 
 // addTurn adds what the host records of one call with an output of 1 KiB.
-func addTurn(facts []recovery.Event, store *db.Store, run string, n int) ([]recovery.Event, error) {
+func addTurn(facts []journal.Event, store *db.Store, run string, n int) ([]journal.Event, error) {
 	args := json.RawMessage(fmt.Sprintf(`{"command":": %d\n"}`, n))
 	fp, err := store.Fingerprint("t-"+run[2:], "shell", args)
 	if err != nil {
 		return nil, err
 	}
-	at := recovery.Place{Turn: n, Attempt: 1}
+	at := journal.Place{Turn: n, Attempt: 1}
 	return append(facts,
-		recovery.Event{Turn: n, Body: recovery.ModelAnswered{Stop: recovery.AnswerCalls, Calls: []recovery.Proposal{{
+		journal.Event{Turn: n, Body: journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{{
 			ID: fmt.Sprintf("c-%s%06d", run[2:], n), Provider: fmt.Sprintf("step-%d", n), Tool: "shell", Args: args, Fingerprint: fp,
-			Effect: recovery.EffectWriteExternal, Decision: recovery.DecisionAllow,
+			Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow,
 		}}}},
-		recovery.Event{Turn: n, Body: recovery.CallStarted{Place: at}},
-		recovery.Event{Turn: n, Body: recovery.CallSettled{Place: at, Fingerprint: fp, Result: recovery.Result{
-			Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted, Content: kib(), Size: int64(len(kib())),
+		journal.Event{Turn: n, Body: journal.CallStarted{Place: at}},
+		journal.Event{Turn: n, Body: journal.CallSettled{Place: at, Fingerprint: fp, Result: journal.Result{
+			Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: kib(), Size: int64(len(kib())),
 		}}},
-		recovery.Event{Turn: n, Body: recovery.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", run, n)}},
-		recovery.Event{Turn: n + 1, Body: recovery.ModelRequested{}},
+		journal.Event{Turn: n, Body: journal.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", run, n)}},
+		journal.Event{Turn: n + 1, Body: journal.ModelRequested{}},
 	), nil
 }

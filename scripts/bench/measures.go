@@ -8,7 +8,7 @@ func measures() []measure {
 		{"turns", "turns a second of one run and of many at once, beside what the disk takes", turns},
 		{"river", "the same chain of durable steps on River, and what others take", river},
 		{"resume", "from agent resume after a kill to the first action, and the memory then", resume},
-		{"journal", "bytes on the disk and time of a turn, in short and in long runs", journal},
+		{"journal", "bytes on the disk and time of a turn, in short and in long runs", journalSize},
 		{"outputs", "calls that put out 1 MB: time, disk and memory", outputs},
 		{"commands", "short commands over few and many runs: time and memory", commands},
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},

@@ -16,7 +16,7 @@ import (
 	"agent/host/model/anthropic"
 	"agent/host/model/modeltest"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // streamBench is a provider on loopback that sends one long answer a token at a time, and holds it until it is let go.
@@ -63,7 +63,7 @@ func (s *streamBench) timed(ctx context.Context, ask func() error) (time.Duratio
 // drop parses the answer and keeps nothing of it.
 func (s *streamBench) drop(ctx context.Context) error {
 	n := 0
-	prompt := []recovery.Message{{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "go"}}}}
+	prompt := []journal.Message{{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "go"}}}}
 	for d, err := range s.model.Stream(ctx, model.Request{Messages: prompt, MaxOutput: 1000, Thread: "t-bench", Turn: 1}) {
 		if err != nil {
 			return err

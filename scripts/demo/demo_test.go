@@ -13,7 +13,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/runbook"
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/builtin"
 )
@@ -36,7 +36,7 @@ func builtinTools(t *testing.T) *tools.Registry {
 }
 
 // carryOut does one call: a command through sh, anything else through its tool. Nobody waits for the demo's sleep.
-func carryOut(t *testing.T, r *tools.Registry, folder string, c *recovery.CallBlock) string {
+func carryOut(t *testing.T, r *tools.Registry, folder string, c *journal.CallBlock) string {
 	t.Helper()
 	if c.Tool == "shell" {
 		var args struct{ Command string }
@@ -62,7 +62,7 @@ func carryOut(t *testing.T, r *tools.Registry, folder string, c *recovery.CallBl
 		}
 	}
 	result, err := tool.(tools.Caller).Call(t.Context(), call)
-	if err != nil || result.Outcome != recovery.OutcomeOK {
+	if err != nil || result.Outcome != journal.OutcomeOK {
 		t.Fatalf("%s: %s: %v, %+v", c.Provider, c.Tool, err, result)
 	}
 	return result.Content
@@ -81,7 +81,7 @@ func play(t *testing.T, folder string) (last string, results []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := []recovery.Message{{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: string(text)}}}}
+	said := []journal.Message{{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: string(text)}}}}
 	for range turns {
 		var answer *model.Answer
 		for d, err := range m.Stream(t.Context(), model.Request{Messages: said}) {
@@ -92,7 +92,7 @@ func play(t *testing.T, folder string) (last string, results []string) {
 		}
 		block := answer.Blocks[len(answer.Blocks)-1]
 		if block.Call == nil {
-			if answer.Stop != recovery.AnswerEnd {
+			if answer.Stop != journal.AnswerEnd {
 				t.Fatalf("the demo ends with %s: %s", answer.Stop, block.Text)
 			}
 			return block.Text, results
@@ -101,9 +101,9 @@ func play(t *testing.T, folder string) (last string, results []string) {
 		content := carryOut(t, r, folder, block.Call)
 		results = append(results, content)
 		said = append(said,
-			recovery.Message{Role: recovery.RoleAssistant, Blocks: answer.Blocks},
-			recovery.Message{Role: recovery.RoleTool, Blocks: []recovery.Block{{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{
-				ID: block.Call.ID, Outcome: recovery.OutcomeOK, Text: content,
+			journal.Message{Role: journal.RoleAssistant, Blocks: answer.Blocks},
+			journal.Message{Role: journal.RoleTool, Blocks: []journal.Block{{Kind: journal.BlockResult, Result: &journal.ResultBlock{
+				ID: block.Call.ID, Outcome: journal.OutcomeOK, Text: content,
 			}}}})
 	}
 	t.Fatalf("the demo is not over after the %d turns that it planned", turns)

@@ -7,7 +7,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/google/go-cmp/cmp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Anthropic's library must know every field of a request, and read and write it again unchanged.
@@ -67,15 +67,15 @@ func TestAnthropicsLibraryReadsTheSameMessage(t *testing.T) {
 	if d := cmp.Diff(want, calls(a)); d != "" || len(want) != 2 {
 		t.Error(want, d)
 	}
-	if got := texts(a, recovery.BlockText); got == "" || got != words {
+	if got := texts(a, journal.BlockText); got == "" || got != words {
 		t.Errorf("we read %q, the library %q", got, words)
 	}
-	if got := texts(a, recovery.BlockReasoning); got == "" || got != thoughts {
+	if got := texts(a, journal.BlockReasoning); got == "" || got != thoughts {
 		t.Errorf("we read the thinking %q, the library %q", got, thoughts)
 	}
 	u := whole.Usage
-	if d := cmp.Diff(&recovery.Usage{Input: u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens, Cached: u.CacheReadInputTokens,
-		Written: u.CacheCreationInputTokens, Output: u.OutputTokens}, a.Usage); d != "" || a.Stop != recovery.AnswerCalls || whole.StopReason != "tool_use" {
+	if d := cmp.Diff(&journal.Usage{Input: u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens, Cached: u.CacheReadInputTokens,
+		Written: u.CacheCreationInputTokens, Output: u.OutputTokens}, a.Usage); d != "" || a.Stop != journal.AnswerCalls || whole.StopReason != "tool_use" {
 		t.Error(a.Stop, whole.StopReason, d)
 	}
 }

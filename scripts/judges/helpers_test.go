@@ -19,7 +19,7 @@ import (
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // kept is a stream of the product's own tests.
@@ -87,43 +87,43 @@ func ask(t testing.TB, m model.Model, req model.Request) *model.Answer {
 
 // question is a request with a part of each kind that a first turn has.
 func question() model.Request {
-	user := said(recovery.RoleUser, text("What is in a.txt?"),
-		recovery.Block{Kind: recovery.BlockImage, Image: &recovery.Image{Media: "image/png", Data: []byte("PNG")}})
+	user := said(journal.RoleUser, text("What is in a.txt?"),
+		journal.Block{Kind: journal.BlockImage, Image: &journal.Image{Media: "image/png", Data: []byte("PNG")}})
 	tool := model.ToolSpec{Name: "read_file", Description: "Reads a file.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]}`)}
 	return model.Request{
-		System: "Be brief.", Messages: []recovery.Message{user}, Tools: []model.ToolSpec{tool},
-		Thread: "t-12345678", Turn: 1, MaxOutput: 5000, Effort: recovery.EffortHigh,
+		System: "Be brief.", Messages: []journal.Message{user}, Tools: []model.ToolSpec{tool},
+		Thread: "t-12345678", Turn: 1, MaxOutput: 5000, Effort: journal.EffortHigh,
 	}
 }
 
 // follow is the request behind an answer: its blocks, its calls under ids of our own, their results, and a few words more.
 func follow(req model.Request, a *model.Answer) model.Request {
-	var blocks, results []recovery.Block
+	var blocks, results []journal.Block
 	for i, b := range a.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			call := *b.Call
 			call.ID = fmt.Sprintf("c-%d", i)
 			b.Call = &call
-			results = append(results, recovery.Block{Kind: recovery.BlockResult,
-				Result: &recovery.ResultBlock{ID: call.ID, Tool: call.Tool, Outcome: recovery.OutcomeOK, Text: fmt.Sprintf("result <%d>", i)}})
+			results = append(results, journal.Block{Kind: journal.BlockResult,
+				Result: &journal.ResultBlock{ID: call.ID, Tool: call.Tool, Outcome: journal.OutcomeOK, Text: fmt.Sprintf("result <%d>", i)}})
 		}
 		blocks = append(blocks, b)
 	}
 	req.Turn++
-	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], said(recovery.RoleAssistant, blocks...), said(recovery.RoleTool, results...),
-		said(recovery.RoleAssistant, text("Done.")), said(recovery.RoleUser, text("And now?")))
+	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], said(journal.RoleAssistant, blocks...), said(journal.RoleTool, results...),
+		said(journal.RoleAssistant, text("Done.")), said(journal.RoleUser, text("And now?")))
 	return req
 }
 
-func said(r recovery.Role, b ...recovery.Block) recovery.Message {
-	return recovery.Message{Role: r, Blocks: b}
+func said(r journal.Role, b ...journal.Block) journal.Message {
+	return journal.Message{Role: r, Blocks: b}
 }
 
-func text(s string) recovery.Block { return recovery.Block{Kind: recovery.BlockText, Text: s} }
+func text(s string) journal.Block { return journal.Block{Kind: journal.BlockText, Text: s} }
 
 // texts joins an answer's blocks of a kind.
-func texts(a *model.Answer, kind recovery.BlockKind) string {
+func texts(a *model.Answer, kind journal.BlockKind) string {
 	var all strings.Builder
 	for _, b := range a.Blocks {
 		if b.Kind == kind {
@@ -136,7 +136,7 @@ func texts(a *model.Answer, kind recovery.BlockKind) string {
 // calls lists an answer's calls as tool and arguments.
 func calls(a *model.Answer) (list []string) {
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			list = append(list, b.Call.Tool+" "+string(b.Call.Args))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"agent/host/model/openai"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The official library must know every field of a request, and read and write it again unchanged.
@@ -87,11 +87,11 @@ func TestOfficialLibraryReadsTheSameResponse(t *testing.T) {
 	if d := cmp.Diff(want, calls(a)); d != "" || len(want) != 2 {
 		t.Error(want, d)
 	}
-	if got := texts(a, recovery.BlockText); got == "" || got != whole.OutputText() {
+	if got := texts(a, journal.BlockText); got == "" || got != whole.OutputText() {
 		t.Errorf("we read %q, the library %q", got, whole.OutputText())
 	}
 	u := whole.Usage
-	if d := cmp.Diff(&recovery.Usage{Input: u.InputTokens, Cached: u.InputTokensDetails.CachedTokens, Written: u.InputTokensDetails.CacheWriteTokens,
+	if d := cmp.Diff(&journal.Usage{Input: u.InputTokens, Cached: u.InputTokensDetails.CachedTokens, Written: u.InputTokensDetails.CacheWriteTokens,
 		Output: u.OutputTokens, Reasoning: u.OutputTokensDetails.ReasoningTokens}, a.Usage); d != "" {
 		t.Error(d)
 	}
@@ -118,11 +118,11 @@ func TestOfficialLibraryReadsTheSameChat(t *testing.T) {
 	if d := cmp.Diff(want, calls(a)); d != "" || len(want) != 2 {
 		t.Error(want, d)
 	}
-	if got := texts(a, recovery.BlockText); got == "" || got != message.Content {
+	if got := texts(a, journal.BlockText); got == "" || got != message.Content {
 		t.Errorf("we read %q, the library %q", got, message.Content)
 	}
 	u := whole.Usage
-	if d := cmp.Diff(&recovery.Usage{Input: u.PromptTokens, Cached: u.PromptTokensDetails.CachedTokens, Output: u.CompletionTokens,
+	if d := cmp.Diff(&journal.Usage{Input: u.PromptTokens, Cached: u.PromptTokensDetails.CachedTokens, Output: u.CompletionTokens,
 		Reasoning: u.CompletionTokensDetails.ReasoningTokens}, a.Usage); d != "" {
 		t.Error(d)
 	}

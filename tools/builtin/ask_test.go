@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/toolstest"
 )
@@ -14,17 +14,17 @@ func TestQuestions(t *testing.T) {
 	b := newBench(t)
 	for _, tt := range []struct {
 		tool, args string
-		want       recovery.Question
+		want       journal.Question
 	}{
-		{"ask_user", `{"question":"name?"}`, recovery.Question{
-			Kind: recovery.RequestAskUser, Message: "name?", Schema: json.RawMessage(`{"type":"string"}`),
+		{"ask_user", `{"question":"name?"}`, journal.Question{
+			Kind: journal.RequestAskUser, Message: "name?", Schema: json.RawMessage(`{"type":"string"}`),
 		}},
-		{"ask_user", `{"question":"which?","choices":["a","b"]}`, recovery.Question{
-			Kind: recovery.RequestAskUser, Message: "which?", Schema: json.RawMessage(`{"enum":["a","b"],"type":"string"}`),
+		{"ask_user", `{"question":"which?","choices":["a","b"]}`, journal.Question{
+			Kind: journal.RequestAskUser, Message: "which?", Schema: json.RawMessage(`{"enum":["a","b"],"type":"string"}`),
 			Choices: []string{"a", "b"},
 		}},
-		{"confirm_action", `{"question":"Publish?","about":"c-1"}`, recovery.Question{
-			Kind: recovery.RequestConfirm, Message: "Publish?", Schema: json.RawMessage(`{"type":"boolean"}`),
+		{"confirm_action", `{"question":"Publish?","about":"c-1"}`, journal.Question{
+			Kind: journal.RequestConfirm, Message: "Publish?", Schema: json.RawMessage(`{"type":"boolean"}`),
 			Choices: []string{"yes", "no"}, About: "c-1",
 		}},
 	} {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -40,7 +40,7 @@ func (askUser) Spec() tools.Spec {
 
 // Describe reads the question. The effect is a local write: it makes a pending request.
 func (t askUser) Describe(_ string, args json.RawMessage) tools.Traits {
-	d := tools.Traits{Effect: recovery.EffectWriteLocal}
+	d := tools.Traits{Effect: journal.EffectWriteLocal}
 	if q, err := t.question(args); err == nil {
 		d.Question = &q
 	}
@@ -53,17 +53,17 @@ func (t askUser) Check(args json.RawMessage) error {
 	return err
 }
 
-func (askUser) question(args json.RawMessage) (recovery.Question, error) {
+func (askUser) question(args json.RawMessage) (journal.Question, error) {
 	a, err := tools.Decode[askArgs](args)
 	if err != nil {
-		return recovery.Question{}, err
+		return journal.Question{}, err
 	}
 	if a.Question == "" {
-		return recovery.Question{}, errors.New("the question is empty")
+		return journal.Question{}, errors.New("the question is empty")
 	}
 	schema := map[string]any{"type": "string"}
 	if len(a.Choices) > 0 {
 		schema["enum"] = a.Choices
 	}
-	return recovery.Question{Kind: recovery.RequestAskUser, Message: a.Question, Schema: tools.Encode(schema), Choices: a.Choices}, nil
+	return journal.Question{Kind: journal.RequestAskUser, Message: a.Question, Schema: tools.Encode(schema), Choices: a.Choices}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -36,7 +36,7 @@ func (confirmAction) Spec() tools.Spec {
 
 // Describe reads the question. The effect is a local write: it makes a pending request.
 func (t confirmAction) Describe(_ string, args json.RawMessage) tools.Traits {
-	d := tools.Traits{Effect: recovery.EffectWriteLocal}
+	d := tools.Traits{Effect: journal.EffectWriteLocal}
 	if q, err := t.question(args); err == nil {
 		d.Question = &q
 	}
@@ -49,16 +49,16 @@ func (t confirmAction) Check(args json.RawMessage) error {
 	return err
 }
 
-func (confirmAction) question(args json.RawMessage) (recovery.Question, error) {
+func (confirmAction) question(args json.RawMessage) (journal.Question, error) {
 	a, err := tools.Decode[confirmArgs](args)
 	if err != nil {
-		return recovery.Question{}, err
+		return journal.Question{}, err
 	}
 	if a.Question == "" {
-		return recovery.Question{}, errors.New("the question is empty")
+		return journal.Question{}, errors.New("the question is empty")
 	}
-	return recovery.Question{
-		Kind: recovery.RequestConfirm, Message: a.Question, Schema: json.RawMessage(`{"type":"boolean"}`),
+	return journal.Question{
+		Kind: journal.RequestConfirm, Message: a.Question, Schema: json.RawMessage(`{"type":"boolean"}`),
 		Choices: []string{"yes", "no"}, About: a.About,
 	}, nil
 }

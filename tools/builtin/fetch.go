@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/fetch"
 )
@@ -63,9 +63,9 @@ func (fetchTool) Spec() tools.Spec {
 // DELETE promise, nor heed a key.
 func (fetchTool) Describe(_ string, args json.RawMessage) tools.Traits {
 	a, err := tools.Decode[fetchArgs](args)
-	d := tools.Traits{Effect: recovery.EffectRead, RetrySafe: true, Outward: "an address that cannot be read"}
+	d := tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Outward: "an address that cannot be read"}
 	if err != nil || fetch.Writes(a.Method) {
-		d.Effect, d.RetrySafe = recovery.EffectWriteExternal, false
+		d.Effect, d.RetrySafe = journal.EffectWriteExternal, false
 	}
 	if err == nil {
 		if _, at, err := fetch.Parse(a.URL); err == nil {
@@ -171,15 +171,15 @@ func idempotencyKey(c tools.Call) string {
 }
 
 // Call asks the server.
-func (t fetchTool) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t fetchTool) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[fetchArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	got, err := t.options.Do(ctx, a.request(idempotencyKey(c)))
 	applied := appliedBy(fetch.Writes(a.Method), got)
 	if err != nil {
-		if fetch.Writes(a.Method) && applied == recovery.AppliedNo {
+		if fetch.Writes(a.Method) && applied == journal.AppliedNo {
 			err = fmt.Errorf("%w; nothing was sent", err)
 		}
 		return tools.Failed(applied, err)
@@ -190,12 +190,12 @@ func (t fetchTool) Call(ctx context.Context, c tools.Call) (recovery.Result, err
 // appliedBy says what a request did. Before a connection stands nothing can have left. A server that answers has dealt with
 // the request: with 2xx and 3xx it took it, with 4xx it says that it did not, which is its word and counts as having
 // acted. 5xx leaves open how far it came, or whether what stands behind a gateway goes on, unless it does not know the method.
-func appliedBy(writes bool, got *fetch.Response) recovery.Applied {
+func appliedBy(writes bool, got *fetch.Response) journal.Applied {
 	switch {
 	case !writes || !got.Sent:
-		return recovery.AppliedNo
+		return journal.AppliedNo
 	case got.First == 0, got.First >= 500 && got.First != http.StatusNotImplemented:
-		return recovery.AppliedUnknown
+		return journal.AppliedUnknown
 	}
-	return recovery.AppliedYes
+	return journal.AppliedYes
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/fetch"
@@ -25,21 +25,21 @@ type answered struct {
 
 // fetched words what a server answered. The head is ours; what the server sent stands between two lines with a number that it
 // could not know.
-func fetched(c tools.Call, a fetchArgs, got *fetch.Response, applied recovery.Applied) recovery.Result {
+func fetched(c tools.Call, a fetchArgs, got *fetch.Response, applied journal.Applied) journal.Result {
 	text := got.Read(a.Raw)
 	inside := headersOf(a, got) + text.Text
-	r := recovery.Result{
-		Outcome: recovery.OutcomeOK, Applied: applied, How: recovery.HowExecuted, Size: int64(len(inside)),
+	r := journal.Result{
+		Outcome: journal.OutcomeOK, Applied: applied, How: journal.HowExecuted, Size: int64(len(inside)),
 		Data: tools.Encode(answered{Status: got.Status, URL: got.URL, Bytes: len(got.Body), Cut: got.Cut, Redirects: got.Hops}),
 	}
 	head := headOfAnswer(a, got, text)
 	switch {
-	case applied == recovery.AppliedUnknown:
-		r.Outcome = recovery.OutcomeUnknown
+	case applied == journal.AppliedUnknown:
+		r.Outcome = journal.OutcomeUnknown
 		head = fmt.Sprintf("outcome unknown: the server answered %d, and may or may not have done what was asked. It was not repeated.\n%s",
 			got.First, head)
 	case got.Status >= 400, got.Broken != nil, notDone(a, got):
-		r.Outcome = recovery.OutcomeError
+		r.Outcome = journal.OutcomeError
 	}
 	if inside == "" {
 		r.Content = head

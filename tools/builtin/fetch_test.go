@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/fetch"
@@ -108,7 +108,7 @@ $`)
 func TestFetchLong(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("0123456789\n", 20_000)) })
 	r, err := s.Run("fetch", args{"url": s.url})
-	if err != nil || r.Outcome != recovery.OutcomeOK || len(r.Full) != 220_000 || r.Size != 220_000 || len(r.Content) > excerpt.MaxContent+2000 {
+	if err != nil || r.Outcome != journal.OutcomeOK || len(r.Full) != 220_000 || r.Size != 220_000 || len(r.Content) > excerpt.MaxContent+2000 {
 		t.Fatalf("%v %s %d %d %d", err, r.Outcome, len(r.Full), r.Size, len(r.Content))
 	}
 	toolstest.Contains(t, r.Content, "size: 220000 bytes\n", "[65536 of 220000 bytes of this are shown; read_output with call c-test and offset 65536 reads on")
@@ -165,29 +165,29 @@ func TestFetchApplied(t *testing.T) {
 	})
 	for _, c := range []struct {
 		method, path string
-		applied      recovery.Applied
-		outcome      recovery.Outcome
+		applied      journal.Applied
+		outcome      journal.Outcome
 	}{
-		{"POST", "200", recovery.AppliedYes, recovery.OutcomeOK}, {"DELETE", "202", recovery.AppliedYes, recovery.OutcomeOK},
-		{"PUT", "302", recovery.AppliedYes, recovery.OutcomeOK}, {"POST", "302", recovery.AppliedYes, recovery.OutcomeOK},
-		{"POST", "303", recovery.AppliedYes, recovery.OutcomeError}, // it was done; the page about it cannot be shown
-		{"POST", "307", recovery.AppliedYes, recovery.OutcomeError}, // it is to be sent elsewhere
-		{"POST", "400", recovery.AppliedYes, recovery.OutcomeError}, {"PATCH", "409", recovery.AppliedYes, recovery.OutcomeError},
-		{"POST", "501", recovery.AppliedYes, recovery.OutcomeError},
-		{"POST", "500", recovery.AppliedUnknown, recovery.OutcomeUnknown}, {"POST", "504", recovery.AppliedUnknown, recovery.OutcomeUnknown},
-		{"GET", "200", recovery.AppliedNo, recovery.OutcomeOK}, {"GET", "404", recovery.AppliedNo, recovery.OutcomeError},
-		{"GET", "500", recovery.AppliedNo, recovery.OutcomeError}, {"HEAD", "503", recovery.AppliedNo, recovery.OutcomeError},
+		{"POST", "200", journal.AppliedYes, journal.OutcomeOK}, {"DELETE", "202", journal.AppliedYes, journal.OutcomeOK},
+		{"PUT", "302", journal.AppliedYes, journal.OutcomeOK}, {"POST", "302", journal.AppliedYes, journal.OutcomeOK},
+		{"POST", "303", journal.AppliedYes, journal.OutcomeError}, // it was done; the page about it cannot be shown
+		{"POST", "307", journal.AppliedYes, journal.OutcomeError}, // it is to be sent elsewhere
+		{"POST", "400", journal.AppliedYes, journal.OutcomeError}, {"PATCH", "409", journal.AppliedYes, journal.OutcomeError},
+		{"POST", "501", journal.AppliedYes, journal.OutcomeError},
+		{"POST", "500", journal.AppliedUnknown, journal.OutcomeUnknown}, {"POST", "504", journal.AppliedUnknown, journal.OutcomeUnknown},
+		{"GET", "200", journal.AppliedNo, journal.OutcomeOK}, {"GET", "404", journal.AppliedNo, journal.OutcomeError},
+		{"GET", "500", journal.AppliedNo, journal.OutcomeError}, {"HEAD", "503", journal.AppliedNo, journal.OutcomeError},
 	} {
 		r, err := s.Run("fetch", args{"url": s.url + "/" + c.path, "method": c.method})
 		if err != nil || r.Applied != c.applied || r.Outcome != c.outcome {
 			t.Errorf("%s %s: %v, %s %s\n%s", c.method, c.path, err, r.Applied, r.Outcome, r.Content)
 		}
-		if unknown := c.outcome == recovery.OutcomeUnknown; unknown != strings.HasPrefix(r.Content, "outcome unknown: the server answered "+c.path) {
+		if unknown := c.outcome == journal.OutcomeUnknown; unknown != strings.HasPrefix(r.Content, "outcome unknown: the server answered "+c.path) {
 			t.Errorf("%s %s:\n%s", c.method, c.path, r.Content)
 		}
 	}
 	before := len(s.sent())
-	for method, want := range map[string]recovery.Applied{"POST": recovery.AppliedUnknown, "DELETE": recovery.AppliedUnknown, "GET": recovery.AppliedNo} {
+	for method, want := range map[string]journal.Applied{"POST": journal.AppliedUnknown, "DELETE": journal.AppliedUnknown, "GET": journal.AppliedNo} {
 		if r, err := s.Run("fetch", args{"url": s.url + "/broken", "method": method}); err == nil || r.Applied != want {
 			t.Errorf("%s: %v %s", method, err, r.Applied)
 		}
@@ -254,13 +254,13 @@ func TestFetchKey(t *testing.T) {
 
 func TestFetchEffect(t *testing.T) {
 	f := fetchTool{}
-	for text, want := range map[string]recovery.Effect{
-		`{}`: recovery.EffectRead, `{"method":"GET"}`: recovery.EffectRead, `{"method":"HEAD"}`: recovery.EffectRead,
-		`{"method":"POST"}`: recovery.EffectWriteExternal, `{"method":"PUT"}`: recovery.EffectWriteExternal,
-		`{"method":"DELETE"}`: recovery.EffectWriteExternal, `{"method":"get"}`: recovery.EffectWriteExternal,
-		`{"method":1}`: recovery.EffectWriteExternal, ``: recovery.EffectWriteExternal,
+	for text, want := range map[string]journal.Effect{
+		`{}`: journal.EffectRead, `{"method":"GET"}`: journal.EffectRead, `{"method":"HEAD"}`: journal.EffectRead,
+		`{"method":"POST"}`: journal.EffectWriteExternal, `{"method":"PUT"}`: journal.EffectWriteExternal,
+		`{"method":"DELETE"}`: journal.EffectWriteExternal, `{"method":"get"}`: journal.EffectWriteExternal,
+		`{"method":1}`: journal.EffectWriteExternal, ``: journal.EffectWriteExternal,
 	} {
-		if got := f.Describe("", json.RawMessage(text)); got.Effect != want || got.RetrySafe != (want == recovery.EffectRead) {
+		if got := f.Describe("", json.RawMessage(text)); got.Effect != want || got.RetrySafe != (want == journal.EffectRead) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -48,24 +48,24 @@ func (readOutput) Spec() tools.Spec {
 
 // Describe says that it only reads.
 func (readOutput) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectRead}
+	return tools.Traits{Effect: journal.EffectRead}
 }
 
 // Call reads a part of the output.
-func (t readOutput) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t readOutput) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[outputArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	r, size, err := t.outputs.Output(ctx, c.Run, a.Call)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("find output of call %s: %w", a.Call, err))
+		return tools.Failed(journal.AppliedNo, fmt.Errorf("find output of call %s: %w", a.Call, err))
 	}
 	if closer, ok := r.(io.Closer); ok {
 		defer closer.Close() // it was only read from; nothing can be lost
 	}
 	if a.Offset >= size {
-		return tools.Done(recovery.AppliedNo, fmt.Sprintf("[the output has %d bytes; none from %d on]", size, a.Offset)), nil
+		return tools.Done(journal.AppliedNo, fmt.Sprintf("[the output has %d bytes; none from %d on]", size, a.Offset)), nil
 	}
 	want := min(size-a.Offset, excerpt.MaxContent)
 	if a.Limit > 0 {
@@ -74,7 +74,7 @@ func (t readOutput) Call(ctx context.Context, c tools.Call) (recovery.Result, er
 	b := make([]byte, want)
 	n, err := r.ReadAt(b, a.Offset)
 	if err != nil && !(errors.Is(err, io.EOF) && int64(n) == want) {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("read output of call %s: %w", a.Call, err))
+		return tools.Failed(journal.AppliedNo, fmt.Errorf("read output of call %s: %w", a.Call, err))
 	}
 	end := a.Offset + want
 	if end < size {
@@ -87,5 +87,5 @@ func (t readOutput) Call(ctx context.Context, c tools.Call) (recovery.Result, er
 	} else if a.Offset > 0 {
 		text += fmt.Sprintf("\n[bytes %d to %d, the end of the output]", a.Offset, size-1)
 	}
-	return tools.Done(recovery.AppliedNo, text), nil
+	return tools.Done(journal.AppliedNo, text), nil
 }

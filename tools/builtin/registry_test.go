@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -19,11 +19,11 @@ func TestBuiltin(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	// TOOL-03, TOOL-04: the effect of each tool.
-	for name, effect := range map[string]recovery.Effect{
-		"apply_patch": recovery.EffectWriteLocal, "ask_user": recovery.EffectWriteLocal, "confirm_action": recovery.EffectWriteLocal, "edit_file": recovery.EffectWriteLocal,
-		"find_files": recovery.EffectRead, "list_dir": recovery.EffectRead, "read_file": recovery.EffectRead,
-		"read_output": recovery.EffectRead, "search": recovery.EffectRead, "shell": recovery.EffectWriteExternal,
-		"write_file": recovery.EffectWriteLocal,
+	for name, effect := range map[string]journal.Effect{
+		"apply_patch": journal.EffectWriteLocal, "ask_user": journal.EffectWriteLocal, "confirm_action": journal.EffectWriteLocal, "edit_file": journal.EffectWriteLocal,
+		"find_files": journal.EffectRead, "list_dir": journal.EffectRead, "read_file": journal.EffectRead,
+		"read_output": journal.EffectRead, "search": journal.EffectRead, "shell": journal.EffectWriteExternal,
+		"write_file": journal.EffectWriteLocal,
 	} {
 		if got := b.Tool(name).Describe("", json.RawMessage(`{"path":"a"}`)).Effect; got != effect {
 			t.Errorf("%s: %s, want %s", name, got, effect)
@@ -35,12 +35,12 @@ func TestBuiltin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := b.Tool(tool).Describe("", raw).Effect; got != recovery.EffectWriteExternal {
+			if got := b.Tool(tool).Describe("", raw).Effect; got != journal.EffectWriteExternal {
 				t.Errorf("%s %s: %s; git may run what is written there", tool, path, got)
 			}
 		}
 	}
-	if got := b.Tool("write_file").Describe("", json.RawMessage(`{`)).Effect; got != recovery.EffectWriteExternal {
+	if got := b.Tool("write_file").Describe("", json.RawMessage(`{`)).Effect; got != journal.EffectWriteExternal {
 		t.Errorf("broken arguments: %s, want the most dangerous", got)
 	}
 }

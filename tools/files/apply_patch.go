@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/patch"
@@ -42,7 +42,7 @@ func (applyPatch) Spec() tools.Spec {
 
 // Describe names the files that the patch names. It is a local write, unless it changes what is obeyed outside of the sandbox.
 func (applyPatch) Describe(folder string, args json.RawMessage) tools.Traits {
-	d := tools.Traits{Effect: recovery.EffectWriteExternal, Paths: []string{}} // of what is no patch
+	d := tools.Traits{Effect: journal.EffectWriteExternal, Paths: []string{}} // of what is no patch
 	a, err := tools.Decode[patchArgs](args)
 	if err != nil {
 		return d
@@ -104,22 +104,22 @@ func (t applyPatch) Prepare(_ context.Context, c tools.Call) (json.RawMessage, a
 }
 
 // Call carries out what Prepare recorded.
-func (t applyPatch) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t applyPatch) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[patchArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	p, err := patch.Parse(a.Patch)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	changes, err := tools.Decode[[]change](c.Before)
 	if err != nil || len(changes) == 0 {
-		return tools.Failed(recovery.AppliedNo, errors.New("apply the patch: nothing was recorded of the files before"))
+		return tools.Failed(journal.AppliedNo, errors.New("apply the patch: nothing was recorded of the files before"))
 	}
 	w, err := t.openToWrite(c.Folder)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	j := &patching{w: w, call: c, changes: changes}
@@ -128,7 +128,7 @@ func (t applyPatch) Call(ctx context.Context, c tools.Call) (recovery.Result, er
 	if err != nil {
 		return tools.Failed(applied, fmt.Errorf("apply the patch: %w", err))
 	}
-	return patchResult(changes, recovery.HowExecuted), nil
+	return patchResult(changes, journal.HowExecuted), nil
 }
 
 // patched is one file in Result.Data.
@@ -143,7 +143,7 @@ type patched struct {
 }
 
 // patchResult says what was done with each file.
-func patchResult(changes []change, how recovery.How) recovery.Result {
+func patchResult(changes []change, how journal.How) journal.Result {
 	var lines []string
 	files := []patched{}
 	for _, ch := range changes {
@@ -156,10 +156,10 @@ func patchResult(changes []change, how recovery.How) recovery.Result {
 		})
 	}
 	text := strings.Join(lines, "\n")
-	if how == recovery.HowVerified {
+	if how == journal.HowVerified {
 		text += "\n(seen after an interruption)"
 	}
-	r := tools.Done(recovery.AppliedYes, text)
+	r := tools.Done(journal.AppliedYes, text)
 	r.How, r.Data = how, tools.Encode(files)
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -126,7 +127,7 @@ func (t applyPatch) Inspect(_ context.Context, c tools.Call) recovery.Inspection
 	case !v.provable():
 		return unclear(all)
 	case v.count(stateOld) == 0:
-		r := patchResult(changes, recovery.HowVerified)
+		r := patchResult(changes, journal.HowVerified)
 		return recovery.Inspection{Answer: recovery.InspectionHappened, Result: &r, Why: all}
 	case v.count(stateNew) == 0:
 		return recovery.Inspection{Answer: recovery.InspectionNotHappened, Why: all}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/patch"
 	"agent/tools/toolstest"
@@ -179,11 +180,11 @@ func TestPatchAllOrNothing(t *testing.T) {
 
 // What git would run later, and what cannot be read, is an external write.
 func TestPatchEffect(t *testing.T) {
-	for text, want := range map[string]recovery.Effect{
-		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                      recovery.EffectWriteLocal,
-		"--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+a\n":              recovery.EffectWriteExternal,
-		"diff --git a/x b/sub/.GIT/config\nrename from x\nrename to sub/.GIT/config\n": recovery.EffectWriteExternal,
-		"no patch": recovery.EffectWriteExternal,
+	for text, want := range map[string]journal.Effect{
+		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                      journal.EffectWriteLocal,
+		"--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+a\n":              journal.EffectWriteExternal,
+		"diff --git a/x b/sub/.GIT/config\nrename from x\nrename to sub/.GIT/config\n": journal.EffectWriteExternal,
+		"no patch": journal.EffectWriteExternal,
 	} {
 		raw, err := json.Marshal(args{"patch": text})
 		if err != nil {
@@ -218,7 +219,7 @@ func TestPatchChangedMeanwhile(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || r.Applied != recovery.AppliedNo || b.tree() != before {
+		if err == nil || r.Applied != journal.AppliedNo || b.tree() != before {
 			t.Errorf("%s: %v, %+v\n%s", name, err, r, b.tree())
 		}
 	}
@@ -237,13 +238,13 @@ func TestPatchTakenBack(t *testing.T) {
 			b.Write(s.Path, "in its place")
 		}
 		var err error
-		applied := recovery.AppliedYes
+		applied := journal.AppliedYes
 		for _, gone := range []bool{false, true} {
 			if err == nil {
 				applied, err = j.place(gone)
 			}
 		}
-		if err == nil || applied != recovery.AppliedNo {
+		if err == nil || applied != journal.AppliedNo {
 			t.Fatalf("%d: %v, %s", n, err, applied)
 		}
 		toolstest.Contains(t, err.Error(), "nothing was changed", s.Path)
@@ -270,7 +271,7 @@ func TestPatchTakenBack(t *testing.T) {
 	}
 	b.Write("log", "somebody's")
 	applied, err := j.back(j.todo[:1], fmt.Errorf("the disk is gone"))
-	if applied != recovery.AppliedUnknown || b.Read("log") != "somebody's" {
+	if applied != journal.AppliedUnknown || b.Read("log") != "somebody's" {
 		t.Errorf("%v, %s", err, applied)
 	}
 	toolstest.Contains(t, err.Error(), "done in part", "log (it was changed by someone else meanwhile)")

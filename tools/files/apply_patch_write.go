@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/patch"
 )
@@ -49,7 +49,7 @@ func (j *patching) close() {
 
 // carryOut writes every new content beside its file first, and then has them take their places: what makes a file, durably, and
 // then what deletes one, so that no content is ever without a name. An error on the way takes back what was done.
-func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applied, error) {
+func (j *patching) carryOut(ctx context.Context, p patch.Patch) (journal.Applied, error) {
 	placed := false
 	defer func() { // also after a panic
 		if !placed {
@@ -70,7 +70,7 @@ func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applie
 		}
 	}
 	if err != nil {
-		return recovery.AppliedNo, err
+		return journal.AppliedNo, err
 	}
 	for _, gone := range []bool{false, true} {
 		if applied, err := j.place(gone); err != nil {
@@ -78,11 +78,11 @@ func (j *patching) carryOut(ctx context.Context, p patch.Patch) (recovery.Applie
 		}
 	}
 	placed = true
-	return recovery.AppliedYes, nil
+	return journal.AppliedYes, nil
 }
 
 // place has one kind of change take effect, and makes it durable.
-func (j *patching) place(gone bool) (recovery.Applied, error) {
+func (j *patching) place(gone bool) (journal.Applied, error) {
 	for i, s := range j.todo {
 		if s.Gone != gone {
 			continue
@@ -101,10 +101,10 @@ func (j *patching) place(gone bool) (recovery.Applied, error) {
 			continue
 		}
 		if err := syncFolder(s.target.Dir); err != nil {
-			return recovery.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.Path, reason(err))
+			return journal.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.Path, reason(err))
 		}
 	}
-	return recovery.AppliedYes, nil
+	return journal.AppliedYes, nil
 }
 
 func (s *stage) act() error {
@@ -253,7 +253,7 @@ func (j *patching) unstage() {
 }
 
 // back takes back what was done before an error, in reverse. What cannot be taken back is said.
-func (j *patching) back(done []*stage, cause error) (recovery.Applied, error) {
+func (j *patching) back(done []*stage, cause error) (journal.Applied, error) {
 	var stuck []string
 	for i := len(done) - 1; i >= 0; i-- {
 		s := done[i]
@@ -267,9 +267,9 @@ func (j *patching) back(done []*stage, cause error) (recovery.Applied, error) {
 	}
 	j.unstage()
 	if len(stuck) == 0 {
-		return recovery.AppliedNo, fmt.Errorf("%w; nothing was changed", cause)
+		return journal.AppliedNo, fmt.Errorf("%w; nothing was changed", cause)
 	}
-	return recovery.AppliedUnknown, fmt.Errorf("%w; the patch was done in part, and this could not be put back: %s", cause, strings.Join(stuck, ", "))
+	return journal.AppliedUnknown, fmt.Errorf("%w; the patch was done in part, and this could not be put back: %s", cause, strings.Join(stuck, ", "))
 }
 
 // takeBack puts the old content in its place again, if what is there is what this call made.

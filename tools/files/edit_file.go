@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -104,32 +105,32 @@ func (t editFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any
 }
 
 // Call edits the file if it still is what Prepare saw.
-func (t editFile) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t editFile) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[editArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, s, e, err := t.preparedTarget(c, "edit", a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	defer s.Close()
 	now, content, err := s.look(maxEdit)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	if !now.Exists || now.Hash != e.Before.Hash {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("edit %s: it was changed by someone else meanwhile; read it again", a.Path))
+		return tools.Failed(journal.AppliedNo, fmt.Errorf("edit %s: it was changed by someone else meanwhile; read it again", a.Path))
 	}
 	after, _, err := a.apply(string(content))
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	if applied, err := s.replace(ctx, c, []byte(after)); err != nil {
 		return tools.Failed(applied, err)
 	}
-	return writeResult(e, recovery.HowExecuted), nil
+	return writeResult(e, journal.HowExecuted), nil
 }
 
 // Inspect looks whether an unsettled edit happened.

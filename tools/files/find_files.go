@@ -11,7 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -47,7 +47,7 @@ func (findFiles) Spec() tools.Spec {
 
 // Describe says that it only reads.
 func (findFiles) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectRead}
+	return tools.Traits{Effect: journal.EffectRead}
 }
 
 // Check refuses a pattern that cannot be read.
@@ -78,17 +78,17 @@ func globMatches(pattern, rel string) bool {
 }
 
 // Call finds the files.
-func (t findFiles) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t findFiles) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[findArgs](c.Args)
 	if err == nil {
 		err = checkGlob(a.Pattern)
 	}
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, dir, err := t.folder(c.Folder, a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	defer dir.close()
@@ -107,7 +107,7 @@ func (t findFiles) Call(ctx context.Context, c tools.Call) (recovery.Result, err
 		return nil
 	}}
 	if err := k.run(dir); err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	if found == 0 {
 		out.WriteString("[no file matches]\n")
@@ -115,7 +115,7 @@ func (t findFiles) Call(ctx context.Context, c tools.Call) (recovery.Result, err
 	if full {
 		fmt.Fprintf(&out, "[stopped after %d files; narrow the pattern or the path]\n", found)
 	}
-	return tools.Done(recovery.AppliedNo, out.String()+k.note()), nil
+	return tools.Done(journal.AppliedNo, out.String()+k.note()), nil
 }
 
 // below takes the way to a folder off a path in it.

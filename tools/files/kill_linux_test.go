@@ -12,6 +12,7 @@ import (
 
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -27,7 +28,7 @@ func actAndDie(tool, attempt, folder, before, args string) int {
 		return 2
 	}
 	c := tools.Call{
-		Place: recovery.Place{Turn: 1, Attempt: n}, Run: "r-test", ID: "c-test", Folder: folder,
+		Place: journal.Place{Turn: 1, Attempt: n}, Run: "r-test", ID: "c-test", Folder: folder,
 		Before: json.RawMessage(before), Args: json.RawMessage(args), Show: func([]byte) {},
 	}
 	acts := map[string]tools.Caller{"write_file": writeFile{}, "apply_patch": applyPatch{}}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -45,24 +45,24 @@ func (listDir) Spec() tools.Spec {
 
 // Describe says that it only reads.
 func (listDir) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectRead}
+	return tools.Traits{Effect: journal.EffectRead}
 }
 
 // Call lists the folder.
-func (t listDir) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t listDir) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[listArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, dir, err := t.folder(c.Folder, a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	defer dir.close()
 	entries, err := dir.entries(ctx)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	var b strings.Builder
 	for i, e := range entries {
@@ -75,7 +75,7 @@ func (t listDir) Call(ctx context.Context, c tools.Call) (recovery.Result, error
 	if len(entries) == 0 {
 		b.WriteString("[the folder is empty]\n")
 	}
-	return tools.Done(recovery.AppliedNo, b.String()), nil
+	return tools.Done(journal.AppliedNo, b.String()), nil
 }
 
 // opened is an opened folder of a workspace.

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/toolstest"
 )
 
 // What whoever works in the folder next obeys outside of the sandbox is no local write, by any of its names.
 func TestObeyedIsNoLocalWrite(t *testing.T) {
-	for path, want := range map[string]recovery.Effect{
-		".agent/config.toml": recovery.EffectWriteExternal, "sub/../.Agent/config.toml": recovery.EffectWriteExternal,
-		".mcp.json": recovery.EffectWriteExternal, "./.MCP.json ": recovery.EffectWriteExternal, ".agents/x": recovery.EffectWriteLocal,
-		"mcp.json": recovery.EffectWriteLocal, "agent/config.toml": recovery.EffectWriteLocal,
+	for path, want := range map[string]journal.Effect{
+		".agent/config.toml": journal.EffectWriteExternal, "sub/../.Agent/config.toml": journal.EffectWriteExternal,
+		".mcp.json": journal.EffectWriteExternal, "./.MCP.json ": journal.EffectWriteExternal, ".agents/x": journal.EffectWriteLocal,
+		"mcp.json": journal.EffectWriteLocal, "agent/config.toml": journal.EffectWriteLocal,
 	} {
 		raw, err := json.Marshal(args{"path": path})
 		if err != nil {
@@ -45,17 +45,17 @@ func TestDescribeLooksIntoTheWorkspace(t *testing.T) {
 		"write_file": {"path": "checks/pre-commit"}, "edit_file": {"path": "checks/pre-commit"}, "apply_patch": {"patch": patch},
 	} {
 		raw := b.Call(tool, a).Args
-		if got := b.Tool(tool).Describe(b.Dir, raw).Effect; got != recovery.EffectWriteExternal {
+		if got := b.Tool(tool).Describe(b.Dir, raw).Effect; got != journal.EffectWriteExternal {
 			t.Errorf("%s in its workspace: %s", tool, got)
 		}
-		if got := b.Tool(tool).Describe("", raw).Effect; got != recovery.EffectWriteLocal {
+		if got := b.Tool(tool).Describe("", raw).Effect; got != journal.EffectWriteLocal {
 			t.Errorf("%s in no workspace: %s", tool, got)
 		}
 	}
 	if got := b.Tool("apply_patch").Describe("", b.Call("apply_patch", args{"patch": patch}).Args).Paths; !slices.Contains(got, "checks/pre-commit") {
 		t.Errorf("the patch works on %q", got)
 	}
-	if got := b.Tool("apply_patch").Describe("", json.RawMessage(`{"patch":"no patch"}`)); got.Effect != recovery.EffectWriteExternal || got.Paths == nil {
+	if got := b.Tool("apply_patch").Describe("", json.RawMessage(`{"patch":"no patch"}`)); got.Effect != journal.EffectWriteExternal || got.Paths == nil {
 		t.Errorf("what is no patch: %+v", got)
 	}
 }

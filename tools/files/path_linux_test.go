@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/toolstest"
 )
 
 // everywhere calls every file tool with a path and returns what each answers, and whether it acted.
-func (b *bench) everywhere(path string, each func(tool string, r recovery.Result, err error)) {
+func (b *bench) everywhere(path string, each func(tool string, r journal.Result, err error)) {
 	b.T.Helper()
 	for tool, a := range map[string]args{
 		"read_file":  {"path": path},
@@ -147,11 +147,11 @@ func TestPathTricks(t *testing.T) {
 	inside := snapshot(t, b.State)
 	began := time.Now()
 	for _, path := range corpus {
-		b.everywhere(path, func(tool string, r recovery.Result, err error) {
+		b.everywhere(path, func(tool string, r journal.Result, err error) {
 			if err == nil {
 				t.Errorf("%s %.80q was let through: %+v", tool, path, r)
 			}
-			if r.Applied == recovery.AppliedYes || r.Applied == recovery.AppliedUnknown {
+			if r.Applied == journal.AppliedYes || r.Applied == journal.AppliedUnknown {
 				t.Errorf("%s %.80q: applied %s with %v", tool, path, r.Applied, err)
 			}
 			if strings.Contains(fmt.Sprint(r.Content, err), "hush\n") || strings.Contains(r.Content, "root:") {
@@ -201,7 +201,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Write("ok", "fine\n")
-	b.everywhere("hard", func(tool string, _ recovery.Result, err error) {
+	b.everywhere("hard", func(tool string, _ journal.Result, err error) {
 		switch tool {
 		case "read_file", "search", "find_files", "list_dir":
 		case "apply_patch make", "apply_patch to":
@@ -237,7 +237,7 @@ func TestGitsOwnFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := tool.Describe("", raw).Effect; got != recovery.EffectWriteExternal {
+			if got := tool.Describe("", raw).Effect; got != journal.EffectWriteExternal {
 				t.Errorf("%s %q: %s", tool.Spec().Name, path, got)
 			}
 		}
@@ -245,7 +245,7 @@ func TestGitsOwnFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (applyPatch{}).Describe("", raw).Effect; got != recovery.EffectWriteExternal {
+		if got := (applyPatch{}).Describe("", raw).Effect; got != journal.EffectWriteExternal {
 			t.Errorf("apply_patch %q: %s", path, got)
 		}
 	}
@@ -254,14 +254,14 @@ func TestGitsOwnFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (writeFile{}).Describe("", raw).Effect; got != recovery.EffectWriteLocal {
+		if got := (writeFile{}).Describe("", raw).Effect; got != journal.EffectWriteLocal {
 			t.Errorf("%q: %s", path, got)
 		}
 	}
 	before := b.Read(".git/config")
 	b.Write("ok", "fine\n")
 	for _, path := range []string{"g/config", "c", "g/hooks/x"} {
-		b.everywhere(path, func(tool string, _ recovery.Result, err error) {
+		b.everywhere(path, func(tool string, _ journal.Result, err error) {
 			if strings.HasPrefix(tool, "apply") || strings.HasPrefix(tool, "write") || strings.HasPrefix(tool, "edit") {
 				if err == nil {
 					t.Errorf("%s %s was let through", tool, path)
@@ -336,7 +336,7 @@ func TestSwapRace(t *testing.T) {
 		}
 		s.Close()
 		if i%20 == 0 {
-			if r, err := b.Run("write_file", args{"path": path, "content": strings.Repeat("fine\n", 1+i%3)}); err == nil && r.Applied == recovery.AppliedYes {
+			if r, err := b.Run("write_file", args{"path": path, "content": strings.Repeat("fine\n", 1+i%3)}); err == nil && r.Applied == journal.AppliedYes {
 				writes++
 			}
 		}

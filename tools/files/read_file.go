@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -44,38 +44,38 @@ func (readFile) Spec() tools.Spec {
 
 // Describe says that it only reads.
 func (readFile) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectRead}
+	return tools.Traits{Effect: journal.EffectRead}
 }
 
 // Call reads the file.
-func (t readFile) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t readFile) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[readArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, err := OpenWorkspace(c.Folder, t.denied)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	s, err := w.Find(a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer s.Close()
 	if s.Info != nil && s.Info.IsDir() {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("%s is a folder; list_dir lists it", a.Path))
+		return tools.Failed(journal.AppliedNo, fmt.Errorf("%s is a folder; list_dir lists it", a.Path))
 	}
 	f, info, err := s.open()
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer f.Close() // it was only read from; nothing can be lost
 	p := &pager{first: max(a.Offset, 1), limit: a.Limit, size: info.Size()}
 	if err := p.read(ctx, f); err != nil {
-		return tools.Failed(recovery.AppliedNo, fmt.Errorf("read %s: %w", a.Path, reason(err)))
+		return tools.Failed(journal.AppliedNo, fmt.Errorf("read %s: %w", a.Path, reason(err)))
 	}
-	return tools.Done(recovery.AppliedNo, p.text(a.Path)), nil
+	return tools.Done(journal.AppliedNo, p.text(a.Path)), nil
 }
 
 // pager takes the lines that were asked for out of a file, within the bound of what a model gets to see.

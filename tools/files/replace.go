@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"agent/durable"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -98,9 +98,9 @@ func (s *Target) writable() error {
 // replace puts new content in the place of a target's file, durably and at once: whoever reads sees the old content or the new
 // one. The steps: parents, each synced; temporary file beside it, synced; rename; folder synced. It keeps the permission bits
 // of the file that was there and, where it may, its owner.
-func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (recovery.Applied, error) {
+func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (journal.Applied, error) {
 	if err := s.makeParents(); err != nil {
-		return recovery.AppliedNo, err
+		return journal.AppliedNo, err
 	}
 	for attempt := 1; attempt <= c.Attempt; attempt++ {
 		// An earlier attempt's leftover is this call's own. One that cannot be removed is in nobody's way.
@@ -113,7 +113,7 @@ func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (rec
 		}
 	}()
 	if err := s.writeTemp(temp, content); err != nil {
-		return recovery.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
+		return journal.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
 	}
 	fault.Hit(fault.WriteTemp)
 	err := ctx.Err()
@@ -121,17 +121,17 @@ func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (rec
 		err = s.unchanged()
 	}
 	if err != nil {
-		return recovery.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
+		return journal.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
 	}
 	if err := s.Dir.Rename(temp, s.Name); err != nil {
-		return recovery.AppliedUnknown, fmt.Errorf("write %s: %w", s.asked, linkReason(err))
+		return journal.AppliedUnknown, fmt.Errorf("write %s: %w", s.asked, linkReason(err))
 	}
 	placed = true
 	fault.Hit(fault.WriteRenamed)
 	if err := syncFolder(s.Dir); err != nil {
-		return recovery.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.asked, reason(err))
+		return journal.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.asked, reason(err))
 	}
-	return recovery.AppliedYes, nil
+	return journal.AppliedYes, nil
 }
 
 func (s *Target) makeParents() error {

@@ -11,7 +11,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -58,7 +58,7 @@ func (search) Spec() tools.Spec {
 
 // Describe says that it only reads.
 func (search) Describe(string, json.RawMessage) tools.Traits {
-	return tools.Traits{Effect: recovery.EffectRead}
+	return tools.Traits{Effect: journal.EffectRead}
 }
 
 // Check refuses patterns that cannot be read.
@@ -127,18 +127,18 @@ func required(re *syntax.Regexp) string {
 }
 
 // Call searches.
-func (t search) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t search) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[searchArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	s, err := a.compile()
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, err := OpenWorkspace(c.Folder, t.denied)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	if a.Path == "" {
@@ -146,9 +146,9 @@ func (t search) Call(ctx context.Context, c tools.Call) (recovery.Result, error)
 	}
 	note, err := s.run(ctx, w, a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
-	return tools.Done(recovery.AppliedNo, s.text()+note), nil
+	return tools.Done(journal.AppliedNo, s.text()+note), nil
 }
 
 // run searches one file, or the files below a folder.

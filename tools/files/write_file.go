@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/gitrepo"
 )
@@ -68,18 +69,18 @@ func describeWrite(folder string, args json.RawMessage) tools.Traits {
 		Path string `json:"path"`
 	}
 	if json.Unmarshal(args, &a) != nil {
-		return tools.Traits{Effect: recovery.EffectWriteExternal}
+		return tools.Traits{Effect: journal.EffectWriteExternal}
 	}
 	return tools.Traits{Effect: writeEffect(folder, a.Path)}
 }
 
 // writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
 // rules and servers with them, and what the settings of its repositories name: whoever works there next obeys them.
-func writeEffect(folder string, paths ...string) recovery.Effect {
+func writeEffect(folder string, paths ...string) journal.Effect {
 	if slices.ContainsFunc(paths, obeyed) || folder != "" && obeyedIn(folder, paths...) {
-		return recovery.EffectWriteExternal
+		return journal.EffectWriteExternal
 	}
-	return recovery.EffectWriteLocal
+	return journal.EffectWriteLocal
 }
 
 // obeyed knows .git, .agent and .mcp.json by each name that some file system takes for them: in any case, with what it ignores or
@@ -204,28 +205,28 @@ func (t writeFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, an
 }
 
 // Call writes the file.
-func (t writeFile) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t writeFile) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	a, err := tools.Decode[writeArgs](c.Args)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	w, s, e, err := t.preparedTarget(c, "write", a.Path)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	defer w.Close()
 	defer s.Close()
 	now, _, err := s.look(0)
 	if err != nil {
-		return tools.Failed(recovery.AppliedNo, err)
+		return tools.Failed(journal.AppliedNo, err)
 	}
 	if e.Before = now; now.Exists && now.Hash == e.After {
-		return writeResult(e, recovery.HowExecuted), nil
+		return writeResult(e, journal.HowExecuted), nil
 	}
 	if applied, err := s.replace(ctx, c, []byte(a.Content)); err != nil {
 		return tools.Failed(applied, err)
 	}
-	return writeResult(e, recovery.HowExecuted), nil
+	return writeResult(e, journal.HowExecuted), nil
 }
 
 // Inspect looks whether an unsettled write happened.

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 )
@@ -52,8 +53,8 @@ func evidenceOf(s *Target, before seen, content []byte) (evidence, error) {
 }
 
 // writeResult words what a write did.
-func writeResult(e evidence, how recovery.How) recovery.Result {
-	applied := recovery.AppliedYes
+func writeResult(e evidence, how journal.How) journal.Result {
+	applied := journal.AppliedYes
 	what := "created"
 	if e.Before.Exists {
 		what = "replaced"
@@ -62,8 +63,8 @@ func writeResult(e evidence, how recovery.How) recovery.Result {
 	if e.Count > 0 {
 		text = fmt.Sprintf("edited %s: %s, now %s", e.Path, excerpt.Plural(e.Count, "replacement", "replacements"), excerpt.Plural(int(e.Size), "byte", "bytes"))
 	}
-	if how == recovery.HowExecuted && e.Before.Exists && e.Before.Hash == e.After {
-		applied = recovery.AppliedNo
+	if how == journal.HowExecuted && e.Before.Exists && e.Before.Hash == e.After {
+		applied = journal.AppliedNo
 		text = fmt.Sprintf("%s already had exactly this content: nothing was written", e.Path)
 	}
 	r := tools.Done(applied, text)
@@ -106,7 +107,7 @@ func (l limits) inspectWrite(c tools.Call, asked string) recovery.Inspection {
 		}
 	}
 	if answer == recovery.InspectionHappened {
-		r := writeResult(e, recovery.HowVerified)
+		r := writeResult(e, journal.HowVerified)
 		r.Content += " (seen after an interruption)"
 		r.Size = int64(len(r.Content))
 		return recovery.Inspection{Answer: answer, Result: &r, Why: why}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/toolstest"
 )
@@ -25,7 +26,7 @@ func (b *bench) mode(rel string) os.FileMode {
 func TestWriteFile(t *testing.T) {
 	b := newBench(t)
 	r, err := b.Run("write_file", args{"path": "new/deep/file.txt", "content": "one\n"})
-	if err != nil || r.Outcome != recovery.OutcomeOK || r.Applied != recovery.AppliedYes || r.How != recovery.HowExecuted {
+	if err != nil || r.Outcome != journal.OutcomeOK || r.Applied != journal.AppliedYes || r.How != journal.HowExecuted {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	if r.Content != "created new/deep/file.txt: 4 bytes" || b.Read("new/deep/file.txt") != "one\n" {
@@ -57,7 +58,7 @@ func TestWriteFileThatIsThereAlready(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := b.Run("write_file", args{"path": "a", "content": "same"})
-	if err != nil || r.Outcome != recovery.OutcomeOK || r.Applied != recovery.AppliedNo {
+	if err != nil || r.Outcome != journal.OutcomeOK || r.Applied != journal.AppliedNo {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	toolstest.Contains(t, r.Content, "already had exactly this content")
@@ -128,7 +129,7 @@ func TestEditFile(t *testing.T) {
 		toolstest.Contains(t, b.Refused("edit_file", args{"path": "a.txt", "old": tt.old, "new": tt.new, "all": tt.all}), tt.want)
 	}
 	r, err := b.Run("edit_file", args{"path": "a.txt", "old": "two", "new": "2"})
-	if err != nil || r.Applied != recovery.AppliedYes || r.Content != "edited a.txt: 1 replacement, now 10 bytes" {
+	if err != nil || r.Applied != journal.AppliedYes || r.Content != "edited a.txt: 1 replacement, now 10 bytes" {
 		t.Errorf("%v, %+v", err, r)
 	}
 	if got := b.Must("edit_file", args{"path": "a.txt", "old": "one", "new": "", "all": true}); got != "edited a.txt: 2 replacements, now 4 bytes" {
@@ -152,7 +153,7 @@ func TestEditOfAChangedFile(t *testing.T) {
 	}
 	b.Write("a", "one two three")
 	r, err := b.Tool("edit_file").(tools.Caller).Call(b.Context(), c)
-	if err == nil || r.Applied != recovery.AppliedNo {
+	if err == nil || r.Applied != journal.AppliedNo {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	toolstest.Contains(t, err.Error(), "changed by someone else meanwhile")
@@ -178,7 +179,7 @@ func TestWriteThatLeadsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := b.Tool(tool).(tools.Caller).Call(b.Context(), c)
-		if err == nil || r.Applied != recovery.AppliedNo {
+		if err == nil || r.Applied != journal.AppliedNo {
 			t.Errorf("%s: %v, %+v", tool, err, r)
 		}
 		b.Write("b", "new")
@@ -206,7 +207,7 @@ func TestWriteCancelledBeforeItsRename(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, err := b.Tool("write_file").(tools.Caller).Call(ctx, c)
-	if !errors.Is(err, context.Canceled) || r.Applied != recovery.AppliedNo || b.Names(".") != "" {
+	if !errors.Is(err, context.Canceled) || r.Applied != journal.AppliedNo || b.Names(".") != "" {
 		t.Errorf("%v, %+v, left %q", err, r, b.Names("."))
 	}
 }
@@ -371,8 +372,8 @@ func TestInspectWrite(t *testing.T) {
 			if (i.Answer == recovery.InspectionHappened) != (i.Result != nil) {
 				t.Fatalf("%+v", i)
 			}
-			if i.Result != nil && (i.Result.How != recovery.HowVerified || i.Result.Applied != recovery.AppliedYes ||
-				i.Result.Outcome != recovery.OutcomeOK || len(i.Result.Data) == 0) {
+			if i.Result != nil && (i.Result.How != journal.HowVerified || i.Result.Applied != journal.AppliedYes ||
+				i.Result.Outcome != journal.OutcomeOK || len(i.Result.Data) == 0) {
 				t.Errorf("%+v", i.Result)
 			}
 		})
@@ -460,7 +461,7 @@ func TestReplaceOfWhatChangedMeanwhile(t *testing.T) {
 		tt.then(b)
 		left := b.Names(".")
 		applied, err := s.replace(b.Context(), b.Call("write_file", args{}), []byte("ours"))
-		if err == nil || applied != recovery.AppliedNo {
+		if err == nil || applied != journal.AppliedNo {
 			t.Fatalf("%s: %v, %v", name, applied, err)
 		}
 		toolstest.Contains(t, err.Error(), tt.want)

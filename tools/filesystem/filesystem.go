@@ -7,7 +7,9 @@
 // ordinary user cannot read. Other file systems offer nothing here that is comparable: of them only the flag read-only is known.
 package filesystem
 
-import "agent/recovery"
+import (
+	"agent/recovery/journal"
+)
 
 // Roots are the folders of the system that are read; the zero value means its own.
 type Roots struct {
@@ -16,7 +18,7 @@ type Roots struct {
 }
 
 // Read looks at the file system of a folder. A folder that cannot be looked at gives the zero value.
-func Read(folder string, at Roots) recovery.Disk {
+func Read(folder string, at Roots) journal.Disk {
 	if at.Sys == "" {
 		at.Sys = "/sys"
 	}

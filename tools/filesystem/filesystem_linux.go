@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
-func read(folder string, at Roots) recovery.Disk {
-	var d recovery.Disk
+func read(folder string, at Roots) journal.Disk {
+	var d journal.Disk
 	var fs unix.Statfs_t
 	var st unix.Stat_t
 	if unix.Statfs(folder, &fs) != nil || unix.Stat(folder, &st) != nil {
@@ -30,7 +30,7 @@ func read(folder string, at Roots) recovery.Disk {
 }
 
 // readExt4 reads the kernel's folder of the file system on the device, which is named by its numbers.
-func readExt4(d *recovery.Disk, device string, at Roots) {
+func readExt4(d *journal.Disk, device string, at Roots) {
 	target, err := os.Readlink(filepath.Join(at.Sys, "dev", "block", device))
 	if err != nil {
 		return

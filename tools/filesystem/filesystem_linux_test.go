@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // fake makes the system's folders for a device; write puts a file there.
@@ -48,7 +48,7 @@ func TestExt4(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(at.Block, "7:3"), block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var d recovery.Disk
+	var d journal.Disk
 	readExt4(&d, "7:3", at)
 	if !d.Counts || d.Errors != 2 || d.LastError != 1795339769 || d.Checked != 1700000000 || d.Mount == 0 {
 		t.Errorf("%+v", d)
@@ -56,7 +56,7 @@ func TestExt4(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(at.Block, "7:3"), bytes.Repeat([]byte{0}, 4096), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d = recovery.Disk{}
+	d = journal.Disk{}
 	readExt4(&d, "7:3", at)
 	if d.Checked != 0 || !d.Counts {
 		t.Errorf("of a device that holds something else: %+v", d)
@@ -65,7 +65,7 @@ func TestExt4(t *testing.T) {
 
 // What cannot be read is left out, and is no error.
 func TestNothingToRead(t *testing.T) {
-	var d recovery.Disk
+	var d journal.Disk
 	readExt4(&d, "7:3", Roots{Sys: t.TempDir(), Block: t.TempDir()})
 	at, write := fake(t, "7:3", "loop3")
 	write("errors_count", "many\n")
@@ -73,7 +73,7 @@ func TestNothingToRead(t *testing.T) {
 	if d.Counts || d.Checked != 0 {
 		t.Errorf("%+v", d)
 	}
-	if got := Read(filepath.Join(t.TempDir(), "gone"), Roots{}); got != (recovery.Disk{}) {
+	if got := Read(filepath.Join(t.TempDir(), "gone"), Roots{}); got != (journal.Disk{}) {
 		t.Errorf("%+v", got)
 	}
 }

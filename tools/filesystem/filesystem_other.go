@@ -2,6 +2,6 @@
 
 package filesystem
 
-import "agent/recovery"
+import "agent/recovery/journal"
 
-func read(string, Roots) recovery.Disk { return recovery.Disk{} }
+func read(string, Roots) journal.Disk { return journal.Disk{} }

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // pinnedText is how much of a description a pin keeps, bytes: enough to show how it differs.
@@ -19,12 +19,12 @@ const pinnedText = 200
 
 // pinOf identifies what a server says a tool is: its name, description, schema, and what it says of its effects. Of the schema each
 // argument is kept by a digest, so that a difference can be named.
-func pinOf(t *sdk.Tool) (recovery.ToolPin, error) {
+func pinOf(t *sdk.Tool) (journal.ToolPin, error) {
 	hints := []any{}
 	if a := t.Annotations; a != nil {
 		hints = []any{a.ReadOnlyHint, a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint}
 	}
-	p := recovery.ToolPin{Name: t.Name, Description: cut(t.Description, pinnedText)}
+	p := journal.ToolPin{Name: t.Name, Description: cut(t.Description, pinnedText)}
 	said, err := json.Marshal([]any{t.Name, t.Description, t.InputSchema, hints})
 	if err != nil {
 		return p, fmt.Errorf("read the schema of tool %q: %v", brief(t.Name, 64), err)
@@ -60,7 +60,7 @@ func digestOf(text []byte) string {
 }
 
 // difference says in a few words how a tool differs from its pin; "" if it does not.
-func difference(was, now recovery.ToolPin) string {
+func difference(was, now journal.ToolPin) string {
 	if was.Pin == now.Pin {
 		return ""
 	}
@@ -91,7 +91,7 @@ func difference(was, now recovery.ToolPin) string {
 	return strings.Join(out, "; ")
 }
 
-func partsOf(p recovery.ToolPin) map[string]string {
+func partsOf(p journal.ToolPin) map[string]string {
 	out := map[string]string{}
 	for _, s := range p.Schema {
 		digest, name, _ := strings.Cut(s, " ")
@@ -116,13 +116,13 @@ func describe(was, now string) string {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Pins is what the servers said of their tools when this set was started, for the journal of the run that begins with it.
-func (s *Set) Pins() []recovery.ServerPin {
-	var out []recovery.ServerPin
+func (s *Set) Pins() []journal.ServerPin {
+	var out []journal.ServerPin
 	for _, one := range s.leases {
 		if one.err != nil {
 			continue
 		}
-		p := recovery.ServerPin{Name: one.Name}
+		p := journal.ServerPin{Name: one.Name}
 		for _, t := range one.tools {
 			p.Tools = append(p.Tools, t.pin)
 		}

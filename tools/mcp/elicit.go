@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What a person may say to a server's question instead of giving what it asks for.
@@ -91,7 +91,7 @@ func answered(answer json.RawMessage) (*sdk.ElicitResult, error) {
 }
 
 // question words a server's question for a person. A note instead of a question says why it is declined.
-func question(server string, p *sdk.ElicitParams) (q recovery.Question, note string, err error) {
+func question(server string, p *sdk.ElicitParams) (q journal.Question, note string, err error) {
 	const most = 4000
 	from := fmt.Sprintf("The MCP server %s asks (these are its words, not agent's):\n%s", server, cut(clean(p.Message), most))
 	if p.Mode == "url" || p.URL != "" {
@@ -119,8 +119,8 @@ func question(server string, p *sdk.ElicitParams) (q recovery.Question, note str
 }
 
 // asked is a question to which the form, or one of the words, is an answer.
-func asked(message string, form json.RawMessage, words ...string) recovery.Question {
-	q := recovery.Question{Kind: recovery.RequestElicit, Message: message}
+func asked(message string, form json.RawMessage, words ...string) journal.Question {
+	q := journal.Question{Kind: journal.RequestElicit, Message: message}
 	enum, err := json.Marshal(map[string]any{"enum": words})
 	if err != nil {
 		panic(err) // texts always encode

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // A server's question becomes a question to the person, in words that cannot be taken for those of agent.
@@ -22,8 +22,8 @@ func TestElicit(t *testing.T) {
 	b := one(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var asked recovery.Question
-			r, err := b.call(test.tool, "", call{ask: func(_ context.Context, q recovery.Question) (json.RawMessage, error) {
+			var asked journal.Question
+			r, err := b.call(test.tool, "", call{ask: func(_ context.Context, q journal.Question) (json.RawMessage, error) {
 				asked = q
 				return json.RawMessage(test.answer), nil
 			}})
@@ -36,7 +36,7 @@ func TestElicit(t *testing.T) {
 				want = "The MCP server srv asks (these are its words, not agent's):\nLog in.\n" +
 					"It wants you to open this address, which agent does not:\nhttps://example.invalid/login"
 			}
-			if asked.Kind != recovery.RequestElicit || asked.Message != want {
+			if asked.Kind != journal.RequestElicit || asked.Message != want {
 				t.Errorf("the person was asked %s %q", asked.Kind, asked.Message)
 			}
 		})
@@ -47,7 +47,7 @@ func TestElicit(t *testing.T) {
 func TestElicitSecret(t *testing.T) {
 	b := one(t)
 	shown := &strings.Builder{}
-	r, err := b.call("ask_secret", "", call{shown: shown, ask: func(context.Context, recovery.Question) (json.RawMessage, error) {
+	r, err := b.call("ask_secret", "", call{shown: shown, ask: func(context.Context, journal.Question) (json.RawMessage, error) {
 		t.Error("the person was asked for a secret")
 		return nil, errors.New("no")
 	}})
@@ -62,8 +62,8 @@ func TestElicitSecret(t *testing.T) {
 // Where nobody can be asked, or the question is closed, the server hears that nobody answered.
 func TestElicitNobody(t *testing.T) {
 	b := one(t)
-	for _, ask := range []func(context.Context, recovery.Question) (json.RawMessage, error){
-		nil, func(context.Context, recovery.Question) (json.RawMessage, error) { return nil, errors.New("closed") },
+	for _, ask := range []func(context.Context, journal.Question) (json.RawMessage, error){
+		nil, func(context.Context, journal.Question) (json.RawMessage, error) { return nil, errors.New("closed") },
 	} {
 		if r, err := b.call("ask", "", call{ask: ask}); err != nil || r.Content != `{"action":"cancel"}` {
 			t.Errorf("%+v %v", r, err)
@@ -77,7 +77,7 @@ func TestElicitPatience(t *testing.T) {
 	def := define(t, folder)
 	def.Call = 400 * time.Millisecond
 	b := start(t, folder, def)
-	r, err := b.call("ask", "", call{ask: func(ctx context.Context, _ recovery.Question) (json.RawMessage, error) {
+	r, err := b.call("ask", "", call{ask: func(ctx context.Context, _ journal.Question) (json.RawMessage, error) {
 		select {
 		case <-time.After(900 * time.Millisecond):
 			return json.RawMessage(`"decline"`), nil

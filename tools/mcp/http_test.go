@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/mcp"
 )
 
@@ -68,7 +68,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	r, err = b.call("bare", "", call{})
-	if err == nil || r.Applied != recovery.AppliedNo {
+	if err == nil || r.Applied != journal.AppliedNo {
 		t.Errorf("%+v %v", r, err)
 	}
 }

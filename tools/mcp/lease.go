@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // lease is the use that one run makes of a server. The descriptions of tools that the run began with hold for it,
@@ -17,8 +17,8 @@ import (
 type lease struct {
 	*server
 	admit  func(Server) error
-	pinned []recovery.ServerPin // what servers said of their tools when the run began
-	tools  []pinned             // fixed by begin
+	pinned []journal.ServerPin // what servers said of their tools when the run began
+	tools  []pinned            // fixed by begin
 	notes  []string
 	err    error // why its tools are missing
 
@@ -55,7 +55,7 @@ func (l *lease) hold() {
 			continue
 		}
 		for i, t := range l.tools {
-			at := slices.IndexFunc(pins.Tools, func(p recovery.ToolPin) bool { return p.Name == t.remote })
+			at := slices.IndexFunc(pins.Tools, func(p journal.ToolPin) bool { return p.Name == t.remote })
 			if at < 0 {
 				continue // it is new: the run was never shown another of its name
 			}
@@ -67,7 +67,7 @@ func (l *lease) hold() {
 			l.tools[i].description = "Not available in this run: its server changed it."
 			l.tools[i].schema = json.RawMessage(`{"type":"object"}`)
 			l.tools[i].unchecked = true
-			l.tools[i].effect, l.tools[i].retrySafe, l.tools[i].outward = recovery.EffectWriteExternal, false, true
+			l.tools[i].effect, l.tools[i].retrySafe, l.tools[i].outward = journal.EffectWriteExternal, false, true
 			l.notes = append(l.notes, fmt.Sprintf("tool %q is not called in this run: it was changed since the run began: %s", brief(t.remote, 64), d))
 		}
 	}
@@ -75,7 +75,7 @@ func (l *lease) hold() {
 
 // differ notes which of the pinned tools are not what they were. One that was changed once stays refused, whatever it is now.
 func (l *lease) differ(list []*sdk.Tool) {
-	now := map[string]recovery.ToolPin{}
+	now := map[string]journal.ToolPin{}
 	for _, t := range list {
 		if pin, err := pinOf(t); err == nil {
 			now[t.Name] = pin

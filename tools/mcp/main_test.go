@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 )
@@ -103,11 +103,11 @@ func (b *bench) tool(name string) tools.Tool {
 type call struct {
 	ctx   context.Context
 	turn  int
-	ask   func(context.Context, recovery.Question) (json.RawMessage, error)
+	ask   func(context.Context, journal.Question) (json.RawMessage, error)
 	shown *strings.Builder
 }
 
-func (b *bench) call(name, text string, c call) (recovery.Result, error) {
+func (b *bench) call(name, text string, c call) (journal.Result, error) {
 	b.t.Helper()
 	args, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *bench) call(name, text string, c call) (recovery.Result, error) {
 	}
 	var mu sync.Mutex
 	tc := tools.Call{
-		Place: recovery.Place{Turn: c.turn, Index: 2, Attempt: 1}, Run: "r-1", ID: "c-1", Args: args, Folder: b.folder, Ask: c.ask,
+		Place: journal.Place{Turn: c.turn, Index: 2, Attempt: 1}, Run: "r-1", ID: "c-1", Args: args, Folder: b.folder, Ask: c.ask,
 		Show: func(p []byte) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -136,7 +136,7 @@ func (b *bench) call(name, text string, c call) (recovery.Result, error) {
 func (b *bench) want(name, text, content string) {
 	b.t.Helper()
 	r, err := b.call(name, text, call{})
-	if err != nil || r.Outcome != recovery.OutcomeOK || r.Content != content {
+	if err != nil || r.Outcome != journal.OutcomeOK || r.Content != content {
 		b.t.Errorf("%s: %+v %v, want %q", name, r, err, content)
 	}
 }

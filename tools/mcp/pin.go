@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Bounds of what a server may offer.
@@ -55,11 +55,11 @@ type pinned struct {
 	name        string
 	description string
 	schema      json.RawMessage
-	effect      recovery.Effect
+	effect      journal.Effect
 	retrySafe   bool
 	outward     bool
-	unchecked   bool             // the schema cannot be resolved here
-	pin         recovery.ToolPin // as the server gave it
+	unchecked   bool            // the schema cannot be resolved here
+	pin         journal.ToolPin // as the server gave it
 }
 
 // pinTool takes over what a server says of a tool.
@@ -82,18 +82,18 @@ func pinTool(s Server, t *sdk.Tool) (pinned, error) {
 }
 
 // effectOf believes the annotations of a trusted server. What is not said is the most dangerous.
-func effectOf(s Server, a *sdk.ToolAnnotations) (e recovery.Effect, retrySafe, outward bool) {
+func effectOf(s Server, a *sdk.ToolAnnotations) (e journal.Effect, retrySafe, outward bool) {
 	if !s.Trusted || a == nil {
-		return recovery.EffectWriteExternal, false, true
+		return journal.EffectWriteExternal, false, true
 	}
 	closed := a.OpenWorldHint != nil && !*a.OpenWorldHint
 	switch {
 	case a.ReadOnlyHint:
-		e = recovery.EffectRead
+		e = journal.EffectRead
 	case closed:
-		e = recovery.EffectWriteLocal
+		e = journal.EffectWriteLocal
 	default:
-		e = recovery.EffectWriteExternal
+		e = journal.EffectWriteExternal
 	}
 	return e, a.IdempotentHint, !closed || s.URL != "" && !local(s.URL)
 }

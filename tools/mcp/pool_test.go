@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/toolstest"
@@ -22,7 +22,7 @@ func TestPool(t *testing.T) {
 	defer cancel()
 	folder, other := t.TempDir(), t.TempDir()
 	pool := mcp.NewPool()
-	begin := func(folder string, pinned []recovery.ServerPin) *mcp.Set {
+	begin := func(folder string, pinned []journal.ServerPin) *mcp.Set {
 		t.Helper()
 		o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin"}, Version: "test", Level: "none", Pinned: pinned}
 		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "pids"))}, o, func(s mcp.Started) {

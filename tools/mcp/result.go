@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -21,13 +21,13 @@ const (
 )
 
 // result is what the server answered. An answer that says isError is known: the tool ran to its end and says that it failed.
-func (t *tool) result(c tools.Call, res *sdk.CallToolResult) recovery.Result {
-	r := recovery.Result{Outcome: recovery.OutcomeOK, Applied: recovery.AppliedYes, How: recovery.HowExecuted}
-	if t.effect == recovery.EffectRead {
-		r.Applied = recovery.AppliedNo
+func (t *tool) result(c tools.Call, res *sdk.CallToolResult) journal.Result {
+	r := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted}
+	if t.effect == journal.EffectRead {
+		r.Applied = journal.AppliedNo
 	}
 	if res.IsError {
-		r.Outcome = recovery.OutcomeError
+		r.Outcome = journal.OutcomeError
 	}
 	whole := contentOf(res)
 	if whole == "" && res.IsError {

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // maxFails is how often in a row a server may end or fail to start before it stays ended for the run.
@@ -28,7 +28,7 @@ type Options struct {
 	Wrap    func(*exec.Cmd) error // has a server start within the sandbox; nil where there is none
 	Level   string                // words what Wrap holds; a yes is bound to it
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
-	Pinned  []recovery.ServerPin  // what servers said of their tools when the run began
+	Pinned  []journal.ServerPin   // what servers said of their tools when the run began
 	Variant func(Server) string   // differs between servers of one definition, such as by the files that they start from; nil where none do
 	Taken   func()                // called once the servers are counted as used and before any is started; nil for nothing
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/mcp"
 )
 
@@ -50,18 +50,18 @@ func TestEffects(t *testing.T) {
 	tests := []struct {
 		tool          string
 		trusted       bool
-		effect        recovery.Effect
+		effect        journal.Effect
 		retry         bool
 		outward       string
 		confinedByPin bool
 	}{
-		{"echo", false, recovery.EffectWriteExternal, false, "MCP server srv", true},
-		{"note", false, recovery.EffectWriteExternal, false, "MCP server srv", true},
-		{"echo", true, recovery.EffectRead, false, "", true},
-		{"note", true, recovery.EffectWriteLocal, true, "", true},
-		{"mail", true, recovery.EffectWriteExternal, false, "MCP server srv", true},
-		{"bare", true, recovery.EffectWriteExternal, false, "MCP server srv", true},
-		{"die_read", true, recovery.EffectRead, false, "MCP server srv", true},
+		{"echo", false, journal.EffectWriteExternal, false, "MCP server srv", true},
+		{"note", false, journal.EffectWriteExternal, false, "MCP server srv", true},
+		{"echo", true, journal.EffectRead, false, "", true},
+		{"note", true, journal.EffectWriteLocal, true, "", true},
+		{"mail", true, journal.EffectWriteExternal, false, "MCP server srv", true},
+		{"bare", true, journal.EffectWriteExternal, false, "MCP server srv", true},
+		{"die_read", true, journal.EffectRead, false, "MCP server srv", true},
 	}
 	folder := t.TempDir()
 	for _, trusted := range []bool{false, true} {
@@ -100,11 +100,11 @@ func TestResults(t *testing.T) {
 		"[link to resource file:///x x]\n[resource file:///y]\ninside y\n[resource file:///z, application/zip, 3 bytes, SHA-256 "+sum+"]")
 
 	r, err := b.call("fail", "", call{})
-	if err != nil || r.Outcome != recovery.OutcomeError || r.Applied != recovery.AppliedYes || r.Content != "the disk is full" {
+	if err != nil || r.Outcome != journal.OutcomeError || r.Applied != journal.AppliedYes || r.Content != "the disk is full" {
 		t.Errorf("a tool that says it failed: %+v %v", r, err)
 	}
 	r, err = b.call("refuse", "", call{})
-	if err == nil || r.Applied != recovery.AppliedNo || err.Error() != "MCP server srv answered with an error: no such[2J thing" {
+	if err == nil || r.Applied != journal.AppliedNo || err.Error() != "MCP server srv answered with an error: no such[2J thing" {
 		t.Errorf("an error of the protocol: %+v %v", r, err)
 	}
 	r, err = b.call("long", "", call{})
@@ -131,7 +131,7 @@ func TestProgress(t *testing.T) {
 func TestDies(t *testing.T) {
 	b := one(t)
 	r, err := b.call("die", "", call{})
-	if err == nil || r.Applied != "" || r.Outcome != recovery.OutcomeError {
+	if err == nil || r.Applied != "" || r.Outcome != journal.OutcomeError {
 		t.Errorf("%+v %v", r, err)
 	}
 	if want := "it ended with exit status 3; it wrote last: panic: out of[31m cheese"; !strings.Contains(err.Error(), want) {
@@ -144,7 +144,7 @@ func TestDies(t *testing.T) {
 		}
 	}
 	r, err = b.call("echo", "x", call{})
-	if err == nil || r.Applied != recovery.AppliedNo || !strings.Contains(err.Error(), "not started again in this run: it ended or failed 3 times in a row") {
+	if err == nil || r.Applied != journal.AppliedNo || !strings.Contains(err.Error(), "not started again in this run: it ended or failed 3 times in a row") {
 		t.Errorf("%+v %v", r, err)
 	}
 	if got := b.logged(); got != strings.Repeat("die\n", 4) {
@@ -213,7 +213,7 @@ func TestRugPull(t *testing.T) {
 			b.want("echo", "before", "before")
 			b.want(how, "", "changed")
 			r, err := b.call("echo", "after", call{})
-			if err == nil || r.Applied != recovery.AppliedNo || !strings.Contains(err.Error(), "MCP server srv changed what it says of tool echo") {
+			if err == nil || r.Applied != journal.AppliedNo || !strings.Contains(err.Error(), "MCP server srv changed what it says of tool echo") {
 				t.Errorf("%+v %v", r, err)
 			}
 			if d := b.tool("echo").Spec().Description; d != "Says a text again." {

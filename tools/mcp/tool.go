@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -77,7 +77,7 @@ type flight struct {
 }
 
 // Call has the server carry the call out.
-func (t *tool) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t *tool) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	s := t.of
 	l, err := s.ready(ctx)
 	if err != nil {
@@ -112,14 +112,14 @@ func (t *tool) Call(ctx context.Context, c tools.Call) (recovery.Result, error) 
 func keyOf(c tools.Call) string { return fmt.Sprintf("%s/%d/%d", c.Run, c.Turn, c.Index) }
 
 // notDone is the result of a call that the server was not asked for.
-func notDone(err error) (recovery.Result, error) {
-	return recovery.Result{Outcome: recovery.OutcomeError, Applied: recovery.AppliedNo, How: recovery.HowExecuted}, err
+func notDone(err error) (journal.Result, error) {
+	return journal.Result{Outcome: journal.OutcomeError, Applied: journal.AppliedNo, How: journal.HowExecuted}, err
 }
 
 // failed says what is known of a call that brought no result. What is left open is told from the effect by the host: a read did
 // nothing, of anything else nobody knows.
-func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result, error) {
-	unknown := recovery.Result{Outcome: recovery.OutcomeError, How: recovery.HowExecuted}
+func (t *tool) failed(ctx context.Context, l *live, err error) (journal.Result, error) {
+	unknown := journal.Result{Outcome: journal.OutcomeError, How: journal.HowExecuted}
 	var answer *jsonrpc.Error
 	var dial *net.OpError
 	switch {
@@ -131,13 +131,13 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (recovery.Result,
 	case errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed) && !ours(answer):
 		t.of.worked()
 		refused := unknown
-		refused.Applied = recovery.AppliedYes
+		refused.Applied = journal.AppliedYes
 		switch answer.Code {
 		case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
-			refused.Applied = recovery.AppliedNo // it was not taken up
+			refused.Applied = journal.AppliedNo // it was not taken up
 		}
-		if t.effect == recovery.EffectRead {
-			refused.Applied = recovery.AppliedNo
+		if t.effect == journal.EffectRead {
+			refused.Applied = journal.AppliedNo
 		}
 		return refused, fmt.Errorf("MCP server %s answered with an error: %s", t.of.Name, cut(clean(answer.Message), 2000))
 	case errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &dial) && dial.Op == "dial":

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools/sandbox"
 )
 
@@ -17,13 +17,13 @@ func TestAccess(t *testing.T) {
 	confined := open
 	confined.box = &sandbox.System{Exe: "/proc/self/exe", Hidden: b.State}
 	s := confined.box.Support()
-	for access, want := range map[string]recovery.Effect{
-		`{"command":":","access":"read"}`: recovery.EffectRead, `{"command":":","access":"write"}`: recovery.EffectWriteLocal,
-		`{"command":":","access":"full"}`: recovery.EffectWriteExternal, `{"command":":"}`: recovery.EffectWriteExternal,
-		`{"command":":","access":"other"}`: recovery.EffectWriteExternal, `[]`: recovery.EffectWriteExternal,
+	for access, want := range map[string]journal.Effect{
+		`{"command":":","access":"read"}`: journal.EffectRead, `{"command":":","access":"write"}`: journal.EffectWriteLocal,
+		`{"command":":","access":"full"}`: journal.EffectWriteExternal, `{"command":":"}`: journal.EffectWriteExternal,
+		`{"command":":","access":"other"}`: journal.EffectWriteExternal, `[]`: journal.EffectWriteExternal,
 	} {
 		args := json.RawMessage(access)
-		if got := open.Describe("", args).Effect; got != recovery.EffectWriteExternal {
+		if got := open.Describe("", args).Effect; got != journal.EffectWriteExternal {
 			t.Errorf("without a sandbox %s is a %s", access, got)
 		}
 		if !s.Namespaces {
@@ -32,7 +32,7 @@ func TestAccess(t *testing.T) {
 		if got := confined.Describe("", args).Effect; got != want {
 			t.Errorf("%s is a %s", access, got)
 		}
-		if got := confined.Describe("", args).RetrySafe; got != (want == recovery.EffectRead) {
+		if got := confined.Describe("", args).RetrySafe; got != (want == journal.EffectRead) {
 			t.Errorf("%s may be run twice: %v", access, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/files"
 	"agent/tools/runner"
@@ -50,14 +51,14 @@ func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
 }
 
 // judged is the result of a command whose runner was lost while the host waits for it, where a look tells what became of it.
-func (t shell) judged(ctx context.Context, c tools.Call) (recovery.Result, bool, error) {
+func (t shell) judged(ctx context.Context, c tools.Call) (journal.Result, bool, error) {
 	i := t.Inspect(ctx, c)
 	switch {
 	case i.Answer == recovery.InspectionHappened && i.Result != nil:
 		return *i.Result, true, nil
 	case i.Answer == recovery.InspectionNotHappened:
-		r, err := tools.Failed(recovery.AppliedNo, fmt.Errorf("run the command: its runner was lost before the command did anything: %s", i.Why))
+		r, err := tools.Failed(journal.AppliedNo, fmt.Errorf("run the command: its runner was lost before the command did anything: %s", i.Why))
 		return r, true, err
 	}
-	return recovery.Result{}, false, nil
+	return journal.Result{}, false, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/toolstest"
 )
@@ -77,11 +78,11 @@ func TestLookAfterKill(t *testing.T) {
 				}
 				switch happened := done(b); i.Answer {
 				case recovery.InspectionHappened:
-					if !happened || r.Applied != recovery.AppliedYes || r.How != recovery.HowVerified || err != nil {
+					if !happened || r.Applied != journal.AppliedYes || r.How != journal.HowVerified || err != nil {
 						t.Errorf("%s, %s: said to have happened: %v, %+v, %+v", script, point, err, r, i)
 					}
 				case recovery.InspectionNotHappened:
-					if happened || b.Witness() != before || r.Applied != recovery.AppliedNo || err == nil {
+					if happened || b.Witness() != before || r.Applied != journal.AppliedNo || err == nil {
 						t.Errorf("%s, %s: said not to have happened: %v, %+v, %+v", script, point, err, r, i)
 					}
 				}

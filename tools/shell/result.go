@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/runner"
@@ -24,8 +24,8 @@ type ran struct {
 
 // resultOf makes a command's result from its exit record and its output. A command that ended by itself has a known outcome,
 // whatever its status; of one that was stopped on its way nobody knows how far it came, unless it could only read.
-func (t shell) resultOf(c tools.Call, e *runner.Exit, how recovery.How) recovery.Result {
-	r := recovery.Result{
+func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.Result {
+	r := journal.Result{
 		How: how, Size: e.Output,
 		Data: tools.Encode(ran{
 			Status: e.Status, Signal: e.Signal, Cause: string(e.Cause), Bytes: e.Output, Kept: e.Kept, Truncated: e.Truncated,
@@ -36,20 +36,20 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how recovery.How) recovery
 	}
 	switch {
 	case e.Cause == runner.CauseExited && e.Status == 0:
-		r.Outcome, r.Applied = recovery.OutcomeOK, recovery.AppliedYes
+		r.Outcome, r.Applied = journal.OutcomeOK, journal.AppliedYes
 	case e.Cause == runner.CauseExited:
-		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedYes
+		r.Outcome, r.Applied = journal.OutcomeError, journal.AppliedYes
 	case e.Started.IsZero(), t.onlyRead(c):
-		r.Outcome, r.Applied = recovery.OutcomeError, recovery.AppliedNo
+		r.Outcome, r.Applied = journal.OutcomeError, journal.AppliedNo
 	default:
-		r.Outcome, r.Applied = recovery.OutcomeUnknown, recovery.AppliedUnknown
+		r.Outcome, r.Applied = journal.OutcomeUnknown, journal.AppliedUnknown
 	}
 	out := t.outputOf(c)
 	r.Content, r.Full = out.text, out.full
 	if line := endLine(e); line != "" {
 		r.Content = excerpt.AddLine(r.Content, line)
 	}
-	if r.Outcome == recovery.OutcomeError {
+	if r.Outcome == journal.OutcomeError {
 		if why := t.deniedBy(c, r.Content); why != "" {
 			r.Content = excerpt.AddLine(r.Content, why)
 		}
@@ -170,7 +170,7 @@ func bounded(full []byte, total, gone int64, call string) string {
 }
 
 // printed is what a command had printed when its runner was lost; nil when that is nothing.
-func (t shell) printed(c tools.Call) *recovery.Result {
+func (t shell) printed(c tools.Call) *journal.Result {
 	out := t.outputOf(c)
 	if notes := putBackText(runner.PutBackNotes(t.callFolder(c))); notes != "" {
 		out.text = excerpt.AddLine(out.text, notes)
@@ -178,5 +178,5 @@ func (t shell) printed(c tools.Call) *recovery.Result {
 	if out.text == "" {
 		return nil
 	}
-	return &recovery.Result{Content: out.text, Full: out.full, Size: out.size}
+	return &journal.Result{Content: out.text, Full: out.full, Size: out.size}
 }

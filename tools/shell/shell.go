@@ -13,6 +13,7 @@ import (
 
 	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/files"
@@ -122,27 +123,27 @@ func (shell) Spec() tools.Spec {
 // Describe says what the operating system keeps the command to. A command that can write nothing may be run twice.
 func (t shell) Describe(_ string, args json.RawMessage) tools.Traits {
 	e := t.effect(args)
-	return tools.Traits{Effect: e, RetrySafe: e == recovery.EffectRead, Confinement: t.confinement(args)}
+	return tools.Traits{Effect: e, RetrySafe: e == journal.EffectRead, Confinement: t.confinement(args)}
 }
 
 // effect is an external write with access full, and where nothing confines the command.
-func (t shell) effect(args json.RawMessage) recovery.Effect {
+func (t shell) effect(args json.RawMessage) journal.Effect {
 	a, err := tools.Decode[shellArgs](args)
 	switch {
 	case err != nil || a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
-		return recovery.EffectWriteExternal
+		return journal.EffectWriteExternal
 	case a.access() == sandbox.Read:
-		return recovery.EffectRead
+		return journal.EffectRead
 	case a.access() == sandbox.Write:
-		return recovery.EffectWriteLocal
+		return journal.EffectWriteLocal
 	}
-	return recovery.EffectWriteExternal
+	return journal.EffectWriteExternal
 }
 
 // onlyRead says whether a command was kept to reading when it was started, and would be now: however it ended, it changed
 // nothing.
 func (t shell) onlyRead(c tools.Call) bool {
-	if t.effect(c.Args) != recovery.EffectRead {
+	if t.effect(c.Args) != journal.EffectRead {
 		return false
 	}
 	if len(c.Before) == 0 {
@@ -238,21 +239,21 @@ func interpreterOf(name string) ([]string, error) {
 }
 
 // Call starts the command and waits for its end. If ctx ends first the command goes on, and the call stays without a result.
-func (t shell) Call(ctx context.Context, c tools.Call) (recovery.Result, error) {
+func (t shell) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	job, ok := c.Handle.(*runner.Job)
 	if !ok {
-		return tools.Failed(recovery.AppliedNo, errors.New("run the command: nothing was prepared for it"))
+		return tools.Failed(journal.AppliedNo, errors.New("run the command: nothing was prepared for it"))
 	}
 	if err := job.Start(t.exe, append(fault.Env(), t.env...)); err != nil {
-		return tools.Failed(recovery.AppliedNo, errors.Join(err, job.Abandon()))
+		return tools.Failed(journal.AppliedNo, errors.Join(err, job.Abandon()))
 	}
 	fault.Hit(fault.RunnerStarted)
-	return t.await(ctx, c, recovery.HowExecuted)
+	return t.await(ctx, c, journal.HowExecuted)
 }
 
 // Attach waits for the end of a command that an earlier host started.
-func (t shell) Attach(ctx context.Context, c tools.Call) (recovery.Result, error) {
-	return t.await(ctx, c, recovery.HowAttached)
+func (t shell) Attach(ctx context.Context, c tools.Call) (journal.Result, error) {
+	return t.await(ctx, c, journal.HowAttached)
 }
 
 // notStarted says why a runner never began. It unwraps to the error of a disk that took nothing, where that is why.
@@ -263,30 +264,30 @@ func (e *notStarted) Error() string { return "run the command: it was not starte
 func (e *notStarted) Unwrap() error { return e.seen.Disk }
 
 // await shows the output from the beginning, waits for the end, and makes the result.
-func (t shell) await(ctx context.Context, c tools.Call, how recovery.How) (recovery.Result, error) {
+func (t shell) await(ctx context.Context, c tools.Call, how journal.How) (journal.Result, error) {
 	folder := t.callFolder(c)
 	// What cannot be shown can still be waited for; a spool that cannot be read is said with the result.
 	_, _ = runner.Follow(ctx, folder, 0, c.Show)
 	seen, err := runner.Wait(ctx, folder, identity(c))
 	if err != nil {
-		return tools.Failed(recovery.AppliedUnknown, err)
+		return tools.Failed(journal.AppliedUnknown, err)
 	}
 	switch seen.State {
 	case runner.Ended:
 		return t.resultOf(c, seen.Exit, how), nil
 	case runner.NeverStarted:
-		return tools.Failed(recovery.AppliedNo, &notStarted{seen})
+		return tools.Failed(journal.AppliedNo, &notStarted{seen})
 	case runner.Unknown:
 		left, err := t.Kill(ctx, c)
 		if r, known, err := t.judged(ctx, c); known {
 			return r, err
 		}
 		if err == nil && len(left) == 0 && t.onlyRead(c) {
-			return tools.Failed(recovery.AppliedNo, fmt.Errorf(
+			return tools.Failed(journal.AppliedNo, fmt.Errorf(
 				"run the command: the process that ran it is gone: %s; it could only read, so it changed nothing and may be run again", seen.Why))
 		}
-		r, _ := tools.Failed(recovery.AppliedUnknown, nil)
-		r.Outcome, r.How, r.Alive = recovery.OutcomeUnknown, how, left
+		r, _ := tools.Failed(journal.AppliedUnknown, nil)
+		r.Outcome, r.How, r.Alive = journal.OutcomeUnknown, how, left
 		if len(left) > 0 {
 			r.Data = tools.Encode(seen.Trace())
 		}
@@ -297,7 +298,7 @@ func (t shell) await(ctx context.Context, c tools.Call, how recovery.How) (recov
 		r.Size = int64(len(r.Content))
 		return r, nil
 	}
-	return tools.Failed(recovery.AppliedUnknown, fmt.Errorf("wait for the command: its files are gone: %s", seen.Why))
+	return tools.Failed(journal.AppliedUnknown, fmt.Errorf("wait for the command: its files are gone: %s", seen.Why))
 }
 
 func lostText(why string, left []string, err error) string {
@@ -324,7 +325,7 @@ func (t shell) Find(_ context.Context, c tools.Call) recovery.ProcessEvidence {
 	case runner.Running:
 		s.State, s.Trace = recovery.ProcessRunning, tools.Encode(seen.Trace())
 	case runner.Ended:
-		r := t.resultOf(c, seen.Exit, recovery.HowAdopted)
+		r := t.resultOf(c, seen.Exit, journal.HowAdopted)
 		s.State, s.Result = recovery.ProcessEnded, &r
 	case runner.NeverStarted:
 		s.State, s.Refused = recovery.ProcessNever, seen.Refused

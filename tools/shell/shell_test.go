@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/runner"
@@ -30,28 +31,28 @@ func (b *bench) shell() shell {
 func TestShellResults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    args
-		outcome recovery.Outcome
-		applied recovery.Applied
+		outcome journal.Outcome
+		applied journal.Applied
 		want    string
 	}{
-		"output":         {args{"command": "echo out; echo err >&2"}, recovery.OutcomeOK, recovery.AppliedYes, "out\nerr\n"},
-		"silence":        {args{"command": ":"}, recovery.OutcomeOK, recovery.AppliedYes, "[no output]"},
-		"exit status":    {args{"command": "echo x; exit 3"}, recovery.OutcomeError, recovery.AppliedYes, "x\nexit status 3"},
-		"first failure":  {args{"command": "false\necho never"}, recovery.OutcomeError, recovery.AppliedYes, "exit status 1"},
-		"empty input":    {args{"command": "wc -c"}, recovery.OutcomeOK, recovery.AppliedYes, "0\n"},
-		"no newline":     {args{"command": "printf x; exit 1"}, recovery.OutcomeError, recovery.AppliedYes, "x\nexit status 1"},
-		"signal":         {args{"command": "kill -9 $$"}, recovery.OutcomeUnknown, recovery.AppliedUnknown, "killed by signal SIGKILL"},
-		"not UTF-8":      {args{"command": `printf 'a\377b'`}, recovery.OutcomeOK, recovery.AppliedYes, "a\ufffdb\n[bytes that are not UTF-8 are shown as \ufffd]"},
-		"pipe in sh":     {args{"command": "false | true"}, recovery.OutcomeOK, recovery.AppliedYes, "[no output]"},
-		"pipe in bash":   {args{"command": "false | true", "shell": "bash"}, recovery.OutcomeError, recovery.AppliedYes, "exit status 1"},
-		"bash":           {args{"command": "a=(1 2); echo ${a[1]}", "shell": "bash"}, recovery.OutcomeOK, recovery.AppliedYes, "2\n"},
-		"in good time":   {args{"command": "echo x", "timeout": 60}, recovery.OutcomeOK, recovery.AppliedYes, "x\n"},
-		"secrets hidden": {args{"command": `echo "$SECRET_TOKEN$ANTHROPIC_API_KEY$HOME"`}, recovery.OutcomeOK, recovery.AppliedYes, "/nowhere\n"},
+		"output":         {args{"command": "echo out; echo err >&2"}, journal.OutcomeOK, journal.AppliedYes, "out\nerr\n"},
+		"silence":        {args{"command": ":"}, journal.OutcomeOK, journal.AppliedYes, "[no output]"},
+		"exit status":    {args{"command": "echo x; exit 3"}, journal.OutcomeError, journal.AppliedYes, "x\nexit status 3"},
+		"first failure":  {args{"command": "false\necho never"}, journal.OutcomeError, journal.AppliedYes, "exit status 1"},
+		"empty input":    {args{"command": "wc -c"}, journal.OutcomeOK, journal.AppliedYes, "0\n"},
+		"no newline":     {args{"command": "printf x; exit 1"}, journal.OutcomeError, journal.AppliedYes, "x\nexit status 1"},
+		"signal":         {args{"command": "kill -9 $$"}, journal.OutcomeUnknown, journal.AppliedUnknown, "killed by signal SIGKILL"},
+		"not UTF-8":      {args{"command": `printf 'a\377b'`}, journal.OutcomeOK, journal.AppliedYes, "a\ufffdb\n[bytes that are not UTF-8 are shown as \ufffd]"},
+		"pipe in sh":     {args{"command": "false | true"}, journal.OutcomeOK, journal.AppliedYes, "[no output]"},
+		"pipe in bash":   {args{"command": "false | true", "shell": "bash"}, journal.OutcomeError, journal.AppliedYes, "exit status 1"},
+		"bash":           {args{"command": "a=(1 2); echo ${a[1]}", "shell": "bash"}, journal.OutcomeOK, journal.AppliedYes, "2\n"},
+		"in good time":   {args{"command": "echo x", "timeout": 60}, journal.OutcomeOK, journal.AppliedYes, "x\n"},
+		"secrets hidden": {args{"command": `echo "$SECRET_TOKEN$ANTHROPIC_API_KEY$HOME"`}, journal.OutcomeOK, journal.AppliedYes, "/nowhere\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			r, err := b.Run("shell", tt.args)
-			if err != nil || r.Outcome != tt.outcome || r.Applied != tt.applied || r.Content != tt.want || r.How != recovery.HowExecuted {
+			if err != nil || r.Outcome != tt.outcome || r.Applied != tt.applied || r.Content != tt.want || r.How != journal.HowExecuted {
 				t.Errorf("%v, %+v", err, r)
 			}
 		})
@@ -84,7 +85,7 @@ func TestShellFolderAndData(t *testing.T) {
 func TestShellTimeout(t *testing.T) {
 	b := newBench(t)
 	r, err := b.Run("shell", args{"command": "echo begun; sleep 600 & wait", "timeout": 0.3})
-	if err != nil || r.Outcome != recovery.OutcomeUnknown || r.Applied != recovery.AppliedUnknown {
+	if err != nil || r.Outcome != journal.OutcomeUnknown || r.Applied != journal.AppliedUnknown {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	toolstest.Contains(t, r.Content, "begun\ntimed out: ", "300ms")
@@ -93,7 +94,7 @@ func TestShellTimeout(t *testing.T) {
 func TestShellLongOutput(t *testing.T) {
 	b := newBench(t)
 	r, err := b.Run("shell", args{"command": `i=0; while [ $i -lt 9000 ]; do echo "line $i é"; i=$((i+1)); done`})
-	if err != nil || r.Outcome != recovery.OutcomeOK {
+	if err != nil || r.Outcome != journal.OutcomeOK {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	var whole strings.Builder
@@ -119,7 +120,7 @@ func TestShellLongOutput(t *testing.T) {
 func TestShellOutputBeyondWhatIsKept(t *testing.T) {
 	b := newBench(t)
 	r, err := b.Run("shell", args{"command": "echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo last"})
-	if err != nil || r.Outcome != recovery.OutcomeOK || r.Size != 20_000_011 {
+	if err != nil || r.Outcome != journal.OutcomeOK || r.Size != 20_000_011 {
 		t.Fatalf("%v, %s %d", err, r.Outcome, r.Size)
 	}
 	if len(r.Full) > runner.DefaultKeep+100 || !strings.HasPrefix(string(r.Full), "first\n") || !strings.HasSuffix(string(r.Full), "xlast\n") {
@@ -171,11 +172,11 @@ func TestShellOutlivesItsHost(t *testing.T) {
 	}
 	c.Show = func(p []byte) { b.Shown.Write(p) }
 	r, err := b.shell().Attach(b.Context(), c)
-	if err != nil || r.Content != "one\ntwo\nexit status 4" || r.How != recovery.HowAttached || b.Shown.String() != "one\ntwo\n" {
+	if err != nil || r.Content != "one\ntwo\nexit status 4" || r.How != journal.HowAttached || b.Shown.String() != "one\ntwo\n" {
 		t.Fatalf("%v, %+v, shown %q", err, r, b.Shown.String())
 	}
 	s := b.shell().Find(b.Context(), c)
-	if s.State != recovery.ProcessEnded || s.Result.How != recovery.HowAdopted || s.Result.Content != r.Content {
+	if s.State != recovery.ProcessEnded || s.Result.How != journal.HowAdopted || s.Result.Content != r.Content {
 		t.Fatalf("%+v", s)
 	}
 	if err := b.shell().Discard(c); err != nil {
@@ -198,7 +199,7 @@ func TestShellCancelled(t *testing.T) {
 		}
 	}
 	r, err := b.shell().Call(b.Context(), c)
-	if err != nil || r.Outcome != recovery.OutcomeUnknown || r.Applied != recovery.AppliedUnknown {
+	if err != nil || r.Outcome != journal.OutcomeUnknown || r.Applied != journal.AppliedUnknown {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	toolstest.Contains(t, r.Content, "begun\ncancelled: not wanted any more")
@@ -215,7 +216,7 @@ func TestShellCancelledBeforeItBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := b.shell().Call(b.Context(), c)
-	if r.Applied != recovery.AppliedNo || (err == nil && r.Outcome != recovery.OutcomeError) {
+	if r.Applied != journal.AppliedNo || (err == nil && r.Outcome != journal.OutcomeError) {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	if b.Names(".") != "" {
@@ -233,7 +234,7 @@ func TestShellNeverStarted(t *testing.T) {
 	if s := b.shell().Find(b.Context(), c); s.State != recovery.ProcessRunning {
 		t.Errorf("its lock is held: %+v", s)
 	}
-	if r, err := b.shell().Call(b.Context(), tools.Call{Place: c.Place, Run: c.Run, Args: c.Args, Folder: c.Folder}); err == nil || r.Applied != recovery.AppliedNo {
+	if r, err := b.shell().Call(b.Context(), tools.Call{Place: c.Place, Run: c.Run, Args: c.Args, Folder: c.Folder}); err == nil || r.Applied != journal.AppliedNo {
 		t.Errorf("without a handle: %v, %+v", err, r)
 	}
 	if err := c.Handle.(*runner.Job).Abandon(); err != nil {
@@ -264,7 +265,7 @@ func TestShellRunnerKilled(t *testing.T) {
 		})
 	}
 	r, err := b.shell().Call(b.Context(), c)
-	if err != nil || r.Outcome != recovery.OutcomeUnknown || r.Applied != recovery.AppliedUnknown || len(r.Alive) != 0 {
+	if err != nil || r.Outcome != journal.OutcomeUnknown || r.Applied != journal.AppliedUnknown || len(r.Alive) != 0 {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	toolstest.Contains(t, r.Content, "outcome unknown", "was not repeated")
@@ -284,7 +285,7 @@ func TestShellBuriesAStoppedRunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan recovery.Result, 1)
+	ended := make(chan journal.Result, 1)
 	frozen := make(chan struct{})
 	c.Show = func([]byte) {
 		s, err := runner.Inspect(b.shell().callFolder(c), identity(c))
@@ -310,7 +311,7 @@ func TestShellBuriesAStoppedRunner(t *testing.T) {
 	if left, err := b.shell().Kill(b.Context(), c); err != nil || len(left) != 0 {
 		t.Fatalf("%v, %v", left, err)
 	}
-	if r := <-ended; r.Outcome != recovery.OutcomeUnknown {
+	if r := <-ended; r.Outcome != journal.OutcomeUnknown {
 		t.Errorf("%+v", r)
 	}
 }
@@ -338,7 +339,7 @@ func TestShellEvidenceOfAnotherCall(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(b.State, "calls")); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := b.shell().Attach(b.Context(), c); err == nil || r.Applied != recovery.AppliedUnknown {
+	if r, err := b.shell().Attach(b.Context(), c); err == nil || r.Applied != journal.AppliedUnknown {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

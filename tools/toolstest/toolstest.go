@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 )
 
@@ -79,7 +79,7 @@ func (b *Bench) Call(tool string, args any) tools.Call {
 		raw = string(j)
 	}
 	return tools.Call{
-		Place: recovery.Place{Turn: 1, Index: 0, Attempt: 1}, Run: "r-test", ID: "c-test", Fingerprint: "fp",
+		Place: journal.Place{Turn: 1, Index: 0, Attempt: 1}, Run: "r-test", ID: "c-test", Fingerprint: "fp",
 		Args: json.RawMessage(raw), Folder: b.Dir, Show: func(p []byte) { b.Shown.Write(p) },
 	}
 }
@@ -105,11 +105,11 @@ func (b *Bench) Prepare(tool string, c tools.Call) (tools.Call, error) {
 }
 
 // Run prepares a call and carries it out.
-func (b *Bench) Run(tool string, args any) (recovery.Result, error) {
+func (b *Bench) Run(tool string, args any) (journal.Result, error) {
 	b.T.Helper()
 	c, err := b.Prepare(tool, b.Call(tool, args))
 	if err != nil {
-		return recovery.Result{Applied: recovery.AppliedNo}, err
+		return journal.Result{Applied: journal.AppliedNo}, err
 	}
 	return b.Tool(tool).(tools.Caller).Call(b.Context(), c)
 }
@@ -135,7 +135,7 @@ func (b *Bench) Context() context.Context {
 func (b *Bench) Must(tool string, args any) string {
 	b.T.Helper()
 	r, err := b.Run(tool, args)
-	if err != nil || r.Outcome != recovery.OutcomeOK {
+	if err != nil || r.Outcome != journal.OutcomeOK {
 		b.T.Fatalf("%s %v: %v, %+v", tool, args, err, r)
 	}
 	return r.Content
@@ -148,7 +148,7 @@ func (b *Bench) Refused(tool string, args any) string {
 	if err == nil {
 		b.T.Fatalf("%s %v was not refused: %+v", tool, args, r)
 	}
-	if r.Applied != recovery.AppliedNo {
+	if r.Applied != journal.AppliedNo {
 		b.T.Fatalf("%s %v: applied %q with %v", tool, args, r.Applied, err)
 	}
 	return err.Error()

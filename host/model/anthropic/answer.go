@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // cutMark ends the arguments of a call that the answer's limit may have cut. Text behind a JSON value is no JSON, and what
@@ -37,7 +37,7 @@ func (a *assembly) answer(prefix string) (*model.Answer, error) {
 		if !ok {
 			continue
 		}
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			calls++
 		}
 		out.Blocks = append(out.Blocks, b)
@@ -46,11 +46,11 @@ func (a *assembly) answer(prefix string) (*model.Answer, error) {
 	case "":
 		return nil, &unfinishedError{"the answer ended without a stop reason"}
 	case "end_turn", "stop_sequence", "tool_use":
-		out.Stop = ended(calls, recovery.AnswerEnd)
+		out.Stop = ended(calls, journal.AnswerEnd)
 	case "pause_turn":
-		out.Stop = ended(calls, recovery.AnswerPause)
+		out.Stop = ended(calls, journal.AnswerPause)
 	case "max_tokens", "model_context_window_exceeded":
-		out.Stop = recovery.AnswerLength
+		out.Stop = journal.AnswerLength
 		if n := len(a.parts); n > 0 && a.parts[n-1].Type == "tool_use" {
 			c := out.Blocks[len(out.Blocks)-1].Call
 			c.Args = append(bytes.Clone(c.Args), cutMark...)
@@ -65,9 +65,9 @@ func (a *assembly) answer(prefix string) (*model.Answer, error) {
 
 // ended tells an answer that waits for its calls from one that does not. Servers that are compatible say end_turn for
 // both.
-func ended(calls int, otherwise recovery.AnswerStop) recovery.AnswerStop {
+func ended(calls int, otherwise journal.AnswerStop) journal.AnswerStop {
 	if calls > 0 {
-		return recovery.AnswerCalls
+		return journal.AnswerCalls
 	}
 	return otherwise
 }
@@ -75,40 +75,40 @@ func ended(calls int, otherwise recovery.AnswerStop) recovery.AnswerStop {
 // refuse takes out the calls of a refused answer, which was broken off, and gives the provider's reason where there is no
 // other word.
 func (a *assembly) refuse(out *model.Answer) {
-	out.Stop = recovery.AnswerRefuse
+	out.Stop = journal.AnswerRefuse
 	kept, said := out.Blocks[:0], false
 	for _, b := range out.Blocks {
-		if b.Kind != recovery.BlockCall {
+		if b.Kind != journal.BlockCall {
 			kept = append(kept, b)
-			said = said || b.Kind == recovery.BlockText
+			said = said || b.Kind == journal.BlockText
 		}
 	}
 	if !said && !blank(a.why) {
-		kept = append(kept, recovery.Block{Kind: recovery.BlockText, Text: a.why})
+		kept = append(kept, journal.Block{Kind: journal.BlockText, Text: a.why})
 	}
 	out.Blocks = kept
 }
 
 // finish makes a block of what came; calls is how many calls stand before it. It reports false for a block that says
 // nothing and need not go back.
-func (p *part) finish(prefix string, calls int) (b recovery.Block, ok bool, err error) {
+func (p *part) finish(prefix string, calls int) (b journal.Block, ok bool, err error) {
 	o := opaque{After: calls}
 	switch p.Type {
 	case "text":
 		if p.text.Len() == 0 {
 			return b, false, nil
 		}
-		b = recovery.Block{Kind: recovery.BlockText, Text: p.text.String()}
+		b = journal.Block{Kind: journal.BlockText, Text: p.text.String()}
 		if calls == 0 {
 			return b, true, nil
 		}
 	case "tool_use":
-		return recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+		return journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{
 			Provider: p.ID, Tool: p.Name, Args: p.arguments(),
 		}}, true, nil
 	case "thinking":
 		o.Signature, o.Prefix = p.sign.String(), prefix
-		b = recovery.Block{Kind: recovery.BlockReasoning, Text: p.text.String()}
+		b = journal.Block{Kind: journal.BlockReasoning, Text: p.text.String()}
 		if o.Signature == "" {
 			if b.Text == "" {
 				return b, false, nil
@@ -117,13 +117,13 @@ func (p *part) finish(prefix string, calls int) (b recovery.Block, ok bool, err 
 		}
 	case "redacted_thinking":
 		o.Redacted, o.Prefix = p.Data, prefix
-		b = recovery.Block{Kind: recovery.BlockReasoning}
+		b = journal.Block{Kind: journal.BlockReasoning}
 	default:
 		if p.odd {
 			return b, false, nil
 		}
 		o.Raw, o.Prefix = p.raw, prefix
-		b = recovery.Block{Kind: recovery.BlockReasoning}
+		b = journal.Block{Kind: journal.BlockReasoning}
 	}
 	b.Opaque, err = o.seal()
 	if err != nil {

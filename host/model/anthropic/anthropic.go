@@ -12,7 +12,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/sse"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Options says how a model is asked. Nothing else does: no variable of the environment is read.
@@ -22,7 +22,7 @@ type Options struct {
 	Key     func(context.Context) (string, error) // asked at every request; its error is shown as it is
 	HTTP    *http.Client                          // from wire.Client
 	Secrets func() []string                       // taken out of error texts; may be nil
-	Remedy  func(recovery.Fault) string           // what a person can do about it; may be nil
+	Remedy  func(journal.Fault) string            // what a person can do about it; may be nil
 }
 
 // New is a model asked over the Messages API.
@@ -66,7 +66,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	}
 	enc, err := encode(c.o.Model, req)
 	if err != nil {
-		return nil, c.remedied(c.fault(recovery.FaultRequest, err))
+		return nil, c.remedied(c.fault(journal.FaultRequest, err))
 	}
 	header := http.Header{"Anthropic-Version": {apiVersion}}
 	if key = strings.TrimSpace(key); key != "" {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 const benchTokens = 20_000
@@ -97,7 +97,7 @@ func parsePlainly(b *testing.B, s *server) (text int) {
 
 // BenchmarkEncode is the body of a request late in a long run. Its limit is the copy of the same bytes.
 func BenchmarkEncode(b *testing.B) {
-	req := model.Request{System: strings.Repeat("s", 4000), Messages: []recovery.Message{user("Q")}}
+	req := model.Request{System: strings.Repeat("s", 4000), Messages: []journal.Message{user("Q")}}
 	for i := range 1000 {
 		id := fmt.Sprintf("c-%d", i)
 		req.Messages = append(req.Messages, said(thinking(strings.Repeat("hm ", 100), "c2ln", ""), call(id, `{"command":"`+strings.Repeat("x", 200)+`"}`)),

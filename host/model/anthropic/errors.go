@@ -9,7 +9,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // excerptSize is how much of what was not understood may be quoted, in bytes; a message is cut shorter.
@@ -19,7 +19,7 @@ func excerpt(data []byte) string { return string(data[:min(len(data), excerptSiz
 
 // fault is an error in our own words. What they quote of the provider's is made one line without secrets, as wire does
 // with a body of text.
-func (c *client) fault(f recovery.Fault, err error) *model.Error {
+func (c *client) fault(f journal.Fault, err error) *model.Error {
 	e := wire.Status(0, nil, []byte(err.Error()), c.secrets())
 	return &model.Error{Fault: f, Message: e.Message, Err: err}
 }
@@ -41,7 +41,7 @@ func (c *client) keyless(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	}
-	return c.remedied(&model.Error{Fault: recovery.FaultKey, Message: err.Error(), Err: err})
+	return c.remedied(&model.Error{Fault: journal.FaultKey, Message: err.Error(), Err: err})
 }
 
 // refused says why there is no stream.
@@ -66,9 +66,9 @@ func (c *client) broke(ctx context.Context, res *http.Response, id string, err e
 	case errors.As(err, &sent):
 		e = c.inStream(res, sent)
 	case errors.As(err, &garbage):
-		e = c.fault(recovery.FaultGarbage, err)
+		e = c.fault(journal.FaultGarbage, err)
 	case errors.As(err, &unfinished):
-		e = c.fault(recovery.FaultCut, err)
+		e = c.fault(journal.FaultCut, err)
 	default:
 		e = wire.Explain(err, true)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // status answers with an error status, as the provider does.
@@ -32,20 +32,20 @@ func TestErrorStatus(t *testing.T) {
 	for _, c := range []struct {
 		code          int
 		kind, message string
-		want          recovery.Fault
+		want          journal.Fault
 	}{
-		{400, "invalid_request_error", "tools.0.name: too long", recovery.FaultRequest},
-		{400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", recovery.FaultContext},
-		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", recovery.FaultCredit},
-		{401, "authentication_error", "invalid x-api-key", recovery.FaultKey},
-		{402, "billing_error", "pay", recovery.FaultCredit},
-		{403, "permission_error", "Your API key does not have permission to use the specified resource.", recovery.FaultKey},
-		{404, "not_found_error", "model: claude-nope-1", recovery.FaultNoModel},
-		{413, "request_too_large", "Request exceeds the maximum size", recovery.FaultContext},
-		{429, "rate_limit_error", "This request would exceed your rate limit", recovery.FaultRateLimit},
-		{500, "api_error", "Internal server error", recovery.FaultServer},
-		{504, "timeout_error", "The request timed out", recovery.FaultServer},
-		{529, "overloaded_error", "Overloaded", recovery.FaultOverloaded},
+		{400, "invalid_request_error", "tools.0.name: too long", journal.FaultRequest},
+		{400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", journal.FaultContext},
+		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", journal.FaultCredit},
+		{401, "authentication_error", "invalid x-api-key", journal.FaultKey},
+		{402, "billing_error", "pay", journal.FaultCredit},
+		{403, "permission_error", "Your API key does not have permission to use the specified resource.", journal.FaultKey},
+		{404, "not_found_error", "model: claude-nope-1", journal.FaultNoModel},
+		{413, "request_too_large", "Request exceeds the maximum size", journal.FaultContext},
+		{429, "rate_limit_error", "This request would exceed your rate limit", journal.FaultRateLimit},
+		{500, "api_error", "Internal server error", journal.FaultServer},
+		{504, "timeout_error", "The request timed out", journal.FaultServer},
+		{529, "overloaded_error", "Overloaded", journal.FaultOverloaded},
 	} {
 		t.Run(fmt.Sprintf("%d %s", c.code, c.want), func(t *testing.T) {
 			s := serve(t, status(c.code, c.kind, c.message))
@@ -56,7 +56,7 @@ func TestErrorStatus(t *testing.T) {
 			if e.Origin != "req_header" {
 				t.Errorf("origin %q", e.Origin)
 			}
-			if e.Fault == recovery.FaultRateLimit && e.After != 7*time.Second {
+			if e.Fault == journal.FaultRateLimit && e.After != 7*time.Second {
 				t.Errorf("after %s, want the seven seconds of Retry-After", e.After)
 			}
 			if n := len(s.requests()); n != 1 {
@@ -68,10 +68,10 @@ func TestErrorStatus(t *testing.T) {
 
 // An error inside a stream that began with 200.
 func TestErrorEvent(t *testing.T) {
-	for kind, want := range map[string]recovery.Fault{
-		"overloaded_error": recovery.FaultOverloaded, "api_error": recovery.FaultServer, "rate_limit_error": recovery.FaultRateLimit,
-		"invalid_request_error": recovery.FaultRequest, "authentication_error": recovery.FaultKey, "billing_error": recovery.FaultCredit,
-		"permission_error": recovery.FaultKey, "timeout_error": recovery.FaultServer, "brand_new_error": recovery.FaultServer,
+	for kind, want := range map[string]journal.Fault{
+		"overloaded_error": journal.FaultOverloaded, "api_error": journal.FaultServer, "rate_limit_error": journal.FaultRateLimit,
+		"invalid_request_error": journal.FaultRequest, "authentication_error": journal.FaultKey, "billing_error": journal.FaultCredit,
+		"permission_error": journal.FaultKey, "timeout_error": journal.FaultServer, "brand_new_error": journal.FaultServer,
 	} {
 		for place, before := range map[string]string{"first": "", "in the middle": messageStart() + textBlock(0, "Hi")} {
 			t.Run(kind+" "+place, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestGarbage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, stream(events))
-			if e := s.fails(t); e.Fault != recovery.FaultGarbage || e.Message == "" || !e.Began {
+			if e := s.fails(t); e.Fault != journal.FaultGarbage || e.Message == "" || !e.Began {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -116,14 +116,14 @@ func TestGarbage(t *testing.T) {
 				// A client that leaves early sees it on its own side.
 				_, _ = io.WriteString(w, `{"type":"message","content":[]}`)
 			})
-			if e := s.fails(t); e.Fault != recovery.FaultGarbage {
+			if e := s.fails(t); e.Fault != journal.FaultGarbage {
 				t.Errorf("%+v", e)
 			}
 		})
 	}
 	t.Run("a block that never ends", func(t *testing.T) {
 		s := serve(t, stream(messageStart()+blockStart(0, obj{"type": "tool_use", "id": "x", "name": "f", "input": obj{}})+messageEnd("tool_use")))
-		if e := s.fails(t); e.Fault != recovery.FaultCut {
+		if e := s.fails(t); e.Fault != journal.FaultCut {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -156,16 +156,16 @@ func TestSecretsStayOut(t *testing.T) {
 func TestRemedy(t *testing.T) {
 	s := serve(t, status(401, "authentication_error", "invalid x-api-key"))
 	o := s.options()
-	o.Remedy = func(f recovery.Fault) string { return "mend " + string(f) }
+	o.Remedy = func(f journal.Fault) string { return "mend " + string(f) }
 	var e *model.Error
 	if g := collect(t.Context(), New(o), prompt("Hello")); !errors.As(g.err, &e) || e.Remedy != "mend key" {
 		t.Errorf("%+v", e)
 	}
 	o.Key = func(context.Context) (string, error) { return "", errors.New("set ANTHROPIC_API_KEY") }
-	if g := collect(t.Context(), New(o), prompt("Hello")); !errors.As(g.err, &e) || e.Fault != recovery.FaultKey || e.Error() != "set ANTHROPIC_API_KEY" || e.Remedy != "mend key" {
+	if g := collect(t.Context(), New(o), prompt("Hello")); !errors.As(g.err, &e) || e.Fault != journal.FaultKey || e.Error() != "set ANTHROPIC_API_KEY" || e.Remedy != "mend key" {
 		t.Errorf("%+v", e)
 	}
-	given := &model.Error{Fault: recovery.FaultKey, Message: "the command failed", Remedy: "mend it"}
+	given := &model.Error{Fault: journal.FaultKey, Message: "the command failed", Remedy: "mend it"}
 	o.Key = func(context.Context) (string, error) { return "", given }
 	if g := collect(t.Context(), New(o), prompt("Hello")); g.err != given {
 		t.Errorf("%v", g.err)
@@ -176,7 +176,7 @@ func TestRemedy(t *testing.T) {
 	o = s.options()
 	req := prompt("Hello")
 	req.Tools = []model.ToolSpec{{Name: "f", Schema: []byte("{")}}
-	if g := collect(t.Context(), New(o), req); !errors.As(g.err, &e) || e.Fault != recovery.FaultRequest {
+	if g := collect(t.Context(), New(o), req); !errors.As(g.err, &e) || e.Fault != journal.FaultRequest {
 		t.Errorf("%v", g.err)
 	}
 }
@@ -201,7 +201,7 @@ func TestOriginOfWhatBrokeOff(t *testing.T) {
 func TestNobodyListens(t *testing.T) {
 	s := serve(t, stream(""))
 	s.Close()
-	if e := s.fails(t); e.Fault != recovery.FaultNetwork || e.Began {
+	if e := s.fails(t); e.Fault != journal.FaultNetwork || e.Began {
 		t.Errorf("%+v", e)
 	}
 }

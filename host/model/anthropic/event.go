@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // event is what any event of the stream may say. An event or a delta of a kind that is not known is passed over, as the
@@ -254,19 +254,19 @@ func (u *usage) merge(v *usage) {
 }
 
 // total is nil when the server said nothing; nothing but zeros, which no answer costs, says nothing.
-func (u usage) total() *recovery.Usage {
+func (u usage) total() *journal.Usage {
 	n := func(p *int64) int64 {
 		if p == nil {
 			return 0
 		}
 		return max(*p, 0)
 	}
-	out := &recovery.Usage{Output: n(u.Output), Cached: n(u.Read), Written: n(u.Created)}
+	out := &journal.Usage{Output: n(u.Output), Cached: n(u.Read), Written: n(u.Created)}
 	out.Input = n(u.Input) + out.Cached + out.Written
 	if u.Details != nil {
 		out.Reasoning = n(u.Details.Thinking)
 	}
-	if *out == (recovery.Usage{}) {
+	if *out == (journal.Usage{}) {
 		return nil
 	}
 	return out

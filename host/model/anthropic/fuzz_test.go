@@ -12,7 +12,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/modeltest"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
@@ -84,11 +84,11 @@ func sentBack(t *testing.T, a *model.Answer) {
 		if b.Opaque != nil && !json.Valid(b.Opaque) {
 			t.Errorf("what is kept is not JSON: %s", b.Opaque)
 		}
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			ids = append(ids, fmt.Sprint("c-", i))
 		}
 	}
-	if a.Stop == "" || a.Stop == recovery.AnswerRefuse && len(ids) > 0 || a.Stop == recovery.AnswerCalls && len(ids) == 0 {
+	if a.Stop == "" || a.Stop == journal.AnswerRefuse && len(ids) > 0 || a.Stop == journal.AnswerCalls && len(ids) == 0 {
 		t.Errorf("the answer ends with %q and has %d calls", a.Stop, len(ids))
 	}
 	req := prompt("Hello")
@@ -97,7 +97,7 @@ func sentBack(t *testing.T, a *model.Answer) {
 }
 
 // journaled is what a journal gives back of messages, which keeps arguments that are no JSON as a text.
-func journaled(t *testing.T, messages []recovery.Message) (back []recovery.Message) {
+func journaled(t *testing.T, messages []journal.Message) (back []journal.Message) {
 	t.Helper()
 	for _, m := range messages {
 		for _, b := range m.Blocks {

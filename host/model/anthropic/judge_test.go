@@ -10,7 +10,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/modeltest"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // judge is a run against a server that was written from the documentation alone: it refuses what the provider would, and
@@ -40,7 +40,7 @@ func newJudge(t *testing.T, name string, script modeltest.Script) *judge {
 	}
 	t.Cleanup(o.HTTP.CloseIdleConnections)
 	return &judge{t: t, s: s, m: New(o), req: model.Request{
-		System: strings.Repeat("You are a test. ", 50), Effort: recovery.EffortHigh, Messages: []recovery.Message{user("go")},
+		System: strings.Repeat("You are a test. ", 50), Effort: journal.EffortHigh, Messages: []journal.Message{user("go")},
 		Tools: []model.ToolSpec{{Name: "shell", Description: "Runs.", Schema: json.RawMessage(`{"type":"object"}`)}},
 	}}
 }
@@ -57,7 +57,7 @@ func (j *judge) turn() *model.Answer {
 	}
 	var ids []string
 	for _, b := range g.answer.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			j.calls++
 			ids = append(ids, fmt.Sprintf("c-%d", j.calls))
 		}
@@ -109,7 +109,7 @@ func TestLongRunIsReadFromTheCache(t *testing.T) {
 
 func newRequest(j *judge) model.Request {
 	req := j.req
-	req.Messages, req.Turn = []recovery.Message{user("another thread")}, 1
+	req.Messages, req.Turn = []journal.Message{user("another thread")}, 1
 	return req
 }
 
@@ -127,7 +127,7 @@ func TestQuirksOfServers(t *testing.T) {
 			for _, want := range []int{2, 2, 0} {
 				calls := 0
 				for _, b := range j.turn().Blocks {
-					if b.Kind == recovery.BlockCall {
+					if b.Kind == journal.BlockCall {
 						calls++
 						if string(b.Call.Args) != `{"command":"ls"}` {
 							t.Errorf("arguments %s", b.Call.Args)
@@ -146,8 +146,8 @@ func TestQuirksOfServers(t *testing.T) {
 // After an answer that was cut, paused or refused, the API still takes the conversation.
 func TestGoingOnAfterAnUnfinishedAnswer(t *testing.T) {
 	call := modeltest.Call{Tool: "shell", Args: json.RawMessage(`{"command":"ls -l"}`)}
-	for stop, want := range map[modeltest.Stop]recovery.AnswerStop{
-		modeltest.StopLength: recovery.AnswerLength, modeltest.StopPause: recovery.AnswerPause, modeltest.StopRefuse: recovery.AnswerRefuse,
+	for stop, want := range map[modeltest.Stop]journal.AnswerStop{
+		modeltest.StopLength: journal.AnswerLength, modeltest.StopPause: journal.AnswerPause, modeltest.StopRefuse: journal.AnswerRefuse,
 	} {
 		t.Run(string(stop), func(t *testing.T) {
 			first := modeltest.Turn{Thinking: "Hm.", Text: "I begin. ", Stop: stop}

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // goOn is what the user says where the API wants a word of theirs and nobody said one.
@@ -16,7 +16,7 @@ const noResult = "No result of this call is recorded."
 // user's.
 type side struct {
 	assistant bool
-	blocks    []recovery.Block
+	blocks    []journal.Block
 }
 
 // opaque is what Block.Opaque holds under "anthropic".
@@ -32,7 +32,7 @@ type opaque struct {
 const protocol = "anthropic"
 
 // opaqueOf reads Block.Opaque. It reports false when the block holds nothing of this protocol.
-func opaqueOf(b recovery.Block) (o opaque, ok bool) {
+func opaqueOf(b journal.Block) (o opaque, ok bool) {
 	if len(b.Opaque) == 0 {
 		return o, false
 	}
@@ -48,10 +48,10 @@ func (o opaque) seal() (json.RawMessage, error) {
 }
 
 // plan lays a conversation out in alternating sides.
-func plan(messages []recovery.Message) []side {
+func plan(messages []journal.Message) []side {
 	var out []side
 	var calls []string // of the last assistant's message, until their results stand
-	user := func(blocks []recovery.Block) {
+	user := func(blocks []journal.Block) {
 		if n := len(out); n > 0 && !out[n-1].assistant {
 			out[n-1].blocks = append(out[n-1].blocks, blocks...)
 			return
@@ -59,7 +59,7 @@ func plan(messages []recovery.Message) []side {
 		out = append(out, side{blocks: blocks})
 	}
 	for i := 0; i < len(messages); {
-		if messages[i].Role == recovery.RoleAssistant {
+		if messages[i].Role == journal.RoleAssistant {
 			blocks := spoken(messages[i].Blocks)
 			i++
 			if n := len(out); n == 0 || out[n-1].assistant {
@@ -73,8 +73,8 @@ func plan(messages []recovery.Message) []side {
 			calls = callsOf(blocks)
 			continue
 		}
-		var group []recovery.Block
-		for ; i < len(messages) && messages[i].Role != recovery.RoleAssistant; i++ {
+		var group []journal.Block
+		for ; i < len(messages) && messages[i].Role != journal.RoleAssistant; i++ {
 			group = append(group, messages[i].Blocks...)
 		}
 		if blocks := heard(calls, group); len(blocks) > 0 {
@@ -89,36 +89,36 @@ func plan(messages []recovery.Message) []side {
 }
 
 // answered is a user's side for calls without a result, or goOn.
-func answered(calls []string) []recovery.Block {
+func answered(calls []string) []journal.Block {
 	if blocks := heard(calls, nil); len(blocks) > 0 {
 		return blocks
 	}
-	return []recovery.Block{{Kind: recovery.BlockText, Text: goOn}}
+	return []journal.Block{{Kind: journal.BlockText, Text: goOn}}
 }
 
 // heard is a user's side: the results of all the calls before it, in the order of the calls, then everything else. A
 // result of a call that is not there, which the API refuses, becomes text.
-func heard(calls []string, group []recovery.Block) []recovery.Block {
-	var results, rest []recovery.Block
+func heard(calls []string, group []journal.Block) []journal.Block {
+	var results, rest []journal.Block
 	at := make(map[string]int, len(calls))
 	for i, id := range calls {
 		at[id] = i
-		results = append(results, recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{
-			ID: id, Outcome: recovery.OutcomeUnknown, Text: noResult,
+		results = append(results, journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{
+			ID: id, Outcome: journal.OutcomeUnknown, Text: noResult,
 		}})
 	}
 	for _, b := range group {
 		switch {
-		case b.Kind == recovery.BlockText && !blank(b.Text), b.Kind == recovery.BlockImage && b.Image != nil:
+		case b.Kind == journal.BlockText && !blank(b.Text), b.Kind == journal.BlockImage && b.Image != nil:
 			rest = append(rest, b)
-		case b.Kind == recovery.BlockResult && b.Result != nil:
+		case b.Kind == journal.BlockResult && b.Result != nil:
 			if i, ok := at[b.Result.ID]; ok {
 				results[i] = b
 				delete(at, b.Result.ID)
 				continue
 			}
 			text := "Result of " + b.Result.Tool + " (" + string(b.Result.Outcome) + "): " + b.Result.Text
-			rest = append(rest, recovery.Block{Kind: recovery.BlockText, Text: text})
+			rest = append(rest, journal.Block{Kind: journal.BlockText, Text: text})
 		}
 	}
 	return append(results, rest...)
@@ -126,10 +126,10 @@ func heard(calls []string, group []recovery.Block) []recovery.Block {
 
 // spoken is an assistant's side in the order in which it came: the journal keeps calls behind everything else. What is
 // only reasoning is nothing said, and reasoning at the end has nothing that it led to.
-func spoken(blocks []recovery.Block) []recovery.Block {
-	var calls, out []recovery.Block
+func spoken(blocks []journal.Block) []journal.Block {
+	var calls, out []journal.Block
 	for _, b := range blocks {
-		if b.Kind == recovery.BlockCall && b.Call != nil {
+		if b.Kind == journal.BlockCall && b.Call != nil {
 			calls = append(calls, b)
 		}
 	}
@@ -137,17 +137,17 @@ func spoken(blocks []recovery.Block) []recovery.Block {
 	for _, b := range blocks {
 		o, ours := opaqueOf(b)
 		switch b.Kind {
-		case recovery.BlockCall:
+		case journal.BlockCall:
 			if b.Call != nil && written < len(calls) && calls[written].Call == b.Call {
 				out = append(out, b)
 				written++
 			}
 			continue
-		case recovery.BlockText:
+		case journal.BlockText:
 			if blank(b.Text) {
 				continue
 			}
-		case recovery.BlockReasoning:
+		case journal.BlockReasoning:
 			if !ours || !o.Unsigned && o.Signature == "" && o.Redacted == "" && len(o.Raw) == 0 {
 				continue
 			}
@@ -159,16 +159,16 @@ func spoken(blocks []recovery.Block) []recovery.Block {
 		}
 		out = append(out, b)
 	}
-	for len(out) > 0 && out[len(out)-1].Kind == recovery.BlockReasoning && written == len(calls) {
+	for len(out) > 0 && out[len(out)-1].Kind == journal.BlockReasoning && written == len(calls) {
 		out = out[:len(out)-1]
 	}
 	return append(out, calls[written:]...)
 }
 
-func callsOf(blocks []recovery.Block) []string {
+func callsOf(blocks []journal.Block) []string {
 	var ids []string
 	for _, b := range blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			ids = append(ids, b.Call.ID)
 		}
 	}
@@ -180,8 +180,8 @@ func callsOf(blocks []recovery.Block) []string {
 // (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Toggling thinking modes in conversations").
 func looped(sides []side) bool {
 	for i := len(sides) - 1; i >= 0; i-- {
-		if s := sides[i]; !s.assistant && s.blocks[0].Kind != recovery.BlockResult { // results come first
-			return i+1 < len(sides) && sides[i+1].blocks[0].Kind != recovery.BlockReasoning
+		if s := sides[i]; !s.assistant && s.blocks[0].Kind != journal.BlockResult { // results come first
+			return i+1 < len(sides) && sides[i+1].blocks[0].Kind != journal.BlockReasoning
 		}
 	}
 	return true

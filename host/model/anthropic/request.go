@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // marker is a cache breakpoint, as a member that is not the first.
@@ -160,19 +160,19 @@ func (w *writer) side(s side, prefix string) (end int) {
 }
 
 // block writes a block, or reports that it must be left out.
-func (w *writer) block(b recovery.Block, prefix string) bool {
+func (w *writer) block(b journal.Block, prefix string) bool {
 	switch b.Kind {
-	case recovery.BlockText:
+	case journal.BlockText:
 		w.b = append(appendString(append(w.b, `{"type":"text","text":`...), b.Text), '}')
-	case recovery.BlockReasoning:
+	case journal.BlockReasoning:
 		return w.reasoning(b, prefix)
-	case recovery.BlockCall:
+	case journal.BlockCall:
 		w.b = appendString(append(w.b, `{"type":"tool_use","id":`...), b.Call.ID)
 		w.b = appendString(append(w.b, `,"name":`...), toolName(b.Call.Tool))
 		w.b = append(appendObject(append(w.b, `,"input":`...), b.Call.Args), '}')
-	case recovery.BlockResult:
+	case journal.BlockResult:
 		w.result(b.Result)
-	case recovery.BlockImage:
+	case journal.BlockImage:
 		w.b = appendString(append(w.b, `{"type":"image","source":{"type":"base64","media_type":`...), b.Image.Media)
 		w.b = append(w.b, `,"data":"`...)
 		w.b = append(base64.StdEncoding.AppendEncode(w.b, b.Image.Data), `"}}`...)
@@ -180,7 +180,7 @@ func (w *writer) block(b recovery.Block, prefix string) bool {
 	return true
 }
 
-func (w *writer) reasoning(b recovery.Block, prefix string) bool {
+func (w *writer) reasoning(b journal.Block, prefix string) bool {
 	o, _ := opaqueOf(b)
 	if w.traits.thinks == never || w.traits.binds && o.Prefix != prefix {
 		return false
@@ -204,10 +204,10 @@ func (w *writer) reasoning(b recovery.Block, prefix string) bool {
 }
 
 // result writes a call's result. The API takes no blank content, and none at all only where nothing failed.
-func (w *writer) result(r *recovery.ResultBlock) {
+func (w *writer) result(r *journal.ResultBlock) {
 	w.b = appendString(append(w.b, `{"type":"tool_result","tool_use_id":`...), r.ID)
 	text := r.Text
-	if r.Outcome != recovery.OutcomeOK {
+	if r.Outcome != journal.OutcomeOK {
 		w.b = append(w.b, `,"is_error":true`...)
 		if blank(text) {
 			text = string(r.Outcome)

@@ -11,33 +11,33 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
-func text(s string) recovery.Block { return recovery.Block{Kind: recovery.BlockText, Text: s} }
+func text(s string) journal.Block { return journal.Block{Kind: journal.BlockText, Text: s} }
 
-func call(id, args string) recovery.Block {
-	return recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{ID: id, Provider: "toolu_1", Tool: "shell", Args: json.RawMessage(args)}}
+func call(id, args string) journal.Block {
+	return journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{ID: id, Provider: "toolu_1", Tool: "shell", Args: json.RawMessage(args)}}
 }
 
-func result(id string, o recovery.Outcome, s string) recovery.Block {
-	return recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{ID: id, Tool: "shell", Outcome: o, Text: s}}
+func result(id string, o journal.Outcome, s string) journal.Block {
+	return journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{ID: id, Tool: "shell", Outcome: o, Text: s}}
 }
 
-func thinking(s, signature, prefix string) recovery.Block {
+func thinking(s, signature, prefix string) journal.Block {
 	o, err := opaque{Signature: signature, Prefix: prefix}.seal()
 	if err != nil {
 		panic(err)
 	}
-	return recovery.Block{Kind: recovery.BlockReasoning, Text: s, Opaque: o}
+	return journal.Block{Kind: journal.BlockReasoning, Text: s, Opaque: o}
 }
 
-func said(blocks ...recovery.Block) recovery.Message {
-	return recovery.Message{Role: recovery.RoleAssistant, Blocks: blocks}
+func said(blocks ...journal.Block) journal.Message {
+	return journal.Message{Role: journal.RoleAssistant, Blocks: blocks}
 }
 
-func results(blocks ...recovery.Block) recovery.Message {
-	return recovery.Message{Role: recovery.RoleTool, Blocks: blocks}
+func results(blocks ...journal.Block) journal.Message {
+	return journal.Message{Role: journal.RoleTool, Blocks: blocks}
 }
 
 // The body of a request, whole: what is fixed for a run first, each of our ids, the schema as it was given.
@@ -45,12 +45,12 @@ func TestBody(t *testing.T) {
 	req := model.Request{
 		System: "Be <brief>.",
 		Tools:  []model.ToolSpec{{Name: "shell", Description: "Runs.", Schema: json.RawMessage("{ \"z\": 1,\n \"a\": \"<&>\" }")}, {Name: "b"}},
-		Messages: []recovery.Message{
-			{Role: recovery.RoleUser, Blocks: []recovery.Block{
-				{Kind: recovery.BlockImage, Image: &recovery.Image{Media: "image/png", Data: []byte{1, 2, 255}}}, text("Look."),
+		Messages: []journal.Message{
+			{Role: journal.RoleUser, Blocks: []journal.Block{
+				{Kind: journal.BlockImage, Image: &journal.Image{Media: "image/png", Data: []byte{1, 2, 255}}}, text("Look."),
 			}},
 			said(thinking("Hm.", "c2ln", ""), text("I look."), call("c-1", `{"command":"ls"}`), call("c-2", `{ "command" : "\u003cb>" }`)),
-			results(result("c-1", recovery.OutcomeOK, "a\nb"), result("c-2", recovery.OutcomeError, "no")),
+			results(result("c-1", journal.OutcomeOK, "a\nb"), result("c-2", journal.OutcomeError, "no")),
 		},
 		MaxOutput: 5000, Thread: "t-1", Turn: 2,
 	}
@@ -70,28 +70,28 @@ func TestBody(t *testing.T) {
 
 // Every conversation becomes one that the API takes.
 func TestMessages(t *testing.T) {
-	foreign := recovery.Block{Kind: recovery.BlockReasoning, Text: "Hm.", Opaque: json.RawMessage(`{"responses":{"id":"rs_1"}}`)}
+	foreign := journal.Block{Kind: journal.BlockReasoning, Text: "Hm.", Opaque: json.RawMessage(`{"responses":{"id":"rs_1"}}`)}
 	const asked = `{"role":"user","content":[{"type":"text","text":"Q"}]}`
 	for name, c := range map[string]struct {
-		messages []recovery.Message
+		messages []journal.Message
 		want     string
 	}{
 		"nothing":                      {nil, `{"role":"user","content":[{"type":"text","text":"Go on."}]}`},
-		"blank prompt":                 {[]recovery.Message{user(" \n")}, `{"role":"user","content":[{"type":"text","text":"Go on."}]}`},
-		"two users":                    {[]recovery.Message{user("Q"), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
-		"assistant without blocks":     {[]recovery.Message{user("Q"), said(), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
-		"assistant with blank text":    {[]recovery.Message{user("Q"), said(text(""), text(" ")), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
-		"reasoning of another":         {[]recovery.Message{user("Q"), said(foreign, recovery.Block{Kind: recovery.BlockReasoning, Text: "?"}, text("A")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
-		"reasoning at the end":         {[]recovery.Message{user("Q"), said(text("A"), thinking("Hm", "s", "")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
-		"trailing assistant":           {[]recovery.Message{user("Q"), said(text("A"))}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"Go on."}]}`},
-		"two assistants":               {[]recovery.Message{user("Q"), said(text("A")), said(text("B")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"Go on."}]},{"role":"assistant","content":[{"type":"text","text":"B"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
-		"leading assistant":            {[]recovery.Message{said(text("A")), user("R")}, `{"role":"user","content":[{"type":"text","text":"Go on."}]},{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
-		"results, then the user":       {[]recovery.Message{user("Q"), said(call("c-1", `{}`)), results(result("c-1", recovery.OutcomeOK, "r")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","content":"r"},{"type":"text","text":"R"}]}`},
-		"results in the calls' order":  {[]recovery.Message{user("Q"), said(call("c-1", `{}`), call("c-2", `{}`)), results(result("c-2", recovery.OutcomeSkipped, "s")), results(result("c-1", recovery.OutcomeOK, "r"))}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}},{"type":"tool_use","id":"c-2","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","content":"r"},{"type":"tool_result","tool_use_id":"c-2","is_error":true,"content":"s"}]}`},
-		"a call without a result":      {[]recovery.Message{user("Q"), said(call("c-1", `{}`)), said(text("A")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","is_error":true,"content":"No result of this call is recorded."}]},{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
-		"a result without a call":      {[]recovery.Message{user("Q"), results(result("c-9", recovery.OutcomeDenied, "no"))}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"Result of shell (denied): no"}]}`},
-		"blank results":                {[]recovery.Message{user("Q"), said(call("c-1", `{}`), call("c-2", `{}`)), results(result("c-1", recovery.OutcomeOK, "\n"), result("c-2", recovery.OutcomeUnknown, ""))}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}},{"type":"tool_use","id":"c-2","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1"},{"type":"tool_result","tool_use_id":"c-2","is_error":true,"content":"unknown"}]}`},
-		"arguments that are no object": {[]recovery.Message{user("Q"), said(call("c-1", `"{\"a\": oops"`), call("c-2", `[1]`), call("c-3", `{"a`), call("c-4", ``)), results()}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{"arguments":"{\"a\": oops"}},{"type":"tool_use","id":"c-2","name":"shell","input":{"arguments":[1]}},{"type":"tool_use","id":"c-3","name":"shell","input":{"arguments":"{\"a"}},{"type":"tool_use","id":"c-4","name":"shell","input":{}}]},` + `{"role":"user","content":[` + missing("c-1") + `,` + missing("c-2") + `,` + missing("c-3") + `,` + missing("c-4") + `]}`},
+		"blank prompt":                 {[]journal.Message{user(" \n")}, `{"role":"user","content":[{"type":"text","text":"Go on."}]}`},
+		"two users":                    {[]journal.Message{user("Q"), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
+		"assistant without blocks":     {[]journal.Message{user("Q"), said(), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
+		"assistant with blank text":    {[]journal.Message{user("Q"), said(text(""), text(" ")), user("R")}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"R"}]}`},
+		"reasoning of another":         {[]journal.Message{user("Q"), said(foreign, journal.Block{Kind: journal.BlockReasoning, Text: "?"}, text("A")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
+		"reasoning at the end":         {[]journal.Message{user("Q"), said(text("A"), thinking("Hm", "s", "")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
+		"trailing assistant":           {[]journal.Message{user("Q"), said(text("A"))}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"Go on."}]}`},
+		"two assistants":               {[]journal.Message{user("Q"), said(text("A")), said(text("B")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"Go on."}]},{"role":"assistant","content":[{"type":"text","text":"B"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
+		"leading assistant":            {[]journal.Message{said(text("A")), user("R")}, `{"role":"user","content":[{"type":"text","text":"Go on."}]},{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
+		"results, then the user":       {[]journal.Message{user("Q"), said(call("c-1", `{}`)), results(result("c-1", journal.OutcomeOK, "r")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","content":"r"},{"type":"text","text":"R"}]}`},
+		"results in the calls' order":  {[]journal.Message{user("Q"), said(call("c-1", `{}`), call("c-2", `{}`)), results(result("c-2", journal.OutcomeSkipped, "s")), results(result("c-1", journal.OutcomeOK, "r"))}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}},{"type":"tool_use","id":"c-2","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","content":"r"},{"type":"tool_result","tool_use_id":"c-2","is_error":true,"content":"s"}]}`},
+		"a call without a result":      {[]journal.Message{user("Q"), said(call("c-1", `{}`)), said(text("A")), user("R")}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1","is_error":true,"content":"No result of this call is recorded."}]},{"role":"assistant","content":[{"type":"text","text":"A"}]},{"role":"user","content":[{"type":"text","text":"R"}]}`},
+		"a result without a call":      {[]journal.Message{user("Q"), results(result("c-9", journal.OutcomeDenied, "no"))}, `{"role":"user","content":[{"type":"text","text":"Q"},{"type":"text","text":"Result of shell (denied): no"}]}`},
+		"blank results":                {[]journal.Message{user("Q"), said(call("c-1", `{}`), call("c-2", `{}`)), results(result("c-1", journal.OutcomeOK, "\n"), result("c-2", journal.OutcomeUnknown, ""))}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{}},{"type":"tool_use","id":"c-2","name":"shell","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c-1"},{"type":"tool_result","tool_use_id":"c-2","is_error":true,"content":"unknown"}]}`},
+		"arguments that are no object": {[]journal.Message{user("Q"), said(call("c-1", `"{\"a\": oops"`), call("c-2", `[1]`), call("c-3", `{"a`), call("c-4", ``)), results()}, asked + `,{"role":"assistant","content":[{"type":"tool_use","id":"c-1","name":"shell","input":{"arguments":"{\"a\": oops"}},{"type":"tool_use","id":"c-2","name":"shell","input":{"arguments":[1]}},{"type":"tool_use","id":"c-3","name":"shell","input":{"arguments":"{\"a"}},{"type":"tool_use","id":"c-4","name":"shell","input":{}}]},` + `{"role":"user","content":[` + missing("c-1") + `,` + missing("c-2") + `,` + missing("c-3") + `,` + missing("c-4") + `]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := string(mustEncode(t, "claude-opus-4-5", model.Request{Messages: c.messages}).body)
@@ -108,16 +108,16 @@ func missing(id string) string {
 }
 
 // A conversation that grows, as a host has it: the turns of one run and of the runs after it.
-type story struct{ messages [][]recovery.Message }
+type story struct{ messages [][]journal.Message }
 
 func drawStory(t *rapid.T, widest int) story {
 	var s story
 	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", " ", "a", "<b>&\u2028", "\x00\xff", "ü\"\\"}))
 	ids := 0
 	for range rapid.IntRange(1, 5).Draw(t, "runs") {
-		s.messages = append(s.messages, []recovery.Message{user("Q" + words.Draw(t, "prompt"))})
+		s.messages = append(s.messages, []journal.Message{user("Q" + words.Draw(t, "prompt"))})
 		for range rapid.IntRange(0, 4).Draw(t, "turns") {
-			var blocks, heard []recovery.Block
+			var blocks, heard []journal.Block
 			if rapid.Bool().Draw(t, "thinks") {
 				blocks = append(blocks, thinking(words.Draw(t, "thought"), "sig+/=", ""))
 			}
@@ -135,9 +135,9 @@ func drawStory(t *rapid.T, widest int) story {
 					args = []byte(`{ "a" : "<>&` + "\u2028" + `\ud800\u003C\\u003c" , "n" : 1.50 }`)
 				}
 				blocks = append(blocks, call(id, string(args)))
-				heard = append(heard, result(id, rapid.SampledFrom([]recovery.Outcome{"ok", "error", "skipped"}).Draw(t, "outcome"), words.Draw(t, "result")))
+				heard = append(heard, result(id, rapid.SampledFrom([]journal.Outcome{"ok", "error", "skipped"}).Draw(t, "outcome"), words.Draw(t, "result")))
 			}
-			turn := []recovery.Message{said(blocks...)}
+			turn := []journal.Message{said(blocks...)}
 			if len(heard) > 0 {
 				turn = append(turn, results(heard...))
 			}
@@ -147,10 +147,10 @@ func drawStory(t *rapid.T, widest int) story {
 	return s
 }
 
-func (s story) upTo(n int) []recovery.Message { return slices.Concat(s.messages[:n]...) }
+func (s story) upTo(n int) []journal.Message { return slices.Concat(s.messages[:n]...) }
 
-// journal is what the store makes of a value and gives back.
-func journal(t *rapid.T, messages []recovery.Message, escape bool) (out []recovery.Message) {
+// stored is what the store makes of a value and gives back.
+func stored(t *rapid.T, messages []journal.Message, escape bool) (out []journal.Message) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(escape)
@@ -177,7 +177,7 @@ func TestSameRequestSameBytes(t *testing.T) {
 		}
 		for _, escape := range []bool{false, true} {
 			again := req
-			again.Messages = journal(t, req.Messages, escape)
+			again.Messages = stored(t, req.Messages, escape)
 			second, err := encode(name, again)
 			if err != nil || !bytes.Equal(first.body, second.body) || first.prefix != second.prefix {
 				t.Fatalf("escape %t, %v:\n%s\n%s", escape, err, first.body, second.body)
@@ -193,10 +193,10 @@ func TestEarlierRequestIsPrefix(t *testing.T) {
 		name := rapid.SampledFrom([]string{"claude-opus-4-6", "claude-haiku-4-5", "local"}).Draw(t, "model")
 		var before []byte
 		for n := 1; n <= len(s.messages); n++ {
-			if n < len(s.messages) && s.messages[n][0].Role == recovery.RoleUser {
+			if n < len(s.messages) && s.messages[n][0].Role == journal.RoleUser {
 				continue // the run ended, so nothing was asked here
 			}
-			e, err := encode(name, model.Request{System: "S", Messages: s.upTo(n), Effort: recovery.EffortNone})
+			e, err := encode(name, model.Request{System: "S", Messages: s.upTo(n), Effort: journal.EffortNone})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,9 +270,9 @@ func TestConversationIsValid(t *testing.T) {
 
 // A turn of many blocks leaves the end of the request before out of the provider's look back, so a breakpoint stands there.
 func TestBreakpointOfAWideTurn(t *testing.T) {
-	turn := func(n int) []recovery.Message {
-		messages := []recovery.Message{user("Q")}
-		var calls, heard []recovery.Block
+	turn := func(n int) []journal.Message {
+		messages := []journal.Message{user("Q")}
+		var calls, heard []journal.Block
 		for i := range n {
 			id := fmt.Sprintf("c-%d", i)
 			calls, heard = append(calls, call(id, `{}`)), append(heard, result(id, "ok", "r"))
@@ -299,7 +299,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	has := func(req model.Request, name, signature string) bool {
 		return bytes.Contains(mustEncode(t, name, req).body, []byte(signature))
 	}
-	req := model.Request{System: "S", Messages: []recovery.Message{user("Q")}}
+	req := model.Request{System: "S", Messages: []journal.Message{user("Q")}}
 	req.Messages = append(req.Messages, said(thinking("1", "sig-1", mustEncode(t, name, req).prefix), call("c-1", `{}`)), results(result("c-1", "ok", "r")))
 	req.Messages = append(req.Messages, said(thinking("2", "sig-2", mustEncode(t, name, req).prefix), text("A")), user("R"))
 	if !has(req, name, "sig-1") || !has(req, name, "sig-2") {
@@ -318,7 +318,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	for what, change := range map[string]func(*model.Request){
 		"system": func(r *model.Request) { r.System = "T" },
 		"tools":  func(r *model.Request) { r.Tools = []model.ToolSpec{{Name: "new"}} },
-		"prompt": func(r *model.Request) { r.Messages = append([]recovery.Message{user("Summary.")}, r.Messages[1:]...) },
+		"prompt": func(r *model.Request) { r.Messages = append([]journal.Message{user("Summary.")}, r.Messages[1:]...) },
 	} {
 		other := req
 		other.Messages = slices.Clone(req.Messages)
@@ -331,7 +331,7 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 		}
 	}
 	same := req
-	same.Effort, same.MaxOutput = recovery.EffortLow, 999
+	same.Effort, same.MaxOutput = journal.EffortLow, 999
 	if !has(same, name, "sig-2") {
 		t.Error("parameters are no part of the prefix")
 	}

@@ -15,7 +15,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // limit is how long a test waits for what must come.
@@ -138,11 +138,11 @@ func (s *server) fails(t testing.TB) *model.Error {
 }
 
 func prompt(text string) model.Request {
-	return model.Request{Messages: []recovery.Message{user(text)}, Turn: 1}
+	return model.Request{Messages: []journal.Message{user(text)}, Turn: 1}
 }
 
-func user(text string) recovery.Message {
-	return recovery.Message{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}
+func user(text string) journal.Message {
+	return journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}
 }
 
 // ev is one event as the provider writes it.
@@ -231,7 +231,7 @@ func everything() string {
 	return string(stream)
 }
 
-func describe(blocks []recovery.Block) string {
+func describe(blocks []journal.Block) string {
 	var b strings.Builder
 	for _, x := range blocks {
 		fmt.Fprintf(&b, "%s %q", x.Kind, x.Text)

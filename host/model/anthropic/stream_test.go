@@ -16,7 +16,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Text and thinking come as they arrive; the answer has every block, its calls with the provider's ids, and the usage.
@@ -39,10 +39,10 @@ call "" id="" toolu_02 list_dir {}
 		t.Errorf("blocks:\n%swant:\n%s", text, want)
 	}
 	a := g.answer
-	if a.Stop != recovery.AnswerCalls || a.Served != "claude-sonnet-4-5-20250929" || a.Origin != "req_header" {
+	if a.Stop != journal.AnswerCalls || a.Served != "claude-sonnet-4-5-20250929" || a.Origin != "req_header" {
 		t.Errorf("stop %s, served by %s, origin %s", a.Stop, a.Served, a.Origin)
 	}
-	if want := (recovery.Usage{Input: 1325, Cached: 1000, Written: 300, Output: 15}); a.Usage == nil || *a.Usage != want {
+	if want := (journal.Usage{Input: 1325, Cached: 1000, Written: 300, Output: 15}); a.Usage == nil || *a.Usage != want {
 		t.Errorf("usage %+v, want %+v", a.Usage, want)
 	}
 }
@@ -105,7 +105,7 @@ func TestCutAtEveryByte(t *testing.T) {
 					continue
 				}
 				var e *model.Error
-				if !errors.As(g.err, &e) || e.Fault != recovery.FaultCut || !e.Began || i == len(whole) {
+				if !errors.As(g.err, &e) || e.Fault != journal.FaultCut || !e.Began || i == len(whole) {
 					t.Fatalf("cut at byte %d of %d: %v, want fault cut", i, len(whole), g.err)
 				}
 			}
@@ -147,18 +147,18 @@ func TestStopReasons(t *testing.T) {
 	call := callBlock(1, "toolu_1", "f", `{}`)
 	for _, c := range []struct {
 		reason, blocks string
-		want           recovery.AnswerStop
+		want           journal.AnswerStop
 	}{
-		{"end_turn", text, recovery.AnswerEnd},
-		{"stop_sequence", text, recovery.AnswerEnd},
-		{"tool_use", text, recovery.AnswerEnd}, // nothing to wait for
-		{"tool_use", text + call, recovery.AnswerCalls},
-		{"end_turn", text + call, recovery.AnswerCalls},
-		{"pause_turn", text, recovery.AnswerPause},
-		{"max_tokens", text, recovery.AnswerLength},
-		{"model_context_window_exceeded", text, recovery.AnswerLength},
-		{"refusal", text, recovery.AnswerRefuse},
-		{"end_turn", "", recovery.AnswerEnd},
+		{"end_turn", text, journal.AnswerEnd},
+		{"stop_sequence", text, journal.AnswerEnd},
+		{"tool_use", text, journal.AnswerEnd}, // nothing to wait for
+		{"tool_use", text + call, journal.AnswerCalls},
+		{"end_turn", text + call, journal.AnswerCalls},
+		{"pause_turn", text, journal.AnswerPause},
+		{"max_tokens", text, journal.AnswerLength},
+		{"model_context_window_exceeded", text, journal.AnswerLength},
+		{"refusal", text, journal.AnswerRefuse},
+		{"end_turn", "", journal.AnswerEnd},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := serve(t, stream(messageStart()+c.blocks+messageEnd(c.reason)))
@@ -169,7 +169,7 @@ func TestStopReasons(t *testing.T) {
 	}
 	t.Run("unknown", func(t *testing.T) {
 		s := serve(t, stream(messageStart()+text+call+messageEnd("brand_new")))
-		if e := s.fails(t); e.Fault != recovery.FaultGarbage || !strings.Contains(e.Message, `"brand_new"`) || !e.Began {
+		if e := s.fails(t); e.Fault != journal.FaultGarbage || !strings.Contains(e.Message, `"brand_new"`) || !e.Began {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -177,13 +177,13 @@ func TestStopReasons(t *testing.T) {
 		s := serve(t, stream(messageStart()+text+ev("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": "max_tokens"}})+
 			ev("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": nil}, "usage": obj{"output_tokens": 3}})+
 			ev("message_stop", obj{"type": "message_stop"})))
-		if a := s.answers(t).answer; a.Stop != recovery.AnswerLength || a.Usage.Output != 3 {
+		if a := s.answers(t).answer; a.Stop != journal.AnswerLength || a.Usage.Output != 3 {
 			t.Errorf("stop %s, usage %+v", a.Stop, a.Usage)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
 		s := serve(t, stream(messageStart()+text+ev("message_stop", obj{"type": "message_stop"})))
-		if e := s.fails(t); e.Fault != recovery.FaultCut {
+		if e := s.fails(t); e.Fault != journal.FaultCut {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -318,15 +318,15 @@ func TestUsage(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		events string
-		want   *recovery.Usage
+		want   *journal.Usage
 	}{
 		"none":       {start(nil) + end(nil), nil},
 		"zeros":      {start(obj{"input_tokens": 0, "output_tokens": 0}) + end(obj{"output_tokens": 0}), nil},
-		"delta only": {start(nil) + end(obj{"input_tokens": 7, "output_tokens": 3}), &recovery.Usage{Input: 7, Output: 3}},
+		"delta only": {start(nil) + end(obj{"input_tokens": 7, "output_tokens": 3}), &journal.Usage{Input: 7, Output: 3}},
 		"cumulative": {
 			start(obj{"input_tokens": 5, "output_tokens": 1}) + ev("message_delta", obj{"type": "message_delta", "delta": obj{}, "usage": obj{"output_tokens": 9}}) +
 				end(obj{"input_tokens": 6, "cache_read_input_tokens": 10, "output_tokens": 20, "output_tokens_details": obj{"thinking_tokens": 12}}),
-			&recovery.Usage{Input: 16, Cached: 10, Output: 20, Reasoning: 12},
+			&journal.Usage{Input: 16, Cached: 10, Output: 20, Reasoning: 12},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -482,23 +482,23 @@ func TestReaderLeaves(t *testing.T) {
 }
 
 // asTurn is what the host makes of an answer: calls behind everything else, with ids of ours, and their results.
-func asTurn(a *model.Answer, ids ...string) []recovery.Message {
-	var blocks, calls, results []recovery.Block
+func asTurn(a *model.Answer, ids ...string) []journal.Message {
+	var blocks, calls, results []journal.Block
 	for _, b := range a.Blocks {
-		if b.Kind != recovery.BlockCall {
+		if b.Kind != journal.BlockCall {
 			blocks = append(blocks, b)
 			continue
 		}
 		c := *b.Call
 		c.ID = ids[len(calls)]
-		calls = append(calls, recovery.Block{Kind: recovery.BlockCall, Call: &c})
-		results = append(results, recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{
-			ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: recovery.OutcomeOK, Text: "done",
+		calls = append(calls, journal.Block{Kind: journal.BlockCall, Call: &c})
+		results = append(results, journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{
+			ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: journal.OutcomeOK, Text: "done",
 		}})
 	}
-	out := []recovery.Message{{Role: recovery.RoleAssistant, Blocks: append(blocks, calls...)}}
+	out := []journal.Message{{Role: journal.RoleAssistant, Blocks: append(blocks, calls...)}}
 	if len(results) > 0 {
-		out = append(out, recovery.Message{Role: recovery.RoleTool, Blocks: results})
+		out = append(out, journal.Message{Role: journal.RoleTool, Blocks: results})
 	}
 	return out
 }

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // traits is what a model's name says about the parameters that it takes. The provider answers a thinking parameter that
@@ -109,15 +109,15 @@ func digits(w string) (n int, ok bool) {
 // effort writes the parameters for how long the model may think. maxTokens bounds thinking and answer together. looped
 // says that the conversation ends in calls of an answer that began without thinking: a model with a budget does not take
 // the thinking parameter then.
-func (t traits) effort(b []byte, e recovery.Effort, maxTokens int64, looped bool) []byte {
+func (t traits) effort(b []byte, e journal.Effort, maxTokens int64, looped bool) []byte {
 	switch {
 	case t.thinks == never:
 		return b
-	case e == recovery.EffortNone && t.off != "":
+	case e == journal.EffortNone && t.off != "":
 		return append(append(append(b, `,"thinking":{"type":"`...), t.off...), `"}`...)
-	case e == recovery.EffortNone && t.on: // as little as it can
+	case e == journal.EffortNone && t.on: // as little as it can
 		return append(b, `,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}`...)
-	case e == recovery.EffortNone, e == "" && !t.on:
+	case e == journal.EffortNone, e == "" && !t.on:
 		return b
 	case t.thinks == adaptive:
 		// Newer models leave the text of their thinking out unless a summary is asked for.
@@ -138,8 +138,8 @@ func (t traits) effort(b []byte, e recovery.Effort, maxTokens int64, looped bool
 
 // budgetOf is how many of an answer's tokens may be thinking, so that at least half are left for the answer. The API wants
 // 1,024 at least, and the documentation sees little use beyond 32,000; 0 is none.
-func budgetOf(e recovery.Effort, maxTokens int64) int64 {
-	share := map[recovery.Effort]int64{recovery.EffortLow: 8, recovery.EffortMedium: 4, recovery.EffortHigh: 2}[e]
+func budgetOf(e journal.Effort, maxTokens int64) int64 {
+	share := map[journal.Effort]int64{journal.EffortLow: 8, journal.EffortMedium: 4, journal.EffortHigh: 2}[e]
 	if share == 0 || maxTokens < 2048 {
 		return 0
 	}

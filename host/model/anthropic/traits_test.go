@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestEffort(t *testing.T) {
@@ -16,7 +16,7 @@ func TestEffort(t *testing.T) {
 	low := `,"output_config":{"effort":"low"}`
 	for _, c := range []struct {
 		name   string
-		effort recovery.Effort
+		effort journal.Effort
 		max    int64
 		want   string
 	}{
@@ -61,8 +61,8 @@ func TestEffort(t *testing.T) {
 // A model with a thinking budget refuses the parameter when the calls that it is to go on from began without thinking, as
 // they may behind a summary of older turns.
 func TestBudgetNeedsThinkingBeforeItsCalls(t *testing.T) {
-	turn := func(first ...recovery.Block) model.Request {
-		return model.Request{Effort: "high", Messages: []recovery.Message{
+	turn := func(first ...journal.Block) model.Request {
+		return model.Request{Effort: "high", Messages: []journal.Message{
 			user("Q"), said(append(first, call("c-1", `{}`))...), results(result("c-1", "ok", "r")),
 			said(call("c-2", `{}`)), results(result("c-2", "ok", "r")),
 		}}

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"agent/host/model/runbook"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Wire protocols.
@@ -48,7 +48,7 @@ type Provider struct {
 type Model struct {
 	Window    int64
 	MaxOutput int64
-	Price     *recovery.Price
+	Price     *journal.Price
 }
 
 // Catalog is what is known by name together with what a person configured.
@@ -216,7 +216,7 @@ func (c *Catalog) Model(p Provider, model string) Model {
 		m.Price = nil
 	}
 	if p.free(model) {
-		m.Price = &recovery.Price{}
+		m.Price = &journal.Price{}
 	}
 	own := c.models[p.Name+"/"+model]
 	if own.Window > 0 {
@@ -230,10 +230,10 @@ func (c *Catalog) Model(p Provider, model string) Model {
 }
 
 // ListPrice is what a model costs at its provider's own address; nil when that is not known.
-func ListPrice(provider, model string) *recovery.Price { return known(provider, model).Price }
+func ListPrice(provider, model string) *journal.Price { return known(provider, model).Price }
 
 // Setup is what a provider's model is asked with.
-func (c *Catalog) Setup(p Provider, model string) recovery.Setup {
+func (c *Catalog) Setup(p Provider, model string) journal.Setup {
 	m := c.Model(p, model)
-	return recovery.Setup{Provider: p.Protocol, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price}
+	return journal.Setup{Provider: p.Protocol, Window: m.Window, MaxOutput: m.MaxOutput, Price: m.Price}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/catalog"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // from is a catalog in an environment of NAME=value pairs.
@@ -207,10 +207,10 @@ func TestOllamaHost(t *testing.T) {
 func TestModel(t *testing.T) {
 	c := from(nil, map[string]catalog.Model{
 		"anthropic/claude-haiku-5-5": {Window: 50_000},
-		"ollama/qwen3":               {Window: 40_000, MaxOutput: 8_000, Price: &recovery.Price{Input: 1, Output: 2}},
+		"ollama/qwen3":               {Window: 40_000, MaxOutput: 8_000, Price: &journal.Price{Input: 1, Output: 2}},
 	})
-	price := func(input, cached, written, output int64) *recovery.Price {
-		return &recovery.Price{Input: input, Cached: cached, Written: written, Output: output}
+	price := func(input, cached, written, output int64) *journal.Price {
+		return &journal.Price{Input: input, Cached: cached, Written: written, Output: output}
 	}
 	for name, want := range map[string]catalog.Model{
 		"claude-sonnet-5-5":          {1_000_000, 128_000, price(2_000_000, 100_000, 2_500_000, 10_000_000)},
@@ -221,7 +221,7 @@ func TestModel(t *testing.T) {
 		"gpt-5-20250":                {},
 		"claude-haiku-5-5":           {50_000, 25_000, price(100_000, 10_000, 125_000, 500_000)},
 		"ollama/qwen3":               {40_000, 8_000, price(1, 0, 0, 2)},
-		"ollama/other":               {0, 0, &recovery.Price{}},
+		"ollama/other":               {0, 0, &journal.Price{}},
 		"openrouter/x":               {},
 	} {
 		provider, model, err := c.Parse(name)

@@ -3,7 +3,7 @@ package catalog
 import (
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // entry is a model as the public documentation of its provider describes it.
@@ -70,7 +70,7 @@ func known(provider, model string) Model {
 func (e entry) model() Model {
 	return Model{
 		Window: e.window, MaxOutput: e.output,
-		Price: &recovery.Price{Input: e.in, Cached: e.cached, Written: e.written, Output: e.outs},
+		Price: &journal.Price{Input: e.in, Cached: e.cached, Written: e.written, Output: e.outs},
 	}
 }
 

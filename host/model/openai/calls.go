@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // callBlock is a call as the model asked for it. No arguments are the empty object. The arguments of a call that the
 // answer's length cut off never read as JSON, though what is there may happen to be some: such a call must not run.
-func callBlock(id, tool, args string, cut bool) recovery.Block {
+func callBlock(id, tool, args string, cut bool) journal.Block {
 	raw := bytes.TrimSpace([]byte(args))
 	switch {
 	case cut && (len(raw) == 0 || json.Valid(raw)):
@@ -18,12 +18,12 @@ func callBlock(id, tool, args string, cut bool) recovery.Block {
 	case len(raw) == 0:
 		raw = []byte("{}")
 	}
-	return recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Provider: id, Tool: tool, Args: raw}}
+	return journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{Provider: id, Tool: tool, Args: raw}}
 }
 
 // withoutCalls is an answer that was refused: nothing of it runs.
-func withoutCalls(blocks []recovery.Block) []recovery.Block {
-	return slices.DeleteFunc(blocks, func(b recovery.Block) bool { return b.Kind == recovery.BlockCall })
+func withoutCalls(blocks []journal.Block) []journal.Block {
+	return slices.DeleteFunc(blocks, func(b journal.Block) bool { return b.Kind == journal.BlockCall })
 }
 
 // toolDelta is a piece of a call. Index is absent, always 0 or truly the call's number; ID and Name come once, with every
@@ -120,8 +120,8 @@ func (b *building) another(d *toolDelta, more string) bool {
 }
 
 // blocks are the calls in the order in which they began. Of an answer that was cut, the call that was being written is cut.
-func (a *assembly) blocks(cut bool) []recovery.Block {
-	var out []recovery.Block
+func (a *assembly) blocks(cut bool) []journal.Block {
+	var out []journal.Block
 	for _, b := range a.calls {
 		out = append(out, callBlock(b.id, b.name, string(b.args), cut && b == a.last))
 	}

@@ -4,29 +4,29 @@ import (
 	"bytes"
 	"testing"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // What a person said twice in a row is one message: the templates of many models refuse two.
 func TestTwoMessagesOfAPersonBecomeOne(t *testing.T) {
-	user := func(blocks ...recovery.Block) recovery.Message {
-		return recovery.Message{Role: recovery.RoleUser, Blocks: blocks}
+	user := func(blocks ...journal.Block) journal.Message {
+		return journal.Message{Role: journal.RoleUser, Blocks: blocks}
 	}
-	text := func(s string) recovery.Block { return recovery.Block{Kind: recovery.BlockText, Text: s} }
-	picture := recovery.Block{Kind: recovery.BlockImage, Image: &recovery.Image{Media: "image/png", Data: []byte("p")}}
-	answer := recovery.Message{Role: recovery.RoleAssistant, Blocks: []recovery.Block{text("yes")}}
-	nothing := recovery.Message{Role: recovery.RoleAssistant}
+	text := func(s string) journal.Block { return journal.Block{Kind: journal.BlockText, Text: s} }
+	picture := journal.Block{Kind: journal.BlockImage, Image: &journal.Image{Media: "image/png", Data: []byte("p")}}
+	answer := journal.Message{Role: journal.RoleAssistant, Blocks: []journal.Block{text("yes")}}
+	nothing := journal.Message{Role: journal.RoleAssistant}
 	one := `{"role":"user","content":"a\n\nb"}`
 	for _, tt := range []struct {
 		name string
-		in   []recovery.Message
+		in   []journal.Message
 		want string
 	}{
-		{"two", []recovery.Message{user(text("a")), user(text("b"))}, one},
-		{"with an answer that held nothing between", []recovery.Message{user(text("a")), nothing, user(text("b"))}, one},
-		{"with an answer between", []recovery.Message{user(text("a")), answer, user(text("b"))},
+		{"two", []journal.Message{user(text("a")), user(text("b"))}, one},
+		{"with an answer that held nothing between", []journal.Message{user(text("a")), nothing, user(text("b"))}, one},
+		{"with an answer between", []journal.Message{user(text("a")), answer, user(text("b"))},
 			`{"role":"user","content":"a"} {"role":"assistant","content":"yes"} {"role":"user","content":"b"}`},
-		{"with a picture", []recovery.Message{user(text("a")), user(text("b"), picture)},
+		{"with a picture", []journal.Message{user(text("a")), user(text("b"), picture)},
 			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cA=="}}]}`},
 	} {
 		var k talk

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // chatHead is what a request says beside the conversation.
@@ -147,21 +147,21 @@ func (t *talk) person(more said) error {
 }
 
 // message is one of ours. Results come first: they must follow their calls at once.
-func (t *talk) message(m recovery.Message) error {
-	if m.Role == recovery.RoleAssistant {
+func (t *talk) message(m journal.Message) error {
+	if m.Role == journal.RoleAssistant {
 		return t.answer(m)
 	}
 	var person said
 	for _, b := range m.Blocks {
 		switch b.Kind {
-		case recovery.BlockResult:
+		case journal.BlockResult:
 			if err := t.add(chatMessage{Role: "tool", Content: valid(b.Result.Text), Result: b.Result.ID}); err != nil {
 				return err
 			}
-		case recovery.BlockImage:
+		case journal.BlockImage:
 			person.pictures = true
 			person.parts = append(person.parts, chatImage{"image_url", chatURL{dataURL(b.Image)}})
-		case recovery.BlockText:
+		case journal.BlockText:
 			person.texts = append(person.texts, valid(b.Text))
 			person.parts = append(person.parts, inputText{"text", valid(b.Text)})
 		}
@@ -170,15 +170,15 @@ func (t *talk) message(m recovery.Message) error {
 }
 
 // answer is an assistant's message. Its content is never null: some servers' templates write that as a word.
-func (t *talk) answer(m recovery.Message) error {
+func (t *talk) answer(m journal.Message) error {
 	a := chatMessage{Role: "assistant"}
 	var said, thought []string
 	var details []json.RawMessage
 	for _, b := range m.Blocks {
 		switch b.Kind {
-		case recovery.BlockText:
+		case journal.BlockText:
 			said = append(said, valid(b.Text))
-		case recovery.BlockReasoning:
+		case journal.BlockReasoning:
 			r, err := recall(b)
 			if err != nil {
 				return err
@@ -187,7 +187,7 @@ func (t *talk) answer(m recovery.Message) error {
 				details = append(details, json.RawMessage(r.Chat.Details))
 			}
 			thought = append(thought, valid(b.Text))
-		case recovery.BlockCall:
+		case journal.BlockCall:
 			args, err := arguments(b.Call.Args)
 			if err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // chunk is one event of Chat Completions. The library's own type is not used: it has no place for what compatible servers
@@ -152,33 +152,33 @@ func (p *chatParser) answer() (*model.Answer, error) {
 	a := &model.Answer{Served: p.served, Origin: p.id, Usage: p.used()}
 	switch p.finish {
 	case "length":
-		a.Stop = recovery.AnswerLength
+		a.Stop = journal.AnswerLength
 	case "content_filter":
-		a.Stop = recovery.AnswerRefuse
+		a.Stop = journal.AnswerRefuse
 	case "error", "abort", "insufficient_system_resource":
 		return nil, &trouble{raw: quoted(fmt.Sprintf("the provider ended the answer with %q", p.finish))}
 	case "tool_calls", "function_call":
-		a.Stop = recovery.AnswerCalls
+		a.Stop = journal.AnswerCalls
 	default:
-		a.Stop = recovery.AnswerEnd
+		a.Stop = journal.AnswerEnd
 	}
 	if p.refused {
-		a.Stop = recovery.AnswerRefuse
+		a.Stop = journal.AnswerRefuse
 	}
 	if err := p.reasoning(a); err != nil {
 		return nil, err
 	}
 	if p.text.Len() > 0 {
-		a.Blocks = append(a.Blocks, recovery.Block{Kind: recovery.BlockText, Text: p.text.String()})
+		a.Blocks = append(a.Blocks, journal.Block{Kind: journal.BlockText, Text: p.text.String()})
 	}
-	calls := p.calls.blocks(a.Stop == recovery.AnswerLength)
+	calls := p.calls.blocks(a.Stop == journal.AnswerLength)
 	switch {
-	case a.Stop == recovery.AnswerRefuse:
+	case a.Stop == journal.AnswerRefuse:
 		return a, nil // nothing of what was refused runs
-	case len(calls) == 0 && a.Stop == recovery.AnswerCalls:
-		a.Stop = recovery.AnswerEnd
-	case len(calls) > 0 && a.Stop == recovery.AnswerEnd:
-		a.Stop = recovery.AnswerCalls
+	case len(calls) == 0 && a.Stop == journal.AnswerCalls:
+		a.Stop = journal.AnswerEnd
+	case len(calls) > 0 && a.Stop == journal.AnswerEnd:
+		a.Stop = journal.AnswerCalls
 	}
 	a.Blocks = append(a.Blocks, calls...)
 	return a, nil
@@ -186,7 +186,7 @@ func (p *chatParser) answer() (*model.Answer, error) {
 
 // reasoning is a block of its own. Text that a person may read is not sent back; what a router wants back is.
 func (p *chatParser) reasoning(a *model.Answer) error {
-	b := recovery.Block{Kind: recovery.BlockReasoning, Text: p.thought.String()}
+	b := journal.Block{Kind: journal.BlockReasoning, Text: p.thought.String()}
 	raw, err := p.details.json()
 	if err != nil {
 		return garbage("the server sent reasoning details that cannot be read", err)
@@ -203,7 +203,7 @@ func (p *chatParser) reasoning(a *model.Answer) error {
 }
 
 // used is nil where the server does not say. DeepSeek names what came from its cache in its own way.
-func (p *chatParser) used() *recovery.Usage {
+func (p *chatParser) used() *journal.Usage {
 	var u struct {
 		Prompt     int64 `json:"prompt_tokens"`
 		Completion int64 `json:"completion_tokens"`
@@ -219,7 +219,7 @@ func (p *chatParser) used() *recovery.Usage {
 	if p.usage == nil || decode(p.usage, &u) != nil || u.Prompt+u.Completion == 0 {
 		return nil
 	}
-	return &recovery.Usage{
+	return &journal.Usage{
 		Input: u.Prompt, Cached: max(u.In.Cached, u.Hit), Written: u.In.Written,
 		Output: u.Completion, Reasoning: u.Out.Reasoning,
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/model/openai"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestChatAnswer(t *testing.T) {
@@ -18,16 +18,16 @@ func TestChatAnswer(t *testing.T) {
 		t.Errorf("shown: text %q, reasoning %q", h.text, h.reasoning)
 	}
 	a := h.answer
-	if a.Stop != recovery.AnswerCalls || a.Served != "test-model-2026" || a.Origin != "req_test" {
+	if a.Stop != journal.AnswerCalls || a.Served != "test-model-2026" || a.Origin != "req_test" {
 		t.Errorf("stop %s, served %s, origin %s", a.Stop, a.Served, a.Origin)
 	}
-	if d := cmp.Diff(&recovery.Usage{Input: 120, Cached: 100, Output: 60, Reasoning: 40}, a.Usage); d != "" {
+	if d := cmp.Diff(&journal.Usage{Input: 120, Cached: 100, Output: 60, Reasoning: 40}, a.Usage); d != "" {
 		t.Errorf("usage: %s", d)
 	}
-	want := []recovery.Block{
-		{Kind: recovery.BlockReasoning, Text: "Let me look."}, text("I read both."),
-		{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Provider: "call_A", Tool: "read_file", Args: []byte(`{"path":"a.txt"}`)}},
-		{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Provider: "call_B", Tool: "read_file", Args: []byte(`{"path":"b.txt"}`)}},
+	want := []journal.Block{
+		{Kind: journal.BlockReasoning, Text: "Let me look."}, text("I read both."),
+		{Kind: journal.BlockCall, Call: &journal.CallBlock{Provider: "call_A", Tool: "read_file", Args: []byte(`{"path":"a.txt"}`)}},
+		{Kind: journal.BlockCall, Call: &journal.CallBlock{Provider: "call_B", Tool: "read_file", Args: []byte(`{"path":"b.txt"}`)}},
 	}
 	if d := cmp.Diff(want, a.Blocks); d != "" {
 		t.Errorf("blocks: %s", d)
@@ -83,7 +83,7 @@ func TestChatCompatibleServers(t *testing.T) {
 			if d := cmp.Diff(c.calls, calls(got)); d != "" {
 				t.Error(d)
 			}
-			if got.Stop != recovery.AnswerCalls {
+			if got.Stop != journal.AnswerCalls {
 				t.Errorf("stop %s", got.Stop)
 			}
 			if got.Usage != nil {
@@ -98,20 +98,20 @@ func TestChatEnds(t *testing.T) {
 	second := tool(`{"index":1,"id":"y","function":{"name":"read_file","arguments":"{\"path\":\"b\"}"}}`)
 	for _, c := range []struct {
 		name, stream, text string
-		stop               recovery.AnswerStop
+		stop               journal.AnswerStop
 		calls              []string
 	}{
-		{"stop", chunks(delta(`"content":"Hi"`), finish("stop")) + chatDone, "Hi", recovery.AnswerEnd, nil},
-		{"stop without [DONE]", chunks(delta(`"content":"Hi"`), finish("stop")), "Hi", recovery.AnswerEnd, nil},
-		{"a word of the server's own", chunks(delta(`"content":"Hi"`), finish("eos_token")), "Hi", recovery.AnswerEnd, nil},
-		{"calls announced and none there", chunks(delta(`"content":"Hi"`), finish("tool_calls")), "Hi", recovery.AnswerEnd, nil},
-		{"length", chunks(delta(`"content":"Hi"`), finish("length")), "Hi", recovery.AnswerLength, nil},
-		{"length within a call", chunks(tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":"{\"pa"}}`), finish("length")), "", recovery.AnswerLength, []string{`read_file {"pa`}},
-		{"length within a call that reads as whole", chunks(whole, second, finish("length")), "", recovery.AnswerLength, []string{`read_file {"path":"a"}`, `read_file {"path":"b"}…`}},
-		{"length before any argument", chunks(tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":""}}`), finish("length")), "", recovery.AnswerLength, []string{`read_file …`}},
-		{"content filter", chunks(delta(`"content":"Hi"`), whole, finish("content_filter")), "Hi", recovery.AnswerRefuse, nil},
-		{"refusal", chunks(delta(`"refusal":"I will"`), delta(`"refusal":" not."`), finish("stop")), "I will not.", recovery.AnswerRefuse, nil},
-		{"content in parts", chunks(delta(`"content":[{"type":"text","text":"H"},{"type":"text","text":"i"}]`), finish("stop")), "Hi", recovery.AnswerEnd, nil},
+		{"stop", chunks(delta(`"content":"Hi"`), finish("stop")) + chatDone, "Hi", journal.AnswerEnd, nil},
+		{"stop without [DONE]", chunks(delta(`"content":"Hi"`), finish("stop")), "Hi", journal.AnswerEnd, nil},
+		{"a word of the server's own", chunks(delta(`"content":"Hi"`), finish("eos_token")), "Hi", journal.AnswerEnd, nil},
+		{"calls announced and none there", chunks(delta(`"content":"Hi"`), finish("tool_calls")), "Hi", journal.AnswerEnd, nil},
+		{"length", chunks(delta(`"content":"Hi"`), finish("length")), "Hi", journal.AnswerLength, nil},
+		{"length within a call", chunks(tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":"{\"pa"}}`), finish("length")), "", journal.AnswerLength, []string{`read_file {"pa`}},
+		{"length within a call that reads as whole", chunks(whole, second, finish("length")), "", journal.AnswerLength, []string{`read_file {"path":"a"}`, `read_file {"path":"b"}…`}},
+		{"length before any argument", chunks(tool(`{"index":0,"id":"x","function":{"name":"read_file","arguments":""}}`), finish("length")), "", journal.AnswerLength, []string{`read_file …`}},
+		{"content filter", chunks(delta(`"content":"Hi"`), whole, finish("content_filter")), "Hi", journal.AnswerRefuse, nil},
+		{"refusal", chunks(delta(`"refusal":"I will"`), delta(`"refusal":" not."`), finish("stop")), "I will not.", journal.AnswerRefuse, nil},
+		{"content in parts", chunks(delta(`"content":[{"type":"text","text":"H"},{"type":"text","text":"i"}]`), finish("stop")), "Hi", journal.AnswerEnd, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := must(t, openai.Chat, c.stream)
@@ -190,11 +190,11 @@ func TestChatReasoning(t *testing.T) {
 func TestChatUsage(t *testing.T) {
 	for _, c := range []struct {
 		usage string
-		want  *recovery.Usage
+		want  *journal.Usage
 	}{
-		{`{"prompt_tokens":10,"completion_tokens":5}`, &recovery.Usage{Input: 10, Output: 5}},
-		{`{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":null,"prompt_cache_hit_tokens":8}`, &recovery.Usage{Input: 10, Output: 5, Cached: 8}},
-		{`{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":3}}`, &recovery.Usage{Input: 10, Output: 5, Cached: 4, Written: 3}},
+		{`{"prompt_tokens":10,"completion_tokens":5}`, &journal.Usage{Input: 10, Output: 5}},
+		{`{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":null,"prompt_cache_hit_tokens":8}`, &journal.Usage{Input: 10, Output: 5, Cached: 8}},
+		{`{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":3}}`, &journal.Usage{Input: 10, Output: 5, Cached: 4, Written: 3}},
 		{`{"prompt_tokens":0,"completion_tokens":0}`, nil},
 		{`{}`, nil},
 		{`null`, nil},
@@ -208,12 +208,12 @@ func TestChatUsage(t *testing.T) {
 
 func TestChatRequest(t *testing.T) {
 	req := question()
-	req.MaxOutput, req.Effort = 1000, recovery.EffortLow
+	req.MaxOutput, req.Effort = 1000, journal.EffortLow
 	req.Messages = append(req.Messages,
-		said(recovery.RoleAssistant, call("c-1", `{"path":"a\u003cb"}`), call("c-2", `"not { json"`)),
-		said(recovery.RoleTool, result("c-1", "one"), result("c-2", "")),
-		said(recovery.RoleAssistant, text("Look:"), text("done")),
-		said(recovery.RoleUser, text("And this?"), recovery.Block{Kind: recovery.BlockImage, Image: &recovery.Image{Media: "image/png", Data: []byte("PNG")}}))
+		said(journal.RoleAssistant, call("c-1", `{"path":"a\u003cb"}`), call("c-2", `"not { json"`)),
+		said(journal.RoleTool, result("c-1", "one"), result("c-2", "")),
+		said(journal.RoleAssistant, text("Look:"), text("done")),
+		said(journal.RoleUser, text("And this?"), journal.Block{Kind: journal.BlockImage, Image: &journal.Image{Media: "image/png", Data: []byte("PNG")}}))
 	s := serve(t, events(talk()))
 	if _, err := ask(t, s.model(openai.Chat, "qwen3"), req); err != nil {
 		t.Fatal(err)
@@ -236,9 +236,9 @@ func TestChatRequest(t *testing.T) {
 // What OpenAI's newer models want, compatible servers refuse, and the reverse; some servers have words of their own.
 func TestChatRequestOfAProvider(t *testing.T) {
 	req := question()
-	req.MaxOutput, req.Effort = 1000, recovery.EffortNone
+	req.MaxOutput, req.Effort = 1000, journal.EffortNone
 	req.Messages = append(req.Messages,
-		said(recovery.RoleAssistant, recovery.Block{Kind: recovery.BlockReasoning, Text: "Hm."}, call("c-1", `{}`)), said(recovery.RoleTool, result("c-1", "x")))
+		said(journal.RoleAssistant, journal.Block{Kind: journal.BlockReasoning, Text: "Hm."}, call("c-1", `{}`)), said(journal.RoleTool, result("c-1", "x")))
 	for _, c := range []struct{ base, model, want, not string }{
 		{"", "gpt-5.2", `"max_completion_tokens":1000,"prompt_cache_key":"t-12345678","reasoning_effort":"none"`, `"max_tokens"`},
 		{"https://eu.api.openai.com/v1", "gpt-4o", `"max_completion_tokens":1000,"prompt_cache_key":"t-12345678","tools"`, "reasoning_effort"},

@@ -12,7 +12,7 @@ import (
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // A server that checks requests as the provider does hears a whole conversation, with every way in which compatible servers
@@ -52,7 +52,7 @@ func converse(t *testing.T, s *modeltest.Server, p openai.Protocol, turns []mode
 		Key: func(context.Context) (string, error) { return modeltest.DefaultKey, nil },
 	})
 	req := question()
-	req.Effort, req.System = recovery.EffortHigh, strings.Repeat("Be brief. ", 1000) // a provider caches nothing small
+	req.Effort, req.System = journal.EffortHigh, strings.Repeat("Be brief. ", 1000) // a provider caches nothing small
 	for i, turn := range turns {
 		h, err := ask(t, m, req)
 		if err != nil {

@@ -17,26 +17,26 @@ import (
 	"agent/host/model"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		status  int
 		body    string
-		want    recovery.Fault
+		want    journal.Fault
 		message string
 	}{
-		{429, `{"error":{"message":"Rate limit reached for gpt-5 in organization org-x on tokens per min (TPM)","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, recovery.FaultRateLimit, "Rate limit reached"},
-		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, recovery.FaultCredit, "current quota"},
-		{401, `{"error":{"message":"Incorrect API key provided: sk-secret-value-1.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, recovery.FaultKey, "Incorrect API key"},
-		{404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","type":"invalid_request_error","param":null,"code":"model_not_found"}}`, recovery.FaultNoModel, "does not exist"},
-		{404, `{"error":"model 'x' not found"}`, recovery.FaultNoModel, "model 'x' not found"},
-		{400, `{"error":{"message":"This model's maximum context length is 128000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, recovery.FaultContext, "maximum context length"},
-		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, recovery.FaultRequest, "max_tokens"},
-		{500, `{"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}`, recovery.FaultServer, "had an error"},
-		{502, `<html><head><title>502 Bad Gateway</title></head></html>`, recovery.FaultServer, "Bad Gateway"},
-		{503, ``, recovery.FaultOverloaded, "503"},
+		{429, `{"error":{"message":"Rate limit reached for gpt-5 in organization org-x on tokens per min (TPM)","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, journal.FaultRateLimit, "Rate limit reached"},
+		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, journal.FaultCredit, "current quota"},
+		{401, `{"error":{"message":"Incorrect API key provided: sk-secret-value-1.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, journal.FaultKey, "Incorrect API key"},
+		{404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","type":"invalid_request_error","param":null,"code":"model_not_found"}}`, journal.FaultNoModel, "does not exist"},
+		{404, `{"error":"model 'x' not found"}`, journal.FaultNoModel, "model 'x' not found"},
+		{400, `{"error":{"message":"This model's maximum context length is 128000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, journal.FaultContext, "maximum context length"},
+		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`, journal.FaultRequest, "max_tokens"},
+		{500, `{"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}`, journal.FaultServer, "had an error"},
+		{502, `<html><head><title>502 Bad Gateway</title></head></html>`, journal.FaultServer, "Bad Gateway"},
+		{503, ``, journal.FaultOverloaded, "503"},
 	} {
 		for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 			t.Run(fmt.Sprintf("%s %d %.20s", p, c.status, c.body), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 				})
 				secrets := func() []string { return []string{"sk-secret-value-1"} }
 				m := openai.New(openai.Options{Model: "x", Protocol: p, BaseURL: s.URL, Secrets: secrets,
-					Remedy: func(f recovery.Fault) string { return "mend " + string(f) }})
+					Remedy: func(f journal.Fault) string { return "mend " + string(f) }})
 				_, err := ask(t, m, question())
 				e := fault(t, err, c.want)
 				if !strings.Contains(e.Message, c.message) || strings.Contains(e.Message, "sk-secret") {
@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 				if e.Status != c.status || e.Origin != "req_refused" || e.Began || e.Remedy == "" {
 					t.Errorf("%+v", e)
 				}
-				if again := c.want == recovery.FaultRateLimit || c.want == recovery.FaultServer || c.want == recovery.FaultOverloaded; again && e.After != 7*time.Second {
+				if again := c.want == journal.FaultRateLimit || c.want == journal.FaultServer || c.want == journal.FaultOverloaded; again && e.After != 7*time.Second {
 					t.Errorf("after %s", e.After)
 				}
 			})
@@ -77,21 +77,21 @@ func TestErrorsInsideAStream(t *testing.T) {
 		name    string
 		p       openai.Protocol
 		stream  string
-		want    recovery.Fault
+		want    journal.Fault
 		message string
 	}{
-		{"failed", openai.Responses, failed(`{"code":"server_error","message":"The model broke."}`), recovery.FaultServer, "The model broke."},
-		{"failed for its rate", openai.Responses, failed(`{"code":"rate_limit_exceeded","message":"Slow down."}`), recovery.FaultRateLimit, "Slow down."},
-		{"failed for policy", openai.Responses, failed(`{"code":"bio_policy","message":"No."}`), recovery.FaultFiltered, "No."},
-		{"failed without a reason", openai.Responses, failed(`null`), recovery.FaultServer, "not why"},
-		{"error event", openai.Responses, start + ev("error", `"code":"context_length_exceeded","message":"Your input exceeds the context window of this model.","param":null`), recovery.FaultContext, "context window"},
-		{"error event with an error inside", openai.Responses, start + ev("error", `"error":{"type":"invalid_request_error","code":"insufficient_quota","message":"Pay."}`), recovery.FaultCredit, "Pay."},
-		{"incomplete for a reason of its own", openai.Responses, start + completed("incomplete", `{"reason":"boredom"}`), recovery.FaultCut, "before its end"},
-		{"error of a router", openai.Chat, hi + chunk(`"choices":[`+finish("error")+`],"error":{"code":429,"message":"Upstream is busy"}`), recovery.FaultRateLimit, "Upstream is busy"},
-		{"error as a text", openai.Chat, hi + "data: {\"error\":\"llama runner process has terminated\"}\n\n", recovery.FaultServer, "llama runner"},
-		{"error as an object", openai.Chat, hi + "data: {\"object\":\"error\",\"message\":\"max model len\",\"code\":400}\n\n", recovery.FaultRequest, "max model len"},
-		{"error as the event", openai.Chat, hi + "event: error\ndata: {\"error\":{\"message\":\"no\",\"type\":\"server_error\"}}\n\n", recovery.FaultServer, "no"},
-		{"an end that is an error", openai.Chat, hi + chunks(finish("error")), recovery.FaultServer, "error"},
+		{"failed", openai.Responses, failed(`{"code":"server_error","message":"The model broke."}`), journal.FaultServer, "The model broke."},
+		{"failed for its rate", openai.Responses, failed(`{"code":"rate_limit_exceeded","message":"Slow down."}`), journal.FaultRateLimit, "Slow down."},
+		{"failed for policy", openai.Responses, failed(`{"code":"bio_policy","message":"No."}`), journal.FaultFiltered, "No."},
+		{"failed without a reason", openai.Responses, failed(`null`), journal.FaultServer, "not why"},
+		{"error event", openai.Responses, start + ev("error", `"code":"context_length_exceeded","message":"Your input exceeds the context window of this model.","param":null`), journal.FaultContext, "context window"},
+		{"error event with an error inside", openai.Responses, start + ev("error", `"error":{"type":"invalid_request_error","code":"insufficient_quota","message":"Pay."}`), journal.FaultCredit, "Pay."},
+		{"incomplete for a reason of its own", openai.Responses, start + completed("incomplete", `{"reason":"boredom"}`), journal.FaultCut, "before its end"},
+		{"error of a router", openai.Chat, hi + chunk(`"choices":[`+finish("error")+`],"error":{"code":429,"message":"Upstream is busy"}`), journal.FaultRateLimit, "Upstream is busy"},
+		{"error as a text", openai.Chat, hi + "data: {\"error\":\"llama runner process has terminated\"}\n\n", journal.FaultServer, "llama runner"},
+		{"error as an object", openai.Chat, hi + "data: {\"object\":\"error\",\"message\":\"max model len\",\"code\":400}\n\n", journal.FaultRequest, "max model len"},
+		{"error as the event", openai.Chat, hi + "event: error\ndata: {\"error\":{\"message\":\"no\",\"type\":\"server_error\"}}\n\n", journal.FaultServer, "no"},
+		{"an end that is an error", openai.Chat, hi + chunks(finish("error")), journal.FaultServer, "error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, err := hears(t, c.p, c.stream)
@@ -123,7 +123,7 @@ func TestGarbage(t *testing.T) {
 					io.WriteString(w, c.body)
 				})
 				_, err := ask(t, s.model(p, "x"), question())
-				fault(t, err, recovery.FaultGarbage)
+				fault(t, err, journal.FaultGarbage)
 			})
 		}
 		t.Run(string(p)+" an error in one piece", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestGarbage(t *testing.T) {
 				io.WriteString(w, `{"error":{"message":"Upstream is busy","code":429}}`)
 			})
 			_, err := ask(t, s.model(p, "x"), question())
-			fault(t, err, recovery.FaultRateLimit)
+			fault(t, err, journal.FaultRateLimit)
 		})
 	}
 }
@@ -182,7 +182,7 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 		h, err := ask(t, m, question())
 		if err != nil {
 			var e *model.Error
-			if errors.As(err, &e); e == nil || e.Fault != recovery.FaultCut && (e.Fault != recovery.FaultNetwork || e.Began || at > first) {
+			if errors.As(err, &e); e == nil || e.Fault != journal.FaultCut && (e.Fault != journal.FaultNetwork || e.Began || at > first) {
 				t.Fatalf("cut at byte %d: %v", at, err)
 			}
 			if h.deltas > 0 && !e.Began {
@@ -271,7 +271,7 @@ func TestBounds(t *testing.T) {
 		})
 		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Idle: 50 * time.Millisecond})})
 		_, err := ask(t, m, question())
-		if e := fault(t, err, recovery.FaultStalled); !e.Began {
+		if e := fault(t, err, journal.FaultStalled); !e.Began {
 			t.Error("a part came, and the error does not say so")
 		}
 	})
@@ -286,12 +286,12 @@ func TestBounds(t *testing.T) {
 		})
 		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Largest: 1 << 20})})
 		_, err := ask(t, m, question())
-		fault(t, err, recovery.FaultTooLarge)
+		fault(t, err, journal.FaultTooLarge)
 	})
 	t.Run("one line", func(t *testing.T) {
 		s := serve(t, events("data: {\"choices\":[{\"delta\":{\"content\":\""+strings.Repeat("x", 20<<20)))
 		_, err := ask(t, s.model(openai.Chat, "x"), question())
-		fault(t, err, recovery.FaultTooLarge)
+		fault(t, err, journal.FaultTooLarge)
 	})
 }
 
@@ -301,7 +301,7 @@ func TestNobodyThere(t *testing.T) {
 	s.Close()
 	_, err := ask(t, openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: url}), question())
 	var e *model.Error
-	if !errors.As(err, &e) || e.Fault != recovery.FaultNetwork || e.Remedy == "" {
+	if !errors.As(err, &e) || e.Fault != journal.FaultNetwork || e.Remedy == "" {
 		t.Errorf("got %+v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // fuzzLargest bounds an answer here, so that one without an end is read to its bound often.
@@ -84,7 +84,7 @@ func FuzzStream(f *testing.F) {
 			if b.Opaque != nil && !json.Valid(b.Opaque) {
 				t.Errorf("what is kept is not JSON: %s", b.Opaque)
 			}
-			if h.answer.Stop == recovery.AnswerRefuse && b.Kind == recovery.BlockCall {
+			if h.answer.Stop == journal.AnswerRefuse && b.Kind == journal.BlockCall {
 				t.Error("a refused answer has calls")
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // own says whether the base URL is OpenAI's: its newer models refuse what compatible servers want, and the reverse.
@@ -48,8 +48,8 @@ func plain(name string) bool {
 
 // effort is the provider's word. The earliest reasoning models cannot leave thinking out; theirs is the smallest that they
 // take.
-func effort(name string, e recovery.Effort) string {
-	if e != recovery.EffortNone {
+func effort(name string, e journal.Effort) string {
+	if e != journal.EffortNone {
 		return string(e)
 	}
 	name = family(name)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // kept is what a block of the Responses API carries for its way back. Text in JSON strings survives the journal byte for
@@ -42,7 +42,7 @@ func (r returned) raw() (json.RawMessage, error) {
 }
 
 // recall reads what a block keeps.
-func recall(b recovery.Block) (returned, error) {
+func recall(b journal.Block) (returned, error) {
 	var r returned
 	if len(b.Opaque) == 0 {
 		return r, nil

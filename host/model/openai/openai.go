@@ -16,7 +16,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Protocol is how a server is spoken to.
@@ -36,7 +36,7 @@ type Options struct {
 	Key      func(context.Context) (string, error) // asked at every request; nil, or an empty key, sends none
 	HTTP     *http.Client                          // of wire.Client; nil for one with its standard bounds
 	Secrets  func() []string                       // taken out of the texts of errors; may be nil
-	Remedy   func(recovery.Fault) string           // what a person can do about a failure; may be nil
+	Remedy   func(journal.Fault) string            // what a person can do about a failure; may be nil
 }
 
 // New is the model. Nothing is read from the environment and nothing is asked before the first request.
@@ -78,16 +78,16 @@ func (c *client) ask(ctx context.Context, req model.Request) (*http.Response, er
 	case Responses:
 		path, encode = "responses", c.responsesBody
 	default:
-		return nil, &model.Error{Fault: recovery.FaultRequest, Message: fmt.Sprintf("%q is no wire protocol: responses and chat are", c.o.Protocol)}
+		return nil, &model.Error{Fault: journal.FaultRequest, Message: fmt.Sprintf("%q is no wire protocol: responses and chat are", c.o.Protocol)}
 	}
 	body, err := encode(req)
 	if err != nil {
-		return nil, &model.Error{Fault: recovery.FaultRequest, Message: err.Error(), Err: err}
+		return nil, &model.Error{Fault: journal.FaultRequest, Message: err.Error(), Err: err}
 	}
 	key := ""
 	if c.o.Key != nil {
 		if key, err = c.o.Key(ctx); err != nil {
-			return nil, &model.Error{Fault: recovery.FaultKey, Message: strings.Join(strings.Fields(err.Error()), " "), Err: err}
+			return nil, &model.Error{Fault: journal.FaultKey, Message: strings.Join(strings.Fields(err.Error()), " "), Err: err}
 		}
 	}
 	return c.post(wire.WithTurn(ctx, req.Turn), path, key, body)

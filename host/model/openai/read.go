@@ -13,7 +13,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/sse"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // parser puts one answer together.
@@ -106,7 +106,7 @@ func foreign(h http.Header) error {
 }
 
 func garbage(message string, err error) error {
-	return &model.Error{Fault: recovery.FaultGarbage, Message: message, Err: err}
+	return &model.Error{Fault: journal.FaultGarbage, Message: message, Err: err}
 }
 
 // decode reads JSON. A field of another type than the protocol's counts as absent: compatible servers differ in what nobody

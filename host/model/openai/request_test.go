@@ -14,7 +14,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // elsewhere sends every request to the test's server, whatever its address says.
@@ -57,7 +57,7 @@ func TestKey(t *testing.T) {
 		return "", errors.New("api_key_cmd: exit status 1")
 	}})
 	_, err := ask(t, broken, question())
-	fault(t, err, recovery.FaultKey)
+	fault(t, err, journal.FaultKey)
 	if len(s.bodies) != len(keys) {
 		t.Error("a request was sent without its key")
 	}
@@ -93,7 +93,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 func TestAsksOnce(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	_, err := ask(t, s.model(openai.Chat, "x"), question())
-	fault(t, err, recovery.FaultOverloaded)
+	fault(t, err, journal.FaultOverloaded)
 	if len(s.bodies) != 1 {
 		t.Errorf("%d requests", len(s.bodies))
 	}
@@ -101,7 +101,7 @@ func TestAsksOnce(t *testing.T) {
 
 func TestUnknownProtocol(t *testing.T) {
 	_, err := ask(t, openai.New(openai.Options{Model: "x", Protocol: "smoke"}), question())
-	if e := fault(t, err, recovery.FaultRequest); !strings.Contains(e.Message, "smoke") {
+	if e := fault(t, err, journal.FaultRequest); !strings.Contains(e.Message, "smoke") {
 		t.Errorf("message %q", e.Message)
 	}
 }
@@ -159,10 +159,10 @@ func odd(r *rapid.T, label string) string {
 	return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(r, label), "")
 }
 
-func userMessage(r *rapid.T) recovery.Message {
-	m := said(recovery.RoleUser, text(odd(r, "prompt")))
+func userMessage(r *rapid.T) journal.Message {
+	m := said(journal.RoleUser, text(odd(r, "prompt")))
 	if rapid.Bool().Draw(r, "picture") {
-		m.Blocks = append(m.Blocks, recovery.Block{Kind: recovery.BlockImage, Image: &recovery.Image{Media: "image/png", Data: []byte(odd(r, "data"))}})
+		m.Blocks = append(m.Blocks, journal.Block{Kind: journal.BlockImage, Image: &journal.Image{Media: "image/png", Data: []byte(odd(r, "data"))}})
 	}
 	return m
 }
@@ -171,18 +171,18 @@ func userMessage(r *rapid.T) recovery.Message {
 func conversation(r *rapid.T, a *model.Answer) model.Request {
 	req := question()
 	req.System = odd(r, "system")
-	req.Effort = rapid.SampledFrom(append(recovery.Efforts(), "")).Draw(r, "effort")
-	req.Messages = []recovery.Message{userMessage(r)}
+	req.Effort = rapid.SampledFrom(append(journal.Efforts(), "")).Draw(r, "effort")
+	req.Messages = []journal.Message{userMessage(r)}
 	for i := range rapid.IntRange(0, 4).Draw(r, "turns") {
 		if rapid.Bool().Draw(r, "ours") {
 			req = follow(req, a, i)
 			continue
 		}
-		other := &model.Answer{Blocks: []recovery.Block{
-			{Kind: recovery.BlockReasoning, Text: odd(r, "reasoning"), Opaque: []byte(`{"anthropic":{"signature":"<x>"}}`)},
+		other := &model.Answer{Blocks: []journal.Block{
+			{Kind: journal.BlockReasoning, Text: odd(r, "reasoning"), Opaque: []byte(`{"anthropic":{"signature":"<x>"}}`)},
 			text(odd(r, "text")),
-			{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Tool: "read_file", Args: []byte(js(map[string]string{"path": odd(r, "path")}))}},
-			{Kind: recovery.BlockCall, Call: &recovery.CallBlock{Tool: "read_file", Args: []byte(rapid.SampledFrom([]string{`{"a": [1, 2]}`, `{}`, `{bad <`, `"text"`, `[1]`, `null`, ``}).Draw(r, "args"))}},
+			{Kind: journal.BlockCall, Call: &journal.CallBlock{Tool: "read_file", Args: []byte(js(map[string]string{"path": odd(r, "path")}))}},
+			{Kind: journal.BlockCall, Call: &journal.CallBlock{Tool: "read_file", Args: []byte(rapid.SampledFrom([]string{`{"a": [1, 2]}`, `{}`, `{bad <`, `"text"`, `[1]`, `null`, ``}).Draw(r, "args"))}},
 		}}
 		req = follow(req, other, i)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // responsesHead is what a request says beside the conversation.
@@ -50,7 +50,7 @@ func (c *client) responsesBody(req model.Request) ([]byte, error) {
 		if req.Effort != "" {
 			head.Reasoning = &reasoning{Effort: effort(c.o.Model, req.Effort)}
 		}
-		if req.Effort != "" && req.Effort != recovery.EffortNone {
+		if req.Effort != "" && req.Effort != journal.EffortNone {
 			head.Reasoning.Summary = "auto"
 		}
 	}
@@ -117,20 +117,20 @@ func (in *input) add(item any) error {
 }
 
 // message is one of ours. Results come first: they must follow their calls.
-func (in *input) message(name string, m recovery.Message) error {
-	if m.Role == recovery.RoleAssistant {
+func (in *input) message(name string, m journal.Message) error {
+	if m.Role == journal.RoleAssistant {
 		return in.answer(name, m)
 	}
 	var said []any
 	for _, b := range m.Blocks {
 		switch b.Kind {
-		case recovery.BlockResult:
+		case journal.BlockResult:
 			if err := in.add(functionOutput{"function_call_output", b.Result.ID, valid(b.Result.Text)}); err != nil {
 				return err
 			}
-		case recovery.BlockImage:
+		case journal.BlockImage:
 			said = append(said, inputImage{"input_image", "auto", dataURL(b.Image)})
-		case recovery.BlockText:
+		case journal.BlockText:
 			said = append(said, inputText{"input_text", valid(b.Text)})
 		}
 	}
@@ -142,19 +142,19 @@ func (in *input) message(name string, m recovery.Message) error {
 
 // answered is an answer taken apart: what is no call, with what was kept of it, and the calls.
 type answered struct {
-	blocks []recovery.Block
+	blocks []journal.Block
 	notes  []kept
-	calls  []*recovery.CallBlock
+	calls  []*journal.CallBlock
 	ids    []string // item ids of the calls
 }
 
 // takeApart reads an answer. The provider refuses an item by whose id it knows that its reasoning is missing; so where
 // reasoning cannot go back, no id does.
-func takeApart(name string, m recovery.Message) (answered, error) {
+func takeApart(name string, m journal.Message) (answered, error) {
 	var a answered
 	whole := true
 	for _, b := range m.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			a.calls = append(a.calls, b.Call)
 			continue
 		}
@@ -166,7 +166,7 @@ func takeApart(name string, m recovery.Message) (answered, error) {
 		if r.Responses != nil {
 			k = *r.Responses
 		}
-		if b.Kind == recovery.BlockReasoning && (k.Item == "" || k.Model != name) {
+		if b.Kind == journal.BlockReasoning && (k.Item == "" || k.Model != name) {
 			whole, k.Item = false, ""
 		}
 		a.ids = slices.Concat(a.ids, k.Calls)
@@ -184,7 +184,7 @@ func takeApart(name string, m recovery.Message) (answered, error) {
 // answer puts an answer's blocks and calls into the order in which they came: a reasoning item must be followed by what it
 // was the reasoning for, and the host keeps blocks and calls apart. Reasoning that was cut off before anything came of it
 // is left out: the provider refuses it.
-func (in *input) answer(name string, m recovery.Message) error {
+func (in *input) answer(name string, m journal.Message) error {
 	a, err := takeApart(name, m)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (in *input) answer(name string, m recovery.Message) error {
 			if err := in.block(a.blocks[at], a.notes[at]); err != nil {
 				return err
 			}
-			if a.blocks[at].Kind == recovery.BlockText && len(in.items) > before {
+			if a.blocks[at].Kind == journal.BlockText && len(in.items) > before {
 				end = len(in.items)
 			}
 			at++
@@ -218,11 +218,11 @@ func (in *input) answer(name string, m recovery.Message) error {
 }
 
 // block is a part of an answer that is no call.
-func (in *input) block(b recovery.Block, k kept) error {
+func (in *input) block(b journal.Block, k kept) error {
 	switch {
-	case b.Kind == recovery.BlockReasoning && k.Item != "":
+	case b.Kind == journal.BlockReasoning && k.Item != "":
 		in.items = append(in.items, []byte(k.Item))
-	case b.Kind != recovery.BlockText || b.Text == "":
+	case b.Kind != journal.BlockText || b.Text == "":
 	case k.ID != "":
 		return in.add(message{
 			Type: "message", Role: "assistant", ID: k.ID, Status: "completed", Phase: k.Phase,
@@ -234,7 +234,7 @@ func (in *input) block(b recovery.Block, k kept) error {
 	return nil
 }
 
-func (in *input) call(c *recovery.CallBlock, id string) error {
+func (in *input) call(c *journal.CallBlock, id string) error {
 	args, err := arguments(c.Args)
 	if err != nil {
 		return err

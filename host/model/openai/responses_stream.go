@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // responsesEvent is what is read of an event. Whole items and the whole response stay as they came.
@@ -48,11 +48,11 @@ type responsesParser struct {
 
 	items   []json.RawMessage
 	last    *response
-	stop    recovery.AnswerStop // once last is there
-	text    strings.Builder     // of the message that is being written
-	spoken  bool                // a message has been shown
-	thought bool                // reasoning has been shown
-	usual   frame               // of an event with a piece of text
+	stop    journal.AnswerStop // once last is there
+	text    strings.Builder    // of the message that is being written
+	spoken  bool               // a message has been shown
+	thought bool               // reasoning has been shown
+	usual   frame              // of an event with a piece of text
 }
 
 func (p *responsesParser) ended() bool { return p.last != nil }
@@ -141,17 +141,17 @@ func (p *responsesParser) finish(event string, raw json.RawMessage) error {
 		}
 		return &r.Error
 	case event == "response.completed":
-		p.stop = recovery.AnswerEnd
+		p.stop = journal.AnswerEnd
 	case r.Details.Reason == "content_filter":
-		p.stop = recovery.AnswerRefuse
+		p.stop = journal.AnswerRefuse
 	case r.Details.Reason == "max_output_tokens":
-		p.stop = recovery.AnswerLength
+		p.stop = journal.AnswerLength
 	default:
 		why := "and does not say why"
 		if r.Details.Reason != "" {
 			why = "for " + strconv.Quote(r.Details.Reason)
 		}
-		return &model.Error{Fault: recovery.FaultCut, Message: "the provider stopped the answer before its end " + why}
+		return &model.Error{Fault: journal.FaultCut, Message: "the provider stopped the answer before its end " + why}
 	}
 	// The list of the last event is used where it says more: what an end cut off has no event of its own everywhere.
 	if len(r.Output) > len(p.items) {
@@ -166,14 +166,14 @@ func (p *responsesParser) answer() (*model.Answer, error) {
 	if p.last == nil {
 		return nil, nil
 	}
-	w := weave{model: p.model, cut: p.stop == recovery.AnswerLength}
+	w := weave{model: p.model, cut: p.stop == journal.AnswerLength}
 	for i, raw := range p.items {
 		if err := w.item(raw, i == len(p.items)-1 && p.text.Len() == 0); err != nil {
 			return nil, err
 		}
 	}
 	if p.text.Len() > 0 {
-		w.add(recovery.Block{Kind: recovery.BlockText, Text: p.text.String()}, kept{})
+		w.add(journal.Block{Kind: journal.BlockText, Text: p.text.String()}, kept{})
 	}
 	blocks, err := w.done()
 	if err != nil {
@@ -182,15 +182,15 @@ func (p *responsesParser) answer() (*model.Answer, error) {
 	a := &model.Answer{Blocks: blocks, Stop: p.stop, Served: p.last.Model, Origin: p.last.ID}
 	switch {
 	case w.refused:
-		a.Stop = recovery.AnswerRefuse
-	case w.calls > 0 && p.stop == recovery.AnswerEnd:
-		a.Stop = recovery.AnswerCalls
+		a.Stop = journal.AnswerRefuse
+	case w.calls > 0 && p.stop == journal.AnswerEnd:
+		a.Stop = journal.AnswerCalls
 	}
-	if a.Stop == recovery.AnswerRefuse {
+	if a.Stop == journal.AnswerRefuse {
 		a.Blocks = withoutCalls(a.Blocks)
 	}
 	if u := p.last.Usage; u.Input+u.Output > 0 {
-		a.Usage = &recovery.Usage{
+		a.Usage = &journal.Usage{
 			Input: u.Input, Cached: u.In.Cached, Written: u.In.Written, Output: u.Output, Reasoning: u.Out.Reasoning,
 		}
 	}
@@ -201,7 +201,7 @@ func (p *responsesParser) answer() (*model.Answer, error) {
 type weave struct {
 	model   string
 	cut     bool // the answer's length ended it
-	blocks  []recovery.Block
+	blocks  []journal.Block
 	notes   []kept
 	ids     []string // of the calls
 	calls   int
@@ -209,7 +209,7 @@ type weave struct {
 	bare    bool // there is reasoning that cannot go back
 }
 
-func (w *weave) add(b recovery.Block, k kept) {
+func (w *weave) add(b journal.Block, k kept) {
 	k.After = w.calls
 	w.blocks, w.notes = append(w.blocks, b), append(w.notes, k)
 }
@@ -257,7 +257,7 @@ func (w *weave) message(m *outputItem) {
 		w.refused = w.refused || c.Refusal != ""
 	}
 	if text.Len() > 0 {
-		w.add(recovery.Block{Kind: recovery.BlockText, Text: text.String()}, kept{ID: m.ID, Phase: m.Phase})
+		w.add(journal.Block{Kind: journal.BlockText, Text: text.String()}, kept{ID: m.ID, Phase: m.Phase})
 	}
 }
 
@@ -278,7 +278,7 @@ func (w *weave) reasoning(r *outputItem, raw json.RawMessage) {
 		w.bare = true
 	}
 	if text := strings.Join(shown, "\n\n"); text != "" || k.Item != "" {
-		w.add(recovery.Block{Kind: recovery.BlockReasoning, Text: text}, k)
+		w.add(journal.Block{Kind: journal.BlockReasoning, Text: text}, k)
 	}
 }
 
@@ -291,10 +291,10 @@ func (w *weave) call(f *outputItem, last bool) {
 }
 
 // done gives the blocks, each with what is to be kept for it.
-func (w *weave) done() ([]recovery.Block, error) {
+func (w *weave) done() ([]journal.Block, error) {
 	first := true
 	for i, k := range w.notes {
-		if w.blocks[i].Kind == recovery.BlockCall {
+		if w.blocks[i].Kind == journal.BlockCall {
 			continue
 		}
 		if w.bare {

@@ -10,7 +10,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/openai"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 func TestResponsesAnswer(t *testing.T) {
@@ -19,10 +19,10 @@ func TestResponsesAnswer(t *testing.T) {
 		t.Errorf("shown: text %q, reasoning %q", h.text, h.reasoning)
 	}
 	a := h.answer
-	if a.Stop != recovery.AnswerCalls || a.Served != "test-model-2026" || a.Origin != "req_test" {
+	if a.Stop != journal.AnswerCalls || a.Served != "test-model-2026" || a.Origin != "req_test" {
 		t.Errorf("stop %s, served %s, origin %s", a.Stop, a.Served, a.Origin)
 	}
-	want := &recovery.Usage{Input: 120, Cached: 100, Written: 7, Output: 60, Reasoning: 40}
+	want := &journal.Usage{Input: 120, Cached: 100, Written: 7, Output: 60, Reasoning: 40}
 	if d := cmp.Diff(want, a.Usage); d != "" {
 		t.Errorf("usage: %s", d)
 	}
@@ -137,11 +137,11 @@ func TestResponsesLeavesOutReasoningThatCannotGoBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.answer.Stop != recovery.AnswerLength {
+		if h.answer.Stop != journal.AnswerLength {
 			t.Errorf("stop %s", h.answer.Stop)
 		}
 		req := follow(question(), h.answer, 1)
-		req.Messages = append(req.Messages, said(recovery.RoleUser, text("Go on.")))
+		req.Messages = append(req.Messages, said(journal.RoleUser, text("Go on.")))
 		if _, err := ask(t, m, req); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestResponsesRequestHead(t *testing.T) {
 	req.MaxOutput = 1000
 	for _, c := range []struct {
 		model  string
-		effort recovery.Effort
+		effort journal.Effort
 		want   string
 	}{
 		{"gpt-5.2", "", `"include":["reasoning.encrypted_content"],"prompt_cache_key"`},
@@ -211,24 +211,24 @@ func TestResponsesEnds(t *testing.T) {
 	length := `{"reason":"max_output_tokens"}`
 	for _, c := range []struct {
 		name, stream, text string
-		stop               recovery.AnswerStop
+		stop               journal.AnswerStop
 		calls              []string
 	}{
-		{"the end", done(storyMessage) + completed("completed", "", storyMessage), "I read both.", recovery.AnswerEnd, nil},
-		{"only in the last event", completed("completed", "", storyMessage, storyCallA), "I read both.", recovery.AnswerCalls, []string{`read_file {"path":"a.txt"}`}},
-		{"nothing in the last event", done(storyMessage, storyCallA) + completed("completed", ""), "I read both.", recovery.AnswerCalls, []string{`read_file {"path":"a.txt"}`}},
-		{"refusal", done(message(`{"type":"refusal","refusal":"I will not."}`)) + completed("completed", ""), "I will not.", recovery.AnswerRefuse, nil},
-		{"content filter", done(textPart, half) + completed("incomplete", `{"reason":"content_filter"}`), "Half", recovery.AnswerRefuse, nil},
-		{"cut text", done(textPart) + completed("incomplete", length), "Half", recovery.AnswerLength, nil},
-		{"cut text without its item", ev("response.output_text.delta", `"delta":"Half"`) + completed("incomplete", length), "Half", recovery.AnswerLength, nil},
-		{"cut call", done(textPart, half) + completed("incomplete", length), "Half", recovery.AnswerLength, []string{`read_file {"path":"a.t`}},
-		{"cut call that reads as whole", done(storyCallA, valid) + completed("incomplete", length), "", recovery.AnswerLength, []string{`read_file {"path":"a.txt"}`, `read_file {"path":"a"}…`}},
-		{"cut call before a message", done(valid, storyMessage) + completed("incomplete", length), "I read both.", recovery.AnswerLength, []string{`read_file {"path":"a"}…`}},
-		{"cut behind a call without status", done(strings.Replace(storyCallA, `"status":"completed",`, "", 1)) + completed("incomplete", length), "", recovery.AnswerLength, []string{`read_file {"path":"a.txt"}…`}},
-		{"no arguments", done(strings.Replace(storyCallA, `{\"path\":\"a.txt\"}`, "", 1)) + completed("completed", ""), "", recovery.AnswerCalls, []string{`read_file {}`}},
-		{"malformed arguments", done(strings.Replace(storyCallA, `{\"path\"`, `{path`, 1)) + completed("completed", ""), "", recovery.AnswerCalls, []string{`read_file {path:"a.txt"}`}},
-		{"arguments that are an object", done(strings.Replace(storyCallA, `"{\"path\":\"a.txt\"}"`, `{"path": "<a>"}`, 1)) + completed("completed", ""), "", recovery.AnswerCalls, []string{`read_file {"path": "<a>"}`}},
-		{"no names of events", strings.ReplaceAll(done(storyMessage)+completed("completed", ""), "event: ", "x: "), "I read both.", recovery.AnswerEnd, nil},
+		{"the end", done(storyMessage) + completed("completed", "", storyMessage), "I read both.", journal.AnswerEnd, nil},
+		{"only in the last event", completed("completed", "", storyMessage, storyCallA), "I read both.", journal.AnswerCalls, []string{`read_file {"path":"a.txt"}`}},
+		{"nothing in the last event", done(storyMessage, storyCallA) + completed("completed", ""), "I read both.", journal.AnswerCalls, []string{`read_file {"path":"a.txt"}`}},
+		{"refusal", done(message(`{"type":"refusal","refusal":"I will not."}`)) + completed("completed", ""), "I will not.", journal.AnswerRefuse, nil},
+		{"content filter", done(textPart, half) + completed("incomplete", `{"reason":"content_filter"}`), "Half", journal.AnswerRefuse, nil},
+		{"cut text", done(textPart) + completed("incomplete", length), "Half", journal.AnswerLength, nil},
+		{"cut text without its item", ev("response.output_text.delta", `"delta":"Half"`) + completed("incomplete", length), "Half", journal.AnswerLength, nil},
+		{"cut call", done(textPart, half) + completed("incomplete", length), "Half", journal.AnswerLength, []string{`read_file {"path":"a.t`}},
+		{"cut call that reads as whole", done(storyCallA, valid) + completed("incomplete", length), "", journal.AnswerLength, []string{`read_file {"path":"a.txt"}`, `read_file {"path":"a"}…`}},
+		{"cut call before a message", done(valid, storyMessage) + completed("incomplete", length), "I read both.", journal.AnswerLength, []string{`read_file {"path":"a"}…`}},
+		{"cut behind a call without status", done(strings.Replace(storyCallA, `"status":"completed",`, "", 1)) + completed("incomplete", length), "", journal.AnswerLength, []string{`read_file {"path":"a.txt"}…`}},
+		{"no arguments", done(strings.Replace(storyCallA, `{\"path\":\"a.txt\"}`, "", 1)) + completed("completed", ""), "", journal.AnswerCalls, []string{`read_file {}`}},
+		{"malformed arguments", done(strings.Replace(storyCallA, `{\"path\"`, `{path`, 1)) + completed("completed", ""), "", journal.AnswerCalls, []string{`read_file {path:"a.txt"}`}},
+		{"arguments that are an object", done(strings.Replace(storyCallA, `"{\"path\":\"a.txt\"}"`, `{"path": "<a>"}`, 1)) + completed("completed", ""), "", journal.AnswerCalls, []string{`read_file {"path": "<a>"}`}},
+		{"no names of events", strings.ReplaceAll(done(storyMessage)+completed("completed", ""), "event: ", "x: "), "I read both.", journal.AnswerEnd, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := must(t, openai.Responses, c.stream).answer

@@ -15,7 +15,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // server is a protocol server of the test: it keeps what it was asked and answers what the test wrote.
@@ -112,7 +112,7 @@ func must(t testing.TB, p openai.Protocol, stream string) heard {
 	return h
 }
 
-func fault(t testing.TB, err error, want recovery.Fault) *model.Error {
+func fault(t testing.TB, err error, want journal.Fault) *model.Error {
 	t.Helper()
 	e, ok := err.(*model.Error)
 	if !ok {
@@ -130,32 +130,32 @@ func fault(t testing.TB, err error, want recovery.Fault) *model.Error {
 func question() model.Request {
 	return model.Request{
 		System:   "Be brief.",
-		Messages: []recovery.Message{said(recovery.RoleUser, text("What is in a.txt?"))},
+		Messages: []journal.Message{said(journal.RoleUser, text("What is in a.txt?"))},
 		Tools:    []model.ToolSpec{{Name: "read_file", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"integer"}},"required":["path"]}`)}},
 		Thread:   "t-12345678",
 		Turn:     1,
 	}
 }
 
-func said(r recovery.Role, b ...recovery.Block) recovery.Message {
-	return recovery.Message{Role: r, Blocks: b}
+func said(r journal.Role, b ...journal.Block) journal.Message {
+	return journal.Message{Role: r, Blocks: b}
 }
 
-func text(s string) recovery.Block { return recovery.Block{Kind: recovery.BlockText, Text: s} }
+func text(s string) journal.Block { return journal.Block{Kind: journal.BlockText, Text: s} }
 
-func call(id, args string) recovery.Block {
-	return recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{ID: id, Provider: "call_1", Tool: "read_file", Args: json.RawMessage(args)}}
+func call(id, args string) journal.Block {
+	return journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{ID: id, Provider: "call_1", Tool: "read_file", Args: json.RawMessage(args)}}
 }
 
-func result(id, s string) recovery.Block {
-	return recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{ID: id, Tool: "read_file", Outcome: recovery.OutcomeOK, Text: s}}
+func result(id, s string) journal.Block {
+	return journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{ID: id, Tool: "read_file", Outcome: journal.OutcomeOK, Text: s}}
 }
 
 // calls lists an answer's calls as tool and arguments.
 func calls(a *model.Answer) []string {
 	var out []string
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockCall {
+		if b.Kind == journal.BlockCall {
 			out = append(out, b.Call.Tool+" "+string(b.Call.Args))
 		}
 	}
@@ -164,9 +164,9 @@ func calls(a *model.Answer) []string {
 
 // follow is the next request as the host builds it: blocks, then calls under ids of our own, then the results.
 func follow(req model.Request, a *model.Answer, n int) model.Request {
-	var blocks, asked, results []recovery.Block
+	var blocks, asked, results []journal.Block
 	for _, b := range a.Blocks {
-		if b.Kind != recovery.BlockCall {
+		if b.Kind != journal.BlockCall {
 			blocks = append(blocks, b)
 			continue
 		}
@@ -179,14 +179,14 @@ func follow(req model.Request, a *model.Answer, n int) model.Request {
 			}
 			c.Args = quoted
 		}
-		asked = append(asked, recovery.Block{Kind: recovery.BlockCall, Call: &c})
+		asked = append(asked, journal.Block{Kind: journal.BlockCall, Call: &c})
 		results = append(results, result(c.ID, fmt.Sprintf("result %d <of> %d", len(asked), n)))
 	}
 	next := req
 	next.Turn++
-	next.Messages = append(append([]recovery.Message(nil), req.Messages...), said(recovery.RoleAssistant, append(blocks, asked...)...))
+	next.Messages = append(append([]journal.Message(nil), req.Messages...), said(journal.RoleAssistant, append(blocks, asked...)...))
 	if len(results) > 0 {
-		next.Messages = append(next.Messages, said(recovery.RoleTool, results...))
+		next.Messages = append(next.Messages, said(journal.RoleTool, results...))
 	}
 	return next
 }

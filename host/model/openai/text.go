@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // valid is the text as the journal would give it back: every byte that is not UTF-8 is U+FFFD. Without it a request would
@@ -93,7 +93,7 @@ func quote(v any) ([]byte, error) {
 }
 
 // dataURL is a picture inside the request.
-func dataURL(i *recovery.Image) string {
+func dataURL(i *journal.Image) string {
 	return "data:" + i.Media + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // trouble is an error inside a stream that began as a success: an object as in a refusal, or a bare text. Its code may be a
@@ -46,7 +46,7 @@ func (c *client) broken(err error, header http.Header) error {
 	if t, ok := errors.AsType[*trouble](err); ok {
 		e = wire.Status(http.StatusOK, header, fmt.Appendf(nil, `{"error":%s}`, t.raw), c.secrets())
 		if t.filtered() {
-			e.Fault = recovery.FaultFiltered
+			e.Fault = journal.FaultFiltered
 		}
 		e.Began = true
 	}

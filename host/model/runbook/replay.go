@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // end says how a step stands.
@@ -34,10 +34,10 @@ type mark struct {
 	asked   bool // there is a call for it
 	run     int  // the run that asked for it: place of its prompt among the thread's
 	id      string
-	result  *recovery.ResultBlock
-	before  bool                  // an earlier run's call for the same step is known by now to have happened
-	about   string                // id of the question whether to go on after its unknown outcome
-	confirm *recovery.ResultBlock // the answer to it
+	result  *journal.ResultBlock
+	before  bool                 // an earlier run's call for the same step is known by now to have happened
+	about   string               // id of the question whether to go on after its unknown outcome
+	confirm *journal.ResultBlock // the answer to it
 }
 
 // judge says how the step stands.
@@ -49,16 +49,16 @@ func (m mark) judge(s step) end {
 		return m.judgeConfirm()
 	}
 	switch m.result.Outcome {
-	case recovery.OutcomeOK:
+	case journal.OutcomeOK:
 		if s.tool == toolConfirm && !yes(m.result.Text) {
 			return endNo
 		}
 		return endDone
-	case recovery.OutcomeUnknown:
+	case journal.OutcomeUnknown:
 		return endUnknown
-	case recovery.OutcomeDenied:
+	case journal.OutcomeDenied:
 		return endDenied
-	case recovery.OutcomeSkipped:
+	case journal.OutcomeSkipped:
 		if m.before {
 			return endDone
 		}
@@ -71,13 +71,13 @@ func (m mark) judge(s step) end {
 // judgeConfirm says how a step stands whose outcome was unknown when a person was asked whether to go on. An answer stays
 // what it was, also after the outcome became known.
 func (m mark) judgeConfirm() end {
-	happened := m.result.Outcome == recovery.OutcomeOK
+	happened := m.result.Outcome == journal.OutcomeOK
 	switch {
-	case happened && (m.confirm == nil || m.confirm.Outcome != recovery.OutcomeOK):
+	case happened && (m.confirm == nil || m.confirm.Outcome != journal.OutcomeOK):
 		return endDone
 	case m.confirm == nil:
 		return endOpen
-	case m.confirm.Outcome != recovery.OutcomeOK:
+	case m.confirm.Outcome != journal.OutcomeOK:
 		return endUnanswered
 	case !yes(m.confirm.Text):
 		return endUnknownNo
@@ -91,12 +91,12 @@ func (m mark) judgeConfirm() end {
 // done says whether the step is known to have happened: also where a person stopped the run before that was known.
 func (m mark) done(s step) bool {
 	e := m.judge(s)
-	return e == endDone || e == endUnknownNo && m.result.Outcome == recovery.OutcomeOK
+	return e == endDone || e == endUnknownNo && m.result.Outcome == journal.OutcomeOK
 }
 
 // told says whether a person said that the step happened, after its outcome had been unknown.
 func (m mark) told() bool {
-	return m.result != nil && m.result.Outcome == recovery.OutcomeOK && strings.HasSuffix(m.result.Text, "\nA person says that it happened.")
+	return m.result != nil && m.result.Outcome == journal.OutcomeOK && strings.HasSuffix(m.result.Text, "\nA person says that it happened.")
 }
 
 // left says whether the step is carried out once more by continue.
@@ -134,15 +134,15 @@ func (p *progress) next(run int) {
 }
 
 // follow reads a run's messages.
-func (p *progress) follow(messages []recovery.Message) error {
+func (p *progress) follow(messages []journal.Message) error {
 	for _, m := range messages {
 		for _, b := range m.Blocks {
 			switch {
-			case b.Kind == recovery.BlockCall && b.Call != nil:
+			case b.Kind == journal.BlockCall && b.Call != nil:
 				if err := p.called(*b.Call); err != nil {
 					return err
 				}
-			case b.Kind == recovery.BlockResult && b.Result != nil:
+			case b.Kind == journal.BlockResult && b.Result != nil:
 				p.settled(b.Result)
 			}
 		}
@@ -150,7 +150,7 @@ func (p *progress) follow(messages []recovery.Message) error {
 	return nil
 }
 
-func (p *progress) called(c recovery.CallBlock) error {
+func (p *progress) called(c journal.CallBlock) error {
 	if about(c) != "" && p.at >= p.start {
 		p.marks[p.at].about = c.ID
 		return nil
@@ -168,14 +168,14 @@ func (p *progress) called(c recovery.CallBlock) error {
 	old := p.marks[index]
 	p.marks[index] = mark{
 		asked: true, run: p.run, id: c.ID,
-		before: old.before || old.result != nil && old.result.Outcome == recovery.OutcomeOK && p.steps[index].tool != toolConfirm,
+		before: old.before || old.result != nil && old.result.Outcome == journal.OutcomeOK && p.steps[index].tool != toolConfirm,
 	}
 	p.at = index
 	return nil
 }
 
 // index is the place of the step that a recorded call answers.
-func (p *progress) index(c recovery.CallBlock) (int, error) {
+func (p *progress) index(c journal.CallBlock) (int, error) {
 	expected := p.at + 1
 	if c.Provider == "" {
 		return expected, nil
@@ -188,7 +188,7 @@ func (p *progress) index(c recovery.CallBlock) (int, error) {
 	return n - 1, nil
 }
 
-func (p *progress) settled(r *recovery.ResultBlock) {
+func (p *progress) settled(r *journal.ResultBlock) {
 	if p.at < p.start {
 		return
 	}
@@ -201,7 +201,7 @@ func (p *progress) settled(r *recovery.ResultBlock) {
 }
 
 // about is the call whose unknown outcome a recorded call asks about. Steps of a runbook never ask about a call.
-func about(c recovery.CallBlock) string {
+func about(c journal.CallBlock) string {
 	if c.Tool != toolConfirm {
 		return ""
 	}

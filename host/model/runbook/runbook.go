@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Name is what --model and a run's record call the model.
@@ -42,8 +42,8 @@ func (*Model) Continues(prompt string) bool { return isContinue(prompt) }
 
 // Plan refuses a prompt that holds nothing to carry out or is not written as a runbook, and counts its steps and the last
 // answer. The questions that unknown outcomes make come on top.
-func (m *Model) Plan(earlier []recovery.Message, prompt string) (int, error) {
-	asked := recovery.Message{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: prompt}}}
+func (m *Model) Plan(earlier []journal.Message, prompt string) (int, error) {
+	asked := journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: prompt}}}
 	p, err := m.reader.replay(append(earlier[:len(earlier):len(earlier)], asked))
 	switch {
 	case err != nil:
@@ -87,7 +87,7 @@ func (m *Model) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 			return
 		}
 		for _, b := range answer.Blocks {
-			if b.Kind == recovery.BlockText && !yield(model.Delta{Text: b.Text}, nil) {
+			if b.Kind == journal.BlockText && !yield(model.Delta{Text: b.Text}, nil) {
 				return
 			}
 		}
@@ -96,11 +96,11 @@ func (m *Model) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 }
 
 // answer decides what comes next in the thread's last run.
-func (m *Model) answer(messages []recovery.Message) (*model.Answer, error) {
+func (m *Model) answer(messages []journal.Message) (*model.Answer, error) {
 	p, err := m.reader.replay(messages)
 	switch {
 	case errors.Is(err, errForeign):
-		return last(recovery.AnswerFailed, fmt.Sprintf("stopped: the record of this run does not fit its runbook, nothing more "+
+		return last(journal.AnswerFailed, fmt.Sprintf("stopped: the record of this run does not fit its runbook, nothing more "+
 			"was carried out: %v", err)), nil
 	case err != nil:
 		return nil, err
@@ -118,14 +118,14 @@ func (m *Model) answer(messages []recovery.Message) (*model.Answer, error) {
 	case e.over():
 		return p.ask(p.at + 1)
 	default:
-		return last(recovery.AnswerFailed, p.stopped(e)), nil
+		return last(journal.AnswerFailed, p.stopped(e)), nil
 	}
 }
 
 // ask is the answer that asks for the step at index; the summary after the last one.
 func (p *progress) ask(index int) (*model.Answer, error) {
 	if index == len(p.steps) {
-		return last(recovery.AnswerEnd, p.summary()), nil
+		return last(journal.AnswerEnd, p.summary()), nil
 	}
 	var before *step
 	if index > p.start {
@@ -135,11 +135,11 @@ func (p *progress) ask(index int) (*model.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks := []recovery.Block{call}
+	blocks := []journal.Block{call}
 	if news := p.steps[index].news(before); news != "" {
-		blocks = []recovery.Block{{Kind: recovery.BlockText, Text: news}, call}
+		blocks = []journal.Block{{Kind: journal.BlockText, Text: news}, call}
 	}
-	return &model.Answer{Blocks: blocks, Stop: recovery.AnswerCalls}, nil
+	return &model.Answer{Blocks: blocks, Stop: journal.AnswerCalls}, nil
 }
 
 // askWhether is the answer that asks a person whether to go on although the outcome of the call id is unknown.
@@ -148,12 +148,12 @@ func (p *progress) askWhether(id string) (*model.Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the question about call %s: %v", id, err)
 	}
-	return &model.Answer{Stop: recovery.AnswerCalls, Blocks: []recovery.Block{{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+	return &model.Answer{Stop: journal.AnswerCalls, Blocks: []journal.Block{{Kind: journal.BlockCall, Call: &journal.CallBlock{
 		Provider: provider(p.at) + "-whether", Tool: toolConfirm, Args: args,
 	}}}}, nil
 }
 
 // last is an answer that ends the run.
-func last(stop recovery.AnswerStop, text string) *model.Answer {
-	return &model.Answer{Stop: stop, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: text}}}
+func last(stop journal.AnswerStop, text string) *model.Answer {
+	return &model.Answer{Stop: stop, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}
 }

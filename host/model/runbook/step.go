@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The tools that the model treats differently from the rest.
@@ -43,12 +43,12 @@ const titleLimit = 72
 func provider(index int) string { return fmt.Sprintf("step-%d", index+1) }
 
 // call makes the block that asks for the step.
-func (s step) call(index int) (recovery.Block, error) {
+func (s step) call(index int) (journal.Block, error) {
 	args, err := encode(s.args)
 	if err != nil {
-		return recovery.Block{}, fmt.Errorf("encode the arguments of line %d: %v", s.line, err)
+		return journal.Block{}, fmt.Errorf("encode the arguments of line %d: %v", s.line, err)
 	}
-	return recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+	return journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{
 		Provider: provider(index), Tool: s.tool, Args: args,
 	}}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // stage plays a host that keeps a thread's transcript and asks the model for the next answer.
@@ -21,7 +21,7 @@ type stage struct {
 	t     *testing.T
 	model *Model
 	out   strings.Builder
-	said  []recovery.Message
+	said  []journal.Message
 	calls []string // ids of the calls without a result
 	n     int      // calls so far
 }
@@ -48,19 +48,19 @@ func TestStory(t *testing.T) {
 			case "cancel":
 				s.calls = nil
 			case "asked":
-				s.said = append(s.said, message(recovery.RoleUser, recovery.Block{Kind: recovery.BlockText, Text: rest}))
+				s.said = append(s.said, message(journal.RoleUser, journal.Block{Kind: journal.BlockText, Text: rest}))
 			case "other":
-				s.said = append(s.said, message(recovery.RoleAssistant, recovery.Block{Kind: recovery.BlockText, Text: rest}))
+				s.said = append(s.said, message(journal.RoleAssistant, journal.Block{Kind: journal.BlockText, Text: rest}))
 			default:
-				s.result(recovery.Outcome(verb), rest)
+				s.result(journal.Outcome(verb), rest)
 			}
 		}
 		return s.out.String()
 	})
 }
 
-func message(role recovery.Role, blocks ...recovery.Block) recovery.Message {
-	return recovery.Message{Role: role, Blocks: blocks}
+func message(role journal.Role, blocks ...journal.Block) journal.Message {
+	return journal.Message{Role: role, Blocks: blocks}
 }
 
 func (s *stage) prompt(text string) {
@@ -70,15 +70,15 @@ func (s *stage) prompt(text string) {
 		return
 	}
 	fmt.Fprintf(&s.out, "plan: %d turns\n", turns)
-	s.said = append(s.said, message(recovery.RoleUser, recovery.Block{Kind: recovery.BlockText, Text: text}))
+	s.said = append(s.said, message(journal.RoleUser, journal.Block{Kind: journal.BlockText, Text: text}))
 	s.ask()
 }
 
-func (s *stage) result(o recovery.Outcome, text string) {
+func (s *stage) result(o journal.Outcome, text string) {
 	if len(s.calls) != 1 {
 		s.t.Fatalf("a result for %d calls", len(s.calls))
 	}
-	s.said = append(s.said, message(recovery.RoleTool, recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{
+	s.said = append(s.said, message(journal.RoleTool, journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{
 		ID: s.calls[0], Outcome: o, Text: text,
 	}}))
 	s.calls = nil
@@ -90,7 +90,7 @@ func (s *stage) settle(rest string) {
 	for _, m := range s.said {
 		for _, b := range m.Blocks {
 			if b.Result != nil && b.Result.ID == word[0] {
-				b.Result.Outcome, b.Result.Text = recovery.Outcome(word[1]), word[2]
+				b.Result.Outcome, b.Result.Text = journal.Outcome(word[1]), word[2]
 				return
 			}
 		}
@@ -112,9 +112,9 @@ func (s *stage) ask() {
 	if a == nil {
 		return
 	}
-	m := message(recovery.RoleAssistant)
+	m := message(journal.RoleAssistant)
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockText {
+		if b.Kind == journal.BlockText {
 			fmt.Fprintf(&s.out, "%s\n", b.Text)
 		} else {
 			s.n++
@@ -126,14 +126,14 @@ func (s *stage) ask() {
 		}
 		m.Blocks = append(m.Blocks, b)
 	}
-	if a.Stop != recovery.AnswerCalls {
+	if a.Stop != journal.AnswerCalls {
 		fmt.Fprintf(&s.out, "[%s]\n", a.Stop)
 	}
 	s.said = append(s.said, m)
 }
 
 // answer collects what the model streams. The text that was shown is the text of the answer.
-func (s *stage) answer(said []recovery.Message) *model.Answer {
+func (s *stage) answer(said []journal.Message) *model.Answer {
 	var shown []string
 	var a *model.Answer
 	for d, err := range s.model.Stream(context.Background(), model.Request{Messages: said}) {
@@ -150,7 +150,7 @@ func (s *stage) answer(said []recovery.Message) *model.Answer {
 	}
 	var kept []string
 	for _, b := range a.Blocks {
-		if b.Kind == recovery.BlockText {
+		if b.Kind == journal.BlockText {
 			kept = append(kept, b.Text)
 		}
 	}
@@ -160,12 +160,12 @@ func (s *stage) answer(said []recovery.Message) *model.Answer {
 	return a
 }
 
-func stored(t *testing.T, said []recovery.Message) []recovery.Message {
+func stored(t *testing.T, said []journal.Message) []journal.Message {
 	data, err := json.Marshal(said)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back []recovery.Message
+	var back []journal.Message
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -176,17 +176,17 @@ func stored(t *testing.T, said []recovery.Message) []recovery.Message {
 func TestForeignRecordStopsTheRun(t *testing.T) {
 	s := &stage{t: t, model: New()}
 	s.prompt("- read_file a\n- list_dir b\n")
-	s.result(recovery.OutcomeOK, "")
-	for _, change := range []func(*recovery.CallBlock){
-		func(c *recovery.CallBlock) { c.Provider = "step-2" }, // steps[1] is another tool
-		func(c *recovery.CallBlock) { c.Provider = "toolu_01" },
-		func(c *recovery.CallBlock) { c.Provider = "step-9" },
-		func(c *recovery.CallBlock) { c.Tool = "search" },
+	s.result(journal.OutcomeOK, "")
+	for _, change := range []func(*journal.CallBlock){
+		func(c *journal.CallBlock) { c.Provider = "step-2" }, // steps[1] is another tool
+		func(c *journal.CallBlock) { c.Provider = "toolu_01" },
+		func(c *journal.CallBlock) { c.Provider = "step-9" },
+		func(c *journal.CallBlock) { c.Tool = "search" },
 	} {
 		said := stored(t, s.said)[:3]
 		change(said[1].Blocks[0].Call)
 		a := s.answer(said)
-		if a == nil || a.Stop != recovery.AnswerFailed || !strings.Contains(a.Blocks[0].Text, "does not fit its runbook") {
+		if a == nil || a.Stop != journal.AnswerFailed || !strings.Contains(a.Blocks[0].Text, "does not fit its runbook") {
 			t.Errorf("got %+v", a)
 		}
 	}
@@ -196,11 +196,11 @@ func TestForeignRecordStopsTheRun(t *testing.T) {
 func TestGapInTheRecordStopsTheRun(t *testing.T) {
 	s := &stage{t: t, model: New()}
 	s.prompt("- read_file a\n- read_file b\n- read_file c\n")
-	s.result(recovery.OutcomeOK, "")
-	s.result(recovery.OutcomeOK, "")
+	s.result(journal.OutcomeOK, "")
+	s.result(journal.OutcomeOK, "")
 	said := stored(t, s.said)
 	gap := append(said[:3:3], said[5:]...) // the second call and its result are gone
-	if a := s.answer(gap); a == nil || a.Stop != recovery.AnswerFailed {
+	if a := s.answer(gap); a == nil || a.Stop != journal.AnswerFailed {
 		t.Errorf("got %+v", a)
 	}
 }
@@ -219,8 +219,8 @@ func TestPlanAsksTheTools(t *testing.T) {
 	s := &stage{t: t, model: New()}
 	book := "- read_file a\n\n- read_file b\n- list_dir b\n"
 	s.prompt(book)
-	s.result(recovery.OutcomeOK, "")
-	s.result(recovery.OutcomeError, "")
+	s.result(journal.OutcomeOK, "")
+	s.result(journal.OutcomeError, "")
 	s.model.Check = func(tool string, args json.RawMessage) error {
 		if tool == "read_file" {
 			return fmt.Errorf("%s of %s is not taken", tool, args)
@@ -246,16 +246,16 @@ func TestAuthored(t *testing.T) {
 }
 
 // long is a thread with a runbook of n steps, all but the last of which are done.
-func long(b *testing.B, n int) []recovery.Message {
-	said := []recovery.Message{message(recovery.RoleUser, recovery.Block{
-		Kind: recovery.BlockText, Text: strings.Repeat("```sh\necho line >> log\n```\n\n", n),
+func long(b *testing.B, n int) []journal.Message {
+	said := []journal.Message{message(journal.RoleUser, journal.Block{
+		Kind: journal.BlockText, Text: strings.Repeat("```sh\necho line >> log\n```\n\n", n),
 	})}
 	for i := range n - 1 {
 		id := fmt.Sprintf("c-%d", i)
-		said = append(said, message(recovery.RoleAssistant, recovery.Block{Kind: recovery.BlockCall, Call: &recovery.CallBlock{
+		said = append(said, message(journal.RoleAssistant, journal.Block{Kind: journal.BlockCall, Call: &journal.CallBlock{
 			ID: id, Provider: provider(i), Tool: toolShell, Args: json.RawMessage(`{"command":"echo line >> log"}`),
-		}}), message(recovery.RoleTool, recovery.Block{Kind: recovery.BlockResult, Result: &recovery.ResultBlock{
-			ID: id, Outcome: recovery.OutcomeOK,
+		}}), message(journal.RoleTool, journal.Block{Kind: journal.BlockResult, Result: &journal.ResultBlock{
+			ID: id, Outcome: journal.OutcomeOK,
 		}}))
 	}
 	if a, err := New().answer(said); err != nil || len(a.Blocks) != 1 || a.Blocks[0].Call == nil {
@@ -286,7 +286,7 @@ func TestRunsShareTheModel(t *testing.T) {
 		want := fmt.Sprintf(`{"path":"f%d"}`, i)
 		done.Go(func() {
 			for range 50 {
-				a, err := m.answer([]recovery.Message{message(recovery.RoleUser, recovery.Block{Kind: recovery.BlockText, Text: text})})
+				a, err := m.answer([]journal.Message{message(journal.RoleUser, journal.Block{Kind: journal.BlockText, Text: text})})
 				if err != nil || string(a.Blocks[0].Call.Args) != want {
 					t.Errorf("got %v, %v, want %s", a, err, want)
 					return

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Bounds of what is shown.
@@ -68,7 +68,7 @@ const printedLines = 5
 
 // printed is the end of what a block had printed when it was lost: a person judges by it.
 func printed(text string) string {
-	_, out, ok := strings.Cut(text, "\n"+recovery.PrintedMark+"\n")
+	_, out, ok := strings.Cut(text, "\n"+journal.PrintedMark+"\n")
 	if !ok {
 		return ""
 	}
@@ -158,10 +158,10 @@ func (m mark) word(s step, run int) (word string, usual bool) {
 		return "-", false
 	case e == endPassed:
 		return "unknown", false
-	case s.tool == toolConfirm && m.result.Outcome == recovery.OutcomeOK:
+	case s.tool == toolConfirm && m.result.Outcome == journal.OutcomeOK:
 		return "yes", true
 	case m.told():
-		return string(recovery.WordHappened), false
+		return string(journal.WordHappened), false
 	case m.run != run:
 		return "earlier", true
 	}

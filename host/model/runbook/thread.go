@@ -6,21 +6,21 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // turn is one run of the thread: its prompt and what came after it.
 type turn struct {
 	prompt string
-	after  []recovery.Message
+	after  []journal.Message
 }
 
 // runs cuts a thread at its prompts.
-func runs(messages []recovery.Message) []turn {
+func runs(messages []journal.Message) []turn {
 	var all []turn
 	for i, m := range messages {
 		switch {
-		case m.Role == recovery.RoleUser:
+		case m.Role == journal.RoleUser:
 			all = append(all, turn{prompt: prompt(m), after: messages[i+1 : i+1]})
 		case len(all) > 0:
 			last := &all[len(all)-1]
@@ -31,9 +31,9 @@ func runs(messages []recovery.Message) []turn {
 }
 
 // prompt is the first text of a person's message.
-func prompt(m recovery.Message) string {
+func prompt(m journal.Message) string {
 	for _, b := range m.Blocks {
-		if b.Kind == recovery.BlockText {
+		if b.Kind == journal.BlockText {
 			return b.Text
 		}
 	}
@@ -78,7 +78,7 @@ func (r *reader) read(prompt string) (*book, error) {
 }
 
 // replay reads from a thread how far its last run has come. The error is for the person.
-func (r *reader) replay(messages []recovery.Message) (*progress, error) {
+func (r *reader) replay(messages []journal.Message) (*progress, error) {
 	all := runs(messages)
 	if len(all) == 0 {
 		return nil, errors.New("read the transcript: it holds no prompt")

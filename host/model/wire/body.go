@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // watch cancels an exchange in which a byte is waited for too long.
@@ -130,7 +130,7 @@ func (b *body) decode(resp *http.Response) error {
 		resp.ContentLength, resp.Uncompressed = -1, true
 		return nil
 	default:
-		return b.fault(recovery.FaultGarbage, fmt.Sprintf("the answer is compressed as %q, which was not asked for", line(coding, 40)))
+		return b.fault(journal.FaultGarbage, fmt.Sprintf("the answer is compressed as %q, which was not asked for", line(coding, 40)))
 	}
 }
 
@@ -195,7 +195,7 @@ func (b *body) next(p []byte) (int, error) {
 	n, err := b.rc.Read(p)
 	intime := b.watch.stop()
 	if int64(n) > b.left {
-		return 0, b.finish(b.fault(recovery.FaultTooLarge, "the answer is larger than "+bytesText(b.t.o.Largest)))
+		return 0, b.finish(b.fault(journal.FaultTooLarge, "the answer is larger than "+bytesText(b.t.o.Largest)))
 	}
 	if n > 0 {
 		b.left -= int64(n)
@@ -205,7 +205,7 @@ func (b *body) next(p []byte) (int, error) {
 			b.watch.content()
 		}
 		if b.lines.length > largestLine {
-			return 0, b.finish(b.fault(recovery.FaultTooLarge, "a line of the answer is larger than "+bytesText(largestLine)))
+			return 0, b.finish(b.fault(journal.FaultTooLarge, "a line of the answer is larger than "+bytesText(largestLine)))
 		}
 	}
 	if err == nil {
@@ -232,12 +232,12 @@ func (b *body) broken(err error, intime bool) error {
 	case !intime:
 		e.stalled, e.alive = b.watch.limit()
 	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt):
-		e.fault, e.what = recovery.FaultGarbage, "the answer is no gzip, though its header says so"
+		e.fault, e.what = journal.FaultGarbage, "the answer is no gzip, though its header says so"
 	}
 	return e
 }
 
-func (b *body) fault(f recovery.Fault, what string) error {
+func (b *body) fault(f journal.Fault, what string) error {
 	return &brokenError{host: b.req.URL.Host, body: true, some: b.some, fault: f, what: what}
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // The bounds of an exchange where Options name none.
@@ -102,7 +102,7 @@ func baseTransport() http.RoundTripper {
 func Post(ctx context.Context, c *http.Client, url string, body []byte, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, &model.Error{Fault: recovery.FaultRequest, Message: "the base URL is none: " + err.Error(), Err: err}
+		return nil, &model.Error{Fault: journal.FaultRequest, Message: "the base URL is none: " + err.Error(), Err: err}
 	}
 	req.Header = header
 	req.Header.Set("Content-Type", "application/json")
@@ -193,18 +193,18 @@ func (t *transport) broken(req *http.Request, w *watch, stalled bool, err error)
 
 // misfit says what is wrong with the request or with the server's HTTP, where asking again fixes nothing; "" for a broken
 // connection. net/http has no types for these errors.
-func misfit(req *http.Request, err error) (recovery.Fault, string) {
+func misfit(req *http.Request, err error) (journal.Fault, string) {
 	text := err.Error()
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
 	case has("unsupported protocol scheme"), has("no Host in request URL"):
-		return recovery.FaultRequest, fmt.Sprintf("the base URL %q is no address that begins with http:// or https://", target(req, ""))
+		return journal.FaultRequest, fmt.Sprintf("the base URL %q is no address that begins with http:// or https://", target(req, ""))
 	case has("invalid header field value"):
-		return recovery.FaultKey, "the key, or another value that goes into a header, holds a character that cannot be sent, such as a line break"
+		return journal.FaultKey, "the key, or another value that goes into a header, holds a character that cannot be sent, such as a line break"
 	case has("malformed HTTP"), has("malformed MIME"):
-		return recovery.FaultGarbage, fmt.Sprintf("what %s answers is no HTTP", req.URL.Host)
+		return journal.FaultGarbage, fmt.Sprintf("what %s answers is no HTTP", req.URL.Host)
 	case has("response headers exceeded"):
-		return recovery.FaultTooLarge, fmt.Sprintf("the headers of %s's answer are larger than %s", req.URL.Host, bytesText(largestHeader))
+		return journal.FaultTooLarge, fmt.Sprintf("the headers of %s's answer are larger than %s", req.URL.Host, bytesText(largestHeader))
 	}
 	return "", ""
 }

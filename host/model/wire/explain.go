@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Refused is an answer that is none: its status says so, or what came is not what was asked for.
@@ -40,17 +40,17 @@ func (r *Refused) Error() string {
 func (r *Refused) explain() *model.Error {
 	e := Status(r.Status, r.Header, r.Body, r.secrets)
 	e.Err = r
-	say := func(f recovery.Fault, what, remedy string) {
+	say := func(f journal.Fault, what, remedy string) {
 		e.Fault, e.Message, e.Remedy = f, clean(what, r.secrets), remedy
 	}
 	switch {
 	case r.Location != "":
-		say(recovery.FaultRequest, fmt.Sprintf("the server at %s redirects to %s, where the key is not sent", r.Host, r.Location), "give that address as the base URL if it is the right one")
+		say(journal.FaultRequest, fmt.Sprintf("the server at %s redirects to %s, where the key is not sent", r.Host, r.Location), "give that address as the base URL if it is the right one")
 	case r.page:
-		say(recovery.FaultGarbage, fmt.Sprintf("the server at %s answered with a web page instead of a model's answer%s", r.Host, title(r.Body)), "check the base URL")
+		say(journal.FaultGarbage, fmt.Sprintf("the server at %s answered with a web page instead of a model's answer%s", r.Host, title(r.Body)), "check the base URL")
 	case r.whole && !saysError(r.Body):
-		say(recovery.FaultGarbage, fmt.Sprintf("the server at %s answered in one piece though a stream was asked for", r.Host), "check that the server can stream")
-	case e.Fault == recovery.FaultRequest && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed):
+		say(journal.FaultGarbage, fmt.Sprintf("the server at %s answered in one piece though a stream was asked for", r.Host), "check that the server can stream")
+	case e.Fault == journal.FaultRequest && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed):
 		e.Remedy = "check the base URL"
 	}
 	return e
@@ -64,7 +64,7 @@ type brokenError struct {
 	alive   bool          // keep-alives came meanwhile
 	body    bool          // within the answer, behind its headers
 	some    bool          // a part of the answer's content came
-	fault   recovery.Fault
+	fault   journal.Fault
 	what    string // with fault
 	secrets []string
 }
@@ -75,25 +75,25 @@ func (b *brokenError) Error() string { return b.explain(false).Message }
 func (b *brokenError) Unwrap() error { return b.cause }
 
 func (b *brokenError) explain(began bool) *model.Error {
-	e := &model.Error{Fault: recovery.FaultNetwork, Began: began, Err: b}
+	e := &model.Error{Fault: journal.FaultNetwork, Began: began, Err: b}
 	what := ""
 	switch {
 	case b.fault != "":
 		e.Fault, what = b.fault, b.what
-		if !b.body && (b.fault == recovery.FaultGarbage || b.fault == recovery.FaultRequest) {
+		if !b.body && (b.fault == journal.FaultGarbage || b.fault == journal.FaultRequest) {
 			e.Remedy = "check the base URL"
 		}
 	case b.stalled > 0 && b.alive:
-		e.Fault = recovery.FaultStalled
+		e.Fault = journal.FaultStalled
 		what = fmt.Sprintf("%s sent nothing but keep-alives for %s", b.host, b.stalled)
 	case b.stalled > 0 && b.body:
-		e.Fault = recovery.FaultStalled
+		e.Fault = journal.FaultStalled
 		what = fmt.Sprintf("the answer of %s stalled: no byte came for %s", b.host, b.stalled)
 	case b.stalled > 0:
-		e.Fault = recovery.FaultStalled
+		e.Fault = journal.FaultStalled
 		what = fmt.Sprintf("%s did not answer within %s", b.host, b.stalled)
 	case b.body && (began || b.some):
-		e.Fault = recovery.FaultCut
+		e.Fault = journal.FaultCut
 		what = fmt.Sprintf("the answer of %s broke off: %s", b.host, connection(b.cause))
 	case b.body:
 		what = fmt.Sprintf("the connection to %s broke before the answer began: %s", b.host, connection(b.cause))
@@ -165,16 +165,16 @@ func Explain(err error, began bool) *model.Error {
 	case errors.As(err, &broken):
 		return broken.explain(began)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &model.Error{Fault: recovery.FaultNetwork, Message: clean("the request was aborted: "+err.Error(), nil), Began: began, Err: err}
+		return &model.Error{Fault: journal.FaultNetwork, Message: clean("the request was aborted: "+err.Error(), nil), Began: began, Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errClosed):
-		return &model.Error{Fault: recovery.FaultCut, Message: "the answer broke off before its end", Began: began, Err: err}
+		return &model.Error{Fault: journal.FaultCut, Message: "the answer broke off before its end", Began: began, Err: err}
 	case errors.Is(err, bufio.ErrTooLong):
-		return &model.Error{Fault: recovery.FaultTooLarge, Message: "a line of the answer is larger than what is taken", Began: began, Err: err}
+		return &model.Error{Fault: journal.FaultTooLarge, Message: "a line of the answer is larger than what is taken", Began: began, Err: err}
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	if began || errors.As(err, &syntax) || errors.As(err, &kind) {
-		return &model.Error{Fault: recovery.FaultGarbage, Message: clean("the answer is not the provider's protocol: "+err.Error(), nil), Began: began, Err: err}
+		return &model.Error{Fault: journal.FaultGarbage, Message: clean("the answer is not the provider's protocol: "+err.Error(), nil), Began: began, Err: err}
 	}
-	return &model.Error{Fault: recovery.FaultRequest, Message: clean(err.Error(), nil), Err: err}
+	return &model.Error{Fault: journal.FaultRequest, Message: clean(err.Error(), nil), Err: err}
 }

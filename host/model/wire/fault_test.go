@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // A fault is made for real by a server and comes out under its name, through every protocol.
@@ -28,81 +28,81 @@ func TestFaults(t *testing.T) {
 		name   string
 		o      wire.Options
 		handle func(w http.ResponseWriter, r *http.Request, ended <-chan struct{})
-		fault  recovery.Fault
+		fault  journal.Fault
 		says   string
 	}{
 		{"the connection is reset before the answer", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			hijack(w, true, "")
-		}, recovery.FaultNetwork, "broke before the answer began: connection reset by peer"},
+		}, journal.FaultNetwork, "broke before the answer began: connection reset by peer"},
 		{"the connection is closed before the answer", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "")
-		}, recovery.FaultNetwork, "broke before the answer began: closed by the other side"},
+		}, journal.FaultNetwork, "broke before the answer began: closed by the other side"},
 		{"the connection is closed behind the headers", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 1000\r\n\r\n")
-		}, recovery.FaultNetwork, "broke before the answer began"},
+		}, journal.FaultNetwork, "broke before the answer began"},
 		{"the connection is reset within the answer", wire.Options{}, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			answers(w, r)
 			hijack(w, true, "")
-		}, recovery.FaultCut, "broke off"},
+		}, journal.FaultCut, "broke off"},
 		{"a chunk is cut", wire.Options{}, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1000\r\n"+speak(r.URL.Path, "hi")[0])
-		}, recovery.FaultCut, "broke off: closed by the other side"},
+		}, journal.FaultCut, "broke off: closed by the other side"},
 		{"less comes than the length says", wire.Options{}, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100000\r\n\r\n"+speak(r.URL.Path, "hi")[0])
-		}, recovery.FaultCut, "broke off: closed by the other side"},
+		}, journal.FaultCut, "broke off: closed by the other side"},
 		{"no answer comes", short, func(_ http.ResponseWriter, _ *http.Request, ended <-chan struct{}) {
 			<-ended
-		}, recovery.FaultStalled, "did not answer within 1s"},
+		}, journal.FaultStalled, "did not answer within 1s"},
 		{"the answer stops coming", short, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			answers(w, r)
 			<-ended
-		}, recovery.FaultStalled, "stalled: no byte came for 1s"},
+		}, journal.FaultStalled, "stalled: no byte came for 1s"},
 		{"only comments come", wire.Options{Idle: limit, Quiet: 150 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			answers(w, r)
 			repeat(w, ": OPENROUTER PROCESSING\n\n", ended)
-		}, recovery.FaultStalled, "nothing but keep-alives for 150ms"},
+		}, journal.FaultStalled, "nothing but keep-alives for 150ms"},
 		{"only pings come", wire.Options{Idle: limit, Quiet: 150 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			repeat(w, "event: ping\ndata: {\"type\": \"ping\"}\n\n", ended)
-		}, recovery.FaultStalled, "nothing but keep-alives for 150ms"},
+		}, journal.FaultStalled, "nothing but keep-alives for 150ms"},
 		{"what comes is no HTTP", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "SSH-2.0-OpenSSH_9.9\r\n")
-		}, recovery.FaultGarbage, "is no HTTP"},
+		}, journal.FaultGarbage, "is no HTTP"},
 		{"a web page comes", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			io.WriteString(w, "<html><title>Sign in\x1b[31m</title>")
-		}, recovery.FaultGarbage, "web page instead of a model's answer: Sign in [31m"},
+		}, journal.FaultGarbage, "web page instead of a model's answer: Sign in [31m"},
 		{"a whole answer comes instead of a stream", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"choices":[]}`)
-		}, recovery.FaultGarbage, "in one piece though a stream was asked for"},
+		}, journal.FaultGarbage, "in one piece though a stream was asked for"},
 		{"an error comes with status 200", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"error":{"code":429,"message":"slow down"}}`)
-		}, recovery.FaultRateLimit, "slow down"},
+		}, journal.FaultRateLimit, "slow down"},
 		{"the answer is compressed in a way that was not asked for", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, "\x0b\x02\x80")
-		}, recovery.FaultGarbage, `compressed as "br"`},
+		}, journal.FaultGarbage, `compressed as "br"`},
 		{"the answer is no gzip", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Content-Encoding", "gzip")
 			io.WriteString(w, strings.Repeat("no gzip ", 100))
-		}, recovery.FaultGarbage, "no gzip"},
+		}, journal.FaultGarbage, "no gzip"},
 		{"the headers have no end", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			hijack(w, false, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 2<<20))
-		}, recovery.FaultTooLarge, "headers of"},
+		}, journal.FaultTooLarge, "headers of"},
 		{"a refusal has no end", short, func(w http.ResponseWriter, _ *http.Request, ended <-chan struct{}) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			io.WriteString(w, "out of order")
 			w.(http.Flusher).Flush()
 			<-ended
-		}, recovery.FaultOverloaded, "out of order"},
+		}, journal.FaultOverloaded, "out of order"},
 		{"a refusal is no JSON", wire.Options{}, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("X-Request-Id", "req-7")
 			w.WriteHeader(http.StatusBadGateway)
 			io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head></html>")
-		}, recovery.FaultServer, "502 Bad Gateway"},
+		}, journal.FaultServer, "502 Bad Gateway"},
 	}
 	for _, c := range cases {
 		for name, through := range clients() {
@@ -213,7 +213,7 @@ func TestFlood(t *testing.T) {
 				if err == nil {
 					t.Fatal("the exchange ended well")
 				}
-				if e := wire.Explain(err, false); e.Fault != recovery.FaultTooLarge || !strings.Contains(e.Message, c.says) {
+				if e := wire.Explain(err, false); e.Fault != journal.FaultTooLarge || !strings.Contains(e.Message, c.says) {
 					t.Errorf("got %s: %s", e.Fault, e.Message)
 				}
 				t.Logf("%d MiB", used>>20)
@@ -269,14 +269,14 @@ func TestUnreachable(t *testing.T) {
 	defer secure.Close()
 	cases := []struct {
 		name, url    string
-		fault        recovery.Fault
+		fault        journal.Fault
 		says, remedy string
 	}{
-		{"nothing listens", "http://" + closed, recovery.FaultNetwork, "connect to " + closed + ": connection refused", "check that the server runs"},
-		{"no such name", "http://nowhere.invalid", recovery.FaultNetwork, "look up nowhere.invalid: ", "check the base URL"},
-		{"no TLS", "https://" + plain.Listener.Addr().String(), recovery.FaultNetwork, "does not speak TLS", "http://"},
-		{"a certificate of nobody", secure.URL, recovery.FaultNetwork, "its certificate is not accepted", "check the base URL"},
-		{"no scheme of HTTP", "gopher://127.0.0.1", recovery.FaultRequest, "no address that begins with http:// or https://", "check the base URL"},
+		{"nothing listens", "http://" + closed, journal.FaultNetwork, "connect to " + closed + ": connection refused", "check that the server runs"},
+		{"no such name", "http://nowhere.invalid", journal.FaultNetwork, "look up nowhere.invalid: ", "check the base URL"},
+		{"no TLS", "https://" + plain.Listener.Addr().String(), journal.FaultNetwork, "does not speak TLS", "http://"},
+		{"a certificate of nobody", secure.URL, journal.FaultNetwork, "its certificate is not accepted", "check the base URL"},
+		{"no scheme of HTTP", "gopher://127.0.0.1", journal.FaultRequest, "no address that begins with http:// or https://", "check the base URL"},
 	}
 	for _, c := range cases {
 		for name, through := range clients() {
@@ -299,7 +299,7 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) {})
 	for name, through := range clients() {
 		_, err := through(t.Context(), 1, wire.Client(wire.Options{}), s.URL, "sk-123456789\n456")
-		if e := wire.Explain(err, false); e.Fault != recovery.FaultKey || strings.Contains(e.Message, "sk-1") {
+		if e := wire.Explain(err, false); e.Fault != journal.FaultKey || strings.Contains(e.Message, "sk-1") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -317,7 +317,7 @@ func TestRedirect(t *testing.T) {
 				})
 				_, err := drive(t, through, wire.Options{}, s.URL, 1)
 				e := wire.Explain(err, false)
-				if want := "redirects to " + other.URL + "/v2,"; e.Fault != recovery.FaultRequest || !strings.Contains(e.Message, want) {
+				if want := "redirects to " + other.URL + "/v2,"; e.Fault != journal.FaultRequest || !strings.Contains(e.Message, want) {
 					t.Errorf("got %s: %s", e.Fault, e.Message)
 				}
 			})
@@ -354,13 +354,13 @@ func TestCancel(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	cases := []struct {
 		name, event string
-		fault       recovery.Fault
+		fault       journal.Fault
 		says        string
 	}{
-		{"no JSON", "event: message_start\ndata: {\"type\":\n\n", recovery.FaultGarbage, "not JSON"},
-		{"overloaded", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"req-9\"}\n\n", recovery.FaultOverloaded, "Overloaded"},
-		{"no quota", "event: error\ndata: {\"error\":{\"code\":\"insufficient_quota\",\"message\":\"You exceeded your current quota\"}}\n\n", recovery.FaultCredit, "current quota"},
-		{"no reason", "event: error\ndata: {\"error\":{\"message\":\"upstream died\"}}\n\n", recovery.FaultServer, "upstream died"},
+		{"no JSON", "event: message_start\ndata: {\"type\":\n\n", journal.FaultGarbage, "not JSON"},
+		{"overloaded", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"req-9\"}\n\n", journal.FaultOverloaded, "Overloaded"},
+		{"no quota", "event: error\ndata: {\"error\":{\"code\":\"insufficient_quota\",\"message\":\"You exceeded your current quota\"}}\n\n", journal.FaultCredit, "current quota"},
+		{"no reason", "event: error\ndata: {\"error\":{\"message\":\"upstream died\"}}\n\n", journal.FaultServer, "upstream died"},
 	}
 	for _, c := range cases {
 		for name, through := range clients() {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // moment is what a server sends after a wait.
@@ -115,7 +115,7 @@ func TestPatience(t *testing.T) {
 					}
 					return
 				}
-				if e := wire.Explain(err, false); err == nil || e.Fault != recovery.FaultStalled || !strings.Contains(e.Message, c.says) {
+				if e := wire.Explain(err, false); err == nil || e.Fault != journal.FaultStalled || !strings.Contains(e.Message, c.says) {
 					t.Errorf("it ended with %v, want … %s …", err, c.says)
 				}
 			})

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // recordingVersion is the format that is written, and the newest that is read.
@@ -26,7 +26,7 @@ type Header struct {
 	Version  int       `json:"agent_recording"`
 	Run      string    `json:"run,omitempty"` // whose exchanges it holds
 	Model    string    `json:"model"`
-	Provider string    `json:"provider"`           // wire protocol, as in recovery.Setup
+	Provider string    `json:"provider"`           // wire protocol, as in journal.Setup
 	BaseURL  string    `json:"base_url,omitempty"` // without user and query
 	Created  time.Time `json:"created"`
 }
@@ -43,7 +43,7 @@ type exchange struct {
 	Pieces   []piece           `json:"pieces,omitempty"`
 	End      ending            `json:"end"`
 	Millis   int64             `json:"ms"`                 // from the request to the end
-	Fault    recovery.Fault    `json:"fault,omitempty"`    // with end error
+	Fault    journal.Fault     `json:"fault,omitempty"`    // with end error
 	Error    string            `json:"error,omitempty"`    // with end error
 	Replaced int               `json:"replaced,omitempty"` // secrets that were replaced
 

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // outcome is what came of one request.
 type outcome struct {
 	text    string
-	fault   recovery.Fault
+	fault   journal.Fault
 	message string
 }
 
@@ -116,7 +116,7 @@ func TestReplayIsWhatWasRecorded(t *testing.T) {
 					recorded = append(recorded, outcomeOf(t, through, o, s.URL, turn))
 				}
 			})
-			for i, fault := range []recovery.Fault{recovery.FaultNetwork, recovery.FaultRateLimit, recovery.FaultCut, recovery.FaultStalled, ""} {
+			for i, fault := range []journal.Fault{journal.FaultNetwork, journal.FaultRateLimit, journal.FaultCut, journal.FaultStalled, ""} {
 				if recorded[i].fault != fault {
 					t.Errorf("attempt %d: got %+v, want %q", i+1, recorded[i], fault)
 				}
@@ -137,7 +137,7 @@ func TestReplayIsWhatWasRecorded(t *testing.T) {
 				t.Errorf("after a crash: got %+v", got)
 			}
 			got := outcomeOf(t, through, o, "http://nowhere.invalid", 9)
-			if want := "replay " + file + ": turn 9 is not in the recording, which has 3 turns"; got.fault != recovery.FaultRequest || got.message != want {
+			if want := "replay " + file + ": turn 9 is not in the recording, which has 3 turns"; got.fault != journal.FaultRequest || got.message != want {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -159,7 +159,7 @@ func TestReplayWithoutWaiting(t *testing.T) {
 		outcomeOf(t, throughChat, o, "http://nowhere.invalid", 1)
 		_, err := drive(t, throughChat, o, "http://nowhere.invalid", 1)
 		want := map[bool]time.Duration{false: 0, true: 30 * time.Second}[timing]
-		if e := wire.Explain(err, false); e.Fault != recovery.FaultRateLimit || e.After != want {
+		if e := wire.Explain(err, false); e.Fault != journal.FaultRateLimit || e.After != want {
 			t.Errorf("timing %v: got %+v", timing, e)
 		}
 	}

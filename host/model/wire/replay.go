@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // recording is what a file of exchanges holds.
@@ -180,7 +180,7 @@ func (r *Replay) next(turn int, kind string) (exchange, bool, error) {
 	list := r.rec.turns[turn]
 	if len(list) == 0 {
 		return exchange{}, false, &model.Error{
-			Fault:   recovery.FaultRequest,
+			Fault:   journal.FaultRequest,
 			Message: fmt.Sprintf("replay %s: turn %d is not in the recording, which has %s", r.path, turn, r.rec.extent()),
 			Remedy:  "record the run to its end, where it was interrupted with: agent resume --record FILE; or ask a real model",
 		}

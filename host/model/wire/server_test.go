@@ -17,7 +17,7 @@ import (
 	"agent/host/model/anthropic"
 	"agent/host/model/openai"
 	"agent/host/model/wire"
-	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // limit is how long a test waits for anything.
@@ -65,8 +65,8 @@ func keyed(key string) func(context.Context) (string, error) {
 // hear asks with a text that has the key in it.
 func hear(ctx context.Context, turn int, m model.Model, key string) (string, error) {
 	var text strings.Builder
-	for d, err := range m.Stream(ctx, model.Request{Turn: turn, Messages: []recovery.Message{
-		{Role: recovery.RoleUser, Blocks: []recovery.Block{{Kind: recovery.BlockText, Text: "hello " + key}}},
+	for d, err := range m.Stream(ctx, model.Request{Turn: turn, Messages: []journal.Message{
+		{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: "hello " + key}}},
 	}}) {
 		if err != nil {
 			return text.String(), err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // told is what an error's body says. Providers put the same four facts in different places.
@@ -50,8 +50,8 @@ func Status(status int, header http.Header, body []byte, secrets []string) *mode
 		e.Message = "the provider reported an error and no reason"
 	}
 	switch e.Fault {
-	case recovery.FaultRateLimit, recovery.FaultOverloaded, recovery.FaultServer:
-		e.After = after(header, e.Fault == recovery.FaultRateLimit, fault.Now())
+	case journal.FaultRateLimit, journal.FaultOverloaded, journal.FaultServer:
+		e.After = after(header, e.Fault == journal.FaultRateLimit, fault.Now())
 	}
 	return e
 }
@@ -149,7 +149,7 @@ func title(body []byte) string {
 
 // classify finds the fault. What the body says is more exact than the status: a status of 429 is also sent when nothing is
 // left to pay with, and a status of 400 for almost everything.
-func classify(status int, t told) recovery.Fault {
+func classify(status int, t told) journal.Fault {
 	text := strings.ToLower(t.kind + " " + t.code + " " + t.message)
 	has := func(words ...string) bool {
 		for _, w := range words {
@@ -162,42 +162,42 @@ func classify(status int, t told) recovery.Fault {
 	switch {
 	case status == http.StatusPaymentRequired,
 		has("insufficient_quota", "billing_error", "billing_hard_limit", "billing_not_active", "credit balance", "insufficient credit", "insufficient balance", "insufficient_balance", "exceeded your current quota"):
-		return recovery.FaultCredit
+		return journal.FaultCredit
 	case has("content_filter", "content_policy", "content policy", "content management policy", "content filtering policy", "responsibleaipolicy", "requires moderation"):
-		return recovery.FaultFiltered
+		return journal.FaultFiltered
 	case status == http.StatusRequestEntityTooLarge,
 		has("context_length_exceeded", "prompt is too long", "prompt too long", "maximum context length", "exceed context limit", "exceed_context_size", "exceeds the available context size", "exceeds the context window", "request_too_large"),
 		has("request too large for") && status == http.StatusTooManyRequests:
-		return recovery.FaultContext
+		return journal.FaultContext
 	case has("model_not_found", "model_not_available", "not a valid model"), has("does not exist") && has("model"),
 		status == http.StatusNotFound && has("model"), t.kind == "not_found_error" && has("model"):
-		return recovery.FaultNoModel
+		return journal.FaultNoModel
 	}
 	return byStatus(status, has)
 }
 
-func byStatus(status int, has func(...string) bool) recovery.Fault {
+func byStatus(status int, has func(...string) bool) journal.Fault {
 	switch {
 	case status == http.StatusTooManyRequests:
-		return recovery.FaultRateLimit
+		return journal.FaultRateLimit
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return recovery.FaultKey
+		return journal.FaultKey
 	case status == http.StatusServiceUnavailable, status == 529:
-		return recovery.FaultOverloaded
+		return journal.FaultOverloaded
 	case status >= 500, status == http.StatusRequestTimeout:
-		return recovery.FaultServer
+		return journal.FaultServer
 	case status != 0:
-		return recovery.FaultRequest
+		return journal.FaultRequest
 	case has("rate_limit"):
-		return recovery.FaultRateLimit
+		return journal.FaultRateLimit
 	case has("overloaded", "slow_down"):
-		return recovery.FaultOverloaded
+		return journal.FaultOverloaded
 	case has("authentication_error", "permission_error", "invalid_api_key"):
-		return recovery.FaultKey
+		return journal.FaultKey
 	case has("invalid_request", "not_found_error", "invalid_prompt"):
-		return recovery.FaultRequest
+		return journal.FaultRequest
 	}
-	return recovery.FaultServer
+	return journal.FaultServer
 }
 
 // after is how long the provider wants no request; 0 when it does not say. The headers that tell when a rate limit is full

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/files"
 )
@@ -52,8 +53,8 @@ func (sc Before) InspectFiles(w *files.Workspace, began time.Time) recovery.Insp
 func (sc Before) inspection(f found, why string) recovery.Inspection {
 	switch f {
 	case foundNew:
-		r := tools.Done(recovery.AppliedYes, fmt.Sprintf("%s: %s (seen after an interruption; its exit status was lost)", sc.Verb, why))
-		r.How = recovery.HowVerified
+		r := tools.Done(journal.AppliedYes, fmt.Sprintf("%s: %s (seen after an interruption; its exit status was lost)", sc.Verb, why))
+		r.How = journal.HowVerified
 		return recovery.Inspection{Answer: recovery.InspectionHappened, Result: &r, Why: why}
 	case foundOld:
 		return recovery.Inspection{Answer: recovery.InspectionNotHappened, Why: why}

@@ -1,6 +1,7 @@
-package recovery
+package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -51,14 +52,14 @@ func plainBodies() (taken, left []Body) {
 func TestPlainReading(t *testing.T) {
 	taken, left := plainBodies()
 	for _, b := range taken {
-		got, ok := plainly(b.Kind(), encodeBody(t, b))
+		got, ok := plainly(b.Kind(), encoded(t, b))
 		if !ok || !reflect.DeepEqual(got, b) {
 			t.Errorf("%s is read as\n%+v (%v), want\n%+v", b.Kind(), got, ok, b)
 		}
 	}
 	for _, b := range left {
-		if got, ok := plainly(b.Kind(), encodeBody(t, b)); ok {
-			t.Errorf("%s is read as %+v and should be left alone", encodeBody(t, b), got)
+		if got, ok := plainly(b.Kind(), encoded(t, b)); ok {
+			t.Errorf("%s is read as %+v and should be left alone", encoded(t, b), got)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func TestPlainReading(t *testing.T) {
 func TestPlainReadingIsTheSame(t *testing.T) {
 	taken, left := plainBodies()
 	for _, b := range append(taken, left...) {
-		text := encodeBody(t, b)
+		text := encoded(t, b)
 		sameReading(t, b.Kind(), text)
 		for i := range text {
 			sameReading(t, b.Kind(), text[:i])
@@ -90,4 +91,36 @@ func sameReading(t *testing.T, kind Kind, text []byte) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s is read as\n%+v, want\n%+v (%v)", text, got, want, err)
 	}
+}
+
+// FuzzPlainReading: whatever the quick reading takes, the reading of any JSON takes as the same.
+func FuzzPlainReading(f *testing.F) {
+	taken, left := plainBodies()
+	for _, b := range append(taken, left...) {
+		f.Add(string(b.Kind()), encoded(f, b))
+	}
+	for kind, text := range map[Kind]string{
+		KindCallSettled:   `{"turn":01,"index":0,"fp":"","result":{"outcome":"ok","applied":"yes","content":"a\tb\r\n\"\\\/\u0041"}}`,
+		KindTurnSettled:   `{"checkpoint":"r-1@3","turns_left":007}`,
+		KindModelAnswered: `{"blocks":[{"kind":"text","text":"\ud800\b\f"}],"stop":"end","usage":{"input":1,"output":9223372036854775808}}`,
+	} {
+		f.Add(string(kind), []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, kind string, data []byte) {
+		if decoders[Kind(kind)] != nil {
+			sameReading(t, Kind(kind), data)
+		}
+	})
+}
+
+// encoded writes a body as the store does.
+func encoded(t testing.TB, body Body) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		t.Fatalf("encode %s: %v", body.Kind(), err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -1,4 +1,4 @@
-package recovery
+package journal
 
 import (
 	"agent/recovery/jsonstring"

@@ -1,4 +1,4 @@
-package recovery
+package journal
 
 import (
 	"encoding/json"
@@ -50,14 +50,6 @@ const Version = 1
 
 // Body is what a fact says.
 type Body interface{ Kind() Kind }
-
-// Limits bound a run. Zero means no limit.
-type Limits struct {
-	MaxTurns  int           `json:"max_turns,omitempty"`
-	Timeout   time.Duration `json:"timeout,omitempty"`    // time spent running, in nanoseconds; waiting for a person does not count
-	MaxTokens int64         `json:"max_tokens,omitempty"` // read and written, by all requests together
-	MaxCost   int64         `json:"max_cost,omitempty"`   // in millionths of a US dollar
-}
 
 // RunCreated is the first fact of every run: what was asked, where, and under which rules.
 type RunCreated struct {
@@ -254,8 +246,8 @@ const (
 // Settles says whether the outcome of a call is unknown no more after the word.
 func (w Word) Settles() bool { return w == WordHappened || w == WordRun }
 
-// weight orders what may be said of a call: what weighs less does not take the place of what weighs more.
-func (w Word) weight() int { return slices.Index([]Word{"", WordLeave, WordHappened, WordRun}, w) }
+// Weight orders what may be said of a call: what weighs less does not take the place of what weighs more.
+func (w Word) Weight() int { return slices.Index([]Word{"", WordLeave, WordHappened, WordRun}, w) }
 
 // ApprovalVoided says that what let a call run no longer does: what a yes was bound to changed, or the rules became stricter.
 type ApprovalVoided struct {

@@ -1,19 +1,8 @@
 package recovery
 
-import "encoding/json"
-
-// Verdict is what recovery does with a call that was started and has no result.
-type Verdict string
-
-// The verdicts.
-const (
-	VerdictReplay Verdict = "replay" // its result is in the journal and is used again
-	VerdictWait   Verdict = "wait"   // a question stands for it
-	VerdictSkip   Verdict = "skip"   // reported as not executed, or as outcome unknown
-	VerdictRun    Verdict = "run"    // it never started, or it was seen not to have happened
-	VerdictAgain  Verdict = "again"  // running it twice does no harm
-	VerdictAttach Verdict = "attach" // its process is still running
-	VerdictAdopt  Verdict = "adopt"  // its result was found outside the journal
+import (
+	"agent/recovery/journal"
+	"encoding/json"
 )
 
 // ProcessState says what was found of a call's process.
@@ -32,18 +21,18 @@ const (
 type ProcessEvidence struct {
 	State   ProcessState
 	Refused bool            // with ProcessNever: a record says so, and not only that one is missing
-	Result  *Result         // with ProcessEnded
+	Result  *journal.Result // with ProcessEnded
 	Alive   []string        // what is left of it, as a person would name it
 	Trace   json.RawMessage // what its tool needs to look for it again when its files are gone
 	Why     string          // what was seen, in words
-	Output  *Result         // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
+	Output  *journal.Result // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
 	PutBack []string        // of a lost one: what it had planted for others to run, and what became of it
 }
 
 // Inspection is what a look at the world says about a call's effect.
 type Inspection struct {
 	Answer InspectionAnswer
-	Result *Result // with InspectionHappened: the result made from what was seen
+	Result *journal.Result // with InspectionHappened: the result made from what was seen
 	Why    string
 }
 
@@ -60,9 +49,9 @@ const (
 
 // Evidence is everything known about an unsettled call beside its journal.
 type Evidence struct {
-	ToolKnown  bool   // this binary still has the tool
-	Restored   bool   // its arguments are whole: their fingerprint is the recorded one
-	EffectNow  Effect // what this binary says about the same arguments
+	ToolKnown  bool           // this binary still has the tool
+	Restored   bool           // its arguments are whole: their fingerprint is the recorded one
+	EffectNow  journal.Effect // what this binary says about the same arguments
 	RetryNow   bool
 	Process    ProcessEvidence
 	Inspection Inspection

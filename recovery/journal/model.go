@@ -1,6 +1,10 @@
-package recovery
+package journal
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Setup is what a model is asked with at every request of a run. It is recorded when the run is created, so that the
 // requests after a crash, an upgrade or an edited file are those of before.
@@ -86,8 +90,8 @@ func (u *Usage) Add(v Usage) {
 	u.Reasoning += v.Reasoning
 }
 
-// minus is the usage without an earlier part of it.
-func (u Usage) minus(v Usage) Usage {
+// Minus is the usage without an earlier part of it.
+func (u Usage) Minus(v Usage) Usage {
 	u.Add(Usage{-v.Input, -v.Output, -v.Cached, -v.Written, -v.Reasoning})
 	return u
 }
@@ -100,6 +104,43 @@ func (p Price) Cost(u Usage) int64 {
 	fresh := max(0, u.Input-u.Cached-u.Written)
 	total := fresh*p.Input + u.Cached*p.Cached + u.Written*p.Written + u.Output*p.Output
 	return (total + 999_999) / 1_000_000
+}
+
+// Dollars writes millionths of a US dollar.
+func Dollars(micros int64) string {
+	text := strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000), "0")
+	if i := strings.IndexByte(text, '.'); len(text)-i < 3 {
+		text += "00"[:3-(len(text)-i)]
+	}
+	return "$" + text
+}
+
+// ModelChange is another model for a run that has begun, and how it is asked. Fields mean what they mean in [Setup]; the rest of the
+// setup, the system prompt and the pictures among it, stays as the run began.
+type ModelChange struct {
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	BaseURL   string `json:"base_url,omitempty"`
+	Window    int64  `json:"window,omitempty"`
+	MaxOutput int64  `json:"max_output,omitempty"`
+	Effort    Effort `json:"effort,omitempty"`
+	Price     *Price `json:"price,omitempty"`
+}
+
+// With is the run's first fact as it would read had the run begun with what the claim changes.
+func (c RunCreated) With(b RunClaimed) RunCreated {
+	if b.Folder != "" {
+		c.Folder = b.Folder
+	}
+	if m := b.Model; m != nil {
+		c.Model = m.Name
+		c.Setup.Provider, c.Setup.BaseURL, c.Setup.Window, c.Setup.MaxOutput = m.Provider, m.BaseURL, m.Window, m.MaxOutput
+		c.Setup.Effort, c.Setup.Price = m.Effort, m.Price
+	}
+	if b.BaseURL != "" {
+		c.Setup.BaseURL = b.BaseURL
+	}
+	return c
 }
 
 // ModelFailed says that a request to the model brought no answer.
