@@ -14,31 +14,55 @@ import (
 	"agent/host/help"
 )
 
-// commands lists the commands in the order in which help shows them: what is done every day comes first.
-func (a *commandLine) commands() []*cli.Command {
-	list := []*cli.Command{
-		runCommand{a}.command(),
-		a.here(lsCommand{a}.command(), "only runs that work in `FOLDER`"),
-		a.here(showCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
-		a.here(resumeCommand{a}.command(), "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"),
-		a.here(answerCommand{a}.command(), "without an id, and with last: only questions of runs that work in `FOLDER`"),
-		a.here(pendingCommand{a}.command(), "only questions of runs that work in `FOLDER`"),
-		a.here(cancelCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
-		a.here(checkpointsCommand{a}.command(), "with last: the newest run that works in `FOLDER`"),
-		modelsCommand{a}.command(),
-		toolsCommand{a}.command(),
-		doctorCommand{a}.command(),
-		restoreCommand{a}.command(),
-		versionCommand{a}.command(),
-		completionCommand{a}.command(),
-		helpCommand{a}.command(),
+// namedCommand makes a command. here says what it does with a folder, if it takes one.
+type namedCommand struct {
+	name    string
+	command func() *cli.Command
+	here    string
+}
+
+// commandsByName lists the commands in the order in which help shows them: what is done every day comes first.
+func (a *commandLine) commandsByName() []namedCommand {
+	return []namedCommand{
+		{"run", runCommand{a}.command, ""},
+		{"ls", lsCommand{a}.command, "only runs that work in `FOLDER`"},
+		{"show", showCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"resume", resumeCommand{a}.command, "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"},
+		{"answer", answerCommand{a}.command, "without an id, and with last: only questions of runs that work in `FOLDER`"},
+		{"pending", pendingCommand{a}.command, "only questions of runs that work in `FOLDER`"},
+		{"cancel", cancelCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"checkpoints", checkpointsCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"models", modelsCommand{a}.command, ""},
+		{"tools", toolsCommand{a}.command, ""},
+		{"doctor", doctorCommand{a}.command, ""},
+		{"restore", restoreCommand{a}.command, ""},
+		{"version", versionCommand{a}.command, ""},
+		{"completion", completionCommand{a}.command, ""},
+		{"help", helpCommand{a}.command, ""},
 	}
-	for _, c := range list {
+}
+
+// commands are all commands, or the one alone whose name was typed first: to make the others would take longer than many a command
+// does. Help lists them all, and so does the answer to a name that is none.
+func (a *commandLine) commands() []*cli.Command {
+	all := a.commandsByName()
+	if len(a.args) > 1 && a.args[1] != "help" {
+		if i := slices.IndexFunc(all, func(c namedCommand) bool { return c.name == a.args[1] }); i >= 0 {
+			all = all[i : i+1]
+		}
+	}
+	var list []*cli.Command
+	for _, made := range all {
+		c := made.command()
+		if made.here != "" {
+			c = a.here(c, made.here)
+		}
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
 		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
 			c.Action = a.oneObject(c.Action)
 		}
+		list = append(list, c)
 	}
 	return list
 }
