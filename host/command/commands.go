@@ -57,6 +57,9 @@ func (a *commandLine) commands() []*cli.Command {
 		if made.here != "" {
 			c = a.here(c, made.here)
 		}
+		if !slices.Contains([]string{"version", "completion", "help"}, made.name) { // which open nothing
+			c.Before = a.catchStops
+		}
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
 		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
