@@ -18,6 +18,7 @@ import (
 	"agent/recovery/fault"
 	"agent/tools/ofd"
 	"agent/tools/process"
+	"agent/tools/sigaction"
 )
 
 // Exit codes of the runner process. They are for people who look: nothing is decided from them.
@@ -98,9 +99,9 @@ func (k *keeper) takeLock() error {
 // getReady does everything that can fail before the call may begin.
 func (k *keeper) getReady() error {
 	closeInherited()
-	// The runner survives hangups and requests to end: only Cancel stops it. Caught, not ignored: an ignored signal would stay
-	// ignored in the command.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	if err := survive(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT); err != nil {
+		return err
+	}
 	job := os.NewFile(jobFD, "job")
 	if job == nil {
 		return errors.New("it got no specification")
@@ -132,6 +133,19 @@ func (k *keeper) getReady() error {
 	}
 	k.spool = newSpool(k.folder, k.spec.Keep)
 	return k.reserve()
+}
+
+// survive has the runner live through hangups and requests to end: only Cancel stops it. Nothing of it reaches the command. A signal
+// that was ignored when the runner started is caught: ignored, it would stay so in the command.
+func survive(signals ...unix.Signal) error {
+	for _, sig := range signals {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		} else if err := sigaction.Ignore(sig); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // closeInherited closes what reached this process by accident: it may outlive its host for days, and must not keep a pipe or a

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"agent/tools/sigaction"
 )
 
 // codeRefused is the exit status of a start that was refused.
@@ -143,8 +145,11 @@ func (k *keeper) become() int {
 
 // run starts the command, waits for its end, and reaps whatever falls to the first process meanwhile.
 func (k *keeper) run() int {
-	if err := shrugOff(); err != nil {
-		return k.refuse(fmt.Errorf("give signals back to the kernel: %w", err))
+	// What is sent to the group is meant for the command. The kernel drops a signal to the first process of a pid namespace for
+	// which that has no handler, but for SIGKILL and SIGSTOP from outside (pid_namespaces(7)). So Go's handlers go where Go would end
+	// the process; its others do nothing.
+	if err := sigaction.Default(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGTERM); err != nil {
+		return k.refuse(err)
 	}
 	go k.endWithHost()
 	files := []uintptr{0, 1, 2}
