@@ -11,17 +11,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
-	"syscall"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
-	"agent/host"
 	"agent/host/app"
 	"agent/host/complete"
+	"agent/host/signals"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -57,8 +54,8 @@ func Main(args []string, std IO) (code int) {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
 		return view.ExitFailed
 	}
-	ctx, stops := withSignals(context.Background())
-	defer stops.end()
+	ctx, stops := signals.Watch(context.Background())
+	defer stops.End()
 	if len(args) == 2 && slices.Contains([]string{"--help", "-help", "-h"}, args[1]) {
 		args = []string{args[0], "help"} // which lists the topics too
 	}
@@ -77,66 +74,22 @@ func Main(args []string, std IO) (code int) {
 	return a.missed(a.exit(a.root().Run(ctx, args)))
 }
 
-// sameSignal is how long a second signal counts as the first: timeout(1) sends one to the process and one to its group.
-const sameSignal = 100 * time.Millisecond
-
-// stops are the signals that ask a command to stop.
-type stops struct {
-	caught chan os.Signal
-	cancel context.CancelCauseFunc
-}
-
-// withSignals gives a context that the first signal to stop ends, once they are caught; a second one takes its default action and
-// ends the process, which is safe too, but for SIGQUIT, whose default action is a dump of every goroutine. A closed stdout stops
-// showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught one is not passed on to the commands that are started.
-func withSignals(parent context.Context) (context.Context, *stops) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return ctx, &stops{caught: make(chan os.Signal, 1), cancel: cancel}
-}
-
-// catch begins to catch them. It is for commands that do something: until then, and in one that only prints a few lines, a signal
-// to stop ends the process. Each one that is caught costs such a command a twentieth of its time, for two changes of the thread.
-func (s *stops) catch() {
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(sig) { // nohup, and a shell's & without job control, mean it
-			signal.Notify(s.caught, sig)
-		}
-	}
-	go func() {
-		if sig, ok := <-s.caught; ok {
-			s.cancel(fmt.Errorf("%w by %s", host.ErrShutdown, sig))
-			time.Sleep(sameSignal)
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGQUIT)
-			signal.Stop(s.caught)
-		}
-	}()
-}
-
 // catchStops has a command catch the signals to stop before it acts.
 func (a *commandLine) catchStops(ctx context.Context, _ *cli.Command) (context.Context, error) {
-	if a.stops != nil {
-		a.stops.catch()
-	}
+	a.stops.Catch()
 	return ctx, nil
-}
-
-// end lets go of them.
-func (s *stops) end() {
-	signal.Stop(s.caught)
-	s.cancel(nil)
 }
 
 // commandLine is what all commands have in common.
 type commandLine struct {
 	IO
 	*app.App
-	args  []string     // as they were typed, with the binary's name
-	armed string       // what is said about an armed fault point
-	drove bool         // a run was driven: the exit code is its own
-	dir   string       // folder whose runs alone are meant
-	about string       // id of the run that the command is about
-	stops *stops       // nil where the command line is not the process's own
+	args  []string // as they were typed, with the binary's name
+	armed string   // what is said about an armed fault point
+	drove bool     // a run was driven: the exit code is its own
+	dir   string   // folder whose runs alone are meant
+	about string   // id of the run that the command is about
+	stops *signals.Stops
 	told  func() error // why the command was asked to stop; nil while it was not
 }
 
