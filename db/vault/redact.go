@@ -182,6 +182,9 @@ func leastOf(value string) int { return min(max(leastPart, len(value)/3), mostPa
 func (v *Vault) parts(data []byte) []redact.Known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if len(v.heads) == 0 {
+		return nil
+	}
 	var out []redact.Known
 	var w uint64
 	for i, b := range data {
