@@ -215,7 +215,7 @@ func (s *State) resolved(b journal.CallResolved) error {
 	s.unknown, s.happened = slices.DeleteFunc(s.unknown, other), slices.DeleteFunc(s.happened, other)
 	if b.Word == journal.WordHappened {
 		s.happened = append(s.happened, c)
-		s.said = nil // the model learns it where the result stands
+		s.shown.Forget() // the model learns it where the result stands
 	}
 	return nil
 }

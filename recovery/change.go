@@ -19,7 +19,7 @@ func (s *State) takeChanges(b journal.RunClaimed) {
 		cost, known := s.Cost()
 		s.spent.unknown = s.spent.unknown || !known && s.charged() != journal.Usage{}
 		s.spent.usage, s.spent.micros = s.charged(), cost
-		s.overflow, s.tooLong = false, false // the window is another one
+		s.shown.NewWindow()
 		if providerOf(b.Model.Name) != providerOf(s.Created.Model) {
 			s.dropOpaque()
 		}
@@ -42,5 +42,5 @@ func (s *State) dropOpaque() {
 			t.Blocks[i].Opaque = nil
 		}
 	}
-	s.said = nil
+	s.shown.Forget()
 }

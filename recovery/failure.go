@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"agent/recovery/journal"
+	"agent/recovery/transcript"
 	"fmt"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (s *State) modelFailed(e journal.Event, b journal.ModelFailed) error {
 	}
 	s.failed, s.tries, s.retryAt, s.asking = &b, s.tries+1, e.Time.Add(b.Wait), b.Again
 	if b.Fault == journal.FaultContext {
-		s.overflow, s.tooLong = true, s.overflow
+		s.shown.Refused()
 	}
 	if b.Usage != nil {
 		s.Estimated.Add(*b.Usage)
@@ -55,7 +56,7 @@ func (s *State) Charge(wrote string) *journal.Usage {
 	if s.Created.Setup.Provider == "" {
 		return nil
 	}
-	return &journal.Usage{Input: s.contextTokens(), Output: tokensIn(wrote)}
+	return &journal.Usage{Input: s.shown.Tokens(s.run()), Output: transcript.TokensIn(wrote)}
 }
 
 // inVain charges a request whose owner ended before the answer came: a crash refills no budget.
@@ -75,35 +76,37 @@ func (s *State) askModel() Action {
 	if q, spent := s.spentLimit(); spent {
 		return open(q, nil)
 	}
-	if s.full() {
+	if s.shown.Full(s.run()) {
 		return s.makeRoom()
 	}
 	return CallModel{Turn: len(s.Turns) + 1, NotBefore: s.retryAt}
 }
 
 func (s *State) makeRoom() Action {
-	c, ok := s.compaction()
-	c.NotBefore = s.retryAt
+	through, ok := s.shown.Compaction(s.run())
+	overflow, tooLong := s.shown.Overflow()
 	switch {
-	case s.tooLong:
+	case tooLong:
 		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and even a request for a summary of it is too long: choose a model with a larger window"}}}
 	case s.Created.Setup.NoCompact:
 		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and --no-compact keeps older messages from being summarised"}}}
 	case ok:
-		return c
-	case s.overflow:
+		return Compact{Through: through, NotBefore: s.retryAt}
+	case overflow:
 		return Record{[]journal.Body{journal.RunFailed{Reason: s.fullWords() + ", and there is nothing left to summarise: begin with a shorter prompt, or choose a model with a larger window"}}}
 	}
 	return CallModel{Turn: len(s.Turns) + 1, NotBefore: s.retryAt} // the provider has the last word on what fits
 }
 
 func (s *State) fullWords() string {
-	if w := s.Created.Setup.Window; w > 0 && s.overflow {
-		return fmt.Sprintf("%s refused the conversation, about %d tokens, as too long, although its window is known as %d (say what it is in config.toml)", s.Created.Model, s.contextTokens(), w)
+	tokens := s.shown.Tokens(s.run())
+	overflow, _ := s.shown.Overflow()
+	if w := s.Created.Setup.Window; w > 0 && overflow {
+		return fmt.Sprintf("%s refused the conversation, about %d tokens, as too long, although its window is known as %d (say what it is in config.toml)", s.Created.Model, tokens, w)
 	} else if w > 0 {
-		return fmt.Sprintf("the conversation, about %d tokens, fills the window of %s (%d)", s.contextTokens(), s.Created.Model, w)
+		return fmt.Sprintf("the conversation, about %d tokens, fills the window of %s (%d)", tokens, s.Created.Model, w)
 	}
-	return fmt.Sprintf("the conversation, about %d tokens, is longer than the window of %s", s.contextTokens(), s.Created.Model)
+	return fmt.Sprintf("the conversation, about %d tokens, is longer than the window of %s", tokens, s.Created.Model)
 }
 
 // givenUp is what follows when asking again cannot help: what the provider's filter refuses it will always refuse; all

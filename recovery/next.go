@@ -132,7 +132,7 @@ func (s *State) together(calls []*Call) []*Call {
 
 // afterTurn is what follows a settled turn, and what a run begins with.
 func (s *State) afterTurn() Action {
-	if t := s.current(); t != nil && !s.unread() {
+	if t := s.current(); t != nil && !s.shown.Unread(len(s.Turns)) {
 		if end := s.lastWord(t); end != nil {
 			return Record{[]journal.Body{end}}
 		}
@@ -151,6 +151,9 @@ func (s *State) afterTurn() Action {
 	}
 	return Record{[]journal.Body{journal.ModelRequested{}}}
 }
+
+// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a whole call between.
+const maxCuts = 4
 
 // lastWord is the end of the run, where the answer is one.
 func (s *State) lastWord(t *Turn) journal.Body {
@@ -206,7 +209,7 @@ func (t *Turn) text() string {
 // text is the last answer, with the pieces before it from which it was cut off.
 func (s *State) text() string {
 	from := len(s.Turns) - 1
-	for from > 0 && len(s.Turns[from-1].Calls) == 0 && s.addedBefore(from+1) == nil {
+	for from > 0 && len(s.Turns[from-1].Calls) == 0 && !s.shown.AddedBefore(from+1) {
 		from--
 	}
 	var b strings.Builder

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"agent/recovery/journal"
+	"agent/recovery/transcript"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,7 @@ type State struct {
 	Detail     string
 	Mode       journal.Mode
 	Limits     journal.Limits
-	Turns      []*Turn
+	Turns      Turns
 	Requested  int               // highest turn for which the model was asked
 	Open       *journal.Request  // the question that stands
 	Inherited  []journal.Unknown // what other runs of the thread left unknown, and what a person said of it
@@ -59,7 +60,6 @@ type State struct {
 	overhead int64 // tokens of a request beside what is estimated (tools, frames); -1 until a provider counted
 
 	stale *journal.Request // the question that stood when the run was restored
-	added []addedMessage   // what a person wrote to the model after the prompt, in order
 	spent earlierCost      // what models that the run asked before cost
 
 	limited   journal.Body           // what ends the run at the turn limit: a person's no, or nobody's word
@@ -74,9 +74,7 @@ type State struct {
 	last      time.Time              // of the last fact
 	idle      time.Duration          // since an owner was last seen, while a call may have gone on
 
-	said      []journal.Message // what Messages built: the earlier runs, the prompt and the settled turns
-	heard     int               // messages of earlier runs in it
-	saidTurns int               // turns in it
+	shown transcript.Transcript
 }
 
 // Turn is one answer of the model and the calls that it asked for.
@@ -112,7 +110,7 @@ func (s *State) Apply(e journal.Event) error {
 	if err := s.apply(e); err != nil {
 		return fmt.Errorf("apply %s (fact %d): %w", k, e.Seq, err)
 	}
-	s.noteContext(e.Body)
+	s.shown.Note(s.run(), e.Body)
 	s.spend(e, k)
 	s.Seq, s.Status = e.Seq, to
 	return nil
@@ -161,7 +159,7 @@ func (s *State) charge(e journal.Event) {
 func (s *State) apply(e journal.Event) error {
 	switch b := e.Body.(type) {
 	case journal.RunCreated:
-		s.Created, s.Mode, s.Limits, s.overhead = b, b.Mode, b.Limits, -1
+		s.Created, s.Mode, s.Limits = b, b.Mode, b.Limits
 	case journal.RunClaimed:
 		return s.claimed(b)
 	case journal.RunInterrupted:
@@ -197,7 +195,7 @@ func (s *State) apply(e journal.Event) error {
 	case journal.TurnSettled:
 		return s.turnSettled(e, b)
 	case journal.MessageAdded:
-		return s.messageAdded(e.Turn, b)
+		return s.shown.Add(s.run(), e.Turn, b)
 	default:
 		return s.applyCall(e)
 	}
