@@ -15,25 +15,6 @@ type Compact struct {
 
 func (Compact) action() {}
 
-// Turns are the turns that the model answered.
-type Turns []*Turn
-
-// Len is how many there are.
-func (t Turns) Len() int { return len(t) }
-
-// At is a turn, from 0, as the model is shown it.
-func (t Turns) At(i int) transcript.Turn {
-	turn := t[i]
-	out := transcript.Turn{Blocks: turn.Blocks, Stop: turn.Stop, Calls: make([]transcript.Call, len(turn.Calls))}
-	for i, c := range turn.Calls {
-		out.Calls[i] = transcript.Call{Proposal: &c.Proposal, Result: c.Result, Happened: c.happened}
-	}
-	return out
-}
-
-// Settled says whether every call of a turn, from 0, has its result.
-func (t Turns) Settled(i int) bool { return t[i].Settled }
-
 // run is the run that is shown.
 func (s *State) run() transcript.Run {
 	return transcript.Run{Created: &s.Created, Earlier: s.Earlier, Turns: s.Turns}
@@ -62,7 +43,7 @@ func (s *State) compacted(b journal.ContextCompacted) error {
 		return err
 	}
 	s.progress = true
-	s.failed, s.tries, s.retryAt = nil, 0, time.Time{}
+	s.afresh()
 	if b.Usage != nil {
 		s.Usage.Add(*b.Usage)
 	}
