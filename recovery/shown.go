@@ -17,7 +17,7 @@ func (Compact) action() {}
 
 // run is the run that is shown.
 func (s *State) run() transcript.Run {
-	return transcript.Run{Created: &s.Created, Earlier: s.Earlier, Turns: s.Turns}
+	return transcript.Run{Created: &s.Created, Earlier: s.Earlier, Turns: &s.Turns}
 }
 
 // Messages is the transcript that the model is shown. It must not be changed; Earlier is set before the first call.
