@@ -26,12 +26,12 @@ func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[jour
 
 // Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
 // stays a placeholder, and lost is called with it.
-func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
+func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, lost)
 }
 
 // load restores what it reads where lost is not nil.
-func (s *Store) load(ctx context.Context, run string, from int64, lost func(Lost)) iter.Seq2[journal.Event, error] {
+func (s *Store) load(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
 	return func(yield func(journal.Event, error) bool) {
 		h, err := s.Head(ctx, run)
 		if err != nil {
@@ -70,11 +70,11 @@ type part struct {
 
 type decoded struct {
 	body journal.Body
-	hash []byte // nil when the body could not be read
-	bad  string // the body is not what was stored
-	err  error  // the body could not be read, or is not for this binary
-	lost []Lost // secrets that the body names and that could not be put back
-	size int    // bytes of the body as it is stored
+	hash []byte          // nil when the body could not be read
+	bad  string          // the body is not what was stored
+	err  error           // the body could not be read, or is not for this binary
+	lost []Unrecoverable // secrets that the body names and that could not be put back
+	size int             // bytes of the body as it is stored
 }
 
 // damage says that a body is not what was stored.
@@ -150,7 +150,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal) decoded {
 		return out
 	}
 	if d.restore {
-		if data, out.err = d.s.restore(ctx, data, &out.lost); out.err != nil {
+		if data, out.err = d.s.vault.Restore(ctx, data, &out.lost); out.err != nil {
 			return out
 		}
 	}
@@ -186,7 +186,7 @@ type cursor struct {
 	head   Head
 	seq    int64 // of the last fact that was read
 	digest []byte
-	lost   func(Lost)
+	lost   func(Unrecoverable)
 
 	unknown bool // a fact that this binary does not know comes without its body, instead of an error
 }
