@@ -61,7 +61,7 @@ func sandbox(ctx context.Context, b *bench) ([]row, error) {
 	for i, a := range accesses {
 		rows = append(rows, cost("true, with access "+string(a), ms(3+i), "ms", ms(1), beside))
 	}
-	rows[0].Note = "The confining process is a start of this binary, see version; read and write add a network and a user namespace and the mounts of what may be seen."
+	rows[0].Note = "The confining process is a start of this binary, which initialises what it needs alone; read and write add a network and a user namespace and the mounts of what may be seen."
 	return append(rows,
 		cost("to find out what can be confined, once a process", ms(2), "ms", ms(1), beside).because(
 			"Two confining processes, beside each other: only a try tells, since a kernel that grants namespaces may refuse what is done in them. "+
