@@ -10,6 +10,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -53,7 +54,7 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 	created := events[0].Body.(journal.RunCreated)
 	run := created.Run
 	if thread.Folder != created.Folder {
-		thread.Folder = s.Clean(thread.Folder)
+		thread.Folder = s.Redact(thread.Folder)
 	} else {
 		thread.Folder = "" // as it is stored of the run
 	}
@@ -96,7 +97,7 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 			s.file.KeepBallast()
 			err = write(b)
 		}
-		if errors.Is(err, errNameTaken) && try < len(idLetters()) {
+		if errors.Is(err, vault.ErrNameTaken) && try < vault.Names() {
 			for i := range events {
 				events[i].Body = said[i]
 			}
@@ -104,7 +105,7 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 		}
 		if err == nil {
 			for i := range b.facts {
-				s.vault.stored(h.Run, b.facts[i].secrets)
+				s.vault.Stored(h.Run, b.facts[i].secrets)
 			}
 		}
 		return err
@@ -251,7 +252,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 		return h, err
 	}
 	for i := range facts {
-		if err := s.addSecrets(t, facts[i].secrets); err != nil {
+		if err := s.vault.Add(t.q, facts[i].secrets); err != nil {
 			return h, err
 		}
 	}
@@ -334,7 +335,7 @@ func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detai
 	if !s.file.Writable() {
 		return ErrReadOnly
 	}
-	detail = s.Clean(detail)
+	detail = s.Redact(detail)
 	return s.write(ctx, func(t *tx) error {
 		r, err := t.q.GetRunByNo(context.Background(), h.No)
 		if err != nil {

@@ -133,8 +133,8 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]journal
 			if c.Result != nil {
 				u.Alive = len(c.Result.Alive) > 0
 			}
-			var lost []Lost // its fingerprint is what counts
-			if u.Args, err = s.restore(ctx, u.Args, &lost); err != nil {
+			var lost []Unrecoverable // its fingerprint is what counts
+			if u.Args, err = s.vault.Restore(ctx, u.Args, &lost); err != nil {
 				return err
 			}
 			out = append(out, u)
@@ -154,7 +154,7 @@ func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, 
 // TrueInput is what was piped into a run, for its model: with the secrets in their places. A run that nothing was piped into is an
 // error.
 func (s *Store) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, error) {
-	for e, err := range s.Restored(ctx, run, 0, func(Lost) {}) { // their placeholders stand for what is lost
+	for e, err := range s.Restored(ctx, run, 0, func(Unrecoverable) {}) { // their placeholders stand for what is lost
 		if err != nil {
 			return nil, 0, err
 		}
@@ -172,8 +172,8 @@ func (s *Store) TrueOutput(ctx context.Context, callID string) (io.ReaderAt, int
 	if err != nil {
 		return nil, 0, err
 	}
-	var lost []Lost // their placeholders say it
-	data, err = s.restore(ctx, data, &lost)
+	var lost []Unrecoverable // their placeholders say it
+	data, err = s.vault.Restore(ctx, data, &lost)
 	return bytes.NewReader(data), int64(len(data)), err
 }
 
@@ -207,8 +207,8 @@ func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, erro
 	if err != nil || c.Result == nil {
 		return nil, err
 	}
-	var lost []Lost // a trace without them finds nothing
-	return s.restore(ctx, c.Result.Data, &lost)
+	var lost []Unrecoverable // a trace without them finds nothing
+	return s.vault.Restore(ctx, c.Result.Data, &lost)
 }
 
 // callRows reads arguments and results from the journal, an answer with several calls once.

@@ -13,6 +13,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"agent/recovery/journal"
 )
 
@@ -29,7 +30,7 @@ type fact struct {
 	body     journal.Body      // as an observer will see it: with placeholders
 	external *blob
 	output   *blob // a call's whole output
-	secrets  []secretRow
+	secrets  []vault.Row
 
 	projected bool // a fact before it in the batch has seen to it
 }
@@ -75,7 +76,7 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 		return f, err
 	}
 	if c, ok := e.Body.(journal.CallSettled); ok && len(c.Result.Full) > 0 {
-		output, secrets, err := s.encodeOutput(c.Result.Full)
+		output, secrets, err := s.vault.EncodeOutput(c.Result.Full)
 		if err != nil {
 			return f, err
 		}
@@ -84,7 +85,7 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 		c.Result.Full = nil
 		e.Body = c
 	}
-	data, secrets, err := s.encode(e.Body)
+	data, secrets, err := s.vault.Encode(e.Body)
 	if err != nil {
 		return f, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 )
 
 // Exposed is a place in the state folder where a secret lies in the clear. The secret itself is not part of it.
@@ -33,7 +32,7 @@ type Exposed struct {
 // how much of all was looked at.
 func (s *Store) FindExposed(ctx context.Context, progress func(done, all int64)) ([]Exposed, error) {
 	f := &searcher{s: s, ctx: ctx, progress: progress, seen: map[Exposed]bool{}, runs: map[int64]string{}}
-	if err := s.learnAll(ctx); err != nil {
+	if err := s.vault.LearnSealed(ctx); err != nil {
 		return nil, err
 	}
 	conn, err := s.file.Conn(ctx)
@@ -46,27 +45,6 @@ func (s *Store) FindExposed(ctx context.Context, progress func(done, all int64))
 		return nil, fmt.Errorf("look for secrets in %s: %w", s.file.Dir(), s.file.Explain(err))
 	}
 	return f.found, nil
-}
-
-// learnAll makes every value that was ever sealed one that is looked for.
-func (s *Store) learnAll(ctx context.Context) error {
-	return s.read(ctx, "read the sealed secrets", func(q *dbsqlc.Queries) error {
-		rows, err := q.AllSecrets(ctx)
-		if isMissingTable(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var known []secret
-		for _, r := range rows {
-			if raw, err := s.vault.unseal(r.ID, r.Sealed); err == nil { // one that does not open is reported where a run needs it
-				known = append(known, secret{rule: r.Rule, raw: raw})
-			}
-		}
-		s.vault.learn(known)
-		return nil
-	})
 }
 
 type searcher struct {
@@ -191,19 +169,12 @@ func (f *searcher) look(data []byte, at Exposed, no int64) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
 	}
-	find := inText
-	if json.Valid(data) {
-		find = inJSON
-	}
-	_, secrets, err := f.s.vault.clean(data, find)
+	rules, err := f.s.vault.Find(data)
 	if err != nil {
 		return err
 	}
-	for _, x := range secrets {
-		if x.Rule == ruleLiteral { // a placeholder, as it should be
-			continue
-		}
-		at.Rule = x.Rule
+	for _, rule := range rules {
+		at.Rule = rule
 		if at.Run, err = f.runOf(no); err != nil {
 			return err
 		}
@@ -261,7 +232,7 @@ func (f *searcher) files() error {
 
 // own are the files that are looked at as tables, and those that hold nothing that was said.
 func (f *searcher) own(rel string) bool {
-	return strings.HasPrefix(rel, fileName) || rel == keyName || filepath.Join(f.s.file.Dir(), rel) == f.s.file.Ballast()
+	return strings.HasPrefix(rel, fileName) || rel == vault.KeyName || filepath.Join(f.s.file.Dir(), rel) == f.s.file.Ballast()
 }
 
 // pieceSize is how much of a file is looked at at once, and overlap what is looked at again with the next piece.
@@ -294,7 +265,7 @@ func (f *searcher) file(r io.Reader, rel string) error {
 // remains looks for known values in the bytes of the database itself: what was deleted or written over stays in them for a
 // while.
 func (f *searcher) remains() error {
-	values := f.s.vault.all()
+	values := f.s.vault.Values()
 	if len(f.found) > 0 || len(values) == 0 {
 		return nil // where rows hold secrets, so does the file
 	}
@@ -321,17 +292,4 @@ func (f *searcher) remains() error {
 		}
 	}
 	return nil
-}
-
-// all are the values that are known, with their rules.
-func (v *vault) all() map[string]string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	out := make(map[string]string, len(v.values))
-	for value, rule := range v.values {
-		if len(value) >= 8 {
-			out[value] = rule
-		}
-	}
-	return out
 }

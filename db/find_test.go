@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/db/vault"
 	"agent/recovery/journal"
 )
 
@@ -184,7 +185,7 @@ func TestRuns(t *testing.T) {
 // TOOL-07: order of members, spelling of numbers and strings, and space do not count; values do, to the last digit.
 func TestFingerprint(t *testing.T) {
 	s := openStore(t, stateDir(t))
-	s.key = make([]byte, keySize) // so that the vectors below hold
+	s.key = make([]byte, vault.KeySize) // so that the vectors below hold
 	fp := func(tool, args string) string {
 		f, err := s.Fingerprint("t-1", tool, json.RawMessage(args))
 		if err != nil {
@@ -222,7 +223,7 @@ func TestFingerprint(t *testing.T) {
 	if fp("shell", `{}`) == fp("shell2", `{}`) || fp("a", `{}`) == fp("b", `{}`) {
 		t.Error("the tool does not count")
 	}
-	s.key = []byte(strings.Repeat("k", keySize))
+	s.key = []byte(strings.Repeat("k", vault.KeySize))
 	if _, twice := seen[fp("shell", `{"a":1}`)]; twice {
 		t.Error("the key does not count")
 	}
@@ -231,7 +232,7 @@ func TestFingerprint(t *testing.T) {
 // The form of a fingerprint is on disks: a change would make every recorded call unrecognisable.
 func TestFingerprintStays(t *testing.T) {
 	s := openStore(t, stateDir(t))
-	s.key = make([]byte, keySize)
+	s.key = make([]byte, vault.KeySize)
 	got, err := s.Fingerprint("t-1", "shell", json.RawMessage(`{"command":"make","n":9007199254740993}`))
 	if want := "hmac-sha256:v1:e31d20c58737ca4399dfa68366143cc4ee2fdf8e15abf7cfe2ec5290e5396d9e"; err != nil || got != want {
 		t.Errorf("%s and not %s (%v)", got, want, err)

@@ -8,6 +8,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 )
 
 // migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never edited.
@@ -33,7 +34,7 @@ func format() sqlitefile.Format {
 	return sqlitefile.Format{
 		Name: fileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
 		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
-		Beside: []string{keyName, markName, blobsName, "locks", "calls", "live", "log", ".key-*"},
+		Beside: []string{vault.KeyName, markName, blobsName, "locks", "calls", "live", "log", ".key-*"},
 	}
 }
 
@@ -41,9 +42,12 @@ func format() sqlitefile.Format {
 func (s *Store) format() sqlitefile.Format {
 	f := format()
 	f.Missing = s.missing
-	f.Prepare = s.openKey
+	f.Prepare = func(dir string, fresh bool) (err error) {
+		s.key, err = vault.OpenKey(dir, fresh)
+		return err
+	}
 	f.Fill = func(ctx context.Context, conn *sql.Conn) error {
-		return dbsqlc.New(conn).SetStore(ctx, "s-"+rand.Text(), keyMAC(s.key))
+		return dbsqlc.New(conn).SetStore(ctx, "s-"+rand.Text(), vault.KeyMAC(s.key))
 	}
 	f.Check = func(ctx context.Context, f *sqlitefile.File) error {
 		s.file = f

@@ -64,11 +64,11 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	if len(body) == 0 {
 		body = json.RawMessage("{}")
 	}
-	data, secrets, err := s.encode(body)
+	data, secrets, err := s.vault.Encode(body)
 	if err != nil {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
 	}
-	by, more, err := s.encodeText(by)
+	by, more, err := s.vault.EncodeText(by)
 	if err != nil {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
 	}
@@ -90,7 +90,7 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if err := s.addSecrets(t, secrets); err != nil {
+		if err := s.vault.Add(t.q, secrets); err != nil {
 			return err
 		}
 		id, err = t.q.AddMessage(context.Background(), dbsqlc.AddMessageParams{
@@ -101,7 +101,7 @@ func (s *Store) PutInbox(ctx context.Context, run, kind string, body json.RawMes
 	if err != nil {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, err)
 	}
-	s.vault.stored("", secrets)
+	s.vault.Stored("", secrets)
 	return id, nil
 }
 

@@ -2,6 +2,7 @@ package db
 
 import (
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -253,9 +254,9 @@ func TestOnlyTemporaryFoldersUnderTest(t *testing.T) {
 // A key that is gone is said, and no other one is made in its place.
 func TestMissingKey(t *testing.T) {
 	dir := madeDir(t)
-	key := filepath.Join(dir, keyName)
+	key := filepath.Join(dir, vault.KeyName)
 	data, err := os.ReadFile(key)
-	if err != nil || len(data) != keySize {
+	if err != nil || len(data) != vault.KeySize {
 		t.Fatal(len(data), err)
 	}
 	for _, spoil := range []func() error{
@@ -289,12 +290,12 @@ func TestMissingKey(t *testing.T) {
 func TestWrongKey(t *testing.T) {
 	ctx := context.Background()
 	dir := madeDir(t)
-	key := filepath.Join(dir, keyName)
+	key := filepath.Join(dir, vault.KeyName)
 	right, err := os.ReadFile(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(key, bytes.Repeat([]byte{7}, keySize), 0o600); err != nil {
+	if err := os.WriteFile(key, bytes.Repeat([]byte{7}, vault.KeySize), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	before := snapshot(t, dir)
@@ -308,7 +309,7 @@ func TestWrongKey(t *testing.T) {
 		if err == nil {
 			t.Fatal("it was opened", s.Close())
 		}
-		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "read "+key+": ") || !strings.HasSuffix(err.Error(), keyRemedy) {
+		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "read "+key+": ") || !strings.HasSuffix(err.Error(), "put the key back that was made with the database, or restore a backup of the whole folder") {
 			t.Errorf("%T: %v", err, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -281,7 +282,7 @@ func firstWords(s string, limit int) string {
 			n++
 			continue
 		}
-		if at := strings.LastIndex(s[:i], mark); at >= 0 && !strings.Contains(s[at:i], "]") {
+		if at := strings.LastIndex(s[:i], vault.Placeholder); at >= 0 && !strings.Contains(s[at:i], "]") {
 			if end := strings.IndexByte(s[at:], ']'); end >= 0 && end < 200 {
 				return s[:at+end+1]
 			}

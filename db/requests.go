@@ -117,30 +117,30 @@ func (s *Store) AnswerFor(ctx context.Context, run string) (*PendingRow, error) 
 // the first answer. One that was open for too long becomes expired and gives *ExpiredError. The run's owner takes the
 // answer up (RequestAnswered) when it sees it.
 func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
-	data, secrets, err := s.encode(answer)
+	data, secrets, err := s.vault.Encode(answer)
 	if err != nil {
 		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
 	}
-	by, more, err := s.encodeText(by)
+	by, more, err := s.vault.EncodeText(by)
 	if err != nil {
 		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
 	}
 	text, secrets := string(data), append(secrets, more...)
 	out, err := s.end(ctx, "answer", id, func(t *tx, now int64) (int64, error) {
-		if err := s.addSecrets(t, secrets); err != nil {
+		if err := s.vault.Add(t.q, secrets); err != nil {
 			return 0, err
 		}
 		return t.q.ResolveRequest(context.Background(), &text, by, &now, id)
 	})
 	if err == nil {
-		s.vault.stored(out.Run, secrets)
+		s.vault.Stored(out.Run, secrets)
 	}
 	return out, err
 }
 
 // CancelRequest ends a request without an answer, exactly once, like Answer.
 func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
-	by = s.Clean(by)
+	by = s.Redact(by)
 	return s.end(ctx, "cancel", id, func(t *tx, now int64) (int64, error) {
 		return t.q.CloseRequest(context.Background(), RequestCancelled, by, &now, id)
 	})

@@ -75,7 +75,7 @@ type Filter struct {
 func (s *Store) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
 	var out []RunRow
 	if f.Folder != "" {
-		f.Folder = s.Clean(f.Folder)
+		f.Folder = s.Redact(f.Folder)
 	}
 	err := s.read(ctx, "list runs", func(q *dbsqlc.Queries) error {
 		rows, err := selectRuns(ctx, q, f)

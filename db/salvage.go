@@ -215,12 +215,12 @@ func (v *salvager) readable(value any) any {
 	switch t := value.(type) {
 	case []byte:
 		if utf8.Valid(t) {
-			return v.s.Clean(string(t))
+			return v.s.Redact(string(t))
 		}
 	case string:
-		return v.s.Clean(t)
+		return v.s.Redact(t)
 	case json.RawMessage:
-		return Cleaned(v.s, t)
+		return RedactValue(v.s, t)
 	}
 	return value
 }

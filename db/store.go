@@ -2,8 +2,11 @@ package db
 
 import (
 	"context"
+	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,6 +15,7 @@ import (
 	"agent/db/dbsqlc"
 	"agent/db/redact"
 	"agent/db/sqlitefile"
+	"agent/db/vault"
 	"agent/recovery/fault"
 )
 
@@ -60,7 +64,7 @@ type Store struct {
 
 	threadKeys sync.Map // []byte by thread: worked out from key
 
-	vault *vault
+	vault *vault.Vault
 	marks marker
 	write func(context.Context, func(t *tx) error) error // in a transaction; ErrReadOnly where the store was opened for reading
 
@@ -70,7 +74,6 @@ type Store struct {
 
 const (
 	fileName  = "agent.db"
-	keyName   = "key"
 	blobsName = "blobs"
 )
 
@@ -145,7 +148,7 @@ func (s *Store) opened(ctx context.Context, dir string, open opener) (*Store, er
 	s.file = f
 	err = s.openVault()
 	if err == nil && f.Writable() {
-		err = sqlitefile.OwnerOnly(filepath.Join(f.Dir(), keyName))
+		err = sqlitefile.OwnerOnly(filepath.Join(f.Dir(), vault.KeyName))
 	}
 	if err == nil {
 		err = s.seeBehind(ctx)
@@ -190,6 +193,70 @@ func (s *Store) read(ctx context.Context, what string, f func(q *dbsqlc.Queries)
 	}
 	return fmt.Errorf("%s: %w", what, s.file.Explain(err))
 }
+
+// openVault makes the store's vault. Who only reads has no key yet.
+func (s *Store) openVault() (err error) {
+	rows := vault.Rows{Read: s.read, Now: s.now}
+	if s.key == nil {
+		s.vault, err = vault.Open(s.file.Dir(), s.o.Known, rows)
+	} else {
+		s.vault, err = vault.New(s.key, s.o.Known, rows)
+	}
+	return err
+}
+
+// checkKey compares the key with the one that the database was made with. Reading needs none, so there only a key that
+// lies beside the database is looked at.
+func (s *Store) checkKey(ctx context.Context) error {
+	key, dir := s.key, s.file.Dir()
+	if s.o.ReadOnly {
+		var err error
+		if key, err = os.ReadFile(filepath.Join(dir, vault.KeyName)); err != nil {
+			key = nil // whoever opens the store for writing gets the error
+		}
+	}
+	return s.read(ctx, "open "+s.file.Path(), func(q *dbsqlc.Queries) error {
+		store, err := q.GetStore(ctx)
+		if errors.Is(err, sql.ErrNoRows) {
+			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
+		}
+		s.identity = hex.EncodeToString(store.KeyMac[:min(len(store.KeyMac), 8)])
+		if err != nil || key == nil {
+			return err
+		}
+		return vault.CheckKey(dir, s.file.Path(), key, store.KeyMac)
+	})
+}
+
+// Know adds values that must not come to rest in the clear: keys that were fetched since the store was opened.
+func (s *Store) Know(known ...redact.Known) { s.vault.Know(known...) }
+
+// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
+func (s *Store) Redact(text string) string { return s.vault.Redact(text) }
+
+// NewRedactor begins a text that comes in pieces. What is found in it to be secret is found again in the rest of it.
+func (s *Store) NewRedactor() *Redactor { return s.vault.NewRedactor() }
+
+// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the first of each rule.
+func (s *Store) TakeRedacted(run string) []Redacted { return s.vault.TakeRedacted(run) }
+
+// RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
+func (s *Store) RestoreText(ctx context.Context, text string) (string, error) {
+	return s.vault.RestoreText(ctx, text)
+}
+
+// What the vault gives and takes.
+type (
+	Redacted      = vault.Redacted
+	Redactor      = vault.Redactor
+	Unrecoverable = vault.Unrecoverable
+)
+
+// RedactorOf redacts texts without a state folder: values that are known, and what looks like a secret.
+func RedactorOf(known []redact.Known) func(string) string { return vault.RedactorOf(known) }
+
+// RedactValue is a value as others may see it. It is copied through JSON when there is something to take out.
+func RedactValue[T any](s *Store, value T) T { return vault.RedactValue(s.vault, value) }
 
 // saysAll is for errors that name what was looked for and where.
 func saysAll(err error) bool {

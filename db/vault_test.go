@@ -3,6 +3,10 @@ package db
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -66,9 +70,9 @@ func nowhere(t *testing.T, s *Store, value string) {
 	}
 }
 
-func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost []Lost) {
+func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost []Unrecoverable) {
 	t.Helper()
-	for e, err := range s.Restored(context.Background(), run, 0, func(l Lost) { lost = append(lost, l) }) {
+	for e, err := range s.Restored(context.Background(), run, 0, func(l Unrecoverable) { lost = append(lost, l) }) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,10 +158,10 @@ func TestSecretsLieNowhere(t *testing.T) {
 	if rows, err := s.Runs(ctx, Filter{Folder: made.Folder}); err != nil || len(rows) != 1 {
 		t.Errorf("the run is not found by its folder: %v %v", rows, err)
 	}
-	if kept := s.TakeKept(h.Run); len(kept) != 1 || kept[0].Rule != "env-canary" || !strings.HasPrefix(kept[0].Placeholder, "[secret:env-canary:") {
+	if kept := s.TakeRedacted(h.Run); len(kept) != 1 || kept[0].Rule != "env-canary" || !strings.HasPrefix(kept[0].Placeholder, "[secret:env-canary:") {
 		t.Errorf("%+v", kept)
 	}
-	if kept := s.TakeKept(h.Run); len(kept) != 0 {
+	if kept := s.TakeRedacted(h.Run); len(kept) != 0 {
 		t.Errorf("said twice: %+v", kept)
 	}
 }
@@ -185,7 +189,7 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n++
 		word := rapid.SampledFrom([]string{
-			canary, "plain", "\n", `"`, `\`, "é", " ", "[secret:env-canary:abcdefghjk]", "[secret:", s.Clean(canary), s.Clean(canary) + "]",
+			canary, "plain", "\n", `"`, `\`, "é", " ", "[secret:env-canary:abcdefghjk]", "[secret:", s.Redact(canary), s.Redact(canary) + "]",
 			"postgres://me:hunter2hunter2@db/x", "[secret:literal:0]", canary[:13], "password=", "Zm9v",
 		})
 		line := func(name string) string { return strings.Join(rapid.SliceOfN(word, 0, 6).Draw(t, name), "") }
@@ -218,7 +222,7 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 			}
 			shown = append(shown, e)
 		}
-		for e, err := range s.Restored(context.Background(), h.Run, 0, func(l Lost) { t.Fatalf("lost: %+v", l) }) {
+		for e, err := range s.Restored(context.Background(), h.Run, 0, func(l Unrecoverable) { t.Fatalf("lost: %+v", l) }) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,16 +260,16 @@ func TestFoundIsKnown(t *testing.T) {
 	h = appendAll(t, s, h, a, AppendOptions{})
 	appendAll(t, s, h, b, AppendOptions{})
 	nowhere(t, s, found)
-	before := s.Clean(canary + " " + found)
+	before := s.Redact(canary + " " + found)
 
 	other := openStore(t, dir) // another process, which learns it from the run that it drives
-	if got := other.Clean("say " + found); got != "say "+found {
+	if got := other.Redact("say " + found); got != "say "+found {
 		t.Errorf("it is known before anything is read: %s", got)
 	}
 	if _, lost := restoredAll(t, other, "r-pattern1"); len(lost) > 0 {
 		t.Errorf("%+v", lost)
 	}
-	if got := other.Clean(canary + " " + found); got != before || strings.Contains(got, found) {
+	if got := other.Redact(canary + " " + found); got != before || strings.Contains(got, found) {
 		t.Errorf("%s, and %s in another process", before, got)
 	}
 }
@@ -304,16 +308,32 @@ func TestLostSecrets(t *testing.T) {
 	}
 }
 
+// sealedAs makes what a vault with this key stores of a value under a name.
+func sealedAs(t *testing.T, key []byte, id, value string) []byte {
+	t.Helper()
+	sealing, err := hkdf.Key(sha256.New, key, nil, "agent: sealed secrets", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nonce := make([]byte, gcm.NonceSize())
+	return gcm.Seal(nonce, nonce, []byte(value), []byte(id))
+}
+
 // Another secret under the same name gives the second a longer one, and both are given back.
 func TestTakenNames(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir, knowing)
-	id := s.vault.name("env-canary", []byte(canary))
-	sealed, err := s.vault.seal(id, []byte("somebody else's"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.write(context.Background(), func(tx *tx) error {
+	id := strings.TrimSuffix(strings.TrimPrefix(s.Redact(canary), "[secret:env-canary:"), "]")
+	sealed := sealedAs(t, s.key, id, "somebody else's")
+	err := s.write(context.Background(), func(tx *tx) error {
 		_, err := tx.q.AddSecret(context.Background(), id, "other", sealed, 1)
 		return err
 	})
@@ -331,48 +351,6 @@ func TestTakenNames(t *testing.T) {
 	nowhere(t, s, canary)
 }
 
-// A sealed value opens under its own name alone, and only with the key of its state folder.
-func TestSealed(t *testing.T) {
-	v, err := newVault(bytes.Repeat([]byte{1}, keySize), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := newVault(bytes.Repeat([]byte{2}, keySize), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := v.seal("abcdefghjk", []byte(canary))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err := v.unseal("abcdefghjk", sealed); err != nil || string(raw) != canary {
-		t.Errorf("%q %v", raw, err)
-	}
-	for i := range sealed {
-		bad := bytes.Clone(sealed)
-		bad[i] ^= 1
-		if _, err := v.unseal("abcdefghjk", bad); err == nil {
-			t.Errorf("it opens with byte %d changed", i)
-		}
-	}
-	for what, try := range map[string]func() ([]byte, error){
-		"another name": func() ([]byte, error) { return v.unseal("abcdefghjm", sealed) },
-		"another key":  func() ([]byte, error) { return other.unseal("abcdefghjk", sealed) },
-		"half of it":   func() ([]byte, error) { return v.unseal("abcdefghjk", sealed[:9]) },
-	} {
-		if _, err := try(); err == nil {
-			t.Errorf("it opens with %s", what)
-		}
-	}
-	if v.name("a", []byte(canary)) == other.name("a", []byte(canary)) {
-		t.Error("a name does not depend on the key")
-	}
-	again, err := v.seal("abcdefghjk", []byte(canary))
-	if err != nil || bytes.Equal(again, sealed) {
-		t.Error("a nonce is used twice", err)
-	}
-}
-
 // execIn changes a database that nobody has open.
 func execIn(t *testing.T, dir, text string) {
 	t.Helper()
@@ -386,9 +364,9 @@ func execIn(t *testing.T, dir, text string) {
 	}
 }
 
-// BenchmarkClean is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
+// BenchmarkRedact is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
 // nearly every turn. Ten values are known.
-func BenchmarkClean(b *testing.B) {
+func BenchmarkRedact(b *testing.B) {
 	s := openStore(b, stateDir(b), func(o *Options) {
 		for i := range 10 {
 			o.Known = append(o.Known, redact.Known{Rule: "env-many", Value: fmt.Sprintf("%d-%s", i, canary)})
@@ -397,7 +375,7 @@ func BenchmarkClean(b *testing.B) {
 	said, result := turnFacts(1, "c-00000001", kib)
 	var all [][]byte
 	for _, e := range append(said, result...) {
-		data, err := encodeJSON(e.Body)
+		data, err := json.Marshal(e.Body)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -407,7 +385,7 @@ func BenchmarkClean(b *testing.B) {
 	for b.Loop() {
 		looked += timed(func() {
 			for _, data := range all {
-				if _, found, err := s.vault.clean(data, inJSON); err != nil || len(found) > 0 {
+				if found, err := s.vault.Find(data); err != nil || len(found) > 0 {
 					b.Fatal(found, err)
 				}
 			}
@@ -418,6 +396,6 @@ func BenchmarkClean(b *testing.B) {
 			}
 		})
 	}
-	b.ReportMetric(float64(looked)/float64(b.N)/1e3, "us-clean/turn")
+	b.ReportMetric(float64(looked)/float64(b.N)/1e3, "us-redact/turn")
 	b.ReportMetric(float64(whole)/float64(b.N)/1e3, "us-encode/turn")
 }

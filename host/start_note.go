@@ -41,7 +41,7 @@ func (h *Host) edited(ctx context.Context, m model.Model, c journal.RunCreated) 
 
 // firstFact is how a run was created; the zero value where its journal begins with something else, which a fold refuses.
 func (h *Host) firstFact(ctx context.Context, run string) (journal.RunCreated, error) {
-	for e, err := range h.Store.Restored(ctx, run, 0, func(db.Lost) {}) {
+	for e, err := range h.Store.Restored(ctx, run, 0, func(db.Unrecoverable) {}) {
 		if err != nil {
 			return journal.RunCreated{}, err
 		}

@@ -28,12 +28,12 @@ type Call struct {
 	resolvedBy string // who said it
 	happened   bool   // a person decided that; running it once more since changes nothing of that
 
-	mode   journal.Mode    // mode under which the decision was made
-	again  int64           // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
-	twin   journal.Unknown // the call that the answer to the twin guard is about
-	twinBy string          // who gave that answer
-	disk   *journal.Disk   // at the claim under which the present attempt was started
-	boot   string          // likewise
+	mode   journal.Mode     // mode under which the decision was made
+	again  int64            // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
+	twin   *journal.Unknown // the call that the answer to the twin guard is about
+	twinBy string           // who gave that answer
+	disk   *journal.Disk    // at the claim under which the present attempt was started
+	boot   string           // likewise
 }
 
 // judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
@@ -253,6 +253,6 @@ func (s *State) voided(b journal.ApprovalVoided) error {
 		c.Decision, c.Why = b.Decision, b.Reason
 		c.Always, c.Never = "", "" // they were made for other rules
 	}
-	c.Approved, c.Twin, c.twin = "", "", journal.Unknown{}
+	c.Approved, c.Twin, c.twin = "", "", nil
 	return nil
 }

@@ -99,7 +99,8 @@ func (s *State) gone(id string) {
 
 // answeredTwin takes an answer to the twin guard.
 func (s *State) answeredTwin(c *Call, r *journal.Request, text, who string) {
-	c.Twin, c.twin, c.twinBy = wordOf(r, text), s.doubtByID(r.About), who
+	first := s.doubtByID(r.About)
+	c.Twin, c.twin, c.twinBy = wordOf(r, text), &first, who
 	switch {
 	case c.Twin == journal.WordRun:
 		c.Approved = s.binding(r)
@@ -139,14 +140,14 @@ func (s *State) closedTwin(c *Call, r *journal.Request) bool {
 	}
 	u := s.doubtByID(r.About)
 	if u.Resolved == journal.WordHappened {
-		c.Twin, c.twin, c.twinBy = journal.WordHappened, u, u.By
+		c.Twin, c.twin, c.twinBy = journal.WordHappened, &u, u.By
 	}
 	return u.Run == "" || u.Resolved == journal.WordHappened
 }
 
 // answeredNo carries out an answer to the twin guard that keeps the call from running, whatever became of the first call since.
 func (s *State) answeredNo(c *Call) Action {
-	action := s.kept(c, c.twin, c.Twin, c.twinBy)
+	action := s.kept(c, *c.twin, c.Twin, c.twinBy)
 	now := s.doubtByID(c.twin.ID)
 	word := journal.WordLeave
 	if c.Twin == journal.WordHappened {

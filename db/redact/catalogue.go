@@ -22,8 +22,9 @@ var catalogue = sync.OnceValue(func() *patterns { return newPatterns(gitleaksJSO
 type patterns struct {
 	rules []*rule
 	words *automaton
-	of    [][]int32 // the rules of each word
-	sizes []int     // its length
+	names *automaton // what is in the name of every secret
+	of    [][]int32  // the rules of each word
+	sizes []int      // its length
 	allow []*exception
 }
 
@@ -105,7 +106,7 @@ func newPatterns(data []byte) *patterns {
 		}
 	}
 	ownRules(add)
-	p.words = newAutomaton(words)
+	p.words, p.names = newAutomaton(words), newAutomaton(secretNames())
 	return p
 }
 

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -22,7 +21,7 @@ func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
 
 // Encoded is JSON for a text that package encoding/json has just written: it is not read once more to see that it is JSON.
 func (s *Set) Encoded(data []byte, id Namer) ([]byte, []Secret) {
-	w := walker{set: s, data: data}
+	w := walker{set: s, data: data, all: string(data)}
 	w.id = id
 	w.walk()
 	if w.done == 0 {
@@ -44,6 +43,7 @@ type walker struct {
 	replacer
 	set   *Set
 	data  []byte
+	all   string // data
 	stack []container
 }
 
@@ -70,7 +70,7 @@ func (w *walker) walk() {
 				t.member = true
 			}
 		case '"':
-			end := i + 1 + literal(w.data[i+1:])
+			end := i + 1 + literal(w.all[i+1:])
 			w.text(i+1, end)
 			i = end
 		}
@@ -85,20 +85,23 @@ func (w *walker) top() *container {
 }
 
 // literal is the length of a string up to the quote that ends it.
-func literal(data []byte) int {
+func literal(text string) int {
+	end := -1
 	for n := 0; ; {
-		i := bytes.IndexAny(data[n:], `"\`)
-		n += i
-		if data[n] == '"' {
-			return n
+		if end < n {
+			end = n + strings.IndexByte(text[n:], '"')
 		}
-		n += 2
+		slash := strings.IndexByte(text[n:end], '\\')
+		if slash < 0 {
+			return end
+		}
+		n += slash + 2
 	}
 }
 
 // text looks at the string literal data[from:to].
 func (w *walker) text(from, to int) {
-	raw := string(w.data[from:to])
+	raw := w.all[from:to]
 	v := unescape(nil, raw)
 	text := raw
 	if v != nil {

@@ -118,9 +118,11 @@ func strip(s string) string {
 	return b.String()
 }
 
+func (k *knowns) empty() bool { return len(k.needles) == 0 && len(k.exact) == 0 }
+
 // find looks for the values in the text and in everything that it may be an encoding of.
 func (k *knowns) find(text string, add func(from, to int, rule string)) {
-	if len(k.needles) == 0 && len(k.exact) == 0 {
+	if k.empty() {
 		return
 	}
 	readings(text, func(v *view, text string) {

@@ -69,6 +69,11 @@ func kindOf(name string) kind {
 	return found
 }
 
+// secretNames are in every name that is not plain.
+func secretNames() []string {
+	return []string{"pass", "pw", "key", "token", "secret", "credential", "creds", "auth", "dsn", "bearer"}
+}
+
 func passwordWord(w string) bool {
 	switch w {
 	case "pass", "pwd", "pw", "passphrase", "passcode", "passwort", "sshpass", "dbpass", "userpass":

@@ -9,6 +9,9 @@ import (
 // findPatterns finds what looks like a secret, also in JSON and code that the text quotes.
 func findPatterns(name, text string, known *seen, add func(from, to int, rule string)) {
 	p := catalogue()
+	if known == nil && p.nothing(name, text) {
+		return
+	}
 	var v *view
 	for level, read := 0, text; level < depth; level++ {
 		if level > 0 {
@@ -27,6 +30,11 @@ func findPatterns(name, text string, known *seen, add func(from, to int, rule st
 	if name != "" {
 		p.member(name, text, add)
 	}
+}
+
+// nothing says that no pattern fits: none of their words is there, nothing hides one, and the name promises no secret.
+func (p *patterns) nothing(name, text string) bool {
+	return strings.IndexByte(text, '\\') < 0 && !p.words.has(text) && (name == "" || !p.words.has(name) && !p.names.has(name))
 }
 
 // openPattern is where in the text a secret may begin that only what has not come yet will show: its end if nowhere.
@@ -73,7 +81,10 @@ func (p *patterns) find(text string, known *seen, add func(from, to int, rule st
 	if known != nil {
 		known.each(p, text, hit)
 	} else {
-		p.words.each(text, hit)
+		p.words.each(text, func(word uint16, end int) bool {
+			hit(word, end)
+			return false
+		})
 	}
 	for _, at := range slices.Sorted(maps.Keys(trials)) {
 		p.try(p.rules[at], text, trials[at].from, trials[at].to, add)

@@ -55,9 +55,13 @@ func (s *Set) Find(name, text string) []Span { return s.find(name, text, nil) }
 
 // find is Find for a text whose beginning was looked at before.
 func (s *Set) find(name, text string, known *seen) []Span {
-	if len(text) < shortest {
+	if len(text) < shortest || known == nil && s.search.empty() && !strings.Contains(text, opening) && catalogue().nothing(name, text) {
 		return nil
 	}
+	return s.findAny(name, text, known)
+}
+
+func (s *Set) findAny(name, text string, known *seen) []Span {
 	var found []Span
 	add := func(from, to int, rule string) {
 		if from < to {

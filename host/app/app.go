@@ -22,7 +22,7 @@ type App struct {
 	recording *wire.Recorder
 	keys      keyring
 	enforces  enforced            // what commands and servers can be confined to
-	wipe      func(string) string // cleans an error of secrets; nil until it is needed
+	redact    func(string) string // takes secrets out of an error; nil until it is needed
 }
 
 // tilde shortens a path below the person's home folder.

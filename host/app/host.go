@@ -34,7 +34,7 @@ func (a *App) Home() (string, error) {
 }
 
 func (a *App) host(home string, store *db.Store) (*host.Host, error) {
-	a.cleans(store)
+	a.redactsWith(store)
 	exe, err := binary()
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)

@@ -58,7 +58,7 @@ func (s *Folder) unmarked(ctx context.Context, f Filter, rows []RunRow, marks ma
 		if err != nil {
 			return nil, err
 		}
-		if s.Only == "" || row.Folder == s.Store.Clean(s.Only) {
+		if s.Only == "" || row.Folder == s.Store.Redact(s.Only) {
 			rows = append(rows, row)
 		}
 	}
@@ -159,7 +159,7 @@ func (s *Folder) PendingIn(ctx context.Context, all bool) ([]PendingRow, error) 
 	rows = slices.DeleteFunc(rows, func(p PendingRow) bool {
 		run, err := s.Store.Run(ctx, p.Run)
 		errs = append(errs, err)
-		return run.Folder != s.Store.Clean(s.Only)
+		return run.Folder != s.Store.Redact(s.Only)
 	})
 	return rows, errors.Join(errs...)
 }
@@ -175,7 +175,7 @@ func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Folder == s.Store.Clean(s.Only) {
+		if row.Folder == s.Store.Redact(s.Only) {
 			lost = append(lost, id)
 		}
 	}

@@ -213,14 +213,14 @@ func (a *App) LogError(err error) {
 		return
 	}
 	if what, run := logged(err); what != "" {
-		_ = a.appendLog(func(log *slog.Logger) { log.Error(what, "run", run, "reason", a.Cleaned(err.Error())) }) // see above
+		_ = a.appendLog(func(log *slog.Logger) { log.Error(what, "run", run, "reason", a.Redacted(err.Error())) }) // see above
 	}
 }
 
 // LogPanic keeps the trace of a panic.
 func (a *App) LogPanic(p any, trace []byte) error {
 	return a.appendLog(func(log *slog.Logger) {
-		log.Error("panic", "value", a.Cleaned(fmt.Sprint(p)), "trace", a.Cleaned(string(trace)))
+		log.Error("panic", "value", a.Redacted(fmt.Sprint(p)), "trace", a.Redacted(string(trace)))
 	})
 }
 

@@ -119,7 +119,7 @@ type remedied struct {
 	key *keySource
 }
 
-// Stream passes everything on; names that the server gives are cleaned of secrets: one that echoes the key would have it recorded.
+// Stream passes everything on; names that the server gives lose their secrets: one that echoes the key would have it recorded.
 func (m remedied) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		for d, err := range m.Model.Stream(ctx, req) {

@@ -28,20 +28,20 @@ func lookalikes() wire.Finder {
 	}
 }
 
-// cleans has errors and the log cleaned by what the store knows, and has the store know every key that is fetched.
-func (a *App) cleans(s *db.Store) {
-	a.wipe = s.Clean
+// redactsWith has what the store knows taken out of errors and the log, and has the store know every key that is fetched.
+func (a *App) redactsWith(s *db.Store) {
+	a.redact = s.Redact
 	a.keys.announce(func(provider, key string) {
 		s.Know(redact.Known{Rule: "key-" + provider, Value: key})
 	})
 }
 
-// Cleaned is a text without secrets, for an error or the log.
-func (a *App) Cleaned(text string) string {
-	if a.wipe == nil {
-		a.wipe = db.Wiper(known()) // no state folder is open
+// Redacted is a text without secrets, for an error or the log.
+func (a *App) Redacted(text string) string {
+	if a.redact == nil {
+		a.redact = db.RedactorOf(known()) // no state folder is open
 	}
-	return a.wipe(text)
+	return a.redact(text)
 }
 
 // announce calls tell with each key that was fetched, and with each that will be.

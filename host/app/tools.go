@@ -33,7 +33,7 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 	if err != nil {
 		return v, end, err
 	}
-	a.wipe = nil // that store knows no secrets
+	a.redact = nil // that store knows no secrets
 	reg, servers, end, err := a.servedTools(ctx, home, folder, h.Env.Tools, decide)
 	if err != nil {
 		return v, end, err
@@ -140,7 +140,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 		servers = append(servers, serverView(s))
 		secret = append(secret, secretsOf(s)...)
 	}
-	a.wipe = db.Wiper(secret) // no state folder is open that would know them
+	a.redact = db.RedactorOf(secret) // no state folder is open that would know them
 	a.noticeAll(notes)
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
@@ -151,7 +151,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
 		servers[at].Tools, servers[at].Notes, servers[at].Started = st.Tools, st.Notes, st.Err == nil
 		if st.Err != nil {
-			servers[at].Error = a.Cleaned(st.Err.Error())
+			servers[at].Error = a.Redacted(st.Err.Error())
 		}
 	})
 	a.noticeAll(notes)
@@ -161,6 +161,6 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 
 func (a *App) noticeAll(lines []string) {
 	for _, line := range lines {
-		a.Notice(stream.Sanitize(a.Cleaned(line)))
+		a.Notice(stream.Sanitize(a.Redacted(line)))
 	}
 }

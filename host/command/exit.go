@@ -35,16 +35,16 @@ func (a *commandLine) exit(err error) int {
 	case errors.As(err, &code):
 		return code.code
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
+		fmt.Fprintf(a.Err, "agent: %s\n", a.Redacted(err.Error()))
 		return view.ExitUsage
 	}
 	var unknown *app.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
-	fmt.Fprintf(a.Err, "agent: %s\n", a.Cleaned(err.Error()))
+	fmt.Fprintf(a.Err, "agent: %s\n", a.Redacted(err.Error()))
 	for _, hint := range view.Hints(err) {
-		fmt.Fprintf(a.Err, "       %s\n", a.Cleaned(hint))
+		fmt.Fprintf(a.Err, "       %s\n", a.Redacted(hint))
 	}
 	a.LogError(err)
 	var commit *app.CommitError
@@ -68,7 +68,7 @@ func (a *commandLine) bySignal(err error) error {
 // panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
 // The trace is for whoever fixes it: it goes into the log, and to stderr where that is asked for or there is no log.
 func (a *commandLine) panicked(p any, trace []byte) int {
-	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Cleaned(fmt.Sprint(p)))
+	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Redacted(fmt.Sprint(p)))
 	if err := a.LogPanic(p, trace); err != nil || a.Verbose {
 		fmt.Fprintf(a.Err, "%s", trace)
 	}

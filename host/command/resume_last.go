@@ -57,7 +57,7 @@ func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (st
 		return "", err
 	}
 	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.Lost, newest.ID)
-	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return r.Folder == s.Store.Clean(folder) })
+	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return r.Folder == s.Store.Redact(folder) })
 	switch {
 	case driven && (takeover || here < 0): // without --takeover the refusal names who drives it
 		s.app.about = newest.ID

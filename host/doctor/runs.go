@@ -105,7 +105,7 @@ func (e *examiner) journals(ctx context.Context) error {
 			return fmt.Errorf("read journals: %v", context.Cause(ctx))
 		}
 		gone := map[string]bool{} // what does not open is found where every sealed value is opened
-		err := e.h.Verify(ctx, r.ID, func(l db.Lost) {
+		err := e.h.Verify(ctx, r.ID, func(l db.Unrecoverable) {
 			if l.Gone {
 				gone[l.ID] = true
 			}

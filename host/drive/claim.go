@@ -199,7 +199,7 @@ func ClaimToEnd(ctx context.Context, p *Process, run string) (Outcome, error) {
 }
 
 // lostNotes tells which secrets of a run cannot be given back.
-func lostNotes(lost []db.Lost) []string {
+func lostNotes(lost []db.Unrecoverable) []string {
 	var notes []string
 	seen := map[string]bool{}
 	for _, l := range lost {

@@ -98,7 +98,7 @@ func (d *driver) failing(ctx context.Context, err error) error {
 	}
 	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
 		_ = noteDiskError(d.p.Home, d.dead) // a disk that takes no note either; its error is the one that is returned
-		return d.p.Locks().Describe(d.lock, d.p.Store.Clean(d.dead.Error()))
+		return d.p.Locks().Describe(d.lock, d.p.Store.Redact(d.dead.Error()))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (d *driver) outcome() Outcome {
 		return Outcome{} // no journal that anybody can read says anything
 	}
 	c := d.state.Created
-	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: journal.CauseFailing, Detail: d.p.Store.Clean(d.dead.Error())}
+	out := Outcome{Run: c.Run, Thread: c.Thread, Status: recovery.StatusInterrupted, Cause: journal.CauseFailing, Detail: d.p.Store.Redact(d.dead.Error())}
 	if errors.Is(d.dead, db.ErrLostRace) {
 		out.Cause = journal.CauseTakeover
 	}

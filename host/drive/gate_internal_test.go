@@ -60,7 +60,7 @@ func TestTheGateHoldsSecretsBack(t *testing.T) {
 		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &journal.Event{Seq: 1, Turn: 1, Body: journal.ModelAnswered{}}})
 		h.Hub.Publish(stream.Event{Run: "r-a", Fact: &journal.Event{Seq: 2, Turn: 1, Body: journal.CallSettled{Place: call}}})
 		h.Note("r-a", "%s", said)
-		want := h.Store.Clean(said)
+		want := h.Store.Redact(said)
 		var text, output string
 		for _, e := range seen(t, h, obs) {
 			switch {
@@ -105,7 +105,7 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	whole := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
 	broken := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
 	rec := &recorder{p: h, state: &recovery.State{Created: journal.RunCreated{Thread: "t-1"}}}
-	pol := &policy{recorder: rec, lost: []db.Lost{{ID: "b", Why: "gone"}}}
+	pol := &policy{recorder: rec, lost: []db.Unrecoverable{{ID: "b", Why: "gone"}}}
 	if err := pol.entire(whole); err != nil {
 		t.Error(err)
 	}

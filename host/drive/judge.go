@@ -36,8 +36,8 @@ func callFor(s *recovery.State, c *recovery.Call) tools.Call {
 // outcome is what others may see of how far the run came.
 func (j judge) outcome(s *recovery.State) Outcome {
 	o := Outcome{
-		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: j.Store.Clean(s.Detail),
-		Text: j.Store.Clean(s.Final), Request: db.Cleaned(j.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
+		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: j.Store.Redact(s.Detail),
+		Text: j.Store.Redact(s.Final), Request: db.RedactValue(j.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
 	o.Cost, o.Priced = s.Cost()
 	for _, t := range s.Turns {
@@ -45,7 +45,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 		for _, c := range t.Calls {
 			if c.Result != nil && c.Result.Outcome == journal.OutcomeDenied {
 				n := j.named(c)
-				n.Why = j.Store.Clean(strings.TrimPrefix(c.Result.Content, "not executed: "))
+				n.Why = j.Store.Redact(strings.TrimPrefix(c.Result.Content, "not executed: "))
 				o.Denied = append(o.Denied, n)
 			}
 		}

@@ -84,5 +84,5 @@ func (rec *recorder) callText(p journal.Place) string {
 	if err != nil {
 		return "call " + p.String()
 	}
-	return rec.p.Store.Clean(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, words.Call(c.Tool, c.Args)))
+	return rec.p.Store.Redact(fmt.Sprintf("call %s (%s: %s)", c.ID, c.Tool, words.Call(c.Tool, c.Args)))
 }

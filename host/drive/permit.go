@@ -35,8 +35,8 @@ func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 type policy struct {
 	*recorder
 	rules permit.Policy
-	stale bool      // an answer added rules since: they are read again
-	lost  []db.Lost // secrets of the run that cannot be given back
+	stale bool               // an answer added rules since: they are read again
+	lost  []db.Unrecoverable // secrets of the run that cannot be given back
 }
 
 // setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.

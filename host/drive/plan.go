@@ -70,7 +70,7 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 	}
 	plan := j.planFor(ctx, s, s.Lost(), false)
 	for _, n := range notes {
-		plan.Notes = append(plan.Notes, p.Store.Clean(n))
+		plan.Notes = append(plan.Notes, p.Store.Redact(n))
 	}
 	for _, step := range plan.Steps {
 		if step.call.Phase == journal.PhaseStarted {
@@ -142,10 +142,10 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	return nil
 }
 
-// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With endRest, what
-// is left of a call whose outcome is unknown is ended first.
+// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With
+// endRest, what is left of a call whose outcome is unknown is ended first.
 func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, endRest bool) Plan {
-	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Clean(s.Created.Prompt)), Checkpoint: s.Checkpoint}
+	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Redact(s.Created.Prompt)), Checkpoint: s.Checkpoint}
 	for i, t := range s.Turns {
 		last := i == len(s.Turns)-1
 		for _, c := range t.Calls {
@@ -177,12 +177,14 @@ func opening(prompt string) string {
 func (j judge) step(c *recovery.Call, found recovery.Judgement) PlanStep {
 	return PlanStep{
 		ID: c.ID, Place: c.Place, Tool: c.Tool, Words: j.words(c),
-		Verdict: found.Verdict, Reason: j.Store.Clean(found.Reason), call: c, found: found,
+		Verdict: found.Verdict, Reason: j.Store.Redact(found.Reason), call: c, found: found,
 	}
 }
 
 // words are a call's arguments in a few words, as others may see them.
-func (j judge) words(c *recovery.Call) string { return words.Call(c.Tool, db.Cleaned(j.Store, c.Args)) }
+func (j judge) words(c *recovery.Call) string {
+	return words.Call(c.Tool, db.RedactValue(j.Store, c.Args))
+}
 
 // evidence looks at the world for one call that has no result.
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, endRest bool) recovery.Evidence {
@@ -265,14 +267,14 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 		switch a := recovery.Next(s).(type) {
 		case recovery.Record:
 			if s.Stopping != nil {
-				return "end the run: " + j.Store.Clean(s.Stopping.Reason)
+				return "end the run: " + j.Store.Redact(s.Stopping.Reason)
 			}
 			if gone := j.noneAlive(ctx, s, a.Facts); gone != nil {
 				a.Facts = []journal.Body{gone}
 			}
 			for _, f := range a.Facts {
 				if o, ok := f.(journal.RequestOpened); ok {
-					return "ask: " + words.Brief(j.Store.Clean(o.Request.Message), 200)
+					return "ask: " + words.Brief(j.Store.Redact(o.Request.Message), 200)
 				}
 			}
 			if err := imagine(s, a.Facts...); err != nil {
@@ -285,7 +287,7 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 			c := a.Calls[0]
 			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
 		case recovery.AskPerson:
-			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, words.Brief(j.Store.Clean(a.Request.Message), 200))
+			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, words.Brief(j.Store.Redact(a.Request.Message), 200))
 		case recovery.CallModel:
 			return fmt.Sprintf("ask the model for turn %d", a.Turn)
 		case recovery.Compact:

@@ -149,7 +149,7 @@ func (p *Process) Guard() {
 
 // sayKept tells, once per run and kind of secret, what was kept out of the record that was just written.
 func (p *Process) sayKept(run string) {
-	for _, k := range p.Store.TakeKept(run) {
+	for _, k := range p.Store.TakeRedacted(run) {
 		p.Note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
 	}
 }

@@ -85,7 +85,7 @@ func (qs *questions) typing(ctx context.Context, r *journal.Request) (<-chan rep
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	typed, over := make(chan reply, 1), make(chan struct{})
-	run, question := qs.state.Created.Run, db.Cleaned(qs.p.Store, *r)
+	run, question := qs.state.Created.Run, db.RedactValue(qs.p.Store, *r)
 	go func() {
 		defer close(over)
 		var a json.RawMessage

@@ -11,7 +11,7 @@ import (
 )
 
 // folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given back.
-type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error)
+type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error)
 
 // reading is how the facts of a run are read: as others may see them, or with the secrets in their places.
 type reading func(run string) iter.Seq2[journal.Event, error]
@@ -23,22 +23,22 @@ func (p *Process) State(ctx context.Context, run string) (*recovery.State, error
 }
 
 // unredacted is State for who drives the run: with its secrets. lost are those that cannot be given back.
-func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
+func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
 	r := p.reader()
-	s, err = r.whole(ctx, run, r.restored(ctx, func(l db.Lost) { lost = append(lost, l) }))
+	s, err = r.whole(ctx, run, r.restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }))
 	return s, lost, err
 }
 
 // ownState is unredacted without what the thread said before, for who asks the model nothing: damage there is no obstacle.
-func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Lost, err error) {
+func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
 	r := p.reader()
-	s, err = r.fold(run, r.restored(ctx, func(l db.Lost) { lost = append(lost, l) }), nil)
+	s, err = r.fold(run, r.restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }), nil)
 	return s, lost, err
 }
 
 // Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a *db.CorruptError. lost are secrets
 // that cannot be given back.
-func (p *Process) Verify(ctx context.Context, run string, lost func(db.Lost)) error {
+func (p *Process) Verify(ctx context.Context, run string, lost func(db.Unrecoverable)) error {
 	r := p.reader()
 	_, err := r.fold(run, r.restored(ctx, lost), nil)
 	return err
@@ -62,11 +62,11 @@ func (r reader) shown(ctx context.Context) reading {
 	return func(run string) iter.Seq2[journal.Event, error] { return r.store.Load(ctx, run, 0) }
 }
 
-func (r reader) restored(ctx context.Context, lost func(db.Lost)) reading {
+func (r reader) restored(ctx context.Context, lost func(db.Unrecoverable)) reading {
 	return func(run string) iter.Seq2[journal.Event, error] { return r.store.Restored(ctx, run, 0, lost) }
 }
 
-func ignoreLost(db.Lost) {}
+func ignoreLost(db.Unrecoverable) {}
 
 func (r reader) whole(ctx context.Context, run string, read reading) (*recovery.State, error) {
 	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) {

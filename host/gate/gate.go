@@ -20,7 +20,7 @@ type gate struct {
 
 // passing is a text on its way.
 type passing struct {
-	*db.Cleaner
+	*db.Redactor
 	passed int64 // bytes that observers were given
 }
 
@@ -54,7 +54,7 @@ func (g *gate) pass(e stream.Event) []stream.Event {
 	case e.Whole:
 		return g.whole(nil, e.Run, e.Turn)
 	case e.Note != "":
-		e.Note = g.store.Clean(e.Note)
+		e.Note = g.store.Redact(e.Note)
 	case e.Void:
 		delete(g.texts, text{run: e.Run, turn: e.Turn})
 		delete(g.texts, text{run: e.Run, turn: e.Turn, reasoning: true})
@@ -62,7 +62,7 @@ func (g *gate) pass(e stream.Event) []stream.Event {
 	return []stream.Event{e}
 }
 
-// piece cleans a piece. What a model thinks and what it says take turns: the rest of one comes before the other.
+// piece redacts a piece. What a model thinks and what it says take turns: the rest of one comes before the other.
 func (g *gate) piece(e stream.Event, of text) []stream.Event {
 	var out []stream.Event
 	if !of.output {
@@ -72,7 +72,7 @@ func (g *gate) piece(e stream.Event, of text) []stream.Event {
 	}
 	c := g.texts[of]
 	if c == nil {
-		c = &passing{Cleaner: g.store.NewCleaner()}
+		c = &passing{Redactor: g.store.NewRedactor()}
 		g.texts[of] = c
 	}
 	data := e.Output

@@ -34,6 +34,20 @@ type Request struct {
 	Turn      int            // the run's turn that is asked for, from 1
 }
 
+// Repeats says how many messages a request begins with that another one began with too. Messages are never changed in place, so one
+// whose blocks lie where they lay is the same; earlier holds on to them, so nothing else can come to lie there.
+func Repeats(earlier, messages []journal.Message) int {
+	n := 0
+	for n < min(len(earlier), len(messages)) {
+		a, b := earlier[n], messages[n]
+		if a.Role != b.Role || len(a.Blocks) != len(b.Blocks) || len(a.Blocks) > 0 && &a.Blocks[0] != &b.Blocks[0] {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // Answer is one whole answer. Calls of it are blocks of kind call; their IDs are the provider's (Provider), the host gives
 // its own. A call whose arguments are not JSON keeps their text: nothing runs, and the model is informed.
 type Answer struct {

@@ -40,14 +40,17 @@ func Read(data []byte) (s string, rest []byte, ok bool) {
 // Close finds the quote that ends the string which b begins with: its place, -1 where there is none, and whether an escape is before
 // it.
 func Close(b []byte) (end int, escaped bool) {
-	for i := 1; ; {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1, escaped
+	for i, quote := 1, 0; ; {
+		if quote < i {
+			n := bytes.IndexByte(b[i:], '"')
+			if n < 0 {
+				return -1, escaped
+			}
+			quote = i + n
 		}
-		slash := bytes.IndexByte(b[i:i+n], '\\')
+		slash := bytes.IndexByte(b[i:quote], '\\')
 		if slash < 0 {
-			return i + n, escaped
+			return quote, escaped
 		}
 		escaped = true
 		if i += slash + 2; i > len(b) {

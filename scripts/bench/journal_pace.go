@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent/host"
+	"agent/host/model"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -44,7 +45,7 @@ func (b *bench) lastAndFirst(ctx context.Context, turns int) (_, _ []time.Durati
 }
 
 // begin drives a new run to its end.
-func (p *inProcess) begin(ctx context.Context, m looping) error {
+func (p *inProcess) begin(ctx context.Context, m model.Model) error {
 	h, err := p.host(m)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (p *inProcess) begin(ctx context.Context, m looping) error {
 }
 
 // resume drives a run of this state folder to its end.
-func (p *inProcess) resume(ctx context.Context, m looping, run string) error {
+func (p *inProcess) resume(ctx context.Context, m model.Model, run string) error {
 	h, err := p.host(m)
 	if err != nil {
 		return err
@@ -68,21 +69,26 @@ func (p *inProcess) resume(ctx context.Context, m looping, run string) error {
 // paced is a run that goes on by one turn when it is asked to.
 type paced struct {
 	next  chan struct{}
-	took  chan time.Duration
+	took  chan spent
 	ended chan error
 	times []time.Duration // of the turns so far
+	cpu   []time.Duration // of the processor, meanwhile
 }
+
+// spent is what a turn took.
+type spent struct{ time, cpu time.Duration }
 
 // pace begins a run, which waits before its next turn.
 func pace(turns int, drive func(looping) error) *paced {
-	p := &paced{next: make(chan struct{}), took: make(chan time.Duration), ended: make(chan error, 1)}
+	p := &paced{next: make(chan struct{}), took: make(chan spent), ended: make(chan error, 1)}
 	var at time.Time
+	var before time.Duration
 	m := looping{turns: turns, calls: instantCalls(0), asked: func(int) {
 		if !at.IsZero() {
-			p.took <- time.Since(at)
+			p.took <- spent{time.Since(at), worked() - before}
 		}
 		<-p.next
-		at = time.Now()
+		at, before = time.Now(), worked()
 	}}
 	go func() { p.ended <- drive(m) }()
 	return p
@@ -98,7 +104,7 @@ func (p *paced) turn() error {
 	}
 	select {
 	case d := <-p.took:
-		p.times = append(p.times, d)
+		p.times, p.cpu = append(p.times, d.time), append(p.cpu, d.cpu)
 		return nil
 	case err := <-p.ended:
 		p.ended <- err

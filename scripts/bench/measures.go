@@ -9,6 +9,7 @@ func measures() []measure {
 		{"river", "the same chain of durable steps on River, and what others take", river},
 		{"resume", "from agent resume after a kill to the first action, and the memory then", resume},
 		{"journal", "bytes on the disk and time of a turn, in short and in long runs", journalSize},
+		{"requests", "what a turn of a long conversation with a provider on loopback takes beyond sending it", requests},
 		{"outputs", "calls that put out 1 MB: time, disk and memory", outputs},
 		{"commands", "short commands over few and many runs: time and memory", commands},
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},

@@ -57,15 +57,17 @@ func layers() []rule {
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
 		{dir: "host/watch", allow: []string{"recovery", "recovery/journal", "db", "host/stream"},
 			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/sqlitefile", "db/redact", "db/mark", "db/lastlog", "durable"},
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "durable"},
 			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
+		{dir: "db/vault", allow: []string{"db/dbsqlc", "db/redact", "db/sqlitefile", "durable"},
+			why: "secrets are taken out of any text; which record that belongs to is known to the store"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/mark", why: "a mark is read and written without a store"},
 		{dir: "db/lastlog", why: "the log is read without a store"},
 		{dir: "db/redact",
-			why: "redaction works on values and is used by the store only"},
+			why: "redaction works on values and is used by the vault only"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
 		{dir: "recovery/journal", allow: []string{"recovery/jsonstring"},
@@ -85,6 +87,8 @@ func toolLayers() []rule {
 			why: "file tools act by themselves; they start no process and know no other tool"},
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "recovery/journal", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
+		{dir: "tools/hidden", allow: []string{"recovery/fault", "tools/runner", "tools/sandbox"},
+			why: "whatever it needs is initialised in each start of the runner and of the confining process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}
 }
@@ -92,8 +96,8 @@ func toolLayers() []rule {
 // frontDoors is what a person or a program reaches, and what the doors share. No door imports another.
 func frontDoors() []rule {
 	return []rule{
-		{dir: ".", allow: []string{"host/command"},
-			why: "main only hands arguments, streams and signals to the command line"},
+		{dir: ".", allow: []string{"host/command", "tools/hidden"},
+			why: "main only hands arguments, streams and signals to the command line, and has the hidden commands carried out before it"},
 		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
 		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
@@ -184,7 +188,7 @@ func within(p, dir string) bool {
 // mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/sqlitefile", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/vault", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false

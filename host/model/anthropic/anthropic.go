@@ -31,10 +31,13 @@ func New(o Options) model.Model {
 		o.BaseURL = "https://api.anthropic.com"
 	}
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	return &client{o}
+	return &client{o: o, encoder: encoder{name: o.Model}}
 }
 
-type client struct{ o Options }
+type client struct {
+	o       Options
+	encoder encoder
+}
 
 // Stream sends the request once.
 func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
@@ -64,7 +67,7 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	if err != nil {
 		return nil, c.keyless(ctx, err)
 	}
-	enc, err := encode(c.o.Model, req)
+	enc, err := c.encoder.encode(req)
 	if err != nil {
 		return nil, c.remedied(c.fault(journal.FaultRequest, err))
 	}

@@ -17,6 +17,7 @@ const noResult = "No result of this call is recorded."
 type side struct {
 	assistant bool
 	blocks    []journal.Block
+	first     int // of the messages: where an assistant's side begins
 }
 
 // opaque is what Block.Opaque holds under "anthropic".
@@ -47,8 +48,8 @@ func (o opaque) seal() (json.RawMessage, error) {
 	return json.Marshal(map[string]opaque{protocol: o})
 }
 
-// plan lays a conversation out in alternating sides.
-func plan(messages []journal.Message) []side {
+// plan lays a conversation out in alternating sides. Where it goes on behind a user's side, it begins with an assistant's.
+func plan(messages []journal.Message, goesOn bool) []side {
 	var out []side
 	var calls []string // of the last assistant's message, until their results stand
 	user := func(blocks []journal.Block) {
@@ -62,14 +63,14 @@ func plan(messages []journal.Message) []side {
 		if messages[i].Role == journal.RoleAssistant {
 			blocks := spoken(messages[i].Blocks)
 			i++
-			if n := len(out); n == 0 || out[n-1].assistant {
+			if n := len(out); n == 0 && !goesOn || n > 0 && out[n-1].assistant {
 				user(answered(calls)) // as the request for this answer ended
 				calls = nil
 			}
 			if len(blocks) == 0 {
 				continue
 			}
-			out = append(out, side{assistant: true, blocks: blocks})
+			out = append(out, side{assistant: true, blocks: blocks, first: i - 1})
 			calls = callsOf(blocks)
 			continue
 		}
@@ -175,14 +176,22 @@ func callsOf(blocks []journal.Block) []string {
 	return ids
 }
 
-// looped says that a conversation ends in calls of an answer that began without thinking. A word of the user's behind the
-// results of its calls, as in a thread whose last run was cancelled, does not end the answer
+// loop follows whether a conversation ends in calls of an answer that began without thinking, side by side. A word of the user's
+// behind the results of its calls, as in a thread whose last run was cancelled, does not end the answer
 // (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Toggling thinking modes in conversations").
-func looped(sides []side) bool {
-	for i := len(sides) - 1; i >= 0; i-- {
-		if s := sides[i]; !s.assistant && s.blocks[0].Kind != journal.BlockResult { // results come first
-			return i+1 < len(sides) && sides[i+1].blocks[0].Kind != journal.BlockReasoning
-		}
-	}
-	return true
+type loop struct {
+	asked bool // the user said something, and not only what came of calls
+	plain bool // the answer to that began without thinking
+	open  bool // there is none yet
 }
+
+func (l *loop) add(s side) {
+	switch first := s.blocks[0].Kind; {
+	case !s.assistant && first != journal.BlockResult: // results come first
+		*l = loop{asked: true, open: true}
+	case s.assistant && l.open:
+		l.open, l.plain = false, first != journal.BlockReasoning
+	}
+}
+
+func (l loop) looped() bool { return !l.asked || l.plain }

@@ -1,14 +1,15 @@
 package anthropic
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
-	"slices"
 	"strconv"
+	"sync"
 
 	"agent/host/model"
 	"agent/recovery/journal"
@@ -27,67 +28,93 @@ type encoded struct {
 	prefix string // digest of system prompt, tools and messages, which a thinking block of the answer is bound to
 }
 
+// encoder writes the requests of a conversation, each of which mostly repeats the one before: what is the same is kept as it was
+// written. The zero value has written nothing.
+type encoder struct {
+	name string // of the model
+
+	mu       sync.Mutex
+	b        []byte            // the tools, the system prompt and what was kept of the messages
+	opening  int               // bytes of b before the messages
+	messages []journal.Message // up to the one that began the last assistant's side
+	at       place             // before that side
+}
+
+// place is a place behind a user's side.
+type place struct {
+	size   int // bytes before it
+	digest hash.Hash
+	sides  int
+	end    int // where the last side's last block can take a marker
+	loop   loop
+}
+
 // encode writes the body of a request. The same name and request give the same bytes.
-func encode(name string, req model.Request) (encoded, error) {
-	t := traitsOf(name)
-	sides := plan(req.Messages)
+func (e *encoder) encode(req model.Request) (encoded, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := traitsOf(e.name)
 	maxTokens := req.MaxOutput
 	if maxTokens <= 0 {
 		maxTokens = t.output
 	}
-	w := &writer{traits: t, digest: sha256.New(), b: make([]byte, 0, sizeOf(req))}
-	w.b = appendString(append(w.b, `{"model":`...), name)
-	w.b = appendInt(append(w.b, `,"max_tokens":`...), maxTokens)
-	w.b = append(w.b, `,"stream":true`+marker...)
-	w.b = t.effort(w.b, req.Effort, maxTokens, looped(sides))
-	w.hashed = len(w.b)
-	if err := w.tools(req.Tools, blank(req.System)); err != nil {
+	w := &writer{traits: t, digest: sha256.New()}
+	if err := w.open(req); err != nil {
 		return encoded{}, err
 	}
-	if !blank(req.System) {
-		w.b = appendString(append(w.b, `,"system":[{"type":"text","text":`...), req.System)
-		w.b = append(w.b, marker+`}]`...)
-	}
-	w.b = append(w.b, `,"messages":[`...)
-	ends := make([]int, len(sides)) // where each side's last block can take a marker
+	at := e.resume(w, req)
+	before := max(0, len(e.messages)-1)
+	sides := plan(req.Messages[before:], at.sides > 0)
+	var marked int // where a marker goes, if the last sides are wide
 	for i, s := range sides {
 		prefix := ""
 		if s.assistant {
 			prefix = w.prefix()
 		}
-		if i > 0 {
+		if n := len(sides); i == n-2 { // the last side is a user's, and the first of the conversation is
+			marked = at.end
+			e.messages = req.Messages[:before+s.first+1]
+			e.at = at
+			e.at.size, e.at.digest = len(w.b), cloned(w.digest)
+		}
+		if at.sides > 0 {
 			w.b = append(w.b, ',')
 		}
-		ends[i] = w.side(s, prefix)
+		at.end = w.side(s, prefix)
+		at.sides++
+		at.loop.add(s)
 	}
-	prefix := w.prefix()
-	w.b = append(w.b, `]}`...)
-	if n := len(sides); n > 2 && len(sides[n-1].blocks)+len(sides[n-2].blocks) >= wide {
-		w.b = slices.Insert(w.b, ends[n-3], []byte(marker)...)
+	out := encoded{prefix: w.prefix()}
+	e.b = w.b
+	out.body = make([]byte, 0, 512+len(w.b))
+	out.body = appendString(append(out.body, `{"model":`...), e.name)
+	out.body = appendInt(append(out.body, `,"max_tokens":`...), maxTokens)
+	out.body = append(out.body, `,"stream":true`+marker...)
+	out.body = t.effort(out.body, req.Effort, maxTokens, at.loop.looped())
+	if n := len(sides); at.sides > 2 && len(sides[n-1].blocks)+len(sides[n-2].blocks) >= wide {
+		out.body = append(append(out.body, w.b[:marked]...), marker...)
+		w.b = w.b[marked:]
 	}
-	return encoded{w.b, prefix}, nil
+	out.body = append(append(out.body, w.b...), `]}`...)
+	return out, nil
 }
 
-// sizeOf is about how many bytes a request has.
-func sizeOf(req model.Request) int {
-	n := 4096 + len(req.System)
-	for _, t := range req.Tools {
-		n += len(t.Description) + len(t.Schema) + 128
+// resume has w go on behind what was kept of the request before, where this one repeats it, and forgets that where it does not.
+func (e *encoder) resume(w *writer, req model.Request) place {
+	if e.at.sides > 0 && bytes.Equal(e.b[:e.opening], w.b) && model.Repeats(e.messages, req.Messages) == len(e.messages) {
+		w.b, w.digest, w.hashed = e.b[:e.at.size], cloned(e.at.digest), e.at.size
+		return e.at
 	}
-	for _, m := range req.Messages {
-		for _, b := range m.Blocks {
-			n += len(b.Text) + len(b.Opaque) + 128
-			switch {
-			case b.Call != nil:
-				n += len(b.Call.Args)
-			case b.Result != nil:
-				n += len(b.Result.Text)
-			case b.Image != nil:
-				n += base64.StdEncoding.EncodedLen(len(b.Image.Data))
-			}
-		}
+	e.messages, e.at, e.opening = nil, place{}, len(w.b)
+	return e.at
+}
+
+func cloned(h hash.Hash) hash.Hash {
+	c, err := h.(hash.Cloner).Clone()
+	if err != nil {
+		panic(err) // SHA-256 can always be cloned
 	}
-	return n + n/8 // for escapes
+	return c
 }
 
 // writer writes tools, system prompt and messages, and knows the digest of what it has written of them.
@@ -103,6 +130,19 @@ func (w *writer) prefix() string {
 	w.digest.Write(w.b[w.hashed:])
 	w.hashed = len(w.b)
 	return hex.EncodeToString(w.digest.Sum(nil)[:16])
+}
+
+// open writes what stands before the messages.
+func (w *writer) open(req model.Request) error {
+	if err := w.tools(req.Tools, blank(req.System)); err != nil {
+		return err
+	}
+	if !blank(req.System) {
+		w.b = appendString(append(w.b, `,"system":[{"type":"text","text":`...), req.System)
+		w.b = append(w.b, marker+`}]`...)
+	}
+	w.b = append(w.b, `,"messages":[`...)
+	return nil
 }
 
 // tools writes the tools; the last one is marked when no system prompt follows that would be.

@@ -58,12 +58,14 @@ func (c *client) chatBody(req model.Request) ([]byte, error) {
 		head.Tools = append(head.Tools, chatTool{"function", chatFunction{t.Name, valid(t.Description), schema(t)}})
 	}
 	t := talk{thinking: at(c.o.BaseURL, "deepseek.com", "moonshot.ai", "moonshot.cn")}
-	if req.System != "" {
+	from := c.sent.resume(req, &t.messages, &t.open)
+	if from == 0 && req.System != "" {
 		if err := t.add(chatMessage{Role: "system", Content: valid(req.System)}); err != nil {
 			return nil, err
 		}
 	}
-	for _, m := range req.Messages {
+	for i, m := range req.Messages[from:] {
+		c.sent.keep(req, from+i, t.messages, t.open)
 		if err := t.message(m); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 
 	"agent/host/model"
 	"agent/host/model/wire"
@@ -47,7 +48,11 @@ func New(o Options) model.Model {
 	return &client{o: o}
 }
 
-type client struct{ o Options }
+type client struct {
+	o    Options
+	mu   sync.Mutex // of sent
+	sent sent
+}
 
 // Stream asks once.
 func (c *client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
@@ -80,7 +85,9 @@ func (c *client) ask(ctx context.Context, req model.Request) (*http.Response, er
 	default:
 		return nil, &model.Error{Fault: journal.FaultRequest, Message: fmt.Sprintf("%q is no wire protocol: responses and chat are", c.o.Protocol)}
 	}
+	c.mu.Lock()
 	body, err := encode(req)
+	c.mu.Unlock()
 	if err != nil {
 		return nil, &model.Error{Fault: journal.FaultRequest, Message: err.Error(), Err: err}
 	}

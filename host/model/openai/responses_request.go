@@ -58,7 +58,9 @@ func (c *client) responsesBody(req model.Request) ([]byte, error) {
 		head.Tools = append(head.Tools, definition{Type: "function", Name: t.Name, Description: valid(t.Description), Parameters: schema(t)})
 	}
 	var in input
-	for _, m := range req.Messages {
+	from := c.sent.resume(req, &in.items, nil)
+	for i, m := range req.Messages[from:] {
+		c.sent.keep(req, from+i, in.items, said{})
 		if err := in.message(c.o.Model, m); err != nil {
 			return nil, err
 		}

@@ -104,11 +104,21 @@ func Post(ctx context.Context, c *http.Client, url string, body []byte, header h
 	if err != nil {
 		return nil, &model.Error{Fault: journal.FaultRequest, Message: "the base URL is none: " + err.Error(), Err: err}
 	}
+	req.Body = &whole{bytes.NewReader(body), body}
 	req.Header = header
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept", streamType)
 	return c.Do(req)
 }
+
+// whole is a request's body whose bytes are at hand.
+type whole struct {
+	*bytes.Reader
+	data []byte
+}
+
+// Close does nothing.
+func (*whole) Close() error { return nil }
 
 type turnKey struct{}
 
@@ -158,7 +168,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.content()
 	tape.head(resp)
-	stream := wantsStream(sent)
+	stream := req.Header.Get("Accept") == streamType || wantsStream(sent)
 	b := &body{rc: resp.Body, req: req, t: t, watch: w, cancel: cancel, tape: tape, left: t.o.Largest}
 	b.lines.sse = stream || isStream(resp)
 	if err := b.decode(resp); err != nil {
@@ -214,6 +224,9 @@ func misfit(req *http.Request, err error) (journal.Fault, string) {
 func readRequest(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
+	}
+	if w, ok := req.Body.(*whole); ok {
+		return w.data, nil
 	}
 	sent, err := io.ReadAll(req.Body)
 	if closeErr := req.Body.Close(); err == nil {
@@ -279,6 +292,9 @@ func target(req *http.Request, location string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
+
+// streamType is what Post asks for: its bodies, which may be large, need not be read to know.
+const streamType = "text/event-stream"
 
 // wantsStream says that the request asked for its answer as a stream.
 func wantsStream(sent []byte) bool {

@@ -1,4 +1,4 @@
-package db
+package vault
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ func inEncoded(set *redact.Set, data []byte, id redact.Namer) ([]byte, []redact.
 	return out, found, nil
 }
 
-// clean takes out of a text what must not lie on the disk in the clear, nor be shown.
-func (v *vault) clean(data []byte, find finder) ([]byte, []redact.Secret, error) {
+// takeOut takes out of a text what must not lie on the disk in the clear, nor be shown.
+func (v *Vault) takeOut(data []byte, find finder) ([]byte, []redact.Secret, error) {
 	for pass := 1; ; pass++ {
 		set := v.set.Load()
 		if parts := v.parts(data); len(parts) > 0 {
@@ -57,34 +57,34 @@ func asSecrets(found []redact.Secret) []secret {
 	return out
 }
 
-// encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
+// Encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
 // What must not lie on the disk in the clear is taken out here; the rows keep it sealed.
-func (s *Store) encode(v any) ([]byte, []secretRow, error) {
-	data, err := encodeJSON(v)
+func (v *Vault) Encode(value any) ([]byte, []Row, error) {
+	data, err := encodeJSON(value)
 	if err != nil {
 		return nil, nil, err
 	}
-	data, found, err := s.vault.clean(data, inEncoded)
+	data, found, err := v.takeOut(data, inEncoded)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for secrets: %w", err)
 	}
-	rows, err := s.vault.rows(found)
+	rows, err := v.rows(found)
 	return data, rows, err
 }
 
-// encodeOutput is the same gate for a tool's whole output.
-func (s *Store) encodeOutput(output []byte) ([]byte, []secretRow, error) {
-	data, found, err := s.vault.clean(output, inText)
+// EncodeOutput is the same gate for a tool's whole output.
+func (v *Vault) EncodeOutput(output []byte) ([]byte, []Row, error) {
+	data, found, err := v.takeOut(output, inText)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for secrets: %w", err)
 	}
-	rows, err := s.vault.rows(found)
+	rows, err := v.rows(found)
 	return data, rows, err
 }
 
-// encodeText is the same gate for a text in a column.
-func (s *Store) encodeText(text string) (string, []secretRow, error) {
-	data, rows, err := s.encodeOutput([]byte(text))
+// EncodeText is the same gate for a text in a column.
+func (v *Vault) EncodeText(text string) (string, []Row, error) {
+	data, rows, err := v.EncodeOutput([]byte(text))
 	return string(data), rows, err
 }
 
@@ -98,42 +98,57 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// mark begins every placeholder.
-const mark = "[secret:"
+// Placeholder begins every placeholder.
+const Placeholder = "[secret:"
 
-// Clean is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
-func (s *Store) Clean(text string) string {
-	out, found, err := s.vault.clean([]byte(text), inText)
+// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
+func (v *Vault) Redact(text string) string {
+	out, found, err := v.takeOut([]byte(text), inText)
 	if err != nil || len(found) == 0 {
 		return text // inText gives no error
 	}
 	return string(literally(out, found))
 }
 
-// Wiper cleans texts without a state folder, of values that are known and of what looks like a secret.
-func Wiper(known []redact.Known) func(string) string {
-	v, err := newVault(nil, known)
+// RedactorOf redacts texts without a state folder: values that are known, and what looks like a secret.
+func RedactorOf(known []redact.Known) func(string) string {
+	v, err := New(nil, known, Rows{})
 	if err != nil {
 		return func(string) string { return "" } // without a key there is nothing that can fail
 	}
-	return (&Store{vault: v}).Clean
+	return v.Redact
 }
 
-// Cleaned is a value as others may see it. It is copied through JSON when there is something to take out.
-func Cleaned[T any](s *Store, v T) T {
-	data, err := encodeJSON(v)
+// RedactValue is a value as others may see it. It is copied through JSON when there is something to take out.
+func RedactValue[T any](v *Vault, value T) T {
+	data, err := encodeJSON(value)
 	if err != nil {
-		return v // what others may see is always made of JSON
+		return value // what others may see is always made of JSON
 	}
-	out, found, err := s.vault.clean(data, inEncoded)
+	out, found, err := v.takeOut(data, inEncoded)
 	if err != nil || len(found) == 0 {
-		return v // encodeJSON writes JSON
+		return value // encodeJSON writes JSON
 	}
-	var cleaned T
-	if json.Unmarshal(literally(out, found), &cleaned) != nil {
-		return cleaned // nothing rather than a secret
+	var redacted T
+	if json.Unmarshal(literally(out, found), &redacted) != nil {
+		return redacted // nothing rather than a secret
 	}
-	return cleaned
+	return redacted
+}
+
+// Find says by which rules a text holds secrets. A placeholder is none.
+func (v *Vault) Find(data []byte) (rules []string, err error) {
+	find := inText
+	if json.Valid(data) {
+		find = inJSON
+	}
+	_, found, err := v.takeOut(data, find)
+	for _, x := range found {
+		if x.Rule != ruleLiteral {
+			rules = append(rules, x.Rule)
+		}
+	}
+	return rules, err
 }
 
 // literally puts texts back that look like placeholders: what others see is never turned back into anything.
@@ -164,9 +179,12 @@ func leastOf(value string) int { return min(max(leastPart, len(value)/3), mostPa
 
 // parts are the beginnings and ends of known secrets that stand in a text without the rest: a page of an output, or the words
 // of it that a tool repeats, may be cut anywhere.
-func (v *vault) parts(data []byte) []redact.Known {
+func (v *Vault) parts(data []byte) []redact.Known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if len(v.heads) == 0 {
+		return nil
+	}
 	var out []redact.Known
 	var w uint64
 	for i, b := range data {
@@ -205,7 +223,7 @@ func (v *vault) parts(data []byte) []redact.Known {
 
 // remember has a value known, and its beginning and its end found. Both are looked up by the eight bytes of them that are
 // furthest inside: private keys begin and end alike.
-func (v *vault) remember(value, rule string) {
+func (v *Vault) remember(value, rule string) {
 	if _, known := v.values[value]; !known && len(value) > leastOf(value) {
 		least := leastOf(value)
 		head, tail := word(value[least-8:]), word(value[len(value)-least:])
@@ -223,23 +241,23 @@ func bit(w uint64) uint64 { return w * 0x9E3779B97F4A7C15 >> 48 }
 
 func word(s string) uint64 { return binary.BigEndian.Uint64([]byte(s[:8])) }
 
-// Lost is a secret that cannot be given back: its placeholder stays.
-type Lost struct {
+// Unrecoverable is a secret that cannot be given back: its placeholder stays.
+type Unrecoverable struct {
 	ID   string
 	Why  string
 	Gone bool // its sealed value has no row; it does not open otherwise
 }
 
-// restore gives a stored text its secrets back, to the byte. What cannot be given back is added to lost.
-func (s *Store) restore(ctx context.Context, data []byte, lost *[]Lost) ([]byte, error) {
-	if !bytes.Contains(data, []byte(mark)) {
+// Restore gives a stored text its secrets back, to the byte. What cannot be given back is added to lost.
+func (v *Vault) Restore(ctx context.Context, data []byte, lost *[]Unrecoverable) ([]byte, error) {
+	if !bytes.Contains(data, []byte(Placeholder)) {
 		return data, nil
 	}
 	var failed error
 	var opened []secret
 	shut := map[string]bool{}
 	out, missing := redact.Restore(data, func(id string) ([]byte, bool) {
-		have, ok, err := s.openSecret(ctx, id)
+		have, ok, err := v.open(ctx, id)
 		if err != nil {
 			failed = err
 		}
@@ -252,9 +270,9 @@ func (s *Store) restore(ctx context.Context, data []byte, lost *[]Lost) ([]byte,
 	if failed != nil {
 		return nil, failed
 	}
-	s.vault.learn(opened)
+	v.learn(opened)
 	for _, id := range missing {
-		one := Lost{ID: id, Why: "it is not in the database any more", Gone: !shut[id]}
+		one := Unrecoverable{ID: id, Why: "it is not in the database any more", Gone: !shut[id]}
 		if shut[id] {
 			one.Why = "it does not open: it was changed, or sealed with another key"
 		}
@@ -264,45 +282,45 @@ func (s *Store) restore(ctx context.Context, data []byte, lost *[]Lost) ([]byte,
 }
 
 // RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
-func (s *Store) RestoreText(ctx context.Context, text string) (string, error) {
-	if !strings.Contains(text, mark) {
+func (v *Vault) RestoreText(ctx context.Context, text string) (string, error) {
+	if !strings.Contains(text, Placeholder) {
 		return text, nil
 	}
-	var lost []Lost
-	out, err := s.restore(ctx, []byte(text), &lost)
+	var lost []Unrecoverable
+	out, err := v.Restore(ctx, []byte(text), &lost)
 	return string(out), err
 }
 
-// Cleaner cleans a text that comes in pieces. It is used by one goroutine at a time.
-type Cleaner struct {
-	v  *vault
+// Redactor redacts a text that comes in pieces. It is used by one goroutine at a time.
+type Redactor struct {
+	v  *Vault
 	of *redact.Stream
 }
 
-// NewCleaner begins a text. What is found in it to be secret is found again in the rest of it.
-func (s *Store) NewCleaner() *Cleaner {
-	c := &Cleaner{v: s.vault}
-	c.of = s.vault.set.Load().Stream(s.vault.name, c.learn)
-	return c
+// NewRedactor begins a text. What is found in it to be secret is found again in the rest of it.
+func (v *Vault) NewRedactor() *Redactor {
+	r := &Redactor{v: v}
+	r.of = v.set.Load().Stream(v.name, r.learn)
+	return r
 }
 
-func (c *Cleaner) learn(found []redact.Secret) *redact.Set {
-	if !c.v.learn(asSecrets(found)) {
+func (r *Redactor) learn(found []redact.Secret) *redact.Set {
+	if !r.v.learn(asSecrets(found)) {
 		return nil
 	}
-	return c.v.set.Load()
+	return r.v.set.Load()
 }
 
 // Piece takes the next piece and returns what can be shown: what may be the beginning of a secret is held back.
-func (c *Cleaner) Piece(p []byte) []byte { return c.shown(c.of.Write(p)) }
+func (r *Redactor) Piece(p []byte) []byte { return r.shown(r.of.Write(p)) }
 
 // Rest ends the text.
-func (c *Cleaner) Rest() []byte { return c.shown(c.of.Flush()) }
+func (r *Redactor) Rest() []byte { return r.shown(r.of.Flush()) }
 
-func (c *Cleaner) shown(out []byte, found []redact.Secret) []byte {
+func (r *Redactor) shown(out []byte, found []redact.Secret) []byte {
 	if len(found) == 0 {
 		return out
 	}
-	c.v.learn(asSecrets(found))
+	r.v.learn(asSecrets(found))
 	return literally(out, found)
 }

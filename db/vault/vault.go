@@ -1,4 +1,4 @@
-package db
+package vault
 
 import (
 	"bytes"
@@ -19,28 +19,36 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode"
 
 	"agent/db/dbsqlc"
 	"agent/db/redact"
 )
 
-// vault names the secrets that are taken out of the record, seals them, and gives them back to who may have them. What this
+// Rows are where sealed secrets lie.
+type Rows struct {
+	Read func(ctx context.Context, what string, do func(q *dbsqlc.Queries) error) error
+	Now  func() time.Time
+}
+
+// Vault names the secrets that are taken out of the record, seals them, and gives them back to who may have them. What this
 // process named or opened it keeps in memory, as the run that it drives does.
-type vault struct {
-	aead  cipher.AEAD // nil without the key: nothing is sealed and nothing opened
-	names []byte      // key of the ids
-	set   atomic.Pointer[redact.Set]
+type Vault struct {
+	stored Rows
+	aead   cipher.AEAD // nil without the key: nothing is sealed and nothing opened
+	names  []byte      // key of the ids
+	set    atomic.Pointer[redact.Set]
 
 	mu     sync.Mutex
 	byID   map[string]secret
 	values map[string]string // what set knows, with its rule
 	heads  map[uint64][]string
-	tails  map[uint64][]string // values by eight bytes of their beginnings and ends, see remember
-	bits   [1024]uint64        // of heads and tails
-	given  map[string]bool     // rules of values that were given, and not found
-	kept   map[string][]Kept   // by run, until it was said
-	said   map[string]bool     // run and rule
+	tails  map[uint64][]string   // values by eight bytes of their beginnings and ends, see remember
+	bits   [1024]uint64          // of heads and tails
+	given  map[string]bool       // rules of values that were given, and not found
+	taken  map[string][]Redacted // by run, until somebody took it
+	noted  map[string]bool       // run and rule
 }
 
 // secret is a value under its id.
@@ -51,8 +59,8 @@ type secret struct {
 	shut   bool   // the row under this id cannot be opened; raw says nothing
 }
 
-// Kept is a secret that was kept out of the record.
-type Kept struct {
+// Redacted is a secret that was kept out of the record.
+type Redacted struct {
 	Rule        string
 	Placeholder string
 }
@@ -64,12 +72,12 @@ const ruleLiteral = "literal"
 // idLetters is how much of a name is used: the first length that no other value has.
 func idLetters() []int { return []int{10, 16, 26, 52} }
 
-// newVault works the vault's keys out from the key of the state folder; nil when there is none.
-func newVault(key []byte, known []redact.Known) (*vault, error) {
-	v := &vault{byID: map[string]secret{}, values: map[string]string{}, heads: map[uint64][]string{}, tails: map[uint64][]string{},
-		given: map[string]bool{}, kept: map[string][]Kept{}, said: map[string]bool{}}
+// New works the vault's keys out from the key of the state folder; nil when there is none.
+func New(key []byte, known []redact.Known, rows Rows) (*Vault, error) {
+	v := &Vault{byID: map[string]secret{}, values: map[string]string{}, heads: map[uint64][]string{}, tails: map[uint64][]string{},
+		given: map[string]bool{}, taken: map[string][]Redacted{}, noted: map[string]bool{}, stored: rows}
 	v.set.Store(redact.New(nil))
-	v.know(known)
+	v.Know(known...)
 	if key == nil { // names are needed all the same, for what is shown
 		v.names = make([]byte, sha256.Size)
 		rand.Read(v.names) // never fails: crypto/rand ends the process instead
@@ -93,22 +101,17 @@ func newVault(key []byte, known []redact.Known) (*vault, error) {
 	return v, nil
 }
 
-// openVault makes the store's vault. Who only reads can do without the key: values stay placeholders then.
-func (s *Store) openVault() error {
-	key := s.key
-	if key == nil {
-		data, err := os.ReadFile(filepath.Join(s.file.Dir(), keyName))
-		if err == nil && len(data) == keySize {
-			key = data
-		}
+// Open is New with the key that lies in the folder. Who only reads can do without it: values stay placeholders then.
+func Open(dir string, known []redact.Known, rows Rows) (*Vault, error) {
+	key, err := os.ReadFile(filepath.Join(dir, KeyName))
+	if err != nil || len(key) != KeySize {
+		key = nil
 	}
-	v, err := newVault(key, s.o.Known)
-	s.vault = v
-	return err
+	return New(key, known, rows)
 }
 
 // name gives a value its id: the same value gets the same one. It is the beginning of a keyed hash.
-func (v *vault) name(rule string, raw []byte) string {
+func (v *Vault) name(rule string, raw []byte) string {
 	m := hmac.New(sha256.New, v.names)
 	m.Write([]byte("secret")) // a hash takes everything without an error
 	m.Write(raw)
@@ -130,7 +133,7 @@ func (v *vault) name(rule string, raw []byte) string {
 }
 
 // seal makes ciphertext that only this id can be opened with.
-func (v *vault) seal(id string, raw []byte) ([]byte, error) {
+func (v *Vault) seal(id string, raw []byte) ([]byte, error) {
 	if v.aead == nil {
 		return nil, errors.New("seal a secret: there is no key")
 	}
@@ -139,7 +142,7 @@ func (v *vault) seal(id string, raw []byte) ([]byte, error) {
 	return v.aead.Seal(nonce, nonce, raw, []byte(id)), nil
 }
 
-func (v *vault) unseal(id string, sealed []byte) ([]byte, error) {
+func (v *Vault) unseal(id string, sealed []byte) ([]byte, error) {
 	if v.aead == nil {
 		return nil, errors.New("there is no key")
 	}
@@ -150,21 +153,21 @@ func (v *vault) unseal(id string, sealed []byte) ([]byte, error) {
 	return v.aead.Open(nil, sealed[:n], sealed[n:], []byte(id))
 }
 
-func (v *vault) get(id string) (secret, bool) {
+func (v *Vault) get(id string) (secret, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s, ok := v.byID[id]
 	return s, ok
 }
 
-func (v *vault) put(id string, s secret) {
+func (v *Vault) put(id string, s secret) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.byID[id] = s
 }
 
 // learn has what was found once found wherever it stands, and says whether that was news.
-func (v *vault) learn(found []secret) bool {
+func (v *Vault) learn(found []secret) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var more []redact.Known
@@ -185,8 +188,8 @@ func (v *vault) learn(found []secret) bool {
 	return len(more) > 0
 }
 
-// know adds values that the caller knows to be secret.
-func (v *vault) know(known []redact.Known) {
+// Know adds values that must not come to rest in the clear.
+func (v *Vault) Know(known ...redact.Known) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, k := range known {
@@ -221,26 +224,23 @@ func telling(value string) bool {
 	return len(value) >= 20 || len(value) >= 8 && (digit || mixed)
 }
 
-// Know adds values that must not come to rest in the clear: keys that were fetched since the store was opened.
-func (s *Store) Know(known ...redact.Known) { s.vault.know(known) }
-
-// secretRow is a secret as it is stored.
-type secretRow struct {
+// Row is a secret as it is stored.
+type Row struct {
 	id, rule string
 	raw      []byte
 	sealed   []byte // nil where a row is there already
 }
 
 // rows seals what was found, each value once.
-func (v *vault) rows(found []redact.Secret) ([]secretRow, error) {
-	var out []secretRow
+func (v *Vault) rows(found []redact.Secret) ([]Row, error) {
+	var out []Row
 	seen := map[string]bool{}
 	for _, f := range found {
 		if seen[f.ID] {
 			continue
 		}
 		seen[f.ID] = true
-		r := secretRow{id: f.ID, rule: f.Rule, raw: f.Raw}
+		r := Row{id: f.ID, rule: f.Rule, raw: f.Raw}
 		if have, ok := v.get(f.ID); !ok || !have.stored {
 			var err error
 			if r.sealed, err = v.seal(f.ID, f.Raw); err != nil {
@@ -252,69 +252,72 @@ func (v *vault) rows(found []redact.Secret) ([]secretRow, error) {
 	return out, nil
 }
 
-// errNameTaken says that another value has the id of a secret: it gets a longer one when it is named again.
-var errNameTaken = errors.New("another secret has this name")
+// ErrNameTaken says that another value has the id of a secret: it gets a longer one when it is named again, at most Names times.
+var ErrNameTaken = errors.New("another secret has this name")
 
-// addSecrets stores secrets in the transaction of what names them.
-func (s *Store) addSecrets(t *tx, rows []secretRow) error {
+// Names is how many names a value may get.
+func Names() int { return len(idLetters()) }
+
+// Add stores secrets in the transaction of what names them.
+func (v *Vault) Add(q *dbsqlc.Queries, rows []Row) error {
 	ctx := context.Background()
 	for _, r := range rows {
 		if r.sealed == nil {
 			continue
 		}
-		n, err := t.q.AddSecret(ctx, r.id, r.rule, r.sealed, s.now().UnixMicro())
+		n, err := q.AddSecret(ctx, r.id, r.rule, r.sealed, v.stored.Now().UnixMicro())
 		if err != nil {
 			return fmt.Errorf("keep a secret: %w", err)
 		}
 		if n == 1 {
 			continue
 		}
-		there, err := t.q.GetSecret(ctx, r.id)
+		there, err := q.GetSecret(ctx, r.id)
 		if err != nil {
 			return fmt.Errorf("keep a secret: %w", err)
 		}
-		raw, err := s.vault.unseal(r.id, there.Sealed)
+		raw, err := v.unseal(r.id, there.Sealed)
 		if err == nil && bytes.Equal(raw, r.raw) {
 			continue
 		}
-		s.vault.put(r.id, secret{rule: there.Rule, raw: raw, stored: true, shut: err != nil})
-		return errNameTaken
+		v.put(r.id, secret{rule: there.Rule, raw: raw, stored: true, shut: err != nil})
+		return ErrNameTaken
 	}
 	return nil
 }
 
-// stored remembers which secrets have a row now, and what was kept out of the record of a run.
-func (v *vault) stored(run string, rows []secretRow) {
+// Stored remembers which secrets have a row now, and what was kept out of the record of a run.
+func (v *Vault) Stored(run string, rows []Row) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rows {
 		if r.sealed != nil {
 			v.byID[r.id] = secret{rule: r.rule, raw: r.raw, stored: true}
 		}
-		said := run + " " + r.rule
-		if run != "" && r.rule != ruleLiteral && !v.said[said] {
-			v.said[said] = true
-			v.kept[run] = append(v.kept[run], Kept{Rule: r.rule, Placeholder: mark + r.rule + ":" + r.id + "]"})
+		first := run + " " + r.rule
+		if run != "" && r.rule != ruleLiteral && !v.noted[first] {
+			v.noted[first] = true
+			v.taken[run] = append(v.taken[run], Redacted{Rule: r.rule, Placeholder: Placeholder + r.rule + ":" + r.id + "]"})
 		}
 	}
 }
 
-// TakeKept says which secrets were kept out of a run's record since it was last asked: the first of each rule.
-func (s *Store) TakeKept(run string) []Kept {
-	s.vault.mu.Lock()
-	defer s.vault.mu.Unlock()
-	out := s.vault.kept[run]
-	delete(s.vault.kept, run)
+// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the first of each rule.
+func (v *Vault) TakeRedacted(run string) []Redacted {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := v.taken[run]
+	delete(v.taken, run)
 	return out
 }
 
 // open finds a secret by its id: in memory, else in the database. It says false where there is none that can be opened.
-func (s *Store) openSecret(ctx context.Context, id string) (secret, bool, error) {
-	if have, ok := s.vault.get(id); ok {
+func (v *Vault) open(ctx context.Context, id string) (secret, bool, error) {
+	if have, ok := v.get(id); ok {
 		return have, !have.shut, nil
 	}
 	var found secret
-	err := s.read(ctx, "open a secret", func(q *dbsqlc.Queries) error {
+	err := v.stored.Read(ctx, "open a secret", func(q *dbsqlc.Queries) error {
 		r, err := q.GetSecret(ctx, id)
 		if errors.Is(err, sql.ErrNoRows) || isMissingTable(err) {
 			return nil
@@ -322,18 +325,70 @@ func (s *Store) openSecret(ctx context.Context, id string) (secret, bool, error)
 		if err != nil {
 			return err
 		}
-		raw, err := s.vault.unseal(id, r.Sealed)
+		raw, err := v.unseal(id, r.Sealed)
 		found = secret{rule: r.Rule, raw: raw, stored: true, shut: err != nil}
 		return nil
 	})
 	if err != nil || !found.stored {
 		return secret{}, false, err
 	}
-	s.vault.put(id, found)
+	v.put(id, found)
 	return found, !found.shut, nil
 }
 
 // isMissingTable is for a database of the first format that is only read: it has no secrets.
 func isMissingTable(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "no such table")
+}
+
+// LearnSealed makes every value that was ever sealed one that is looked for.
+func (v *Vault) LearnSealed(ctx context.Context) error {
+	return v.stored.Read(ctx, "read the sealed secrets", func(q *dbsqlc.Queries) error {
+		rows, err := q.AllSecrets(ctx)
+		if isMissingTable(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var known []secret
+		for _, r := range rows {
+			if raw, err := v.unseal(r.ID, r.Sealed); err == nil { // one that does not open is reported where a run needs it
+				known = append(known, secret{rule: r.Rule, raw: raw})
+			}
+		}
+		v.learn(known)
+		return nil
+	})
+}
+
+// CheckSealed opens every sealed value and says which do not open: such a one is never given back, and no call that needs it is run
+// again.
+func (v *Vault) CheckSealed(ctx context.Context) (shut []string, err error) {
+	if v.aead == nil {
+		return nil, nil // whoever opens the store for writing gets the error that the key is missing
+	}
+	err = v.stored.Read(ctx, "open the sealed secrets", func(q *dbsqlc.Queries) error {
+		rows, err := q.AllSecrets(ctx)
+		for _, row := range rows {
+			if _, err := v.unseal(row.ID, row.Sealed); err != nil {
+				shut = append(shut, fmt.Sprintf("secret %s (%s) does not open: %v", row.ID, row.Rule, err))
+			}
+		}
+		return err
+	})
+	return shut, err
+}
+
+// Values are those that are known, with their rules.
+func (v *Vault) Values() map[string]string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := make(map[string]string, len(v.values))
+	for value, rule := range v.values {
+		if len(value) >= 8 {
+			out[value] = rule
+		}
+	}
+	return out
 }
