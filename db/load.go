@@ -23,21 +23,24 @@ const (
 	ahead      = 4 // stretches that are read, decoded or handed out at a time
 )
 
+// Journal reads what was recorded, and proves it by its digests.
+type Journal struct{ *core }
+
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
 // every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
 // busy with one fact, the next ones are read and decoded. Secrets are placeholders.
-func (s *Store) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
+func (s Journal) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, nil)
 }
 
 // Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
 // stays a placeholder, and lost is called with it.
-func (s *Store) Restored(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
+func (s Journal) Restored(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, lost)
 }
 
 // load restores what it reads where lost is not nil.
-func (s *Store) load(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
+func (s Journal) load(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
 	return func(yield func(journal.Event, error) bool) {
 		h, err := s.Head(ctx, run)
 		if err != nil {
@@ -140,7 +143,7 @@ type damage struct{ what string }
 func (d damage) Error() string { return d.what }
 
 // readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
-func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
+func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
 	var st *sql.Stmt
 	defer func() {
@@ -178,7 +181,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan 
 	}
 }
 
-func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
+func (s Journal) decodePart(ctx context.Context, p *part, restore bool) {
 	defer close(p.decoded)
 	p.facts = slices.Grow(p.facts[:0], len(p.rows))[:len(p.rows)]
 	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore, room: p.room}
@@ -194,7 +197,7 @@ func (s *Store) decodePart(ctx context.Context, p *part, restore bool) {
 
 // decoder reads the bodies of rows, one after the other.
 type decoder struct {
-	s       *Store
+	s       Journal
 	q       *dbsqlc.Queries
 	restore bool
 	room    []byte // for a body until it is decoded, which copies what it keeps
@@ -252,7 +255,7 @@ func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal, out *decoded) (bo
 
 // cursor walks through a run's rows and checks that they follow each other.
 type cursor struct {
-	s      *Store
+	s      Journal
 	head   Head
 	seq    int64 // of the last fact that was read
 	digest []byte
@@ -319,7 +322,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
 }
 
 // bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
-func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
+func (s Journal) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
 	r, err := q.GetFact(ctx, FactID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.corrupt(run, seq, "it is missing", nil)
@@ -348,7 +351,7 @@ func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, s
 }
 
 // digestBefore is the digest that a fact's own is chained to: none before a run's first.
-func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) ([]byte, error) {
+func (s Journal) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) ([]byte, error) {
 	if seq == 1 {
 		return nil, nil
 	}
@@ -359,13 +362,13 @@ func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string,
 	return before, err
 }
 
-func (s *Store) corrupt(run string, seq int64, what string, err error) error {
+func (s *core) corrupt(run string, seq int64, what string, err error) error {
 	return &CorruptError{Path: s.file.Path(), Run: run, Seq: seq, What: what, Err: err}
 }
 
 // Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its last fact is gone shows
 // when the journal is loaded.
-func (s *Store) Head(ctx context.Context, run string) (Head, error) {
+func (s Journal) Head(ctx context.Context, run string) (Head, error) {
 	var h Head
 	err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
 		r, err := q.GetHead(ctx, run)
