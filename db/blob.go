@@ -60,7 +60,7 @@ type blobRow struct {
 type Bodies struct{ file *sqlitefile.File }
 
 // Bodies are those of the store.
-func (s *Store) Bodies() Bodies { return Bodies{s.file} }
+func (s *core) Bodies() Bodies { return Bodies{s.file} }
 
 // Dir is the folder with the files.
 func (o Bodies) Dir() string { return filepath.Join(o.file.Dir(), blobsName) }

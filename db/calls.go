@@ -37,7 +37,7 @@ type CallRow struct {
 }
 
 // Calls lists a run's calls in their order, with arguments and results.
-func (s *Store) Calls(ctx context.Context, run string) ([]CallRow, error) {
+func (s Queries) Calls(ctx context.Context, run string) ([]CallRow, error) {
 	var out []CallRow
 	err := s.read(ctx, "list the calls of run "+run, func(q *dbsqlc.Queries) error {
 		rows, err := q.CallsOfRun(ctx, run)
@@ -52,7 +52,7 @@ func (s *Store) Calls(ctx context.Context, run string) ([]CallRow, error) {
 
 // Call reads one call. The id is whole; *UnknownIDError when there is none, *AmbiguousError when two runs made the same
 // one.
-func (s *Store) Call(ctx context.Context, id string) (CallRow, error) {
+func (s Queries) Call(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
 		rows, err := q.CallsBetween(ctx, id, id+"\x00", candidates)
@@ -66,7 +66,7 @@ func (s *Store) Call(ctx context.Context, id string) (CallRow, error) {
 
 // cutCall is Call, faster for a call whose result shows only a part of its output: that one is in an index, while others
 // are looked for among all.
-func (s *Store) cutCall(ctx context.Context, id string) (CallRow, error) {
+func (s Queries) cutCall(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	found := false
 	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
@@ -83,7 +83,7 @@ func (s *Store) cutCall(ctx context.Context, id string) (CallRow, error) {
 	return s.Call(ctx, id)
 }
 
-func (s *Store) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows []dbsqlc.CallRow) (CallRow, error) {
+func (s Queries) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, rows []dbsqlc.CallRow) (CallRow, error) {
 	switch len(rows) {
 	case 0:
 		return CallRow{}, &UnknownIDError{Kind: 'c', Text: id}
@@ -105,7 +105,7 @@ func (c *CallRow) Unknown() bool {
 
 // Doubts lists the calls of a thread that the twin guard compares with, except those of one run: the outcome is unknown, or was until a
 // person said that they happened. Their arguments have their true values; of a secret that cannot be restored the placeholder stays.
-func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]journal.Unknown, error) {
+func (s Queries) Doubts(ctx context.Context, thread, exceptRun string) ([]journal.Unknown, error) {
 	var out []journal.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
 		n, err := q.CountUnknownOfThread(ctx, thread, exceptRun)
@@ -146,14 +146,14 @@ func (s *Store) Doubts(ctx context.Context, thread, exceptRun string) ([]journal
 
 // Output is the whole output of a settled call and its size, also where the model saw only a part of it. Secrets are
 // placeholders.
-func (s *Store) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
+func (s Queries) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
 	data, err := s.output(ctx, callID)
 	return bytes.NewReader(data), int64(len(data)), err
 }
 
 // TrueInput is what was piped into a run, for its model: with the secrets in their places. A run that nothing was piped into is an
 // error.
-func (s *Store) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, error) {
+func (s Queries) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, error) {
 	for e, err := range s.Restored(ctx, run, 0, func(Unrecoverable) {}) { // their placeholders stand for what is lost
 		if err != nil {
 			return nil, 0, err
@@ -167,7 +167,7 @@ func (s *Store) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, 
 }
 
 // TrueOutput is Output for the model of a run: with the secrets in their places.
-func (s *Store) TrueOutput(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
+func (s Queries) TrueOutput(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
 	data, err := s.output(ctx, callID)
 	if err != nil {
 		return nil, 0, err
@@ -177,7 +177,7 @@ func (s *Store) TrueOutput(ctx context.Context, callID string) (io.ReaderAt, int
 	return bytes.NewReader(data), int64(len(data)), err
 }
 
-func (s *Store) output(ctx context.Context, callID string) ([]byte, error) {
+func (s Queries) output(ctx context.Context, callID string) ([]byte, error) {
 	c, err := s.cutCall(ctx, callID)
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (s *Store) output(ctx context.Context, callID string) ([]byte, error) {
 }
 
 // Trace is what a call's tool kept of it to look for it again, with its true values.
-func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, error) {
+func (s Queries) Trace(ctx context.Context, callID string) (json.RawMessage, error) {
 	c, err := s.Call(ctx, callID)
 	if err != nil || c.Result == nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (s *Store) Trace(ctx context.Context, callID string) (json.RawMessage, erro
 }
 
 // callRows reads arguments and results from the journal, an answer with several calls once.
-func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.CallRow) ([]CallRow, error) {
+func (s Queries) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.CallRow) ([]CallRow, error) {
 	out := make([]CallRow, 0, len(rows))
 	var answer journal.ModelAnswered
 	var answerID int64
@@ -278,7 +278,7 @@ type CheckpointRow struct {
 }
 
 // Checkpoints lists a run's checkpoints from the oldest to the newest. They are the facts that settle its turns.
-func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, error) {
+func (s Queries) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, error) {
 	h, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, err

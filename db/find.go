@@ -24,7 +24,7 @@ func (h hit) String() string { return h.id + "  " + h.words }
 // Find completes what a person typed to a whole id: an id, the beginning of one with or without its type, or "last", the
 // newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread) or 0 for any. *UnknownIDError lists what is
 // near, *AmbiguousError what fits.
-func (s *Store) Find(ctx context.Context, kind byte, prefix string) (string, error) {
+func (s Queries) Find(ctx context.Context, kind byte, prefix string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(prefix))
 	var id string
 	err := s.read(ctx, "find "+prefix, func(q *dbsqlc.Queries) error {

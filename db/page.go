@@ -27,7 +27,7 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{s: s, head: h, seq: max(0, after), unknown: true}
+	c := &cursor{s: s.Journal, head: h, seq: max(0, after), unknown: true}
 	if err := c.start(ctx); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 			if err == nil && len(list) == 0 {
 				err = s.corrupt(run, c.seq+1, "it is missing", nil)
 			}
-			d := decoder{s: s, q: q}
+			d := decoder{s: s.Journal, q: q}
 			for i := 0; err == nil && i < len(list) && size > 0; i++ {
 				var found decoded
 				var e journal.Event

@@ -57,8 +57,8 @@ func (r *Replay) Run(ctx context.Context, no int64) (last int64, err error) {
 	if err := r.clear(ctx, no); err != nil {
 		return 0, err
 	}
-	c := &cursor{s: r.Store, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
-	d := &decoder{s: r.Store, q: dbsqlc.New(r.Store.file.Readers())}
+	c := &cursor{s: r.Store.Journal, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
+	d := &decoder{s: r.Store.Journal, q: dbsqlc.New(r.Store.file.Readers())}
 	st, h := &recovery.State{}, Head{No: no, Status: recovery.StatusQueued}
 	for {
 		var rows []dbsqlc.Journal
@@ -159,8 +159,8 @@ func (r *Replay) begin(ctx context.Context, thread string) (folder string, creat
 		return "", 0, false, err
 	}
 	var found decoded
-	(&decoder{s: r.Store, q: q}).decode(ctx, &rows[0], &found)
-	e, err := (&cursor{s: r.Store, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &found)
+	(&decoder{s: r.Store.Journal, q: q}).decode(ctx, &rows[0], &found)
+	e, err := (&cursor{s: r.Store.Journal, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &found)
 	if errors.As(err, new(*CorruptError)) {
 		return "", 0, false, nil // reading that run reports it
 	}

@@ -48,8 +48,11 @@ type PendingRow struct {
 	Damaged error
 }
 
+// Requests are the questions to persons. Each gets its end exactly once, from anybody.
+type Requests struct{ Journal }
+
 // Pending lists the open requests, or every one, from the oldest to the newest.
-func (s *Store) Pending(ctx context.Context, all bool) ([]PendingRow, error) {
+func (s Requests) Pending(ctx context.Context, all bool) ([]PendingRow, error) {
 	var out []PendingRow
 	err := s.read(ctx, "list pending requests", func(q *dbsqlc.Queries) error {
 		list := q.OpenRequests
@@ -67,7 +70,7 @@ func (s *Store) Pending(ctx context.Context, all bool) ([]PendingRow, error) {
 }
 
 // PendingByID reads one request. The id is whole.
-func (s *Store) PendingByID(ctx context.Context, id string) (PendingRow, error) {
+func (s Requests) PendingByID(ctx context.Context, id string) (PendingRow, error) {
 	var out PendingRow
 	err := s.read(ctx, "read request "+id, func(q *dbsqlc.Queries) error {
 		var err error
@@ -79,7 +82,7 @@ func (s *Store) PendingByID(ctx context.Context, id string) (PendingRow, error) 
 
 // Answered is the run's request that has its end (answered, cancelled, expired) and whose owner has not taken it up yet;
 // nil when there is none. It is as others may see it; AnswerFor is for the owner.
-func (s *Store) Answered(ctx context.Context, run string) (*PendingRow, error) {
+func (s Requests) Answered(ctx context.Context, run string) (*PendingRow, error) {
 	var out *PendingRow
 	err := s.read(ctx, "look for an answer for run "+run, func(q *dbsqlc.Queries) error {
 		r, err := q.UnconsumedRequestOfRun(ctx, run)
@@ -97,7 +100,7 @@ func (s *Store) Answered(ctx context.Context, run string) (*PendingRow, error) {
 }
 
 // AnswerFor is Answered for the run's owner: the answer has its true values.
-func (s *Store) AnswerFor(ctx context.Context, run string) (*PendingRow, error) {
+func (s Requests) AnswerFor(ctx context.Context, run string) (*PendingRow, error) {
 	p, err := s.Answered(ctx, run)
 	if err != nil || p == nil {
 		return p, err
@@ -116,7 +119,7 @@ func (s *Store) AnswerFor(ctx context.Context, run string) (*PendingRow, error) 
 // Answer gives a request its answer, exactly once, whatever the run's status: whoever comes second gets *ConflictError with
 // the first answer. One that was open for too long becomes expired and gives *ExpiredError. The run's owner takes the
 // answer up (RequestAnswered) when it sees it.
-func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
+func (s Requests) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
 	data, secrets, err := s.vault.Encode(answer)
 	if err != nil {
 		return PendingRow{}, fmt.Errorf("answer %s: %w", id, err)
@@ -139,7 +142,7 @@ func (s *Store) Answer(ctx context.Context, id string, answer json.RawMessage, b
 }
 
 // CancelRequest ends a request without an answer, exactly once, like Answer.
-func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
+func (s Requests) CancelRequest(ctx context.Context, id, by string) (PendingRow, error) {
 	by = s.Redact(by)
 	return s.end(ctx, "cancel", id, func(t *tx, now int64) (int64, error) {
 		return t.q.CloseRequest(context.Background(), RequestCancelled, by, &now, id)
@@ -147,7 +150,7 @@ func (s *Store) CancelRequest(ctx context.Context, id, by string) (PendingRow, e
 }
 
 // Expire ends the requests whose time is over and says how many there were.
-func (s *Store) Expire(ctx context.Context) (int, error) {
+func (s Requests) Expire(ctx context.Context) (int, error) {
 	if !s.file.Writable() {
 		return 0, fmt.Errorf("expire requests: %w", ErrReadOnly)
 	}
@@ -165,7 +168,7 @@ func (s *Store) Expire(ctx context.Context) (int, error) {
 }
 
 // end is the one way out of open: a compare-and-set on the request's row.
-func (s *Store) end(ctx context.Context, doing, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
+func (s Requests) end(ctx context.Context, doing, id string, set func(*tx, int64) (int64, error)) (PendingRow, error) {
 	if !s.file.Writable() {
 		return PendingRow{}, fmt.Errorf("%s %s: %w", doing, id, ErrReadOnly)
 	}
@@ -214,7 +217,7 @@ func wrongCount(n int64) error {
 }
 
 // answered takes up the answer of a request: the one in its row, or the owner's own, which must then be the first.
-func (s *Store) answered(t *tx, h Head, f *fact, b journal.RequestAnswered) error {
+func (s Requests) answered(t *tx, h Head, f *fact, b journal.RequestAnswered) error {
 	ctx := context.Background()
 	p, err := s.requestByID(ctx, t.q, b.ID)
 	if err != nil {
@@ -243,7 +246,7 @@ func compacted(text json.RawMessage) string {
 }
 
 // SameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
-func (s *Store) SameText(ctx context.Context, a, b string) (bool, error) {
+func (s Journal) SameText(ctx context.Context, a, b string) (bool, error) {
 	if a == b {
 		return true, nil
 	}
@@ -256,7 +259,7 @@ func (s *Store) SameText(ctx context.Context, a, b string) (bool, error) {
 }
 
 // closedRequest takes up the end of a request that nobody answered.
-func (s *Store) closedRequest(t *tx, h Head, f *fact, b journal.RequestClosed) error {
+func (s Requests) closedRequest(t *tx, h Head, f *fact, b journal.RequestClosed) error {
 	ctx := context.Background()
 	p, err := s.requestByID(ctx, t.q, b.ID)
 	if err != nil {
@@ -283,7 +286,7 @@ func consume(t *tx, h Head, f *fact, p PendingRow) error {
 	return nil
 }
 
-func (s *Store) requestByID(ctx context.Context, q *dbsqlc.Queries, id string) (PendingRow, error) {
+func (s Journal) requestByID(ctx context.Context, q *dbsqlc.Queries, id string) (PendingRow, error) {
 	r, err := q.GetRequest(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return PendingRow{}, &UnknownIDError{Kind: 'p', Text: id}
@@ -303,7 +306,7 @@ func openRequests(ctx context.Context, q *dbsqlc.Queries, runs []int64) ([]dbsql
 	return q.OpenRequestsOfRuns(ctx, list)
 }
 
-func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Request) ([]PendingRow, error) {
+func (s Journal) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Request) ([]PendingRow, error) {
 	out := make([]PendingRow, 0, len(rows))
 	for _, r := range rows {
 		p, err := s.pendingRow(ctx, q, r)
@@ -318,7 +321,7 @@ func (s *Store) pendingRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsql
 }
 
 // pendingRow reads what is asked from the journal, where it stands once.
-func (s *Store) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Request) (PendingRow, error) {
+func (s Journal) pendingRow(ctx context.Context, q *dbsqlc.Queries, r dbsqlc.Request) (PendingRow, error) {
 	p := PendingRow{
 		ID: r.ID, Run: r.Run, Thread: r.Thread, Kind: journal.RequestKind(r.Kind), Status: r.Status, By: r.AnsweredBy,
 		Opened: timeOf(r.OpenedAt), Expires: timeOrZero(r.ExpiresAt), Closed: timeOrZero(r.ClosedAt), OpenedSeq: r.OpenedSeq,
@@ -362,7 +365,7 @@ func (p *PendingRow) differs() string {
 }
 
 // sameEnd compares an answer that the run's owner took with the fact by which it did. One that nobody took is only here.
-func (s *Store) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *PendingRow) error {
+func (s Journal) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *PendingRow) error {
 	if p.ConsumedSeq == 0 || p.Status != RequestResolved {
 		return nil
 	}

@@ -71,8 +71,11 @@ type Filter struct {
 	Limit       int // 0: the 20 newest in a plain list, no limit otherwise
 }
 
+// Queries lists runs, threads and calls, and finds them.
+type Queries struct{ Journal }
+
 // Runs lists runs from the newest to the oldest.
-func (s *Store) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
+func (s Queries) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
 	var out []RunRow
 	if f.Folder != "" {
 		f.Folder = s.Redact(f.Folder)
@@ -141,7 +144,7 @@ func newestFirst(rows []dbsqlc.Run) []dbsqlc.Run {
 }
 
 // Run reads one run. The id is whole; *UnknownIDError when there is none.
-func (s *Store) Run(ctx context.Context, id string) (RunRow, error) {
+func (s Queries) Run(ctx context.Context, id string) (RunRow, error) {
 	var out RunRow
 	err := s.read(ctx, "read run "+id, func(q *dbsqlc.Queries) error {
 		r, err := q.GetRun(ctx, id)
@@ -163,7 +166,7 @@ func (s *Store) Run(ctx context.Context, id string) (RunRow, error) {
 
 // Alive lists the runs that someone should be driving: those marked running or queued, and the waiting ones whose request
 // has its end. From the oldest to the newest.
-func (s *Store) Alive(ctx context.Context) ([]RunRow, error) {
+func (s Queries) Alive(ctx context.Context) ([]RunRow, error) {
 	var out []RunRow
 	err := s.read(ctx, "look for runs that are going", func(q *dbsqlc.Queries) error {
 		rows, err := q.RunsToLookAt(ctx)
@@ -177,7 +180,7 @@ func (s *Store) Alive(ctx context.Context) ([]RunRow, error) {
 }
 
 // LatestRun is the newest run that worked in a folder; nil when there is none.
-func (s *Store) LatestRun(ctx context.Context, folder string) (*RunRow, error) {
+func (s Queries) LatestRun(ctx context.Context, folder string) (*RunRow, error) {
 	rows, err := s.Runs(ctx, Filter{Folder: folder, Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -193,7 +196,7 @@ type ThreadRow struct {
 }
 
 // Thread reads one thread. The id is whole; *UnknownIDError when there is none.
-func (s *Store) Thread(ctx context.Context, id string) (ThreadRow, error) {
+func (s Queries) Thread(ctx context.Context, id string) (ThreadRow, error) {
 	var out ThreadRow
 	err := s.read(ctx, "read thread "+id, func(q *dbsqlc.Queries) error {
 		t, err := q.GetThread(ctx, id)
@@ -207,7 +210,7 @@ func (s *Store) Thread(ctx context.Context, id string) (ThreadRow, error) {
 }
 
 // ThreadRuns lists a thread's runs from the oldest to the newest.
-func (s *Store) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error) {
+func (s Queries) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error) {
 	rows, err := s.Runs(ctx, Filter{Thread: thread})
 	slices.Reverse(rows)
 	return rows, err
@@ -215,7 +218,7 @@ func (s *Store) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error)
 
 // runRows completes rows with the open calls and requests of the runs that have not ended, and with the calls that wait for a
 // person's decision.
-func (s *Store) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
+func (s Queries) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
 	out := make([]RunRow, 0, len(rows))
 	var open, doubtful []int64
 	for _, r := range rows {

@@ -54,22 +54,29 @@ type Options struct {
 	Hit func(fault.Point)
 }
 
-// Store is an open state folder. Its methods may be called from any goroutine.
-//
-// Over budget: at most 98 methods: lists, requests and the inbox are to be types of their own
+// Store is an open state folder. Its methods may be called from any goroutine. What reads and writes the rows that others than a
+// run's owner see are types of their own, which it has the methods of.
 type Store struct {
-	file *sqlitefile.File
-	o    Options
-	key  []byte // nil when opened for reading
+	*core
+	Journal
+	Queries
+	Requests
+	Messages
 
 	threadKeys sync.Map // []byte by thread: worked out from key
 
-	vault *vault.Vault
-	marks marker
-	write func(context.Context, func(t *tx) error) error // in a transaction; ErrReadOnly where the store was opened for reading
-
+	marks    marker
 	identity string                      // what the mark calls the store
 	behind   atomic.Pointer[BehindError] // why nothing may be driven
+}
+
+// core is what every part of a store reads and writes with.
+type core struct {
+	file  *sqlitefile.File
+	vault *vault.Vault
+	o     Options
+	key   []byte                                                // nil when opened for reading
+	write func(ctx context.Context, do func(t *tx) error) error // in a transaction; ErrReadOnly where the store was opened for reading
 }
 
 const (
@@ -139,9 +146,10 @@ func newStore(o Options) *Store {
 	if o.Hit == nil {
 		o.Hit = fault.Hit
 	}
-	s := &Store{o: o}
-	s.write = s.transact
-	return s
+	c := &core{o: o}
+	c.write = c.transact
+	j := Journal{c}
+	return &Store{core: c, Journal: j, Queries: Queries{j}, Requests: Requests{j}, Messages: Messages{c}}
 }
 
 // fileOptions are what of the options is about the file.
@@ -175,10 +183,10 @@ func (s *Store) opened(ctx context.Context, dir string, open opener) (*Store, er
 }
 
 // File is the database itself, for who maintains it.
-func (s *Store) File() *sqlitefile.File { return s.file }
+func (s *core) File() *sqlitefile.File { return s.file }
 
 // Vault keeps the store's secrets.
-func (s *Store) Vault() *vault.Vault { return s.vault }
+func (s *core) Vault() *vault.Vault { return s.vault }
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
 func (s *Store) Close() error { return errors.Join(s.file.Close(), s.marks.close()) }
@@ -190,7 +198,7 @@ func (s *Store) Notices() []string { return s.file.Notices() }
 func (s *Store) DiskFull() bool { return s.file.DiskFull() }
 
 // Dir is the state folder, absolute.
-func (s *Store) Dir() string { return s.file.Dir() }
+func (s *core) Dir() string { return s.file.Dir() }
 
 // Files lists the files that change when the store is written. The second one may not exist.
 func (s *Store) Files() []string { return s.file.Files() }
@@ -203,10 +211,10 @@ func (s *Store) Present() error { return s.file.Present() }
 func (s *Store) QuickCheck(ctx context.Context) error { return s.file.QuickCheck(ctx) }
 
 // now is the time with which a transaction writes.
-func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
+func (s *core) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
 // read runs f on a connection that cannot write.
-func (s *Store) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) error) error {
+func (s *core) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) error) error {
 	q := dbsqlc.New(s.file.Readers())
 	err := s.file.Read(ctx, func() error { return f(q) })
 	if err == nil || saysAll(err) {
@@ -250,19 +258,19 @@ func (s *Store) checkKey(ctx context.Context) error {
 }
 
 // Know adds values that must not come to rest in the clear: keys that were fetched since the store was opened.
-func (s *Store) Know(known ...redact.Known) { s.vault.Know(known...) }
+func (s *core) Know(known ...redact.Known) { s.vault.Know(known...) }
 
 // Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
-func (s *Store) Redact(text string) string { return s.vault.Redact(text) }
+func (s *core) Redact(text string) string { return s.vault.Redact(text) }
 
 // NewRedactor begins a text that comes in pieces. What is found in it to be secret is found again in the rest of it.
-func (s *Store) NewRedactor() *Redactor { return s.vault.NewRedactor() }
+func (s *core) NewRedactor() *Redactor { return s.vault.NewRedactor() }
 
 // TakeRedacted says which secrets were kept out of a run's record since it was last asked: the first of each rule.
-func (s *Store) TakeRedacted(run string) []Redacted { return s.vault.TakeRedacted(run) }
+func (s *core) TakeRedacted(run string) []Redacted { return s.vault.TakeRedacted(run) }
 
 // RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
-func (s *Store) RestoreText(ctx context.Context, text string) (string, error) {
+func (s *core) RestoreText(ctx context.Context, text string) (string, error) {
 	return s.vault.RestoreText(ctx, text)
 }
 
@@ -290,7 +298,7 @@ type tx struct {
 	q *dbsqlc.Queries
 }
 
-func (s *Store) transact(ctx context.Context, do func(t *tx) error) error {
+func (s *core) transact(ctx context.Context, do func(t *tx) error) error {
 	return s.file.Write(ctx, func(t *sqlitefile.Tx) error {
 		return do(&tx{Tx: t, q: dbsqlc.New(t)})
 	})
