@@ -147,8 +147,9 @@ func (k *keeper) become() int {
 func (k *keeper) run() int {
 	// What is sent to the group is meant for the command. The kernel drops a signal to the first process of a pid namespace for
 	// which that has no handler, but for SIGKILL and SIGSTOP from outside (pid_namespaces(7)). So Go's handlers go where Go would end
-	// the process; its others do nothing.
-	if err := sigaction.Default(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGTERM); err != nil {
+	// the process, also those of faults, which anybody may send and which end it without a trace from here on; its others do nothing.
+	if err := sigaction.Default(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGTERM,
+		unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS); err != nil {
 		return k.refuse(err)
 	}
 	go k.endWithHost()

@@ -18,10 +18,11 @@ func TestSignalsAreTheCommandsAlone(t *testing.T) {
 	s := newScene(t)
 	signals := []unix.Signal{
 		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGTERM, unix.SIGUSR1, unix.SIGPIPE, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN,
+		unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 	}
 	for _, a := range sandbox.Accesses() {
 		cmd := exec.Command("/bin/bash", "-c", `
-			for sig in HUP INT QUIT ABRT TERM USR1 PIPE ALRM TSTP; do kill -s $sig 1; done
+			for sig in HUP INT QUIT ABRT TERM USR1 PIPE ALRM TSTP ILL TRAP BUS FPE SEGV STKFLT SYS; do kill -s $sig 1; done
 			grep -q '^SigIgn:.*[^0]$' /proc/self/status && echo a signal is ignored
 			sh -c 'kill -s TERM $$'; test $? = 143 || echo a signal does not end a command
 			echo ready; read line; exit 7`)
