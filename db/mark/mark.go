@@ -145,6 +145,11 @@ func Write(f io.WriterAt, m Mark) error {
 			return fmt.Errorf("write mark: %q is no id", s)
 		}
 	}
+	for _, t := range []time.Time{m.At, m.Decided} {
+		if y := t.Year(); y < 0 || y > 9999 {
+			return fmt.Errorf("write mark: year %d has no place in a date of JSON", y)
+		}
+	}
 	b := m.appendTo(make([]byte, head, Size))
 	if len(b) >= Size {
 		return fmt.Errorf("write mark of run %s: it takes %d bytes and there is room for %d", m.Run, len(b), Size-1)

@@ -54,12 +54,7 @@ func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 // inTransaction keeps the database locked for writing, as another process does, until the function that it returns is called.
 func inTransaction(t *testing.T, path string) (unlock func()) {
 	t.Helper()
-	c, err := sqlite.NewConnector("file:" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := sql.OpenDB(c)
-	pool.SetMaxOpenConns(1)
+	pool := connection(t, path)
 	if _, err := pool.ExecContext(context.WithoutCancel(t.Context()), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -71,4 +66,31 @@ func inTransaction(t *testing.T, path string) (unlock func()) {
 			t.Error(err)
 		}
 	}
+}
+
+// cutLog brings the log into the database and leaves none: what is written next takes room of the disk.
+func cutLog(t *testing.T, path string) {
+	t.Helper()
+	pool := connection(t, path)
+	if _, err := pool.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connection is one connection to the database.
+func connection(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	if _, err := sqlite.OFDLocking(true); err != nil && !sqlite.OFDLockingEnabled() { // as agent's own connections
+		t.Fatal(err)
+	}
+	c, err := sqlite.NewConnector("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(c)
+	pool.SetMaxOpenConns(1)
+	return pool
 }
