@@ -1,4 +1,4 @@
-package instruct
+package prompt
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package permit_test
+package permission_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -15,63 +15,63 @@ func TestModes(t *testing.T) {
 	const allow, ask, deny = journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny
 	for _, tt := range []struct {
 		name                   string
-		q                      permit.Request
+		q                      permission.Request
 		plan, asks, auto, yolo journal.Decision
 	}{
-		{"read", permit.Request{Effect: journal.EffectRead}, allow, allow, allow, allow},
-		{"read that goes out", permit.Request{Effect: journal.EffectRead, Outward: "example.com:443"}, ask, ask, ask, allow},
-		{"local write", permit.Request{Effect: journal.EffectWriteLocal}, deny, ask, allow, allow},
-		{"external write", permit.Request{Effect: journal.EffectWriteExternal}, deny, ask, ask, allow},
-		{"local write that goes out", permit.Request{Effect: journal.EffectWriteLocal, Outward: "x:1"}, deny, ask, ask, allow},
-		{"authored read", permit.Request{Authored: true, Effect: journal.EffectRead}, allow, allow, allow, allow},
-		{"authored read that goes out", permit.Request{Authored: true, Effect: journal.EffectRead, Outward: "x:1"}, ask, allow, allow, allow},
-		{"authored write", permit.Request{Authored: true, Effect: journal.EffectWriteExternal}, deny, allow, allow, allow},
+		{"read", permission.Request{Effect: journal.EffectRead}, allow, allow, allow, allow},
+		{"read that goes out", permission.Request{Effect: journal.EffectRead, Outward: "example.com:443"}, ask, ask, ask, allow},
+		{"local write", permission.Request{Effect: journal.EffectWriteLocal}, deny, ask, allow, allow},
+		{"external write", permission.Request{Effect: journal.EffectWriteExternal}, deny, ask, ask, allow},
+		{"local write that goes out", permission.Request{Effect: journal.EffectWriteLocal, Outward: "x:1"}, deny, ask, ask, allow},
+		{"authored read", permission.Request{Authored: true, Effect: journal.EffectRead}, allow, allow, allow, allow},
+		{"authored read that goes out", permission.Request{Authored: true, Effect: journal.EffectRead, Outward: "x:1"}, ask, allow, allow, allow},
+		{"authored write", permission.Request{Authored: true, Effect: journal.EffectWriteExternal}, deny, allow, allow, allow},
 	} {
 		for i, want := range []journal.Decision{tt.plan, tt.asks, tt.auto, tt.yolo} {
 			tt.q.Mode, tt.q.Tool = journal.Modes()[i], "x"
-			if got, why := (permit.Policy{}).Decide(tt.q); got != want || why == "" {
+			if got, why := (permission.Policy{}).Decide(tt.q); got != want || why == "" {
 				t.Errorf("%s in %s: %s (%q), want %s", tt.name, tt.q.Mode, got, why, want)
 			}
 		}
 	}
 }
 
-func call(tool, args string, effect journal.Effect, mode journal.Mode) permit.Request {
-	return permit.Request{Tool: tool, Args: json.RawMessage(args), Effect: effect, Mode: mode, Folder: "/work"}
+func call(tool, args string, effect journal.Effect, mode journal.Mode) permission.Request {
+	return permission.Request{Tool: tool, Args: json.RawMessage(args), Effect: effect, Mode: mode, Folder: "/work"}
 }
 
 // Deny beats ask beats allow, and each beats the mode; the folder bounds a rule; a glob does not reach shell and fetch.
 func TestPrecedence(t *testing.T) {
-	rule := func(d journal.Decision, tool string) permit.Rule { return permit.Rule{Decision: d, Tool: tool} }
+	rule := func(d journal.Decision, tool string) permission.Rule { return permission.Rule{Decision: d, Tool: tool} }
 	const allow, ask, deny = journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny
-	elsewhere := permit.Rule{Decision: allow, Tool: "put", Folder: "/other"}
+	elsewhere := permission.Rule{Decision: allow, Tool: "put", Folder: "/other"}
 	for _, tt := range []struct {
 		name  string
-		rules []permit.Rule
-		q     permit.Request
+		rules []permission.Rule
+		q     permission.Request
 		want  journal.Decision
 	}{
-		{"allow beats ask mode", []permit.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
-		{"but not plan", []permit.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModePlan), deny},
-		{"ask beats allow", []permit.Rule{rule(allow, "put"), rule(ask, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeYolo), ask},
-		{"ask holds for a read", []permit.Rule{rule(ask, "get")}, call("get", `{}`, journal.EffectRead, journal.ModeYolo), ask},
-		{"deny beats both", []permit.Rule{rule(deny, "p*"), rule(ask, "put"), rule(allow, "put")}, call("put", `{}`, journal.EffectRead, journal.ModeYolo), deny},
-		{"a folder", []permit.Rule{elsewhere}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), ask},
-		{"a glob", []permit.Rule{rule(allow, "mcp__x__*")}, call("mcp__x__y", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
-		{"a glob and shell", []permit.Rule{rule(allow, "*")}, shellCall(journal.ModeAsk, "ls", "sh"), ask},
-		{"a glob and fetch", []permit.Rule{rule(allow, "*")}, call("fetch", `{"url":"https://x"}`, journal.EffectRead, journal.ModeYolo), allow},
-		{"shell by name", []permit.Rule{rule(allow, "shell")}, shellCall(journal.ModeAsk, "ls", "sh"), allow},
+		{"allow beats ask mode", []permission.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
+		{"but not plan", []permission.Rule{rule(allow, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModePlan), deny},
+		{"ask beats allow", []permission.Rule{rule(allow, "put"), rule(ask, "put")}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeYolo), ask},
+		{"ask holds for a read", []permission.Rule{rule(ask, "get")}, call("get", `{}`, journal.EffectRead, journal.ModeYolo), ask},
+		{"deny beats both", []permission.Rule{rule(deny, "p*"), rule(ask, "put"), rule(allow, "put")}, call("put", `{}`, journal.EffectRead, journal.ModeYolo), deny},
+		{"a folder", []permission.Rule{elsewhere}, call("put", `{}`, journal.EffectWriteExternal, journal.ModeAsk), ask},
+		{"a glob", []permission.Rule{rule(allow, "mcp__x__*")}, call("mcp__x__y", `{}`, journal.EffectWriteExternal, journal.ModeAsk), allow},
+		{"a glob and shell", []permission.Rule{rule(allow, "*")}, shellCall(journal.ModeAsk, "ls", "sh"), ask},
+		{"a glob and fetch", []permission.Rule{rule(allow, "*")}, call("fetch", `{"url":"https://x"}`, journal.EffectRead, journal.ModeYolo), allow},
+		{"shell by name", []permission.Rule{rule(allow, "shell")}, shellCall(journal.ModeAsk, "ls", "sh"), allow},
 	} {
-		if got, why := permit.New(tt.rules...).Decide(tt.q); got != tt.want {
+		if got, why := permission.New(tt.rules...).Decide(tt.q); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, why, tt.want)
 		}
 	}
 	q := shellCall(journal.ModeAuto, "sudo ls", "sh")
 	q.Authored = true
-	if got, _ := permit.New(rules(deny, []string{"sudo *"})...).Decide(q); got != deny {
+	if got, _ := permission.New(rules(deny, []string{"sudo *"})...).Decide(q); got != deny {
 		t.Errorf("a step of a runbook passes a deny rule: %s", got)
 	}
-	if got, _ := permit.New(rules(ask, []string{"sudo *"})...).Decide(q); got != allow {
+	if got, _ := permission.New(rules(ask, []string{"sudo *"})...).Decide(q); got != allow {
 		t.Errorf("a step of a runbook is asked about: %s", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestPrecedence(t *testing.T) {
 // Access in an allow rule is the most that a command may ask for, and means nothing where the system does not keep the command to it;
 // in a deny rule it is the least.
 func TestAccess(t *testing.T) {
-	p := permit.New(permit.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
+	p := permission.New(permission.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
 	for _, tt := range []struct {
 		access string
 		effect journal.Effect
@@ -97,7 +97,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%q, %s: %s (%s), want %s", tt.access, tt.effect, got, why, tt.want)
 		}
 	}
-	p = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "shell", Access: "full"})
+	p = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "shell", Access: "full"})
 	if got, _ := p.Decide(call("shell", `{"command":"ls"}`, journal.EffectWriteExternal, journal.ModeYolo)); got != journal.DecisionDeny {
 		t.Error(got)
 	}
@@ -109,9 +109,9 @@ func TestAccess(t *testing.T) {
 // Every path of a call must be covered to be allowed, links followed and not; one that is denied denies it. What shows all below a folder
 // is asked about where a part of that is denied.
 func TestPaths(t *testing.T) {
-	p := permit.New(
-		permit.Rule{Decision: journal.DecisionAllow, Tool: "*_file", Path: "docs/**"},
-		permit.Rule{Decision: journal.DecisionDeny, Tool: "*", Path: "docs/secret"},
+	p := permission.New(
+		permission.Rule{Decision: journal.DecisionAllow, Tool: "*_file", Path: "docs/**"},
+		permission.Rule{Decision: journal.DecisionDeny, Tool: "*", Path: "docs/secret"},
 	)
 	for paths, want := range map[string]journal.Decision{
 		"docs/a.md": journal.DecisionAllow, "docs/x/y": journal.DecisionAllow, "a.md": journal.DecisionAsk, "docs/a.md,a.md": journal.DecisionAsk,
@@ -134,10 +134,10 @@ func TestPaths(t *testing.T) {
 
 // A host is the one that is dialled, with its usual ports unless the rule names another.
 func TestHosts(t *testing.T) {
-	p := permit.New(
-		permit.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "*.example.com", Method: "GET"},
-		permit.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "api.test:8443"},
-		permit.Rule{Decision: journal.DecisionDeny, Tool: "fetch", Host: "evil.example.com"},
+	p := permission.New(
+		permission.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "*.example.com", Method: "GET"},
+		permission.Rule{Decision: journal.DecisionAllow, Tool: "fetch", Host: "api.test:8443"},
+		permission.Rule{Decision: journal.DecisionDeny, Tool: "fetch", Host: "evil.example.com"},
 	)
 	for url, want := range map[string]journal.Decision{
 		"https://a.example.com/x": journal.DecisionAllow, "https://A.EXAMPLE.com./": journal.DecisionAllow, "https://example.com": journal.DecisionAsk,
@@ -178,27 +178,27 @@ func TestStanding(t *testing.T) {
 		{"unreadable", "make (", "", ""},
 	} {
 		q := shellCall(journal.ModeAsk, tt.script, "sh")
-		if got := permit.TOML((permit.Policy{}).Always(q)); got != tt.always {
+		if got := permission.TOML((permission.Policy{}).Always(q)); got != tt.always {
 			t.Errorf("%s, always:\n%s\nwant\n%s", tt.name, got, tt.always)
 		}
-		if got := permit.TOML((permit.Policy{}).Never(q)); got != tt.never {
+		if got := permission.TOML((permission.Policy{}).Never(q)); got != tt.never {
 			t.Errorf("%s, never:\n%s\nwant\n%s", tt.name, got, tt.never)
 		}
 	}
-	if r := permit.New(rules(journal.DecisionAsk, []string{"make"})...).Always(shellCall(journal.ModeYolo, "make", "sh")); r != nil {
+	if r := permission.New(rules(journal.DecisionAsk, []string{"make"})...).Always(shellCall(journal.ModeYolo, "make", "sh")); r != nil {
 		t.Errorf("an allow rule is offered where an ask rule would beat it: %v", r)
 	}
 	q := call("write_file", `{"path":"a[1].md"}`, journal.EffectWriteLocal, journal.ModeAsk)
 	q.Paths = []string{"a[1].md"}
-	if got := permit.TOML((permit.Policy{}).Always(q)); got != "[[allow]]\ntool = \"write_file\"\npath = \"a\\\\[1\\\\].md\"\nfolder = \"/work\"\n" {
+	if got := permission.TOML((permission.Policy{}).Always(q)); got != "[[allow]]\ntool = \"write_file\"\npath = \"a\\\\[1\\\\].md\"\nfolder = \"/work\"\n" {
 		t.Error(got)
 	}
 }
 
 // The digest to which a yes is bound changes with what restricts, and not with what allows.
 func TestDigest(t *testing.T) {
-	p := permit.New(deny("sudo *")...)
-	if p.Digest() != p.With(allow("ls")...).Digest() || p.Digest() == p.With(deny("ls")...).Digest() || p.Digest() == (permit.Policy{}).Digest() {
+	p := permission.New(deny("sudo *")...)
+	if p.Digest() != p.With(allow("ls")...).Digest() || p.Digest() == p.With(deny("ls")...).Digest() || p.Digest() == (permission.Policy{}).Digest() {
 		t.Error("the digest says otherwise")
 	}
 }
@@ -222,28 +222,28 @@ func TestMuchToFollow(t *testing.T) {
 
 // A person who is asked although there are rules is shown what no rule covers, on one line (issue 4, permission).
 func TestUncoveredIsNamed(t *testing.T) {
-	rule := permit.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *"}
+	rule := permission.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *"}
 	bound := rule
 	bound.Access, bound.Where = "write", "config.toml:3"
 	for _, tt := range []struct {
 		script string
-		rules  []permit.Rule
+		rules  []permission.Rule
 		want   string
 	}{
-		{"go test ./... && touch more", []permit.Rule{rule}, "it may change anything; no allow rule covers: touch more"},
-		{"go test ./... > log", []permit.Rule{rule}, "it may change anything; it writes to a file, which no allow rule covers"},
+		{"go test ./... && touch more", []permission.Rule{rule}, "it may change anything; no allow rule covers: touch more"},
+		{"go test ./... > log", []permission.Rule{rule}, "it may change anything; it writes to a file, which no allow rule covers"},
 		{"echo hi > log", nil, "it may change anything; it writes to a file, which no allow rule covers"},
 		{"echo hi", nil, "it may change anything"},
-		{"go test ./...", []permit.Rule{bound}, "it may change anything; the rule at config.toml:3: go test * allows access write at most"},
-		{"go vet $DIR/x y", []permit.Rule{rule}, "it may change anything; no allow rule covers: go vet …"},
-		{"echo 'a\n  yes  runs it once'", []permit.Rule{rule}, "it may change anything; no allow rule covers: echo 'a yes runs it once'"},
-		{"echo " + strings.Repeat("x", 100), []permit.Rule{rule}, "it may change anything; no allow rule covers: echo " + strings.Repeat("x", 54) + "…"},
+		{"go test ./...", []permission.Rule{bound}, "it may change anything; the rule at config.toml:3: go test * allows access write at most"},
+		{"go vet $DIR/x y", []permission.Rule{rule}, "it may change anything; no allow rule covers: go vet …"},
+		{"echo 'a\n  yes  runs it once'", []permission.Rule{rule}, "it may change anything; no allow rule covers: echo 'a yes runs it once'"},
+		{"echo " + strings.Repeat("x", 100), []permission.Rule{rule}, "it may change anything; no allow rule covers: echo " + strings.Repeat("x", 54) + "…"},
 	} {
 		args, err := json.Marshal(map[string]string{"command": tt.script})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, why := permit.New(tt.rules...).Decide(call("shell", string(args), journal.EffectWriteExternal, journal.ModeAsk))
+		got, why := permission.New(tt.rules...).Decide(call("shell", string(args), journal.EffectWriteExternal, journal.ModeAsk))
 		if got != journal.DecisionAsk || why != tt.want {
 			t.Errorf("%q: %s, %q; want it asked about: %q", tt.script, got, why, tt.want)
 		}
@@ -253,7 +253,7 @@ func TestUncoveredIsNamed(t *testing.T) {
 // A rule about a tool that does not exist would restrict nothing: it is refused. Those of MCP servers are not known beforehand.
 func TestRuleNamesATool(t *testing.T) {
 	for tool, ok := range map[string]bool{"shell": true, "read_output": true, "mcp__a__b": true, "mcp__*": true, "*": true, "shel": false, "Shell": false} {
-		if err := (permit.Rule{Decision: journal.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {
+		if err := (permission.Rule{Decision: journal.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {
 			t.Errorf("a rule about %q: %v", tool, err)
 		}
 	}

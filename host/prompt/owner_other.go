@@ -1,6 +1,6 @@
 //go:build !unix
 
-package instruct
+package prompt
 
 import "io/fs"
 

@@ -1,4 +1,4 @@
-// Package permit says whether a call may run: it knows the modes and the rules that a person and a workspace wrote, and decides
+// Package permission says whether a call may run: it knows the modes and the rules that a person and a workspace wrote, and decides
 // from its arguments alone.
 //
 // # Order
@@ -28,4 +28,4 @@
 // and where a command cannot be seen at all (its word is an expansion, or it comes from eval or a pipe into sh) while a deny rule
 // for commands stands, a person is asked, in yolo too. What a program does that is named by a file (a script, a Makefile) is
 // beyond any rule: the sandbox bounds that.
-package permit
+package permission

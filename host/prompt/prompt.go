@@ -1,6 +1,6 @@
-// Package instruct writes the system prompt of a run: a text of our own, and what the repository's files of standing
+// Package prompt writes the system prompt of a run: a text of our own, and what the repository's files of standing
 // instructions say. The run records the prompt, so that its requests stay the same to the byte whatever is edited later.
-package instruct
+package prompt
 
 import (
 	_ "embed"

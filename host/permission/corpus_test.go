@@ -1,29 +1,29 @@
-package permit_test
+package permission_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
 // shellCall is a request to run a script with full access.
-func shellCall(mode journal.Mode, script, shell string) permit.Request {
+func shellCall(mode journal.Mode, script, shell string) permission.Request {
 	args, err := json.Marshal(map[string]string{"command": script, "shell": shell})
 	if err != nil {
 		panic(err)
 	}
-	return permit.Request{Mode: mode, Tool: "shell", Args: args, Effect: journal.EffectWriteExternal, Folder: "/work"}
+	return permission.Request{Mode: mode, Tool: "shell", Args: args, Effect: journal.EffectWriteExternal, Folder: "/work"}
 }
 
-func allow(commands ...string) []permit.Rule { return rules(journal.DecisionAllow, commands) }
-func deny(commands ...string) []permit.Rule  { return rules(journal.DecisionDeny, commands) }
+func allow(commands ...string) []permission.Rule { return rules(journal.DecisionAllow, commands) }
+func deny(commands ...string) []permission.Rule  { return rules(journal.DecisionDeny, commands) }
 
-func rules(d journal.Decision, commands []string) (out []permit.Rule) {
+func rules(d journal.Decision, commands []string) (out []permission.Rule) {
 	for _, c := range commands {
-		r := permit.Rule{Decision: d, Tool: "shell", Command: c}
+		r := permission.Rule{Decision: d, Tool: "shell", Command: c}
 		if err := r.Check(); err != nil {
 			panic(err)
 		}
@@ -33,7 +33,7 @@ func rules(d journal.Decision, commands []string) (out []permit.Rule) {
 }
 
 // plausible are rules as a person who works on a repository writes them.
-func plausible() permit.Policy { return permit.New(allow(plausibleCommands()...)...) }
+func plausible() permission.Policy { return permission.New(allow(plausibleCommands()...)...) }
 
 func plausibleCommands() []string {
 	return []string{
@@ -370,7 +370,7 @@ printf '%s\n' x
 
 // S9: under deny rules none of these runs, in yolo neither.
 func TestNothingPassesADenyRule(t *testing.T) {
-	p := permit.New(deny("sudo *", "rm -rf *", "curl *", "git push *")...)
+	p := permission.New(deny("sudo *", "rm -rf *", "curl *", "git push *")...)
 	for _, line := range strings.Split(strings.TrimSpace(`
 sudo ls
 /usr/bin/sudo ls
@@ -489,7 +489,7 @@ su`+"\u200b"+`do ls
 
 // A deny rule stops what it means, and what has nothing to do with it runs on in yolo.
 func TestDenyRules(t *testing.T) {
-	p := permit.New(deny("sudo *", "rm -rf *", "git push *")...)
+	p := permission.New(deny("sudo *", "rm -rf *", "git push *")...)
 	for line, want := range map[string]journal.Decision{
 		"sudo ls": journal.DecisionDeny, "/usr/bin/sudo ls": journal.DecisionDeny, `\sudo ls`: journal.DecisionDeny,
 		"env sudo ls": journal.DecisionDeny, "sh -c 'sudo ls'": journal.DecisionDeny, "ls; sudo ls": journal.DecisionDeny,

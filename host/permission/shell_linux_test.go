@@ -1,4 +1,4 @@
-package permit_test
+package permission_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -124,7 +124,7 @@ func FuzzShell(f *testing.F) {
 	}
 	f.Add("", []byte{0, 4, 21, 62, 22, 2})
 	f.Add("aa ", []byte{36, 19, 17, 6, 3})
-	p := permit.New(allow("aa *", "bb x", "cc")...)
+	p := permission.New(allow("aa *", "bb x", "cc")...)
 	tokens := tokens()
 	f.Fuzz(func(t *testing.T, script string, made []byte) {
 		for _, b := range made {

@@ -1,4 +1,4 @@
-package permit_test
+package permission_test
 
 import (
 	"slices"

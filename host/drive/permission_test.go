@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -76,7 +76,7 @@ func TestPathsAreLookedUpForRules(t *testing.T) {
 	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
 		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
 	}
-	pol.rules = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.rules = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "write_*", Path: "docs"})
 	pol.permission(&p, is)
 	if p.Decision != journal.DecisionDeny {
 		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)

@@ -12,7 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host/guard"
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -22,11 +22,11 @@ import (
 // Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
 // no further yes.
 func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
-	q := permit.Request{Mode: m, Effect: e}
+	q := permission.Request{Mode: m, Effect: e}
 	if outward {
 		q.Outward = "elsewhere"
 	}
-	d, _ := permit.Policy{}.Decide(q)
+	d, _ := permission.Policy{}.Decide(q)
 	return d
 }
 
@@ -34,7 +34,7 @@ func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 // bound to.
 type policy struct {
 	*recorder
-	rules permit.Policy
+	rules permission.Policy
 	stale bool               // an answer added rules since: they are read again
 	lost  []db.Unrecoverable // secrets of the run that cannot be given back
 }
@@ -46,15 +46,15 @@ func (pol *policy) setRules(folder string) error {
 	}
 	rules, err := pol.env.Rules(folder)
 	if err == nil {
-		pol.rules = permit.New(rules...)
+		pol.rules = permission.New(rules...)
 	}
 	return err
 }
 
 // query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
 // folder on the way, and more time than all else that is decided about a call.
-func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permit.Request {
-	q := permit.Request{
+func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permission.Request {
+	q := permission.Request{
 		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect, Outward: is.Outward, Folder: pol.state.Created.Folder,
 	}
 	if pol.rules.Concerns(q) {
@@ -153,7 +153,7 @@ func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	p.Sandbox = is.Confinement
 	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == journal.DecisionAsk && pol.env.Stand != nil {
 		q.Paths = pathsOf(is, q.Folder, p.Args)
-		p.Always, p.Never = permit.TOML(pol.rules.Always(q)), permit.TOML(pol.rules.Never(q))
+		p.Always, p.Never = permission.TOML(pol.rules.Always(q)), permission.TOML(pol.rules.Never(q))
 	}
 }
 
