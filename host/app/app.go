@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/host/view"
 )
 
@@ -19,7 +19,7 @@ type App struct {
 	Idle       time.Duration // how long a model may be silent; 0: as the configuration says
 	Record     string        // file in which provider traffic is recorded; "" for none
 
-	recording *wire.Recorder
+	recording *transport.Recorder
 	keys      keyring
 	enforces  enforced            // what commands and servers can be confined to
 	redact    func(string) string // takes secrets out of an error; nil until it is needed

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/host/view"
 	"agent/recovery/journal"
 )
@@ -36,7 +36,7 @@ func (a *App) Check(ctx context.Context, conf *Settings, f Wish) (view.Check, er
 		}
 		v.Kind, v.BaseURL = p.Protocol, p.BaseURL
 		key := a.key(p)
-		client := wire.Client(wire.Options{Agent: "agent/" + a.Version, Idle: a.idle(conf, p), Secrets: unsaid(key)})
+		client := transport.Client(transport.Options{Agent: "agent/" + a.Version, Idle: a.idle(conf, p), Secrets: unsaid(key)})
 		askOnce(ctx, &v, provided(p, of, key, client), ch.Setup)
 		if ctx.Err() != nil {
 			return v, context.Cause(ctx)

@@ -9,7 +9,7 @@ import (
 	"agent/host/config"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
@@ -41,7 +41,7 @@ func (s *Folder) permitted() {
 }
 
 // rulesIn are the rules that hold in a workspace: the person's, and its own, which can only restrict.
-func (s *Folder) rulesIn(folder string) ([]permit.Rule, error) {
+func (s *Folder) rulesIn(folder string) ([]permission.Rule, error) {
 	conf, _, err := s.app.config(folder)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"agent/host/model/catalog"
 	"agent/host/model/openai"
 	"agent/host/model/runbook"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 	"agent/tools"
 )
@@ -47,7 +47,7 @@ func (a *App) newModel(created journal.RunCreated, reg *tools.Registry) (model.M
 		return nil, err
 	}
 	key := a.key(p)
-	client := wire.Client(wire.Options{Agent: "agent/" + a.Version, Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
+	client := transport.Client(transport.Options{Agent: "agent/" + a.Version, Idle: a.idle(conf, p), Secrets: unsaid(key), Find: lookalikes(), Recorder: recorder})
 	return provided(p, of, key, client), nil
 }
 
@@ -93,7 +93,7 @@ func (a *App) idle(conf *Settings, p catalog.Provider) time.Duration {
 
 // unsaid are the values that stand in no recording and in no error: the key, and what the environment holds that looks like one.
 func unsaid(key *keySource) func() []string {
-	others := wire.EnvSecrets(os.Environ())
+	others := transport.EnvSecrets(os.Environ())
 	return func() []string { return append(key.secrets(), others...) }
 }
 
@@ -125,7 +125,7 @@ func (m remedied) Stream(ctx context.Context, req model.Request) iter.Seq2[model
 		for d, err := range m.Model.Stream(ctx, req) {
 			if d.Answer != nil {
 				named, secrets := *d.Answer, unsaid(m.key)()
-				named.Served, named.Origin = wire.Name(named.Served, secrets), wire.Name(named.Origin, secrets)
+				named.Served, named.Origin = transport.Name(named.Served, secrets), transport.Name(named.Origin, secrets)
 				d.Answer = &named
 			}
 			if !yield(d, m.remedy(err)) {
@@ -144,7 +144,7 @@ func (m remedied) remedy(err error) error {
 		m.key.forget()
 	}
 	out := *fault
-	out.Origin = wire.Name(out.Origin, unsaid(m.key)())
+	out.Origin = transport.Name(out.Origin, unsaid(m.key)())
 	if _, ok := errors.AsType[*keylessError](err); ok {
 		out.Fault = journal.FaultNoKey
 	}

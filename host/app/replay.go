@@ -5,18 +5,18 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/catalog"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
 
 // recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
 // there is a run, records nothing.
-func (a *App) recorder(created journal.RunCreated, p catalog.Provider) (*wire.Recorder, error) {
+func (a *App) recorder(created journal.RunCreated, p catalog.Provider) (*transport.Recorder, error) {
 	if a.Record == "" || created.Run == "" || a.recording != nil {
 		return a.recording, nil
 	}
-	r, err := wire.NewRecorder(a.Record, wire.Header{
+	r, err := transport.NewRecorder(a.Record, transport.Header{
 		Run: created.Run, Model: created.Model, Provider: p.Protocol, BaseURL: p.BaseURL, Created: fault.Now(),
 	})
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *App) recorder(created journal.RunCreated, p catalog.Provider) (*wire.Re
 
 // replaySetup is what a recording is asked with: as what was recorded, and nothing is paid.
 func (a *App) replaySetup(conf *Settings, path string) (journal.Setup, error) {
-	r, err := wire.OpenReplay(path)
+	r, err := transport.OpenReplay(path)
 	if err != nil {
 		return journal.Setup{}, err
 	}
@@ -44,7 +44,7 @@ func (a *App) replaySetup(conf *Settings, path string) (journal.Setup, error) {
 
 // replayModel plays a recording back through the provider's protocol, without a network.
 func (a *App) replayModel(path string, setup journal.Setup) (model.Model, error) {
-	r, err := wire.OpenReplay(path)
+	r, err := transport.OpenReplay(path)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,10 @@ func (a *App) replayModel(path string, setup journal.Setup) (model.Model, error)
 	if setup.Provider != "" {
 		p.Protocol = setup.Provider
 	}
-	return provided(p, h.Model, &keySource{p: p}, wire.Client(wire.Options{Base: r.Transport()})), nil
+	return provided(p, h.Model, &keySource{p: p}, transport.Client(transport.Options{Base: r.Transport()})), nil
 }
 
-func checkProtocol(h wire.Header, path string) error {
+func checkProtocol(h transport.Header, path string) error {
 	switch h.Provider {
 	case catalog.Anthropic, catalog.Responses, catalog.Chat:
 		return nil

@@ -5,14 +5,14 @@ import (
 
 	"agent/db"
 	"agent/db/redact"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 )
 
 // known are the values of this process's environment that must come to rest nowhere in the clear.
 func known() []redact.Known { return redact.FromEnvironment(os.Environ()) }
 
 // lookalikes finds what recordings hide besides the values of unsaid: what the state folder takes for a secret too.
-func lookalikes() wire.Finder {
+func lookalikes() transport.Finder {
 	set := redact.New(known())
 	return func(text string) [][2]int {
 		name := func(string, []byte) string { return "recorded" }

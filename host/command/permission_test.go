@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/tools/builtin"
 )
 
@@ -24,7 +24,7 @@ func TestRulesNameTheBuiltInTools(t *testing.T) {
 			want = append(want, spec.Name)
 		}
 	}
-	got := permit.Tools()
+	got := permission.Tools()
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("rules may name %v, and the built-in tools are %v", got, want)

@@ -9,7 +9,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
-	"agent/host/instruct"
+	"agent/host/prompt"
 	"agent/recovery/journal"
 )
 
@@ -53,19 +53,19 @@ func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartR
 		return err
 	}
 	req.Model, req.ModelWhy, req.Setup = ch.Name, ch.Why, ch.Setup
-	if err := s.instruct(req); err != nil {
+	if err := s.systemPrompt(req); err != nil {
 		return err
 	}
 	req.Input, err = s.app.piped(ctx, s.c, ch)
 	return err
 }
 
-// instruct writes the system prompt of a model that has one. A runbook's author needs none.
-func (s starting) instruct(req *host.StartRequest) error {
+// systemPrompt writes the system prompt of a model that has one. A runbook's author needs none.
+func (s starting) systemPrompt(req *host.StartRequest) error {
 	if req.Setup.Provider == "" {
 		return nil
 	}
-	p, err := instruct.Read(req.Folder, s.Home)
+	p, err := prompt.Read(req.Folder, s.Home)
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"agent/durable"
-	"agent/host/permit"
+	"agent/host/permission"
 )
 
 // lockPatience is how long a process waits while others add to the same file.
 const lockPatience = 5 * time.Second
 
-// Rules reads rules of permission from a text that holds nothing else, as permit.TOML writes them.
-func Rules(text string) ([]permit.Rule, error) {
+// Rules reads rules of permission from a text that holds nothing else, as permission.TOML writes them.
+func Rules(text string) ([]permission.Rule, error) {
 	c, err := parseUser("rules", []byte(text), Known{})
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func Rules(text string) ([]permit.Rule, error) {
 	for i := range rules {
 		rules[i].Where = ""
 	}
-	if len(rules) == 0 || permit.TOML(rules) != text {
+	if len(rules) == 0 || permission.TOML(rules) != text {
 		return nil, errors.New("read rules of permission: the text holds something else")
 	}
 	return rules, nil

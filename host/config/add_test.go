@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"agent/host/config"
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
 func ruleFor(command string) string {
-	return permit.TOML([]permit.Rule{{Decision: journal.DecisionAllow, Tool: "shell", Command: command, Access: "full", Folder: "/work"}})
+	return permission.TOML([]permission.Rule{{Decision: journal.DecisionAllow, Tool: "shell", Command: command, Access: "full", Folder: "/work"}})
 }
 
 // An answer that stands is added below what a person wrote, which stays as it is to the byte; the mode of the file and a link to it stay.

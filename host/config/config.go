@@ -68,7 +68,7 @@ import (
 	"syscall"
 	"time"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -89,7 +89,7 @@ type Config struct {
 	Workspace Limits              // what the workspace's file allows at most
 	Providers map[string]Provider // by name
 	Models    map[string]Model    // by provider/model
-	Rules     []permit.Rule       // of permission, the person's first
+	Rules     []permission.Rule   // of permission, the person's first
 	Sandbox   Sandbox             // how commands are confined
 	Private   []Private           // what the fetch tool may ask beside the internet
 }
@@ -159,7 +159,7 @@ func Load(user, workspace string, known Known) (Config, error) {
 	}
 	text, there, err = read(workspace, openInside)
 	if err == nil && there {
-		var rules []permit.Rule
+		var rules []permission.Rule
 		c.Workspace, rules, err = parseWorkspace(workspace, user, text)
 		c.Rules = append(c.Rules, rules...)
 		c.Files = append(c.Files, workspace)

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -80,27 +80,27 @@ func placed(t *testing.T, text string, err error) {
 }
 
 // rulesComeBack: rules that were read can be written, and are then read as they were.
-func rulesComeBack(t *testing.T, rules []permit.Rule) {
+func rulesComeBack(t *testing.T, rules []permission.Rule) {
 	t.Helper()
 	rules = slices.Clone(rules)
 	for i := range rules {
 		rules[i].Where = ""
 	}
-	slices.SortStableFunc(rules, func(a, b permit.Rule) int {
+	slices.SortStableFunc(rules, func(a, b permission.Rule) int {
 		order := []journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}
 		return cmp.Compare(slices.Index(order, a.Decision), slices.Index(order, b.Decision))
 	})
 	if len(rules) == 0 {
 		return
 	}
-	text := permit.TOML(rules)
+	text := permission.TOML(rules)
 	if again, err := Rules(text); err != nil || !reflect.DeepEqual(again, rules) {
 		t.Errorf("%+v, written as\n%s\nare read as %+v, %v", rules, text, again, err)
 	}
 }
 
 // tightens: no file of a workspace gives more than the person gave.
-func tightens(t *testing.T, most Limits, rules []permit.Rule) {
+func tightens(t *testing.T, most Limits, rules []permission.Rule) {
 	t.Helper()
 	for _, r := range rules {
 		if r.Decision != journal.DecisionAsk && r.Decision != journal.DecisionDeny {

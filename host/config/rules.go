@@ -6,7 +6,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -71,8 +71,8 @@ func (d *document) noteKey(at map[string]place, e *unstable.Node) {
 }
 
 // rules reads the rules of one list. In a workspace's file they hold in that workspace.
-func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bool) []permit.Rule {
-	var out []permit.Rule
+func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bool) []permission.Rule {
+	var out []permission.Rule
 	for _, table := range c.d.single {
 		if table[0] == string(decision) {
 			c.wrong(table, "rules are a list: write [[%s]]", decision)
@@ -80,7 +80,7 @@ func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bo
 	}
 	for i, k := range list {
 		at := c.d.ruleAt(string(decision), i)
-		r := permit.Rule{
+		r := permission.Rule{
 			Decision: decision, Tool: k.Tool, Command: k.Command, Access: k.Access, Path: k.Path, Host: k.Host, Method: k.Method,
 			Folder: k.Folder, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line),
 		}
@@ -121,7 +121,7 @@ func (d *document) wrongKeys(err error, at func(string) place) []error {
 		}
 		return all
 	}
-	var key *permit.KeyError
+	var key *permission.KeyError
 	if errors.As(err, &key) {
 		return []error{d.errorAt(at(key.Key), err.Error())}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/host/config"
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -36,7 +36,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []permit.Rule{
+	want := []permission.Rule{
 		{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *", Access: "write", Folder: "/home/me/project", Where: user + ":3"},
 		{Decision: journal.DecisionAllow, Tool: "write_file", Path: "docs/**", Where: user + ":14"},
 		{Decision: journal.DecisionDeny, Tool: "fetch", Host: "*.example.com", Method: "POST", Where: user + ":9"},

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery/journal"
 )
 
@@ -15,7 +15,7 @@ type workspaceKeys struct {
 }
 
 // parseWorkspace reads the file of a workspace, which may only bound what a run may do there.
-func parseWorkspace(file, user string, text []byte) (Limits, []permit.Rule, error) {
+func parseWorkspace(file, user string, text []byte) (Limits, []permission.Rule, error) {
 	d := newDocument(file, text, func(path []string) bool {
 		return isKey(path) && slices.Contains([]string{"mode", "max_turns", "max_tokens", "max_cost", "timeout", "ask", "deny"}, path[0])
 	})

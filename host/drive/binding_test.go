@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -59,7 +59,7 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 		"the mode changed":                       func(pol *policy, _ *recovery.Call) { pol.state.Mode = journal.ModeAuto },
 		"what the system confines it to changed": func(pol *policy, _ *recovery.Call) { pol.env.Tools = registry(held{to: "none"}) },
 		"the rules changed": func(pol *policy, _ *recovery.Call) {
-			pol.rules = permit.New(permit.Rule{Decision: journal.DecisionDeny, Tool: "other"})
+			pol.rules = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "other"})
 		},
 	} {
 		if got := bindingChanges(given, bound(change)); got != want {

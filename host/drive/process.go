@@ -15,7 +15,7 @@ import (
 	"agent/host/gate"
 	"agent/host/model"
 	"agent/host/owner"
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -165,7 +165,7 @@ type Env struct {
 	// ErrLeftOpen when the person left the question open.
 	Ask func(ctx context.Context, run string, r journal.Request) (json.RawMessage, error)
 	// Rules reads the rules of permission that hold in a workspace; nil for none.
-	Rules func(folder string) ([]permit.Rule, error)
+	Rules func(folder string) ([]permission.Rule, error)
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
 	// that stand cannot be kept.
 	Stand func(run string, r journal.Request, rules string) (string, error)

@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"agent/host/permit"
+	"agent/host/permission"
 	"agent/recovery"
 )
 
@@ -49,7 +49,7 @@ func (r *reading) text(text, shell string) *syntax.File {
 	if r.texts++; r.texts > maxTexts || r.inside >= maxInside {
 		return nil
 	}
-	f := permit.Parse(text, shell)
+	f := permission.Parse(text, shell)
 	if f == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (r *reading) statement(n *syntax.Stmt) {
 	if call != nil {
 		for _, a := range call.Assigns {
 			if len(call.Args) == 0 && a.Name != nil && a.Value != nil {
-				if value, plain := permit.Literal(a.Value); plain {
+				if value, plain := permission.Literal(a.Value); plain {
 					r.names[a.Name.Value] = value
 				}
 			}
@@ -304,7 +304,7 @@ func (r *reading) word(w *syntax.Word) string {
 	if w == nil {
 		return ""
 	}
-	if text, plain := permit.Literal(w); plain {
+	if text, plain := permission.Literal(w); plain {
 		return text
 	}
 	var b strings.Builder
@@ -335,7 +335,7 @@ func (r *reading) part(p syntax.WordPart) string {
 			return r.folder
 		}
 	case *syntax.Lit, *syntax.SglQuoted:
-		if text, plain := permit.Literal(&syntax.Word{Parts: []syntax.WordPart{p}}); plain {
+		if text, plain := permission.Literal(&syntax.Word{Parts: []syntax.WordPart{p}}); plain {
 			return text
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/anthropic"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -67,7 +67,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // model asks it over the Messages API.
 func (p *provider) model() model.Model {
 	return anthropic.New(anthropic.Options{
-		Model: "claude-test", BaseURL: p.URL, HTTP: wire.Client(wire.Options{}),
+		Model: "claude-test", BaseURL: p.URL, HTTP: transport.Client(transport.Options{}),
 		Key: func(context.Context) (string, error) { return "none", nil },
 	})
 }

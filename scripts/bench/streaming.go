@@ -15,7 +15,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/anthropic"
 	"agent/host/model/modeltest"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -40,7 +40,7 @@ func openStream(tokens int) (*streamBench, error) {
 		return nil, err
 	}
 	return &streamBench{server, anthropic.New(anthropic.Options{
-		Model: "claude-test", BaseURL: server.URL(), HTTP: wire.Client(wire.Options{}),
+		Model: "claude-test", BaseURL: server.URL(), HTTP: transport.Client(transport.Options{}),
 		Key: func(context.Context) (string, error) { return modeltest.DefaultKey, nil },
 	}), tokens}, nil
 }

@@ -36,7 +36,7 @@ func TestEveryLayerMayImportWhatItsRuleNames(t *testing.T) {
 		"host/command/run.go":          importing("command", "agent/host", "agent/host/app", "agent/host/terminal", "agent/recovery", "agent/host/model/runbook"),
 		"host/command/run_test.go":     importing("command", "agent/db/dbsqlc", "database/sql"),
 		"host/view/run.go":             importing("view", "time", "agent/host", "agent/db", "agent/recovery", "agent/host/stream"),
-		"host/app/folder.go":           importing("app", "agent/host", "agent/host/view", "agent/db", "agent/tools/mcp", "agent/host/model/wire"),
+		"host/app/folder.go":           importing("app", "agent/host", "agent/host/view", "agent/db", "agent/tools/mcp", "agent/host/model/transport"),
 		"host/terminal/screen.go":      importing("terminal", "os", "agent/host/view", "agent/recovery/journal", "agent/host/stream"),
 		"host/drive.go":                importing("host", "time", "agent/recovery", "agent/recovery/fault", "agent/db", "agent/tools", "agent/tools/runner", "agent/host/model", "agent/host/stream"),
 		"host/drive_test.go":           importing("host_test", "agent/host", "github.com/google/go-cmp/cmp"),

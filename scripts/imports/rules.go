@@ -22,7 +22,7 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
+	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
 	return slices.Concat(frontDoors(), toolLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
@@ -41,13 +41,13 @@ func layers() []rule {
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
 		{dir: "host/model", allow: []string{"recovery/journal", "recovery/fault", "recovery/jsonstring", "host/markdown", "host/model/..."},
 			why: "a model speaks to a provider in the journal's words; it knows no run, no tool and no database"},
-		{dir: "host/permit", allow: []string{"recovery/journal"},
+		{dir: "host/permission", allow: []string{"recovery/journal"},
 			why: "what may run is decided from the rules and the call alone; it knows no tool, no file and no run"},
-		{dir: "host/guard", allow: []string{"recovery", "host/permit"},
+		{dir: "host/guard", allow: []string{"recovery", "host/permission"},
 			why: "what of a call acts is read from its arguments and its schema alone; who compares and who is asked is decided elsewhere"},
-		{dir: "host/config", allow: []string{"durable", "recovery/journal", "host/permit"},
+		{dir: "host/config", allow: []string{"durable", "recovery/journal", "host/permission"},
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
-		{dir: "host/instruct", allow: []string{"recovery/journal"},
+		{dir: "host/prompt", allow: []string{"recovery/journal"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
 		{dir: "host/help", why: "help is text that is read alone"},
@@ -106,7 +106,7 @@ func frontDoors() []rule {
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
 		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
-		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permit", "host/doctor",
+		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permission", "host/doctor",
 			"host/logfile", "host/owner", "db", "db/maintain", "db/redact", "durable", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},

@@ -18,7 +18,7 @@ import (
 	"agent/host/model/anthropic"
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -60,13 +60,13 @@ func serve(t testing.TB, stream string) *server {
 
 // openai is our model over one of OpenAI's protocols.
 func (s *server) openai(p openai.Protocol) model.Model {
-	return openai.New(openai.Options{Model: "gpt-5.2", Protocol: p, BaseURL: s.URL + "/v1", HTTP: wire.Client(wire.Options{})})
+	return openai.New(openai.Options{Model: "gpt-5.2", Protocol: p, BaseURL: s.URL + "/v1", HTTP: transport.Client(transport.Options{})})
 }
 
 // anthropic is our model over the Messages API.
 func (s *server) anthropic() model.Model {
 	key := func(context.Context) (string, error) { return "sk-test", nil }
-	return anthropic.New(anthropic.Options{Model: "claude-sonnet-4-5", BaseURL: s.URL, HTTP: wire.Client(wire.Options{}), Key: key})
+	return anthropic.New(anthropic.Options{Model: "claude-sonnet-4-5", BaseURL: s.URL, HTTP: transport.Client(transport.Options{}), Key: key})
 }
 
 func ask(t testing.TB, m model.Model, req model.Request) *model.Answer {

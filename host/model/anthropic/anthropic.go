@@ -11,7 +11,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/sse"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -20,7 +20,7 @@ type Options struct {
 	Model   string                                // the provider's own name, such as claude-sonnet-4-5
 	BaseURL string                                // "" for the provider's own; "/v1/messages" follows it
 	Key     func(context.Context) (string, error) // asked at every request; its error is shown as it is
-	HTTP    *http.Client                          // from wire.Client
+	HTTP    *http.Client                          // from transport.Client
 	Secrets func() []string                       // taken out of error texts; may be nil
 	Remedy  func(journal.Fault) string            // what a person can do about it; may be nil
 }
@@ -75,14 +75,14 @@ func (c *client) ask(ctx context.Context, req model.Request, show func(model.Del
 	if key = strings.TrimSpace(key); key != "" {
 		header.Set("X-Api-Key", key)
 	}
-	res, err := wire.Post(wire.WithTurn(ctx, req.Turn), c.o.HTTP, c.o.BaseURL+"/v1/messages", enc.body, header)
+	res, err := transport.Post(transport.WithTurn(ctx, req.Turn), c.o.HTTP, c.o.BaseURL+"/v1/messages", enc.body, header)
 	if err != nil {
 		return nil, c.refused(ctx, err)
 	}
 	defer res.Body.Close()
 	var a assembly
 	if err = a.read(res, show); err == nil {
-		wire.Drain(res.Body)
+		transport.Drain(res.Body)
 		var answer *model.Answer
 		if answer, err = a.answer(enc.prefix); err == nil {
 			if id := requestID(res); id != "" {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -20,7 +20,7 @@ func excerpt(data []byte) string { return string(data[:min(len(data), excerptSiz
 // fault is an error in our own words. What they quote of the provider's is made one line without secrets, as wire does
 // with a body of text.
 func (c *client) fault(f journal.Fault, err error) *model.Error {
-	e := wire.Status(0, nil, []byte(err.Error()), c.secrets())
+	e := transport.Status(0, nil, []byte(err.Error()), c.secrets())
 	return &model.Error{Fault: f, Message: e.Message, Err: err}
 }
 
@@ -49,7 +49,7 @@ func (c *client) refused(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return c.remedied(wire.Explain(err, false))
+	return c.remedied(transport.Explain(err, false))
 }
 
 // broke says why a stream that began is no answer; id is that of the message, where it came.
@@ -70,7 +70,7 @@ func (c *client) broke(ctx context.Context, res *http.Response, id string, err e
 	case errors.As(err, &unfinished):
 		e = c.fault(journal.FaultCut, err)
 	default:
-		e = wire.Explain(err, true)
+		e = transport.Explain(err, true)
 	}
 	e.Began = true
 	if e.Origin == "" {
@@ -90,7 +90,7 @@ func (c *client) inStream(res *http.Response, sent *streamError) *model.Error {
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	e := wire.Status(res.StatusCode, res.Header, body, c.secrets())
+	e := transport.Status(res.StatusCode, res.Header, body, c.secrets())
 	e.Err = sent
 	return e
 }

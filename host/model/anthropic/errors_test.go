@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -143,7 +143,7 @@ func TestSecretsStayOut(t *testing.T) {
 			o := s.options()
 			o.Key = func(context.Context) (string, error) { return key, nil }
 			o.Secrets = func() []string { return []string{key} }
-			o.HTTP = wire.Client(wire.Options{Secrets: o.Secrets})
+			o.HTTP = transport.Client(transport.Options{Secrets: o.Secrets})
 			g := collect(t.Context(), New(o), prompt("Hello"))
 			if g.err == nil || strings.Contains(g.err.Error(), key) {
 				t.Errorf("%v", g.err)

@@ -11,7 +11,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/modeltest"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -22,7 +22,7 @@ func askPieces(t *testing.T, p *modeltest.Pieces) got {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	o := Options{Model: "qwen3", HTTP: wire.Client(wire.Options{Base: p, Largest: fuzzLargest}), Key: func(context.Context) (string, error) { return "sk-test", nil }}
+	o := Options{Model: "qwen3", HTTP: transport.Client(transport.Options{Base: p, Largest: fuzzLargest}), Key: func(context.Context) (string, error) { return "sk-test", nil }}
 	return collect(ctx, New(o), prompt("Hello"))
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/modeltest"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -35,7 +35,7 @@ func newJudge(t *testing.T, name string, script modeltest.Script) *judge {
 		}
 	})
 	o := Options{
-		Model: name, BaseURL: s.URL(), HTTP: wire.Client(wire.Options{}),
+		Model: name, BaseURL: s.URL(), HTTP: transport.Client(transport.Options{}),
 		Key: func(context.Context) (string, error) { return modeltest.DefaultKey, nil },
 	}
 	t.Cleanup(o.HTTP.CloseIdleConnections)

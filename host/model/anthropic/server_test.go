@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -44,7 +44,7 @@ func (s *server) requests() []asked {
 
 func serve(t testing.TB, answer http.HandlerFunc) *server {
 	t.Helper()
-	s := &server{client: wire.Client(wire.Options{})}
+	s := &server{client: transport.Client(transport.Options{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

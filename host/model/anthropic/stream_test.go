@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -377,7 +377,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	s.client = wire.Client(wire.Options{Base: tellingTransport{&http.Transport{}, func() { read <- struct{}{} }}})
+	s.client = transport.Client(transport.Options{Base: tellingTransport{&http.Transport{}, func() { read <- struct{}{} }}})
 	for range 3 {
 		s.answers(t)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 )
 
 const benchTokens = 20_000
@@ -31,7 +31,7 @@ func benchStream(p openai.Protocol) string {
 func BenchmarkStream(b *testing.B) {
 	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 		stream := benchStream(p)
-		client := wire.Client(wire.Options{Base: &canned{stream: stream, end: io.EOF}})
+		client := transport.Client(transport.Options{Base: &canned{stream: stream, end: io.EOF}})
 		measure := func(name string, one func(b *testing.B)) {
 			b.Run(string(p)+"/"+name, func(b *testing.B) {
 				b.SetBytes(int64(len(stream)))
@@ -77,7 +77,7 @@ func BenchmarkRequest(b *testing.B) {
 		if p == openai.Responses {
 			stream = story()
 		}
-		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: wire.Client(wire.Options{Base: &canned{stream: stream, end: io.EOF}})})
+		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: transport.Client(transport.Options{Base: &canned{stream: stream, end: io.EOF}})})
 		h, err := listen(context.Background(), m, question())
 		if err != nil {
 			b.Fatal(err)

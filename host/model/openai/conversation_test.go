@@ -11,7 +11,7 @@ import (
 
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -48,7 +48,7 @@ func TestConversation(t *testing.T) {
 
 func converse(t *testing.T, s *modeltest.Server, p openai.Protocol, turns []modeltest.Turn, q modeltest.Quirks) {
 	m := openai.New(openai.Options{
-		Model: "gpt-5.2", Protocol: p, BaseURL: s.V1(), HTTP: wire.Client(wire.Options{}),
+		Model: "gpt-5.2", Protocol: p, BaseURL: s.V1(), HTTP: transport.Client(transport.Options{}),
 		Key: func(context.Context) (string, error) { return modeltest.DefaultKey, nil },
 	})
 	req := question()

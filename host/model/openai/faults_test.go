@@ -16,7 +16,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -178,7 +178,7 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 		if near := strings.Contains(stream[max(0, at-3):min(at+3, len(stream))], "\n\n"); end != io.EOF && !near {
 			continue
 		}
-		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: wire.Client(wire.Options{Base: &canned{stream: stream[:at], end: end}})})
+		m := openai.New(openai.Options{Model: "test-model", Protocol: p, HTTP: transport.Client(transport.Options{Base: &canned{stream: stream[:at], end: end}})})
 		h, err := ask(t, m, question())
 		if err != nil {
 			var e *model.Error
@@ -269,7 +269,7 @@ func TestBounds(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		})
-		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Idle: 50 * time.Millisecond})})
+		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: transport.Client(transport.Options{Idle: 50 * time.Millisecond})})
 		_, err := ask(t, m, question())
 		if e := fault(t, err, journal.FaultStalled); !e.Began {
 			t.Error("a part came, and the error does not say so")
@@ -284,7 +284,7 @@ func TestBounds(t *testing.T) {
 				}
 			}
 		})
-		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: wire.Client(wire.Options{Largest: 1 << 20})})
+		m := openai.New(openai.Options{Model: "x", Protocol: openai.Chat, BaseURL: s.URL, HTTP: transport.Client(transport.Options{Largest: 1 << 20})})
 		_, err := ask(t, m, question())
 		fault(t, err, journal.FaultTooLarge)
 	})
@@ -332,7 +332,7 @@ func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestConnectionIsKept(t *testing.T) {
 	for p, stream := range map[openai.Protocol]string{openai.Responses: story(), openai.Chat: talk()} {
 		e := &ending{Reader: strings.NewReader(stream)}
-		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: wire.Client(wire.Options{Base: e})})
+		m := openai.New(openai.Options{Model: "x", Protocol: p, HTTP: transport.Client(transport.Options{Base: e})})
 		if _, err := ask(t, m, question()); err != nil {
 			t.Fatal(err)
 		}

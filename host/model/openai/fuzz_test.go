@@ -11,7 +11,7 @@ import (
 	"agent/host/model"
 	"agent/host/model/modeltest"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -19,7 +19,7 @@ import (
 const fuzzLargest = 1 << 16
 
 func modelOf(p *modeltest.Pieces, protocol openai.Protocol) model.Model {
-	return openai.New(openai.Options{Model: "x", Protocol: protocol, HTTP: wire.Client(wire.Options{Base: p, Largest: fuzzLargest})})
+	return openai.New(openai.Options{Model: "x", Protocol: protocol, HTTP: transport.Client(transport.Options{Base: p, Largest: fuzzLargest})})
 }
 
 // outcome is all that somebody hears of a request.

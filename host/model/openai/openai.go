@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"agent/host/model"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -35,7 +35,7 @@ type Options struct {
 	Protocol Protocol
 	BaseURL  string                                // with its /v1; "" for OpenAI's
 	Key      func(context.Context) (string, error) // asked at every request; nil, or an empty key, sends none
-	HTTP     *http.Client                          // of wire.Client; nil for one with its standard bounds
+	HTTP     *http.Client                          // of transport.Client; nil for one with its standard bounds
 	Secrets  func() []string                       // taken out of the texts of errors; may be nil
 	Remedy   func(journal.Fault) string            // what a person can do about a failure; may be nil
 }
@@ -43,7 +43,7 @@ type Options struct {
 // New is the model. Nothing is read from the environment and nothing is asked before the first request.
 func New(o Options) model.Model {
 	if o.HTTP == nil {
-		o.HTTP = wire.Client(wire.Options{Secrets: o.Secrets})
+		o.HTTP = transport.Client(transport.Options{Secrets: o.Secrets})
 	}
 	return &client{o: o}
 }
@@ -97,7 +97,7 @@ func (c *client) ask(ctx context.Context, req model.Request) (*http.Response, er
 			return nil, &model.Error{Fault: journal.FaultKey, Message: strings.Join(strings.Fields(err.Error()), " "), Err: err}
 		}
 	}
-	return c.post(wire.WithTurn(ctx, req.Turn), path, key, body)
+	return c.post(transport.WithTurn(ctx, req.Turn), path, key, body)
 }
 
 func (c *client) post(ctx context.Context, path, key string, body []byte) (*http.Response, error) {
@@ -109,9 +109,9 @@ func (c *client) post(ctx context.Context, path, key string, body []byte) (*http
 	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	res, err := wire.Post(ctx, c.o.HTTP, strings.TrimRight(base, "/")+"/"+path, body, header)
+	res, err := transport.Post(ctx, c.o.HTTP, strings.TrimRight(base, "/")+"/"+path, body, header)
 	if err != nil {
-		return nil, wire.Explain(err, false)
+		return nil, transport.Explain(err, false)
 	}
 	return res, nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/sse"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -78,7 +78,7 @@ func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool
 	case err != nil:
 		return nil, c.broken(err, res.Header)
 	case answer != nil:
-		wire.Drain(first)
+		transport.Drain(first)
 		return answer, nil
 	case !began && events.Err() == nil && first.foreign():
 		return nil, garbage("the server sent no events but text", nil)
@@ -91,7 +91,7 @@ func cut(err error, began bool) error {
 	if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return wire.Explain(err, began)
+	return transport.Explain(err, began)
 }
 
 // foreign is the error of a success that is no stream of events. A server that names no type, or a bare one, is believed

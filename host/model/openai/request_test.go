@@ -13,7 +13,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -32,7 +32,7 @@ func redirected(t testing.TB, s *server) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire.Client(wire.Options{Base: elsewhere{to}})
+	return transport.Client(transport.Options{Base: elsewhere{to}})
 }
 
 func TestKey(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"agent/host/model"
 	"agent/host/model/openai"
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -54,7 +54,7 @@ func events(text string) http.HandlerFunc {
 }
 
 func (s *server) model(p openai.Protocol, name string) model.Model {
-	return openai.New(openai.Options{Model: name, Protocol: p, BaseURL: s.URL + "/v1", HTTP: wire.Client(wire.Options{})})
+	return openai.New(openai.Options{Model: name, Protocol: p, BaseURL: s.URL + "/v1", HTTP: transport.Client(transport.Options{})})
 }
 
 // heard is what came of one request.

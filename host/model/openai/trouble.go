@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"agent/host/model/wire"
+	"agent/host/model/transport"
 	"agent/recovery/journal"
 )
 
@@ -42,9 +42,9 @@ func (t *trouble) filtered() bool {
 
 // broken is the error of an answer that began, with the provider's own words.
 func (c *client) broken(err error, header http.Header) error {
-	e := wire.Explain(err, true)
+	e := transport.Explain(err, true)
 	if t, ok := errors.AsType[*trouble](err); ok {
-		e = wire.Status(http.StatusOK, header, fmt.Appendf(nil, `{"error":%s}`, t.raw), c.secrets())
+		e = transport.Status(http.StatusOK, header, fmt.Appendf(nil, `{"error":%s}`, t.raw), c.secrets())
 		if t.filtered() {
 			e.Fault = journal.FaultFiltered
 		}
@@ -65,7 +65,7 @@ func (c *client) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := wire.Explain(err, false)
+	e := transport.Explain(err, false)
 	if e.Remedy == "" && c.o.Remedy != nil {
 		e.Remedy = c.o.Remedy(e.Fault)
 	}

@@ -1,0 +1,263 @@
+package drive
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"agent/db"
+	"agent/host/guard"
+	"agent/host/permission"
+	"agent/recovery"
+	"agent/recovery/journal"
+	"agent/tools"
+	"agent/tools/shell"
+)
+
+// Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
+// no further yes.
+func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
+	q := permission.Request{Mode: m, Effect: e}
+	if outward {
+		q.Outward = "elsewhere"
+	}
+	d, _ := permission.Policy{}.Decide(q)
+	return d
+}
+
+// policy says what may run: the rules that hold in the run's folder, as they were when this process took the run, and what a yes is
+// bound to.
+type policy struct {
+	*recorder
+	rules permission.Policy
+	stale bool               // an answer added rules since: they are read again
+	lost  []db.Unrecoverable // secrets of the run that cannot be given back
+}
+
+// setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
+func (pol *policy) setRules(folder string) error {
+	if pol.env.Rules == nil {
+		return nil
+	}
+	rules, err := pol.env.Rules(folder)
+	if err == nil {
+		pol.rules = permission.New(rules...)
+	}
+	return err
+}
+
+// query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
+// folder on the way, and more time than all else that is decided about a call.
+func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permission.Request {
+	q := permission.Request{
+		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect, Outward: is.Outward, Folder: pol.state.Created.Folder,
+	}
+	if pol.rules.Concerns(q) {
+		q.Paths = pathsOf(is, q.Folder, args)
+	}
+	return q
+}
+
+// pathsOf are the paths that a file tool works on, seen from the workspace: as they are written and, where links are on the way, as
+// they lead. "." is the workspace; what leads out of it is kept as it is, and matches no rule of a workspace.
+func pathsOf(is tools.Traits, folder string, args json.RawMessage) []string {
+	given := is.Paths
+	if given == nil {
+		var a struct {
+			Path *string `json:"path"`
+		}
+		if json.Unmarshal(args, &a) != nil {
+			return nil
+		}
+		given = []string{""}
+		if a.Path != nil {
+			given[0] = *a.Path
+		}
+	}
+	var out []string
+	for _, p := range given {
+		for _, q := range []string{within(folder, p), within(folder, followed(folder, p))} {
+			if !slices.Contains(out, q) {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
+}
+
+// acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of the tool is in doubt.
+func (j judge) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
+	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return followed(folder, p) }}
+	if t, err := j.tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
+		spec, _ := j.tools.Spec(tool)
+		_, foreign := t.(tools.Foreign)
+		c.Schema, c.Files = spec.Schema, !foreign
+		if b, ok := t.(tools.Bounded); ok {
+			c.Bounds = b.Bounds()
+		}
+		if s, ok := t.(tools.Spelled); ok {
+			c.Args = s.OneSpelling(args)
+		}
+	}
+	return guard.Acts(c)
+}
+
+// within is a path as it is seen from the workspace.
+func within(folder, p string) string {
+	if filepath.IsAbs(p) {
+		for _, base := range []string{folder, followed("/", folder)} {
+			if rel, err := filepath.Rel(base, p); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+				return filepath.ToSlash(rel)
+			}
+		}
+	}
+	return path.Clean(filepath.ToSlash(p))
+}
+
+// followed is where a path leads: the part of it that is there with its links followed, and the rest as it is written.
+func followed(folder, p string) string {
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(folder, p)
+	}
+	rest := ""
+	for at := filepath.Clean(p); ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(real, rest)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return p // it is not known; the tool reports it too
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// readRules reads the rules again once an answer of this run added some. Where that fails, those of before hold.
+func (pol *policy) readRules() {
+	if !pol.stale {
+		return
+	}
+	if err := pol.setRules(pol.state.Created.Folder); err != nil {
+		pol.p.Warn(pol.state.Created.Run, "read the rules of permission again: %v", err)
+	}
+}
+
+// permission decides about a call of the answer, and what an answer that stands would add.
+func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
+	q := pol.query(is, p.Tool, p.Args)
+	p.Sandbox = is.Confinement
+	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == journal.DecisionAsk && pol.env.Stand != nil {
+		q.Paths = pathsOf(is, q.Folder, p.Args)
+		p.Always, p.Never = permission.TOML(pol.rules.Always(q)), permission.TOML(pol.rules.Never(q))
+	}
+}
+
+// void is the fact that what let a call run no longer does: what a yes was bound to has changed, or the rules of now are stricter
+// than those of when it was recorded. Nil when it may start.
+func (pol *policy) void(c *recovery.Call) journal.Body {
+	fact := journal.ApprovalVoided{Place: c.Place}
+	t, err := pol.env.Tools.Get(c.Tool)
+	if err != nil || c.Question != nil {
+		return nil // it gets that as its result, or the answer
+	}
+	now, why := pol.rules.Decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
+	changed := ""
+	if c.Approved != "" {
+		changed = bindingChanges(c.Approved, pol.binding(c))
+	}
+	if strictness(now) > strictness(c.Decision) {
+		fact.Decision, fact.Reason = now, "the rules or what it does are others now: "+why
+	}
+	switch {
+	case changed != "" && now != journal.DecisionDeny:
+		fact.Reason = "it was given for something else: " + changed
+	case fact.Decision == "", c.Approved != "" && now == journal.DecisionAsk: // a person was asked
+		return nil
+	}
+	return fact
+}
+
+func strictness(d journal.Decision) int {
+	return slices.Index([]journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}, d)
+}
+
+// binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the variables that a command's
+// environment passes on, what confines it, the rules that restrict, and the tools. If one of them changes, the yes is void.
+func (pol *policy) binding(c *recovery.Call) string {
+	s := pol.state
+	level := ""
+	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
+		level = t.Describe("", c.Args).Confinement // what lies in the workspace does not count for it
+	}
+	var b strings.Builder
+	for i, value := range []any{
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, shell.EnvironmentNames(os.Environ()), level, pol.rules.Digest(), pol.env.Tools.Digest(),
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // strings always encode
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(Digest(text)[:32])
+	}
+	return b.String()
+}
+
+// bindingChanges says what differs between two bindings; "" when nothing does.
+func bindingChanges(then, now string) string {
+	if then == now {
+		return ""
+	}
+	names := []string{
+		"the call", "the folder", "the mode", "the environment of commands", "what the system confines it to", "the rules", "the tools",
+	}
+	was, is := strings.Split(then, "."), strings.Split(now, ".")
+	if len(was) != len(names) || len(is) != len(names) {
+		return "it was given to another version of agent"
+	}
+	var changed []string
+	for i, name := range names {
+		if was[i] != is[i] {
+			changed = append(changed, name)
+		}
+	}
+	return strings.Join(changed, ", ") + " changed"
+}
+
+// SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
+// becomes of its rules.
+func SaveRules(p *Process, e Env, run string, r journal.Request, answer json.RawMessage) {
+	rules := r.Rules[journal.Text(answer)]
+	if rules == "" || e.Stand == nil {
+		return
+	}
+	note, err := e.Stand(run, r, rules)
+	if err != nil {
+		p.Warn(run, "%v\nadd it yourself:\n%s", err, strings.TrimRight(rules, "\n"))
+		return
+	}
+	p.Note(run, "%s", note)
+}
+
+// addsRules says whether an answer adds rules to the configuration.
+func addsRules(r journal.Request, answer json.RawMessage) bool {
+	return r.Rules[journal.Text(answer)] != ""
+}
+
+// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
+func (pol *policy) entire(c *recovery.Call) error {
+	if len(pol.lost) == 0 {
+		return nil
+	}
+	if fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, c.Tool, c.Args); err != nil || fp != c.Fingerprint {
+		return errors.New("not executed: its arguments hold a secret that cannot be given back")
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package drive
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/host/permission"
+	"agent/recovery"
+	"agent/recovery/journal"
+	"agent/tools"
+)
+
+// The paths of a call are seen from the workspace, as they are written and as links lead, so that a rule about a folder holds for
+// every way into it.
+func TestPathsOf(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "secret"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("secret", filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string][]string{
+		`{"path":"a/b.md"}`:                  {"a/b.md"},
+		`{"path":"./a//b.md"}`:               {"a/b.md"},
+		`{"path":"a/../secret/x"}`:           {"secret/x"},
+		`{"path":"link/x"}`:                  {"link/x", "secret/x"},
+		`{"path":"link/new/deep"}`:           {"link/new/deep", "secret/new/deep"},
+		`{"path":"` + folder + `/secret/x"}`: {"secret/x"},
+		`{"path":"` + folder + `/link/x"}`:   {"link/x", "secret/x"},
+		`{"path":"/etc/passwd"}`:             {"/etc/passwd"},
+		`{}`:                                 {"."},
+		`{"path":7}`:                         nil,
+	} {
+		if diff := cmp.Diff(want, pathsOf(tools.Traits{}, folder, json.RawMessage(args))); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}
+
+// A yes that is void is said to be so with what changed.
+func TestBindingChanges(t *testing.T) {
+	now := "call.folder.mode.env.level.rules.tools"
+	for then, want := range map[string]string{
+		now:                                      "",
+		"call.folder.mode.env.level.RULES.tools": "the rules changed",
+		"call.FOLDER.mode.env.LEVEL.rules.tools": "the folder, what the system confines it to changed",
+		strings.Repeat("0", 32):                  "it was given to another version of agent",
+	} {
+		if got := bindingChanges(then, now); got != want {
+			t.Errorf("%s: %q, want %q", then, got, want)
+		}
+	}
+}
+
+// A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
+func TestPathsAreLookedUpForRules(t *testing.T) {
+	args := json.RawMessage(`{"path":"docs/a.md"}`)
+	is := tools.Traits{Effect: journal.EffectWriteLocal}
+	state := &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, state: state}}
+	if q := pol.query(is, "write_file", args); q.Paths != nil {
+		t.Errorf("%q without a rule", q.Paths)
+	}
+	p := journal.Proposal{Tool: "write_file", Args: args}
+	pol.env.Stand = func(string, journal.Request, string) (string, error) { return "", nil }
+	pol.permission(&p, is)
+	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
+		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
+	}
+	pol.rules = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "write_*", Path: "docs"})
+	pol.permission(&p, is)
+	if p.Decision != journal.DecisionDeny {
+		t.Errorf("%s (%s) in spite of a rule", p.Decision, p.Why)
+	}
+}
+
+// described is a tool whose calls are what the test says.
+type described struct {
+	prop
+	is tools.Traits
+}
+
+func (d *described) Describe(string, json.RawMessage) tools.Traits { return d.is }
+
+// What a tool says of a call is what is recorded of it, and what the decision is made from.
+func TestTraitsAreRecordedAndDecidedUpon(t *testing.T) {
+	tool := &described{prop: prop{name: "described"}}
+	reg, err := tools.NewRegistry(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: t.TempDir()}}
+	pol := &policy{recorder: &recorder{p: &Process{}, env: Env{Tools: reg}, state: state}}
+	for _, tt := range []struct {
+		is   tools.Traits
+		want journal.Decision
+	}{
+		{tools.Traits{Effect: journal.EffectRead}, journal.DecisionAllow},
+		{tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Confinement: "a sandbox"}, journal.DecisionAllow},
+		{tools.Traits{Effect: journal.EffectRead, Outward: "example.com:443"}, journal.DecisionAsk},
+		{tools.Traits{Effect: journal.EffectWriteLocal}, journal.DecisionAsk},
+	} {
+		tool.is = tt.is
+		p := journal.Proposal{Tool: "described", Args: json.RawMessage(`{}`)}
+		pol.classify(&p, tool)
+		if p.Effect != tt.is.Effect || p.RetrySafe != tt.is.RetrySafe || p.Sandbox != tt.is.Confinement || p.Decision != tt.want {
+			t.Errorf("%+v: %+v", tt.is, p)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// reached is one command that a script may come to run.
+type reached struct {
+	words []word
+	sure  bool // it does run it, as far as can be seen
+}
+
+// reach is all that a script may come to run, as far as that can be seen, and why it cannot be seen whole; "" when it can.
+type reach struct {
+	commands []reached
+	opaque   string
+	texts    int // that were parsed
+}
+
+// Bounds of what is followed: what lies beyond is not seen.
+const (
+	maxReached = 10_000
+	maxTexts   = 200
+)
+
+// add takes one more command.
+func (r *reach) add(c reached) {
+	if len(r.commands) >= maxReached {
+		r.hide("it is too long to be followed")
+		return
+	}
+	r.commands = append(r.commands, c)
+}
+
+// reachOf follows a script through everything that is known to run other commands.
+func reachOf(s script, lang syntax.LangVariant) reach {
+	var r reach
+	r.script(s, lang, true, 0)
+	return r
+}
+
+func (r *reach) hide(why string) {
+	if r.opaque == "" {
+		r.opaque = why
+	}
+}
+
+func (r *reach) script(s script, lang syntax.LangVariant, sure bool, depth int) {
+	if s.opaque != "" {
+		r.hide(s.opaque)
+	}
+	for _, c := range s.commands {
+		r.command(c, lang, sure, depth)
+	}
+	for _, t := range s.texts {
+		r.tokens(t) // a builtin may carry out what such a text substitutes
+	}
+}
+
+// text follows a text that may be a script.
+func (r *reach) text(t string, lang syntax.LangVariant, sure bool, depth int) {
+	if r.texts++; depth >= maxUnwraps || r.texts > maxTexts {
+		r.hide("it holds scripts within scripts")
+		return
+	}
+	s := parseScript(t, lang)
+	if !sure {
+		s.opaque = "" // most texts are no scripts
+	}
+	r.script(s, lang, sure, depth+1)
+}
+
+func (r *reach) command(c command, lang syntax.LangVariant, sure bool, depth int) {
+	if !c.words[0].literal {
+		return // its script is opaque
+	}
+	r.add(reached{c.words, sure})
+	name := path.Base(c.words[0].text)
+	known := programOf(name)
+	for _, in := range c.input {
+		r.text(in, lang, sure && known.kind == interpreter, depth)
+	}
+	args := c.words[1:]
+	switch known.kind {
+	case wrapper, never:
+		r.unwrap(name, args, lang, sure, depth)
+	case interpreter:
+		r.interpret(name, args, lang, sure, depth)
+	case language:
+		r.phrases(name, args)
+	default:
+		if known.code(name, args) {
+			r.options(name, args, lang, sure, depth)
+		}
+	}
+}
+
+// phrases follows text in a language of its own: each word of it may be a command.
+func (r *reach) phrases(name string, args []word) {
+	blind := !slices.Contains(strings.Fields("awk gawk mawk nawk sed gsed less more most man bc dc"), name)
+	for _, a := range args {
+		if strings.Contains(a.text, "system") || strings.Contains(a.text, "|") || strings.Contains(a.text, "!") || !a.literal {
+			blind = true
+		}
+		r.tokens(a.text)
+	}
+	if blind {
+		r.hide(name + " can run other commands")
+	}
+}
+
+// tokens takes each word of a text as the possible beginning of a command.
+func (r *reach) tokens(text string) {
+	var words []word
+	for _, t := range strings.FieldsFunc(text, func(c rune) bool { return !strings.ContainsRune(letters, c) }) {
+		words = append(words, word{text: t, literal: true})
+	}
+	for i := range words {
+		r.add(reached{words: words[i:]})
+	}
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-"
+
+// options follows what a program runs because of an option. Of most it is not known how they take it.
+func (r *reach) options(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
+	r.unwrap(name, args, lang, sure, depth)
+	for _, a := range args {
+		r.tokens(a.text)
+	}
+	if !slices.Contains(strings.Fields("find gfind fd fdfind docker podman npm pnpm yarn uv poetry bundle kubectl"), name) {
+		r.hide("an option of " + name + " may run other commands")
+	}
+}
+
+// unwrap follows what a command does with its arguments: each of them may begin a command, and may be a script.
+func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
+	if name == "alias" || name == "enable" || name == "hash" {
+		r.hide(name + " changes what later words mean")
+	}
+	for i, a := range args {
+		if len(r.commands) >= maxReached || r.texts > maxTexts {
+			r.hide("it is too long to be followed")
+			return
+		}
+		if !a.literal {
+			r.hide("what " + name + " runs is not literal")
+			continue
+		}
+		if strings.HasPrefix(a.text, "-") || a.text == "" {
+			continue
+		}
+		if a.text == "{}" && (i == 0 || strings.HasPrefix(args[i-1].text, "-")) {
+			r.hide("what " + name + " runs comes from its input")
+		}
+		tail := args[i:]
+		r.add(reached{tail, sure})
+		if k := programOf(a.text).kind; k == interpreter {
+			r.interpret(path.Base(a.text), tail[1:], lang, sure, depth)
+		} else if k == never {
+			r.unwrap(a.text, tail[1:], lang, sure, depth+1)
+		}
+		if strings.ContainsAny(a.text, " \t\n;|&$`'\"()<>{}\\") {
+			r.text(a.text, lang, sure, depth)
+		}
+	}
+}
+
+// interpret follows what an interpreter is given: text after an option, or what it reads.
+func (r *reach) interpret(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
+	script := false
+	for i, a := range args {
+		switch {
+		case !a.literal:
+			r.hide("what " + name + " runs is not literal")
+		case !strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "+"):
+			script = true
+		case strings.ContainsAny(a.text, "ceEpr") && !strings.HasPrefix(a.text, "--") || slices.Contains([]string{"--eval", "--print", "--command"}, a.text):
+			if !shellName(name) {
+				r.hide("it runs text by " + name)
+			}
+			if i == len(args)-1 {
+				r.hide("what " + name + " runs comes from its input")
+			}
+			for _, t := range args[i+1:] {
+				if !t.literal {
+					r.hide("what " + name + " runs is not literal")
+				}
+				r.text(t.text, lang, sure && shellName(name), depth)
+			}
+			return
+		}
+	}
+	if !script {
+		r.hide("what " + name + " runs comes from its input")
+	}
+}
+
+func shellName(name string) bool {
+	return slices.Contains(strings.Fields("sh bash dash ash zsh ksh mksh yash rbash"), name)
+}
+
+// match is how a restricting rule meets a command.
+type match int
+
+const (
+	misses match = iota
+	perhaps
+	meets
+)
+
+// restricts says how a deny or ask rule with the pattern meets a command: its words are a beginning, flags may stand anywhere.
+func (p pattern) restricts(c reached) match {
+	if path.Base(c.words[0].text) != path.Base(p.words[0]) {
+		return misses
+	}
+	var flags, operands []string
+	for _, w := range p.words[1:] {
+		if strings.HasPrefix(w, "-") && len(w) > 1 {
+			flags = append(flags, w)
+		} else {
+			operands = append(operands, w)
+		}
+	}
+	args := c.words[1:]
+	switch {
+	case hasFlags(args, flags) && begins(args, operands):
+		if c.sure {
+			return meets
+		}
+		return perhaps
+	case slices.ContainsFunc(args, func(w word) bool { return !w.literal }):
+		return perhaps
+	case hasFlags(args, flags) && within(args, operands):
+		return perhaps
+	}
+	return misses
+}
+
+// hasFlags says whether each flag stands among the arguments, a cluster of letters in any split.
+func hasFlags(args []word, flags []string) bool {
+	given, letters := []string{}, ""
+	for _, a := range args {
+		if a.literal && strings.HasPrefix(a.text, "-") {
+			name, _, _ := strings.Cut(a.text, "=")
+			given = append(given, a.text, name)
+			if !strings.HasPrefix(a.text, "--") {
+				letters += a.text[1:]
+			}
+		}
+	}
+	for _, f := range flags {
+		if slices.Contains(given, f) {
+			continue
+		}
+		if strings.HasPrefix(f, "--") || strings.Trim(f[1:], letters) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// begins says whether the operands stand at the beginning of the arguments that are no flags.
+func begins(args []word, operands []string) bool {
+	n := 0
+	for _, a := range args {
+		if n == len(operands) {
+			break
+		}
+		if a.literal && strings.HasPrefix(a.text, "-") && a.text != operands[n] {
+			continue
+		}
+		if !a.literal || a.text != operands[n] {
+			return false
+		}
+		n++
+	}
+	return n == len(operands)
+}
+
+// within says whether the operands stand among the arguments, in their order.
+func within(args []word, operands []string) bool {
+	n := 0
+	for _, a := range args {
+		if n < len(operands) && a.literal && a.text == operands[n] {
+			n++
+		}
+	}
+	return n == len(operands)
+}

@@ -1,0 +1,161 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"agent/recovery/journal"
+)
+
+// Rule is one rule as it is written. What is empty is not said.
+type Rule struct {
+	Decision journal.Decision
+	Tool     string // its name, or a glob such as mcp__github__*
+	Command  string // of shell: literal words; a last * stands for any further words
+	Access   string // of shell: allow up to this; deny and ask from this on: read, write or full
+	Path     string // of file tools: a glob below the workspace
+	Host     string // of calls that go out: a host, *.host or *, with a port or without
+	Method   string // of fetch
+	Folder   string // the workspace in which it holds, absolute
+	Where    string // the file and line at which it stands, for people
+}
+
+// Accesses are what a command may ask for, from the least.
+func Accesses() []string { return []string{"read", "write", "full"} }
+
+// Methods are those of requests, as a rule may name them.
+func Methods() []string { return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} }
+
+// fileTools work on paths in the workspace; walkers among them look at all that lies below one.
+var (
+	fileTools = []string{"read_file", "write_file", "edit_file", "apply_patch", "list_dir", "find_files", "search"}
+	walkers   = []string{"list_dir", "find_files", "search"}
+)
+
+// Tools are the built-in tools that a rule may name.
+func Tools() []string { return append(slices.Clone(fileTools), "read_output", "shell", "fetch") }
+
+// KeyError is what is wrong with one key of a rule.
+type KeyError struct {
+	Key string // as it is written in a file
+	Err error
+}
+
+func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+func (e *KeyError) Unwrap() error { return e.Err }
+
+func wrong(key, format string, a ...any) error { return &KeyError{key, fmt.Errorf(format, a...)} }
+
+// Check says what is wrong with a rule: what cannot be read, and what could never match. Each part is a *KeyError.
+func (r Rule) Check() error {
+	if r.Tool == "" {
+		return wrong("tool", `a rule names its tool, such as tool = "shell"`)
+	}
+	if !doublestar.ValidatePattern(r.Tool) {
+		return wrong("tool", "%q is no name and no glob of names", r.Tool)
+	}
+	if r.Tool == "ask_user" || r.Tool == "confirm_action" {
+		return wrong("tool", "%s is a question to a person, and needs no permission", r.Tool)
+	}
+	if names := Tools(); !r.glob() && !strings.HasPrefix(r.Tool, "mcp__") && !slices.Contains(names, r.Tool) {
+		return wrong("tool", "there is no tool %q; there are %s, and mcp__SERVER__TOOL of an MCP server", r.Tool, strings.Join(names, ", "))
+	}
+	return errors.Join(r.checkShell(), r.checkPath(), r.checkOut(), r.checkFolder())
+}
+
+func (r Rule) glob() bool { return strings.ContainsAny(r.Tool, `*?[{\`) }
+
+func (r Rule) named(tool string) bool {
+	ok, err := doublestar.Match(r.Tool, tool)
+	return ok && err == nil // Check refuses a pattern that cannot be read
+}
+
+func (r Rule) checkShell() error {
+	if (r.Command != "" || r.Access != "") && r.Tool != "shell" {
+		key := "command"
+		if r.Command == "" {
+			key = "access"
+		}
+		return wrong(key, `only a rule with tool = "shell" has it`)
+	}
+	var all []error
+	if r.Access != "" && !slices.Contains(Accesses(), r.Access) {
+		all = append(all, wrong("access", "%q is no access; choose read, write or full", r.Access))
+	}
+	if r.Command != "" {
+		p, err := parsePattern(r.Command)
+		if err == nil && r.Decision == journal.DecisionAllow {
+			err = p.allowable()
+		}
+		if err != nil {
+			all = append(all, wrong("command", "%q: %w", r.Command, err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (r Rule) checkPath() error {
+	switch {
+	case r.Path == "":
+	case !slices.ContainsFunc(fileTools, r.named):
+		return wrong("path", "the tool %s has no path", r.Tool)
+	case !doublestar.ValidatePattern(r.Path):
+		return wrong("path", "%q is no glob", r.Path)
+	case path.IsAbs(r.Path) || strings.HasPrefix(r.Path, "~"):
+		return wrong("path", "%q matches nothing: it is seen from the workspace, such as docs/**", r.Path)
+	case path.Clean(r.Path) != r.Path || r.Path == ".." || strings.HasPrefix(r.Path, "../"):
+		return wrong("path", "%q matches nothing: write it without ./, ../ and // and without a / at its end", r.Path)
+	}
+	return nil
+}
+
+func (r Rule) checkOut() error {
+	var all []error
+	if (r.Host != "" || r.Method != "") && r.Tool != "fetch" {
+		all = append(all, wrong("host", `only a rule with tool = "fetch" has host and method`))
+	}
+	if r.Method != "" && !slices.Contains(Methods(), r.Method) {
+		all = append(all, wrong("method", "%q is no method; choose one of %s", r.Method, strings.Join(Methods(), ", ")))
+	}
+	if name := strings.TrimPrefix(r.Host, "*."); r.Host != "" && r.Host != "*" &&
+		(name == "" || strings.ContainsAny(name, "*?[]{}/@ \\") && !strings.HasPrefix(name, "[") || name != strings.ToLower(name)) {
+		all = append(all, wrong("host", "%q is no host; write example.com, *.example.com or *, in small letters, with :port or without", r.Host))
+	}
+	return errors.Join(all...)
+}
+
+func (r Rule) checkFolder() error {
+	if r.Folder != "" && (!filepath.IsAbs(r.Folder) || filepath.Clean(r.Folder) != r.Folder) {
+		return wrong("folder", "%q is no absolute path of a workspace", r.Folder)
+	}
+	return nil
+}
+
+// text words what the rule is about.
+func (r Rule) text() string {
+	words := []string{r.Tool}
+	if r.Command != "" {
+		words = []string{r.Command}
+	}
+	for _, w := range []string{r.Method, r.Host, r.Path} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// said words the rule with its place.
+func (r Rule) said() string {
+	if r.Where == "" {
+		return "rule: " + r.text()
+	}
+	return "rule at " + r.Where + ": " + r.text()
+}

@@ -1,0 +1,290 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"agent/recovery/journal"
+)
+
+// shellArgs are what a rule looks at in a shell call.
+type shellArgs struct {
+	Command string `json:"command"`
+	Shell   string `json:"shell"`
+	Access  string `json:"access"`
+}
+
+// sight is a call as restricting rules see it.
+type sight struct {
+	q        Request
+	commands []reached
+	opaque   string
+	access   int
+	host     string
+	method   string
+}
+
+func sightOf(q Request) sight {
+	s := sight{q: q}
+	switch q.Tool {
+	case "shell":
+		a := readShell(q.Args)
+		s.access = rank(a.Access)
+		for _, v := range variants(a.Shell) {
+			r := reachOf(parseScript(a.Command, v), v)
+			s.commands = append(s.commands, r.commands...)
+			if s.opaque == "" {
+				s.opaque = r.opaque
+			}
+		}
+	default:
+		s.host, s.method = target(q)
+	}
+	return s
+}
+
+func readShell(args json.RawMessage) shellArgs {
+	var a shellArgs
+	if json.Unmarshal(args, &a) != nil {
+		return shellArgs{Command: "\x00"} // cannot be parsed, so nothing covers it
+	}
+	return a
+}
+
+// rank orders access; without one a command has all of it.
+func rank(access string) int {
+	if i := slices.Index(Accesses(), access); i >= 0 {
+		return i
+	}
+	return len(Accesses()) - 1
+}
+
+// meets says how a deny or ask rule meets the call.
+func (s sight) meets(r Rule) match {
+	switch {
+	case r.Access != "" && s.access < rank(r.Access):
+		return misses
+	case r.Command != "":
+		p, err := parsePattern(r.Command)
+		if err != nil {
+			return perhaps // Check refuses it
+		}
+		best := misses
+		for _, c := range s.commands {
+			best = max(best, p.restricts(c))
+		}
+		return best
+	case r.Path != "":
+		return s.meetsPath(r)
+	case r.Host != "" && !hostMatches(r.Host, s.host, true), r.Method != "" && r.Method != s.method:
+		return misses
+	}
+	return meets
+}
+
+func (s sight) meetsPath(r Rule) match {
+	if !slices.Contains(fileTools, s.q.Tool) {
+		return misses
+	}
+	if len(s.q.Paths) == 0 {
+		return perhaps
+	}
+	best := misses
+	base, _ := doublestar.SplitPattern(r.Path)
+	for _, p := range s.q.Paths {
+		switch {
+		case pathMatches(r.Path, p), pathMatches(r.Path+"/**", p):
+			return meets
+		case slices.Contains(walkers, s.q.Tool) && (p == "." || base == "." || strings.HasPrefix(base+"/", p+"/")):
+			best = perhaps // what lies below is shown too
+		}
+	}
+	return best
+}
+
+func pathMatches(pattern, p string) bool {
+	ok, err := doublestar.Match(pattern, path.Clean(p))
+	return ok && err == nil // Check refuses a pattern that cannot be read
+}
+
+// target is the host with its port, and the method, that a call goes out with.
+func target(q Request) (host, method string) {
+	var a struct {
+		URL    string `json:"url"`
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(q.Args, &a) != nil {
+		return "", ""
+	}
+	if method = strings.ToUpper(a.Method); method == "" {
+		method = "GET"
+	}
+	u, err := url.Parse(a.URL)
+	if err != nil || u.Hostname() == "" {
+		return "", method
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port), method
+}
+
+// hostMatches compares a rule's host with host:port. Without a port in it, an allow rule means the usual ones.
+func hostMatches(pattern, target string, anyPort bool) bool {
+	host, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return anyPort && target == "" // what cannot be read is restricted by every rule
+	}
+	want := pattern
+	if h, p, err := net.SplitHostPort(pattern); err == nil {
+		if want = h; p != port {
+			return false
+		}
+	} else if !anyPort && port != "80" && port != "443" {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(want, "*."); ok {
+		return strings.HasSuffix(host, "."+rest)
+	}
+	return want == "*" || want == host
+}
+
+// allowed says whether allow rules cover the call whole, and by which; of a script that they do not cover, why.
+func allowed(rules []Rule, q Request) (string, bool) {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != journal.DecisionAllow })
+	switch {
+	case q.Tool == "shell":
+		return allowedShell(rules, q)
+	case len(rules) == 0:
+		return "", false
+	case q.Tool == "fetch":
+		host, method := target(q)
+		// What the tool says it will reach and what stands in the arguments must agree.
+		if h, _, err := net.SplitHostPort(host); err != nil || q.Outward != "" && !strings.Contains(strings.ToLower(q.Outward), h) {
+			host = ""
+		}
+		return first(rules, func(r Rule) bool {
+			return (r.Host == "" || hostMatches(r.Host, host, false)) && (r.Method == "" || r.Method == method)
+		})
+	case !slices.Contains(fileTools, q.Tool):
+		return first(rules, func(r Rule) bool { return r.Path == "" })
+	}
+	var by []Rule
+	for _, p := range q.Paths {
+		i := slices.IndexFunc(rules, func(r Rule) bool { return r.Path == "" || pathMatches(r.Path, p) })
+		if i < 0 {
+			return "", false
+		}
+		by = append(by, rules[i])
+	}
+	if len(by) == 0 {
+		return first(rules, func(r Rule) bool { return r.Path == "" })
+	}
+	return saidBy(by), true
+}
+
+func first(rules []Rule, ok func(Rule) bool) (string, bool) {
+	i := slices.IndexFunc(rules, ok)
+	if i < 0 {
+		return "", false
+	}
+	return rules[i].said(), true
+}
+
+// saidBy names each rule once.
+func saidBy(rules []Rule) string {
+	var said []string
+	for _, r := range rules {
+		if s := r.said(); !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// allowedShell wants every simple command covered, in every dialect that may run it, and says which is not.
+func allowedShell(rules []Rule, q Request) (string, bool) {
+	a, all := readShell(q.Args), slices.Clone(rules)
+	rules = slices.DeleteFunc(rules, func(r Rule) bool { return beyond(r, a, q) != "" })
+	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Command == "" }); i >= 0 {
+		return rules[i].said(), true
+	}
+	patterns := make([]pattern, len(rules))
+	for i, r := range rules {
+		p, err := parsePattern(r.Command)
+		if err != nil {
+			return "", false
+		}
+		patterns[i] = p
+	}
+	var by []Rule
+	for _, v := range variants(a.Shell) {
+		s := parseScript(a.Command, v)
+		switch {
+		case s.loose != "":
+			return s.loose + ", which no allow rule covers", false
+		case len(s.commands) == 0 || len(all) == 0:
+			return "", false
+		}
+		for _, c := range s.commands {
+			i := slices.IndexFunc(patterns, func(p pattern) bool { return p.covers(c) })
+			if i < 0 || s.moves() && strings.Contains(c.words[0].text, "/") && !path.IsAbs(c.words[0].text) {
+				return uncovered(c, a, q, all), false
+			}
+			by = append(by, rules[i])
+		}
+	}
+	return saidBy(by), true
+}
+
+// beyond says why a rule's bound on access keeps it from allowing a call; "" where it does not.
+func beyond(r Rule, a shellArgs, q Request) string {
+	switch {
+	case r.Access == "":
+		return ""
+	case rank(a.Access) > rank(r.Access):
+		return fmt.Sprintf("the %s allows access %s at most", r.said(), r.Access)
+	case r.Access != "full" && q.Effect == journal.EffectWriteExternal: // a bound means nothing where nothing keeps the command to it
+		return fmt.Sprintf("the %s allows access %s, to which nothing keeps a command here", r.said(), r.Access)
+	}
+	return ""
+}
+
+// uncovered says why no allow rule covers a command, or names it as far as its words are known.
+func uncovered(c command, a shellArgs, q Request, rules []Rule) string {
+	for _, r := range rules {
+		if why := beyond(r, a, q); why != "" {
+			if p, err := parsePattern(r.Command); r.Command == "" || err == nil && p.covers(c) {
+				return why
+			}
+		}
+	}
+	var known []string
+	for _, w := range c.words {
+		if !w.literal {
+			known = append(known, "…")
+			break
+		}
+		known = append(known, quoteWords([]string{w.text}))
+	}
+	text := []rune(strings.Join(strings.Fields(strings.Join(known, " ")), " ")) // no line of it can look like one of the question
+	if len(text) > 60 {
+		text = append(text[:59], '…')
+	}
+	return "no allow rule covers: " + string(text)
+}
+
+// moves says whether the script changes its folder, after which a relative name is another program.
+func (s script) moves() bool {
+	return slices.ContainsFunc(s.commands, func(c command) bool {
+		return c.words[0].literal && slices.Contains([]string{"cd", "pushd", "popd"}, c.words[0].text)
+	})
+}

@@ -1,0 +1,163 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"agent/recovery/journal"
+)
+
+// maxStanding bounds the rules that an answer may write: what a person cannot take in at a glance is not offered.
+const maxStanding = 8
+
+// Always makes the rules that allow the same call in its workspace from now on; nil where they cannot say exactly that: where
+// an ask rule, a deny rule or the mode would stand against them, or the call cannot be expressed.
+func (p Policy) Always(q Request) []Rule {
+	rules := standing(journal.DecisionAllow, q)
+	if !sound(rules) || q.Folder == "" {
+		return nil
+	}
+	if d, _ := p.With(rules...).Decide(q); d != journal.DecisionAllow {
+		return nil
+	}
+	for i := len(rules) - 1; i >= 0; i-- { // what other rules cover needs none
+		less := slices.Delete(slices.Clone(rules), i, i+1)
+		if d, _ := p.With(less...).Decide(q); d == journal.DecisionAllow {
+			rules = less
+		}
+	}
+	return rules
+}
+
+// Never makes the rules that deny the same call in its workspace from now on; nil where one rule cannot say it.
+func (p Policy) Never(q Request) []Rule {
+	rules := standing(journal.DecisionDeny, q)
+	if !sound(rules) || q.Folder == "" || q.Tool == "shell" && len(rules) != 1 {
+		return nil // of several commands it is not known which is meant
+	}
+	if d, _ := New(rules...).Decide(q); d != journal.DecisionDeny {
+		return nil
+	}
+	return rules
+}
+
+func sound(rules []Rule) bool {
+	return len(rules) > 0 && len(rules) <= maxStanding && !slices.ContainsFunc(rules, func(r Rule) bool {
+		return r.Check() != nil || len(r.Command)+len(r.Path) > 1000
+	})
+}
+
+// standing makes the rules about exactly this call.
+func standing(d journal.Decision, q Request) []Rule {
+	base := Rule{Decision: d, Tool: q.Tool, Folder: q.Folder}
+	switch {
+	case q.Tool == "shell":
+		return standingShell(base, q)
+	case q.Tool == "fetch":
+		host, method := target(q)
+		name, port, err := net.SplitHostPort(host)
+		if err != nil || strings.Contains(name, ":") {
+			return nil
+		}
+		if base.Host, base.Method = name, method; port != "80" && port != "443" {
+			base.Host = host
+		}
+		return []Rule{base}
+	case slices.Contains(fileTools, q.Tool):
+		var rules []Rule
+		for _, p := range q.Paths {
+			r := base
+			r.Path = escapeGlob(p)
+			if !slices.Contains(rules, r) {
+				rules = append(rules, r)
+			}
+		}
+		return rules
+	}
+	return []Rule{base}
+}
+
+func standingShell(base Rule, q Request) []Rule {
+	a := readShell(q.Args)
+	if base.Decision == journal.DecisionAllow {
+		if base.Access = a.Access; a.Access == "" {
+			base.Access = "full"
+		}
+	}
+	var rules []Rule
+	for _, v := range variants(a.Shell) {
+		for _, c := range parseScript(a.Command, v).commands {
+			words := literals(c.words)
+			if words == nil {
+				return nil
+			}
+			r := base
+			r.Command = quoteWords(words)
+			if !slices.Contains(rules, r) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// quoteWords writes words as a rule's command.
+func quoteWords(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.Trim(w, letters+":@%,=") != "" {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// escapeGlob makes a glob that matches the one path.
+func escapeGlob(p string) string {
+	var b strings.Builder
+	for _, c := range p {
+		if strings.ContainsRune(`*?[]{}\`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// TOML writes rules as they stand in a configuration.
+func TOML(rules []Rule) string {
+	var b strings.Builder
+	for i, r := range rules {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "[[%s]]\n", r.Decision)
+		for _, k := range []struct{ name, value string }{
+			{"tool", r.Tool}, {"command", r.Command}, {"access", r.Access}, {"path", r.Path}, {"host", r.Host}, {"method", r.Method},
+			{"folder", r.Folder},
+		} {
+			if k.value != "" {
+				fmt.Fprintf(&b, "%s = %s\n", k.name, quoteTOML(k.value))
+			}
+		}
+	}
+	return b.String()
+}
+
+// quoteTOML writes a basic string: JSON's escapes are a part of TOML's.
+func quoteTOML(s string) string {
+	if s == "" || strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' }) < 0 {
+		return `"` + s + `"`
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // a string always encodes
+	}
+	return strings.ReplaceAll(strings.TrimRight(b.String(), "\n"), "\x7f", `\u007f`)
+}
