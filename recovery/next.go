@@ -91,7 +91,7 @@ func Next(s *State) Action {
 // decider says what a state needs; nothing of it changes.
 type decider struct{ *State }
 
-func (s decider) guard() guard { return guard{s.State} }
+func (s decider) guard() guard { return guard(s) }
 
 // turn goes on with the calls of an answered turn, in the model's order.
 func (s decider) turn(t *Turn) Action {
