@@ -1,7 +1,3 @@
--- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (@run_no, @turn, @idx, @id, @tool, @fingerprint, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
-
 -- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now

@@ -9,44 +9,6 @@ import (
 	"context"
 )
 
-const addCall = `-- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-`
-
-type AddCallParams struct {
-	RunNo       int64
-	Turn        int64
-	Idx         int64
-	ID          string
-	Tool        string
-	Fingerprint string
-	Effect      string
-	ProposedSeq int64
-	Phase       string
-	Attempt     int64
-	StartedSeq  int64
-	StartedAt   int64
-}
-
-func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
-	_, err := q.db.ExecContext(ctx, addCall,
-		arg.RunNo,
-		arg.Turn,
-		arg.Idx,
-		arg.ID,
-		arg.Tool,
-		arg.Fingerprint,
-		arg.Effect,
-		arg.ProposedSeq,
-		arg.Phase,
-		arg.Attempt,
-		arg.StartedSeq,
-		arg.StartedAt,
-	)
-	return err
-}
-
 const callsBetween = `-- name: CallsBetween :many
 SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
