@@ -106,7 +106,7 @@ func (t *turnBench) warm(ctx context.Context) error {
 }
 
 // took is the durations of turns in the three ways, and what of them the processor worked.
-type took struct{ ours, bare, synced, worked, bareWorked []time.Duration }
+type took struct{ ours, bare, synced, shared, worked, bareWorked []time.Duration }
 
 // limits takes one turn in each of the two ways that are the limit.
 func (t *turnBench) limits(d *took) error {
@@ -190,6 +190,11 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 		}
 		commits += n
 		d.ours = append(d.ours, took/(atOnce*(manyOwn-1)))
+		each, err := (&shared{bare: t.bare}).race(t.size)
+		if err != nil {
+			return nil, err
+		}
+		d.shared = append(d.shared, each)
 		for range manyOwn {
 			if err := t.limits(&d); err != nil {
 				return nil, err
@@ -198,7 +203,10 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 	}
 	perTurn := float64(commits) / float64(rounds*atOnce*(manyOwn-1))
 	who := fmt.Sprintf("%d runs at once", atOnce)
-	return append(t.rows(who, d), cost("commits, "+who+", "+t.kind.what, perTurn, "a turn", 2, "for a run alone")), nil
+	rows := append(t.rows(who, d), above(rate(who+", "+t.kind.what, 1/median(d.ours, time.Second), "turns/s",
+		1/median(d.shared, time.Second), fmt.Sprintf("with %d writers of two bare SQLite commits a turn that share commits too", atOnce)),
+		"all processors are busy with either: what counts is the processor time of a turn, and the bare one has none but SQLite's. Of ours "+t.kind.goes))
+	return append(rows, cost("commits, "+who+", "+t.kind.what, perTurn, "a turn", 2, "for a run alone")), nil
 }
 
 // race drives the runs and says how long their turns took from the second on, and how many commits that were.
