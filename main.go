@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"agent/host/command"
+	_ "agent/tools/hidden" // the commands with which the binary starts itself
 )
 
 func main() {

@@ -15,5 +15,5 @@
 // Package sqlitefile opens the file, and has the one writer of a process.
 //
 // Over budget: at most 29 files: maintenance and the vault still lie beside the records that they serve; each is to be a package
-// Over budget: at most 6090 lines: likewise
+// Over budget: at most 6170 lines: likewise
 package db

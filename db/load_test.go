@@ -297,3 +297,43 @@ func TestLoadKeepsWhatItHandedOut(t *testing.T) {
 		}
 	}
 }
+
+// A stretch of a journal is read into what an earlier one was read into: a long journal gives back what was written, fact by
+// fact, with short bodies, long ones and such as lie elsewhere.
+func TestLongJournalGivesBackWhatWasWritten(t *testing.T) {
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-longlong")
+	note := func(seq int64) string {
+		size := 40
+		switch {
+		case seq%701 == 0:
+			size = 70 << 10
+		case seq%7 == 0:
+			size = 3 << 10
+		}
+		return strings.Repeat(strconv.FormatInt(seq, 10)+" ", size/8)
+	}
+	const last = 7 * chunk
+	for seq := h.Seq + 1; seq <= last; {
+		var batch []journal.Event
+		for ; seq <= last && len(batch) < 500; seq++ {
+			batch = append(batch, journal.Event{Turn: 1, Body: journal.RunNoted{Text: note(seq)}})
+		}
+		h = appendAll(t, s, h, batch, AppendOptions{})
+	}
+	var all []journal.Event
+	for e, err := range s.Load(context.Background(), h.Run, 3) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	if len(all) != last-3 {
+		t.Fatalf("%d facts came, want %d", len(all), last-3)
+	}
+	for i, e := range all {
+		if seq := int64(i + 4); e.Seq != seq || e.Turn != 1 || e.Body != (journal.RunNoted{Text: note(seq)}) {
+			t.Fatalf("fact %d is %+v", seq, e)
+		}
+	}
+}

@@ -41,8 +41,9 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 			}
 			d := decoder{s: s, q: q}
 			for i := 0; err == nil && i < len(list) && size > 0; i++ {
-				found := d.decode(ctx, &list[i])
+				var found decoded
 				var e journal.Event
+				d.decode(ctx, &list[i], &found)
 				if e, err = c.next(&list[i], &found); err == nil {
 					page, size = append(page, Row{Event: e, Digest: list[i].Digest, Size: found.size}), size-found.size
 				}

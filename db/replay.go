@@ -69,8 +69,9 @@ func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
 			return c.seq, err
 		}
 		for i := range rows {
-			decoded := d.decode(ctx, &rows[i])
-			e, err := c.next(&rows[i], &decoded)
+			var found decoded
+			d.decode(ctx, &rows[i], &found)
+			e, err := c.next(&rows[i], &found)
 			if err != nil {
 				return 0, err
 			}
@@ -155,8 +156,9 @@ func (r *replay) begin(ctx context.Context, thread string) (folder string, creat
 	if err != nil || len(rows) == 0 {
 		return "", 0, false, err
 	}
-	decoded := (&decoder{s: r.s, q: q}).decode(ctx, &rows[0])
-	e, err := (&cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &decoded)
+	var found decoded
+	(&decoder{s: r.s, q: q}).decode(ctx, &rows[0], &found)
+	e, err := (&cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &found)
 	if errors.As(err, new(*CorruptError)) {
 		return "", 0, false, nil // reading that run reports it
 	}

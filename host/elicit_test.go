@@ -127,8 +127,8 @@ func TestACallThatDoesNotWait(t *testing.T) {
 				t.Errorf("the call was told %v", err)
 			}
 			s, err := h.State(t.Context(), out.Run)
-			if err != nil || len(s.Unsettled()) > 0 || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK {
-				t.Errorf("run %s, %d calls open (%v)", s.Status, len(s.Unsettled()), err)
+			if err != nil || len(s.Turns.Unsettled()) > 0 || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK {
+				t.Errorf("run %s, %d calls open (%v)", s.Status, len(s.Turns.Unsettled()), err)
 			}
 		})
 	}

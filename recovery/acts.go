@@ -45,14 +45,14 @@ type comparison func(first *journal.Unknown) bool
 
 // exactly compares a call by its fingerprint, and with what nobody resolved only: what a journal may hold is decided by the journal
 // alone, also by a binary that knows other tools or other spellings than the one that wrote it.
-func (s *State) exactly(c *Call) comparison {
+func exactly(c *Call) comparison {
 	return func(u *journal.Unknown) bool {
 		return u.Resolved != journal.WordHappened && u.Tool == c.Tool && u.Fingerprint == c.Fingerprint
 	}
 }
 
 // acting compares a call by what acts. Without an earlier call of the same tool it costs nothing.
-func (s *State) acting(c *Call) comparison {
+func (s guard) acting(c *Call) comparison {
 	var mine *Acts
 	return func(u *journal.Unknown) bool {
 		switch {
@@ -71,12 +71,12 @@ func (s *State) acting(c *Call) comparison {
 	}
 }
 
-func (s *State) acts(tool string, args json.RawMessage) Acts {
+func (s guard) acts(tool string, args json.RawMessage) Acts {
 	return s.Acting(tool, args, s.Created.Folder)
 }
 
 // covers says whether the earlier call did all that the call would do, and not only a part of it.
-func (s *State) covers(u journal.Unknown, c *Call) bool {
+func (s guard) covers(u journal.Unknown, c *Call) bool {
 	if u.Fingerprint == c.Fingerprint || s.Acting == nil {
 		return true
 	}

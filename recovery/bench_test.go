@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"agent/recovery/journal"
+	"agent/recovery/transcript"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -82,10 +83,11 @@ func BenchmarkTurn(b *testing.B) {
 				b.Fatal(err)
 			}
 			s.Messages()
+			shown := s.shown
 			b.ReportAllocs()
 			for b.Loop() {
 				oneTurn(b, s, tail)
-				s = undo(s, head)
+				s = undo(s, head, shown)
 			}
 		})
 	}
@@ -101,11 +103,11 @@ func oneTurn(b *testing.B, s *State, tail []journal.Event) {
 	s.Messages()
 }
 
-// undo takes the last turn back, so that the same turn can be measured again.
-func undo(s *State, head []journal.Event) *State {
+// undo takes the last turn back, so that the same turn can be measured again; shown is what was kept of the messages before it.
+func undo(s *State, head []journal.Event, shown transcript.Transcript) *State {
 	s.Turns = s.Turns[:len(s.Turns)-1]
 	s.Seq, s.Requested, s.last = int64(len(head)), len(s.Turns), head[len(head)-1].Time
-	s.said, s.saidTurns = s.said[:len(s.said)-2], s.saidTurns-1
+	s.shown = shown
 	return s
 }
 
@@ -119,6 +121,7 @@ func TestCostPerTurnIsFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Messages()
+		shown := s.shown
 		return testing.AllocsPerRun(20, func() {
 			for _, e := range tail {
 				Next(s)
@@ -128,7 +131,7 @@ func TestCostPerTurnIsFlat(t *testing.T) {
 			}
 			s.Messages()
 			s.UnknownCalls()
-			s = undo(s, head)
+			s = undo(s, head, shown)
 		})
 	}
 	if short, long := cost(10), cost(10000); long > short+4 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -28,12 +27,12 @@ type Call struct {
 	resolvedBy string // who said it
 	happened   bool   // a person decided that; running it once more since changes nothing of that
 
-	mode   journal.Mode    // mode under which the decision was made
-	again  int64           // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
-	twin   journal.Unknown // the call that the answer to the twin guard is about
-	twinBy string          // who gave that answer
-	disk   *journal.Disk   // at the claim under which the present attempt was started
-	boot   string          // likewise
+	mode   journal.Mode     // mode under which the decision was made
+	again  int64            // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
+	twin   *journal.Unknown // the call that the answer to the twin guard is about
+	twinBy string           // who gave that answer
+	disk   *journal.Disk    // at the claim under which the present attempt was started
+	boot   string           // likewise
 }
 
 // judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
@@ -59,7 +58,7 @@ func (s *State) judged(b journal.CallJudged) error {
 			c.again = s.Epoch
 		}
 	case journal.VerdictAttach:
-		s.progress, s.Fruitless = true, 0
+		s.forward()
 	}
 	return nil
 }
@@ -123,20 +122,10 @@ func (s *State) mayStart(c *Call, binding string) error {
 		return errors.New("the run is to end")
 	case c.Approved != "" && c.Approved != binding:
 		return errors.New("the yes was given for something else")
-	case s.before(c, s.exactly(c)) != nil:
+	case guard{s}.before(c, exactly(c)) != nil:
 		return errors.New("it may not act: it is refused, or a person must be asked")
 	}
-	return s.inOrder(c)
-}
-
-// inOrder refuses a start while an earlier call is open, unless both only read.
-func (s *State) inOrder(c *Call) error {
-	for _, d := range s.current().calls()[:c.Index] {
-		if d.Phase != journal.PhaseSettled && (d.Effect != journal.EffectRead || c.Effect != journal.EffectRead) {
-			return fmt.Errorf("call %s before it is not settled", d.Place)
-		}
-	}
-	return nil
+	return s.Turns.inOrder(c)
 }
 
 func (s *State) settled(b journal.CallSettled) error {
@@ -159,7 +148,7 @@ func (s *State) settled(b journal.CallSettled) error {
 	if c.Unknown() {
 		s.unknown = append(s.unknown, c)
 	}
-	s.progress, s.Fruitless = true, 0
+	s.forward()
 	return nil
 }
 
@@ -196,8 +185,7 @@ func doubtful(r *journal.Result, e journal.Effect) bool {
 
 func (s *State) resolved(b journal.CallResolved) error {
 	if b.Run != "" && b.Run != s.Created.Run {
-		s.elsewhere = append(s.elsewhere, b)
-		s.inherit(s.Inherited)
+		s.resolvedElsewhere(b)
 		return nil
 	}
 	c, err := s.Call(b.Place)
@@ -211,11 +199,9 @@ func (s *State) resolved(b journal.CallResolved) error {
 	if !b.Word.Settles() {
 		return nil
 	}
-	other := func(d *Call) bool { return d == c }
-	s.unknown, s.happened = slices.DeleteFunc(s.unknown, other), slices.DeleteFunc(s.happened, other)
+	s.settle(c, b.Word)
 	if b.Word == journal.WordHappened {
-		s.happened = append(s.happened, c)
-		s.said = nil // the model learns it where the result stands
+		s.shown.Forget() // the model learns it where the result stands
 	}
 	return nil
 }
@@ -223,22 +209,6 @@ func (s *State) resolved(b journal.CallResolved) error {
 // Resolvable says whether the word may still be said of the call. After happened nothing but that it was run once more may be.
 func (c *Call) Resolvable(w journal.Word) bool {
 	return c.Unknown() || w == journal.WordRun && c.Resolved == journal.WordHappened
-}
-
-// inherit takes over what other runs of the thread left, with what a person said about it here: those runs may not have it yet.
-func (s *State) inherit(list []journal.Unknown) {
-	s.Inherited = nil
-	for _, u := range list {
-		for _, b := range s.elsewhere {
-			same := b.Run == u.Run && b.Turn == u.Place.Turn && b.Index == u.Place.Index
-			if same && b.Word.Weight() >= u.Resolved.Weight() {
-				u.Resolved, u.By = b.Word, b.By
-			}
-		}
-		if u.Resolved != journal.WordRun {
-			s.Inherited = append(s.Inherited, u)
-		}
-	}
 }
 
 func (s *State) voided(b journal.ApprovalVoided) error {
@@ -253,6 +223,6 @@ func (s *State) voided(b journal.ApprovalVoided) error {
 		c.Decision, c.Why = b.Decision, b.Reason
 		c.Always, c.Never = "", "" // they were made for other rules
 	}
-	c.Approved, c.Twin, c.twin = "", "", journal.Unknown{}
+	c.Approved, c.Twin, c.twin = "", "", nil
 	return nil
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 )
 
+// guard is what keeps a call from its start, seen from a state; nothing of it changes.
+type guard struct{ *State }
+
 // beforeStart is what stands between a call and its start; nil when it may start. The twin guard compares by what acts.
-func (s *State) beforeStart(c *Call) Action { return s.before(c, s.acting(c)) }
+func (s guard) beforeStart(c *Call) Action { return s.before(c, s.acting(c)) }
 
 // before is beforeStart with the comparison that the twin guard makes.
-func (s *State) before(c *Call, alike comparison) Action {
+func (s guard) before(c *Call, alike comparison) Action {
 	decision, why := s.decision(c)
 	switch {
 	case c.Invalid != "":
@@ -29,7 +32,7 @@ func (s *State) before(c *Call, alike comparison) Action {
 	case journal.WordHappened, journal.WordLeave, journal.WordStop:
 		return s.answeredNo(c)
 	default:
-		if a := s.guard(c, alike); a != nil {
+		if a := s.twin(c, alike); a != nil {
 			return a
 		}
 	}
@@ -41,14 +44,14 @@ func (s *State) before(c *Call, alike comparison) Action {
 
 // decision is what the permission rules said when the call was recorded, or what a mode that was tightened since says, if
 // that is stricter. A decision that is not known is asked about.
-func (s *State) decision(c *Call) (journal.Decision, string) {
+func (s guard) decision(c *Call) (journal.Decision, string) {
 	if d, why := s.byMode(c); !s.Restored || c.Effect == journal.EffectRead || d == journal.DecisionDeny {
 		return d, why
 	}
 	return journal.DecisionAsk, askRestored
 }
 
-func (s *State) byMode(c *Call) (journal.Decision, string) {
+func (s guard) byMode(c *Call) (journal.Decision, string) {
 	if s.Mode == c.mode || c.Decision == journal.DecisionDeny || c.Effect == journal.EffectRead {
 		return c.Decision, c.Why
 	}

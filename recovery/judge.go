@@ -95,7 +95,7 @@ func skipped(reason string) Judgement {
 
 // unknown is the last row: it may have happened, so it is never done again without a person's decision.
 func unknown(c *Call, e Evidence) Judgement {
-	reason := strings.Join(doubts(c, e), "; ")
+	reason := strings.Join(whyUnknown(c, e), "; ")
 	text := fmt.Sprintf("outcome unknown: %s was started at %s and its result was lost (%s). It may or may not have happened. It was not repeated.",
 		c.Tool, stamp(c.StartedAt), reason)
 	if len(e.Process.Alive) > 0 {
@@ -115,8 +115,8 @@ func unknown(c *Call, e Evidence) Judgement {
 	return Judgement{journal.VerdictSkip, "outcome unknown: " + reason, r}
 }
 
-// doubts says in words why nothing better can be said.
-func doubts(c *Call, e Evidence) []string {
+// whyUnknown says in words why nothing better can be said.
+func whyUnknown(c *Call, e Evidence) []string {
 	var why []string
 	switch e.Process.State {
 	case ProcessLost:

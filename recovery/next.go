@@ -61,14 +61,14 @@ func Next(s *State) Action {
 	case StatusNone, StatusQueued, StatusInterrupted:
 		return Claim{}
 	}
-	if end, ok := s.Orphaned(); ok {
+	if end, ok := Orphaned(s); ok {
 		return Record{[]journal.Body{end}}
 	}
 	if lost := s.Lost(); len(lost) > 0 {
 		return Recover{lost}
 	}
 	if s.Stopping != nil {
-		return s.stop()
+		return decider{s}.stop()
 	}
 	if s.Open != nil && s.Open.Kind == journal.RequestElicit {
 		return AskPerson{s.Open}
@@ -76,23 +76,28 @@ func Next(s *State) Action {
 	if flying := s.InFlight(); len(flying) > 0 {
 		return Await{flying}
 	}
-	if end, ok := s.Superseded(); ok {
+	if end, ok := Superseded(s); ok {
 		return Record{[]journal.Body{end}}
 	}
 	if s.Open != nil {
 		return AskPerson{s.Open}
 	}
-	if t := s.current(); !t.done() {
-		return s.turn(t)
+	if t := s.Turns.current(); !t.done() {
+		return decider{s}.turn(t)
 	}
-	return s.afterTurn()
+	return decider{s}.afterTurn()
 }
 
+// decider says what a state needs; nothing of it changes.
+type decider struct{ *State }
+
+func (s decider) guard() guard { return guard{s.State} }
+
 // turn goes on with the calls of an answered turn, in the model's order.
-func (s *State) turn(t *Turn) Action {
+func (s decider) turn(t *Turn) Action {
 	for i, c := range t.Calls {
 		if c.Phase == journal.PhaseSettled {
-			if a := s.settledByRun(c); a != nil {
+			if a := s.guard().settledByRun(c); a != nil {
 				return a
 			}
 			continue
@@ -100,7 +105,7 @@ func (s *State) turn(t *Turn) Action {
 		if first := t.unknownBefore(i); first != nil {
 			return notBehind(first, t.Calls[i:])
 		}
-		if a := s.beforeStart(c); a != nil {
+		if a := s.guard().beforeStart(c); a != nil {
 			return a
 		}
 		return Start{s.together(t.Calls[i:])}
@@ -108,12 +113,12 @@ func (s *State) turn(t *Turn) Action {
 	return Record{[]journal.Body{s.checkpoint(t)}}
 }
 
-func (s *State) checkpoint(t *Turn) journal.TurnSettled {
+func (s decider) checkpoint(t *Turn) journal.TurnSettled {
 	return journal.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}
 }
 
 // together takes the first call and, if it only reads, the reads right behind it that need no word of a person.
-func (s *State) together(calls []*Call) []*Call {
+func (s decider) together(calls []*Call) []*Call {
 	group := []*Call{calls[0]}
 	if calls[0].Effect != journal.EffectRead {
 		return group
@@ -122,7 +127,7 @@ func (s *State) together(calls []*Call) []*Call {
 		if c.Phase == journal.PhaseSettled {
 			continue
 		}
-		if c.Effect != journal.EffectRead || s.beforeStart(c) != nil {
+		if c.Effect != journal.EffectRead || s.guard().beforeStart(c) != nil {
 			break
 		}
 		group = append(group, c)
@@ -131,8 +136,8 @@ func (s *State) together(calls []*Call) []*Call {
 }
 
 // afterTurn is what follows a settled turn, and what a run begins with.
-func (s *State) afterTurn() Action {
-	if t := s.current(); t != nil && !s.unread() {
+func (s decider) afterTurn() Action {
+	if t := s.Turns.current(); t != nil && !s.shown.Unread(len(s.Turns)) {
 		if end := s.lastWord(t); end != nil {
 			return Record{[]journal.Body{end}}
 		}
@@ -144,16 +149,19 @@ func (s *State) afterTurn() Action {
 		return s.askModel()
 	}
 	if s.TurnsLeft() == 0 {
-		return open(maxTurns(s), nil)
+		return open(s.moreTurns(), nil)
 	}
-	if q, spent := s.spentLimit(); spent {
+	if q, spent := s.used(s.Created.Setup.Price); spent {
 		return open(q, nil)
 	}
 	return Record{[]journal.Body{journal.ModelRequested{}}}
 }
 
+// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a whole call between.
+const maxCuts = 4
+
 // lastWord is the end of the run, where the answer is one.
-func (s *State) lastWord(t *Turn) journal.Body {
+func (s decider) lastWord(t *Turn) journal.Body {
 	switch {
 	case t.Stop == journal.AnswerFailed:
 		return t.failure()
@@ -168,7 +176,7 @@ func (s *State) lastWord(t *Turn) journal.Body {
 }
 
 // stop ends a run early: what runs is stopped, what never started is settled as that, and only then comes the terminal fact.
-func (s *State) stop() Action {
+func (s decider) stop() Action {
 	why := s.Stopping
 	if s.Open != nil && s.Open.Kind == journal.RequestElicit {
 		return Record{[]journal.Body{journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason}}}
@@ -180,10 +188,10 @@ func (s *State) stop() Action {
 	if s.Open != nil {
 		facts = append(facts, journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: why.Reason})
 	}
-	for _, c := range s.Unsettled() {
+	for _, c := range s.Turns.Unsettled() {
 		facts = append(facts, NotRun(c, journal.OutcomeSkipped, why.Reason))
 	}
-	if t := s.current(); !t.done() {
+	if t := s.Turns.current(); !t.done() {
 		facts = append(facts, s.checkpoint(t))
 	}
 	if why.Why == journal.StopCancelled {
@@ -204,9 +212,9 @@ func (t *Turn) text() string {
 }
 
 // text is the last answer, with the pieces before it from which it was cut off.
-func (s *State) text() string {
+func (s decider) text() string {
 	from := len(s.Turns) - 1
-	for from > 0 && len(s.Turns[from-1].Calls) == 0 && s.addedBefore(from+1) == nil {
+	for from > 0 && len(s.Turns[from-1].Calls) == 0 && !s.shown.AddedBefore(from+1) {
 		from--
 	}
 	var b strings.Builder

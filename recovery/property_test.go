@@ -205,7 +205,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"starts everything at once": func(m *sim) {
 			m.next = func(s *State) Action {
 				if a, ok := Next(s).(Start); ok {
-					return Start{s.Unsettled()[:max(len(a.Calls), len(s.Unsettled()))]}
+					return Start{s.Turns.Unsettled()[:max(len(a.Calls), len(s.Turns.Unsettled()))]}
 				}
 				return Next(s)
 			}

@@ -64,7 +64,7 @@ func oneOf(words []string) json.RawMessage {
 
 // twinQuestion asks what to do with a call that would do again what an earlier one may have done. In one run it is asked again after
 // leave once only: then the answer that runs nothing also stops the asking.
-func (s *State) twinQuestion(c *Call, first journal.Unknown) journal.Question {
+func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	q := journal.Question{Kind: journal.RequestTwin, About: first.ID}
 	offer := func(w journal.Word, hint string) {
 		q.Choices, q.Hints = append(q.Choices, string(w)), append(q.Hints, hint)
@@ -98,31 +98,6 @@ func (s *State) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	}
 	q.Schema = oneOf(q.Choices)
 	return q
-}
-
-func maxTurns(s *State) journal.Question {
-	n, turns := s.Limits.MaxTurns, "turns"
-	if n == 1 {
-		turns = "turn"
-	}
-	return journal.Question{
-		Kind:    journal.RequestMaxTurns,
-		Message: fmt.Sprintf("the run used its limit of %d %s and is not done. Go on with %d more?", n, turns, n),
-		Schema:  json.RawMessage(schemaYesNo),
-		Choices: []string{"yes", "no"},
-		Hints:   []string{fmt.Sprintf("goes on with %d more %s", n, turns), "ends the run; its transcript is kept"},
-	}
-}
-
-// moreOf asks whether to go on beyond a limit on what is paid for.
-func moreOf(k journal.RequestKind, limit, used string) journal.Question {
-	return journal.Question{
-		Kind:    k,
-		Message: fmt.Sprintf("the run used its limit of %s (%s in all) and is not done. Go on with as much again?", limit, used),
-		Schema:  json.RawMessage(schemaYesNo),
-		Choices: []string{"yes", "no"},
-		Hints:   []string{"goes on with " + limit + " more", "ends the run; its transcript is kept"},
-	}
 }
 
 // Describe writes arguments for a person: one line a value, texts of several lines indented below their name.

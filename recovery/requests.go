@@ -17,7 +17,7 @@ func (s *State) opened(b journal.RequestOpened) error {
 	if err := s.mayAsk(&r); err != nil {
 		return err
 	}
-	s.Open, s.asking, s.aboutWas = &r, false, s.doubtByID(r.About).Resolved
+	s.Open, s.asking, s.aboutWas = &r, false, s.byID(r.About).Resolved
 	return nil
 }
 
@@ -44,11 +44,11 @@ func (s *State) mayAsk(r *journal.Request) error {
 
 // Orphaned is the end of a question whose asker is gone: a tool asked while its call was under way, and nothing is left of
 // that call that could take an answer.
-func (s *State) Orphaned() (journal.RequestClosed, bool) {
+func Orphaned(s *State) (journal.RequestClosed, bool) {
 	if s.Open == nil || s.Open.Kind != journal.RequestElicit {
 		return journal.RequestClosed{}, false
 	}
-	if c, err := s.Call(*s.Open.Call); err == nil && s.flies(c) {
+	if c, err := s.Call(*s.Open.Call); err == nil && c.flies(s.Epoch) {
 		return journal.RequestClosed{}, false
 	}
 	return journal.RequestClosed{ID: s.Open.ID, Status: "cancelled", Reason: "the call that asked is no longer under way"}, true
@@ -74,29 +74,18 @@ func plural(what string) string {
 	return what + "s"
 }
 
-// grant begins a fresh budget.
-func (s *State) grant(k journal.RequestKind) {
-	switch k {
-	case journal.RequestMaxTurns:
-		s.grantedAt = len(s.Turns)
-	case journal.RequestMaxTokens:
-		s.grantedTokens = s.tokens()
-	case journal.RequestMaxCost:
-		s.grantedCost, _ = s.Cost() // without a known price there is no such question
-	}
-}
-
 func (s *State) replied(b journal.RequestAnswered) error {
 	r := s.Open
 	if r == nil || r.ID != b.ID {
 		return fmt.Errorf("request %s is not open", b.ID)
 	}
-	s.Open, s.progress, s.Fruitless = nil, true, 0
+	s.Open = nil
+	s.forward()
 	s.asking = s.Requested > len(s.Turns)
 	text := journal.Text(b.Answer)
 	if what, limit := limitOf(r.Kind); limit {
 		if text == "yes" {
-			s.grant(r.Kind)
+			s.grant(r.Kind, len(s.Turns), s.Created.Setup.Price)
 		} else {
 			s.limited = journal.RunCancelled{By: b.By, Reason: fmt.Sprintf("stopped at the %s limit: %s answered no to more %s", what, by(b.By), plural(what))}
 		}

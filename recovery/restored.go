@@ -7,7 +7,7 @@ import "agent/recovery/journal"
 func (s *State) restored(b journal.RunRestored) {
 	s.Cause, s.Detail = journal.CauseRestored, b.Reason
 	s.Restored, s.stale = true, s.Open
-	for _, c := range s.current().calls() {
+	for _, c := range s.Turns.current().calls() {
 		if c.Phase != journal.PhaseSettled {
 			c.Approved = ""
 		}

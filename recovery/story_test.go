@@ -498,7 +498,7 @@ func (st *story) summary() {
 		st.printf(", %d fruitless claims", s.Fruitless)
 	}
 	st.printf("\n")
-	for _, c := range s.current().calls() {
+	for _, c := range s.Turns.current().calls() {
 		st.printf("  %s %s %s %s", c.Place, c.ID, c.Tool, c.Phase)
 		if c.Attempt > 0 {
 			st.printf(", attempt %d", c.Attempt)

@@ -5,18 +5,6 @@ import (
 	"fmt"
 )
 
-// Undecided lists the run's calls whose outcome is unknown and on which no person has decided, in their order. A run that has
-// one is not done, however it ended.
-func (s *State) Undecided() []*Call {
-	var out []*Call
-	for _, c := range s.unknown {
-		if c.Resolved == "" {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // unknownBefore is the first call of the turn, up to but without the one numbered index, whose outcome is unknown; nil when
 // there is none.
 func (t *Turn) unknownBefore(index int) *Call {

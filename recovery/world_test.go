@@ -269,7 +269,7 @@ func (m *sim) step() Action {
 	case StopCalls:
 		m.finish(a.Calls[m.pick(len(a.Calls), "which")], true)
 	case CallModel:
-		if len(m.s.Messages()) < 1+len(m.s.Turns)-m.s.shownFrom() {
+		if len(m.s.Messages()) < 1+len(m.s.Turns)-m.summarised() {
 			m.fail("a turn is missing in what the model is shown")
 		}
 		if wrong := unpaired(m.s.Messages()); wrong != "" {
@@ -432,13 +432,24 @@ func (m *sim) fails(f journal.Fault) {
 	m.add(b)
 }
 
+// summarised is the number of turns that the last summary stands for.
+func (m *sim) summarised() int {
+	for _, e := range slices.Backward(m.events) {
+		if b, ok := e.Body.(journal.ContextCompacted); ok {
+			return b.Through
+		}
+	}
+	return 0
+}
+
 // summarise asks the model for a summary. What it must stand for is settled, and what it leaves is shown in pairs.
 func (m *sim) summarise(a Compact) {
 	got, shown := m.s.SummaryMessages(a.Through), m.s.Messages()
 	if len(got) < 2 {
 		m.fail("a summary of nothing")
 	}
-	if n := len(got) - 1; !m.s.overflow && !reflect.DeepEqual(got[:n], shown[:n]) {
+	overflow, _ := m.s.shown.Overflow()
+	if n := len(got) - 1; !overflow && !reflect.DeepEqual(got[:n], shown[:n]) {
 		m.fail("the summary is made from something else than the model was shown")
 	}
 	if m.rough > 0 && m.pick(4, "the summary") == 1 {
@@ -489,7 +500,7 @@ func (m *sim) answer() {
 		b.Stop = ends[m.pick(len(ends), "end")]
 	}
 	if m.s.Created.Setup.Provider != "" && m.pick(2, "counted") == 1 {
-		b.Usage = &journal.Usage{Input: m.s.ContextTokens() + 20, Output: 10}
+		b.Usage = &journal.Usage{Input: m.s.shown.Tokens(m.s.run()) + 20, Output: 10}
 	}
 	m.add(b)
 }

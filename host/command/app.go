@@ -43,16 +43,10 @@ func Standard() IO {
 
 // Main runs one command and returns the exit code.
 func Main(args []string, std IO) (code int) {
-	if len(args) > 1 && args[1] == app.SandboxCommand {
-		return app.Sandbox(args[2:])
-	}
 	warning, err := fault.Arm()
 	if err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
 		return view.ExitUsage
-	}
-	if len(args) == 3 && args[1] == app.RunnerCommand {
-		return app.Runner(args[2])
 	}
 	if len(args) > 1 && args[1] == complete.Command {
 		a := newCommandLine(std)

@@ -212,7 +212,7 @@ func (in *inbox) settledElsewhere(ctx context.Context, b journal.CallResolved) {
 // closeSuperseded ends the question of the twin guard of a run that nobody drives, where what became of the first call answers it. An
 // answer that somebody gave at the same moment stands.
 func (d *driver) closeSuperseded(ctx context.Context) error {
-	end, ok := d.state.Superseded()
+	end, ok := recovery.Superseded(d.state)
 	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
 		return nil
 	}

@@ -133,7 +133,7 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	if row != nil {
 		return imagine(s, answerFact(*row))
 	}
-	if end, ok := s.Orphaned(); ok {
+	if end, ok := recovery.Orphaned(s); ok {
 		return imagine(s, end)
 	}
 	if expired(s.Open, j.Now()) {

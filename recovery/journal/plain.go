@@ -46,7 +46,7 @@ func (p *plain) answered() ModelAnswered {
 	if p.has(`"blocks":[`) {
 		for more := true; more && !p.other; more = p.has(",") {
 			p.must(`{"kind":`)
-			block := Block{Kind: BlockKind(p.text())}
+			block := Block{Kind: BlockKind(p.word())}
 			if p.has(`,"text":`) {
 				block.Text = p.text()
 			}
@@ -65,7 +65,7 @@ func (p *plain) answered() ModelAnswered {
 		p.must("],")
 	}
 	p.must(`"stop":`)
-	b.Stop = AnswerStop(p.text())
+	b.Stop = AnswerStop(p.word())
 	if p.has(`,"usage":{`) {
 		b.Usage = p.usage()
 	}
@@ -115,10 +115,10 @@ func (p *plain) proposal() Proposal {
 	p.must(`,"fp":`)
 	c.Fingerprint = p.text()
 	p.must(`,"effect":`)
-	c.Effect = Effect(p.text())
+	c.Effect = Effect(p.word())
 	c.RetrySafe = p.has(`,"retry_safe":true`)
 	p.must(`,"decision":`)
-	c.Decision = Decision(p.text())
+	c.Decision = Decision(p.word())
 	if p.has(`,"why":`) {
 		c.Why = p.text()
 	}
@@ -160,11 +160,11 @@ func (p *plain) settled() CallSettled {
 	b.Fingerprint = p.text()
 	p.must(`,"result":{"outcome":`)
 	r := &b.Result
-	r.Outcome = Outcome(p.text())
+	r.Outcome = Outcome(p.word())
 	p.must(`,"applied":`)
-	r.Applied = Applied(p.text())
+	r.Applied = Applied(p.word())
 	if p.has(`,"how":`) {
-		r.How = How(p.text())
+		r.How = How(p.word())
 	}
 	p.must(`,"content":`)
 	r.Content = p.text()
@@ -234,6 +234,21 @@ func (p *plain) text() string {
 	}
 	p.rest = rest
 	return text
+}
+
+// word takes a string that is mostly one of a few, which is then not copied.
+func (p *plain) word() string {
+	for _, w := range [...]string{
+		string(BlockText), string(BlockReasoning), string(AnswerCalls), string(AnswerEnd),
+		string(EffectRead), string(EffectWriteLocal), string(EffectWriteExternal), string(DecisionAllow), string(DecisionAsk),
+		string(OutcomeOK), string(OutcomeError), string(AppliedYes), string(AppliedNo), string(HowExecuted),
+	} {
+		if n := len(w) + 1; len(p.rest) > n && p.rest[n] == '"' && p.rest[0] == '"' && string(p.rest[1:n]) == w {
+			p.rest = p.rest[n+1:]
+			return w
+		}
+	}
+	return p.text()
 }
 
 // object takes a JSON object as it stands.

@@ -89,7 +89,8 @@ func inits(s *source) []finding {
 	var found []finding
 	for _, decl := range s.syntax.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-			found = append(found, s.at(fn.Pos(), "func init: it runs in every start and in every test, wanted or not; call it where it is needed"))
+			f := s.at(fn.Pos(), "func init: it runs in every start and in every test, wanted or not; call it where it is needed")
+			found = append(found, argued(f, fn.Doc.Text()))
 		}
 	}
 	return found

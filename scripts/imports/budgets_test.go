@@ -129,11 +129,12 @@ func TestAnArguedExceptionIsShownAndAllowed(t *testing.T) {
 	code, said := check(t, map[string]string{
 		"host/a.go": function("// f is a table.\n//\n// Over budget: one row per state\n", 70),
 		"host/b.go": file("// Over budget: one list that reads as one\n\n", 420),
+		"host/c.go": "package host\n\n// Over budget: it comes first\nfunc init() {}\n",
 	})
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{"note: func f of 70 lines, the budget is 60: one row per state", "note: file of 420 lines, the budget is 400: one list"} {
+	for _, want := range []string{"note: func f of 70 lines, the budget is 60: one row per state", "note: file of 420 lines, the budget is 400: one list", "call it where it is needed: it comes first"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("said:\n%swant %q", said, want)
 		}

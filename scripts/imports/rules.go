@@ -70,6 +70,8 @@ func layers() []rule {
 			why: "redaction works on values and is used by the vault only"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/transcript", allow: []string{"recovery/journal"},
+			why: "what the model is shown follows from facts alone; when it is asked is decided above"},
 		{dir: "recovery/journal", allow: []string{"recovery/jsonstring"},
 			why: "facts are nouns: what follows from them is decided above"},
 		{dir: "durable", why: "a file is written without knowing what is in it"},
@@ -87,6 +89,8 @@ func toolLayers() []rule {
 			why: "file tools act by themselves; they start no process and know no other tool"},
 		{dir: "tools/shell/inspect", allow: []string{"recovery", "recovery/journal", "tools", "tools/files", "tools/toolstest"},
 			why: "an inspection looks at files alone; it neither starts nor ends a process"},
+		{dir: "tools/hidden", allow: []string{"recovery/fault", "tools/runner", "tools/sandbox"},
+			why: "whatever it needs is initialised in each start of the runner and of the confining process"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}
 }
@@ -94,8 +98,8 @@ func toolLayers() []rule {
 // frontDoors is what a person or a program reaches, and what the doors share. No door imports another.
 func frontDoors() []rule {
 	return []rule{
-		{dir: ".", allow: []string{"host/command"},
-			why: "main only hands arguments, streams and signals to the command line"},
+		{dir: ".", allow: []string{"host/command", "tools/hidden"},
+			why: "main only hands arguments, streams and signals to the command line, and has the hidden commands carried out before it"},
 		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
 		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},

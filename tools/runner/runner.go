@@ -37,6 +37,9 @@ const (
 	DefaultGrace = 2 * time.Second
 )
 
+// Command is the hidden first argument with which the binary becomes the runner process (Main) of the folder that follows.
+const Command = "__runner"
+
 // MarkName is the environment variable that every process of a command carries, by which strays are found in /proc.
 const MarkName = "AGENT_CALL"
 

@@ -47,7 +47,7 @@ func (j *Job) Start(exe string, env []string) error {
 	if env == nil {
 		env = []string{} // nil would mean the host's
 	}
-	cmd := exec.Command(exe, "__runner", j.folder)
+	cmd := exec.Command(exe, Command, j.folder)
 	cmd.Args[0], cmd.Dir = "agent", "/" // exe may be no name that says anything to a person
 	cmd.Env = append(env, fault.Race()...)
 	cmd.ExtraFiles = []*os.File{j.lock.File(), job}

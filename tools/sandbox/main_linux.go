@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -34,6 +33,11 @@ func Main(args []string) int {
 
 // onFirstThread runs f on the process's first thread, which is the one that the death signal was set for, and keeps it there.
 func onFirstThread(f func() int) int {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		return f() // as always while packages are being initialised
+	}
+	runtime.UnlockOSThread()
 	code := make(chan int, 1)
 	var seek func()
 	seek = func() {
@@ -139,8 +143,9 @@ func (k *keeper) become() int {
 
 // run starts the command, waits for its end, and reaps whatever falls to the first process meanwhile.
 func (k *keeper) run() int {
-	// Everything is caught: what is sent to the group is meant for the command, and an ignored signal would stay ignored in it.
-	signal.Notify(make(chan os.Signal, 1))
+	if err := shrugOff(); err != nil {
+		return k.refuse(fmt.Errorf("give signals back to the kernel: %w", err))
+	}
 	go k.endWithHost()
 	files := []uintptr{0, 1, 2}
 	for i := range k.Files {

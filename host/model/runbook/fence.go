@@ -85,14 +85,14 @@ func (p *parser) fence(col int, f fence) {
 
 // shell adds the call of a block tagged sh or bash.
 func (p *parser) shell(line int, tag, attributes, command string) {
-	args := map[string]any{"command": command}
+	s := step{tool: toolShell, command: command, noun: "sh block", title: model.FirstCommand(command, titleLimit)}
 	if tag == "bash" {
-		args["shell"] = tag
+		s.args, s.noun = map[string]any{"shell": tag}, "bash block"
 	}
 	for _, a := range strings.Fields(attributes) {
 		name, value, _ := strings.Cut(a, "=")
 		option, ok := shapes[toolShell].opts[name]
-		if !ok || option == asShell || args[name] != nil {
+		if !ok || option == asShell || s.args[name] != nil {
 			p.wrong(line, "%q after %s is not understood: one timeout=30m and one access=read may stand there", a, tag)
 			continue
 		}
@@ -100,12 +100,15 @@ func (p *parser) shell(line int, tag, attributes, command string) {
 		if err != nil {
 			p.wrong(line, "%s: %v", name, err)
 		}
-		args[name] = v
+		if s.args == nil {
+			s.args = map[string]any{}
+		}
+		s.args[name] = v
 	}
 	if strings.TrimSpace(command) == "" {
 		p.wrong(line, "the %s block is empty", tag)
 	}
-	p.add(step{tool: toolShell, args: args, noun: tag + " block", title: model.FirstCommand(command, titleLimit)}, line)
+	p.add(s, line)
 }
 
 // whole joins lines that each end in a line break.

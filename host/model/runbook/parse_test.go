@@ -73,7 +73,7 @@ func printSteps(steps []step, err error) string {
 		if news := s.news(before); news != "" {
 			fmt.Fprintln(&b, news)
 		}
-		args, err := encode(s.args)
+		args, err := encode(s.arguments())
 		if err != nil {
 			return err.Error()
 		}

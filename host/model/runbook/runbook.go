@@ -66,7 +66,7 @@ func (m *Model) check(steps []step) error {
 	}
 	var mistakes []error
 	for _, s := range steps {
-		args, err := encode(s.args)
+		args, err := encode(s.arguments())
 		if err == nil {
 			err = m.Check(s.tool, args)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -34,6 +35,18 @@ type step struct {
 	args  map[string]any
 	noun  string // what it is: sh block, bash block, or the tool's name
 	title string // its first line that says something; with … where a script has more
+
+	command string // of a block, beside args: most have nothing but that, and there may be very many
+}
+
+// arguments are all of the call's.
+func (s step) arguments() map[string]any {
+	if s.command == "" {
+		return s.args
+	}
+	all := map[string]any{"command": s.command}
+	maps.Copy(all, s.args)
+	return all
 }
 
 // titleLimit bounds a step's first line where it is shown, in characters.
@@ -44,7 +57,7 @@ func provider(index int) string { return fmt.Sprintf("step-%d", index+1) }
 
 // call makes the block that asks for the step.
 func (s step) call(index int) (journal.Block, error) {
-	args, err := encode(s.args)
+	args, err := encode(s.arguments())
 	if err != nil {
 		return journal.Block{}, fmt.Errorf("encode the arguments of line %d: %v", s.line, err)
 	}

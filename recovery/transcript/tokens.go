@@ -1,4 +1,4 @@
-package recovery
+package transcript
 
 import "agent/recovery/journal"
 
@@ -11,8 +11,8 @@ const blobRun = 24
 // imageTokens is what a picture of usual size costs; providers scale larger ones down.
 const imageTokens = 1600
 
-// tokensIn estimates the tokens of a text: three bytes and a half a token, and one and a half where it is encoded data.
-func tokensIn(text string) int64 {
+// TokensIn estimates the tokens of a text: three bytes and a half a token, and one and a half where it is encoded data.
+func TokensIn(text string) int64 {
 	halves, run := int64(0), 0 // in 21sts of a token: 6 a byte of text, 14 a byte of data
 	flush := func() {
 		if run >= blobRun {
@@ -39,12 +39,12 @@ func tokensIn(text string) int64 {
 const blockOverhead = 8
 
 func blockTokens(b *journal.Block) int64 {
-	n := int64(blockOverhead) + tokensIn(b.Text) + tokensIn(string(b.Opaque))
+	n := int64(blockOverhead) + TokensIn(b.Text) + TokensIn(string(b.Opaque))
 	switch {
 	case b.Call != nil:
-		n += tokensIn(b.Call.Tool) + tokensIn(string(b.Call.Args))
+		n += TokensIn(b.Call.Tool) + TokensIn(string(b.Call.Args))
 	case b.Result != nil:
-		n += tokensIn(b.Result.Text)
+		n += TokensIn(b.Result.Text)
 	case b.Image != nil:
 		n += imageTokens
 	}

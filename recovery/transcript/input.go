@@ -1,4 +1,4 @@
-package recovery
+package transcript
 
 import (
 	"agent/recovery/journal"
@@ -16,7 +16,7 @@ const (
 
 // inputBlock is what was piped in, as the model sees it behind the prompt; empty where nothing was. Of a long input it has the
 // beginning and the end, and how the rest is read.
-func inputBlock(c journal.RunCreated) string {
+func inputBlock(c *journal.RunCreated) string {
 	if c.Input == "" {
 		return ""
 	}

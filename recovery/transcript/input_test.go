@@ -1,4 +1,4 @@
-package recovery
+package transcript
 
 import (
 	"agent/recovery/journal"
@@ -9,8 +9,7 @@ import (
 )
 
 func asked(c journal.RunCreated) string {
-	s := &State{Created: c}
-	return s.prompt().Blocks[0].Text
+	return prompt(&c).Blocks[0].Text
 }
 
 // Issue 11, C17: what was piped in stands behind the prompt, and cannot end its block.

@@ -1,0 +1,118 @@
+package recovery
+
+import (
+	"agent/recovery/journal"
+	"encoding/json"
+	"fmt"
+)
+
+// spending is what the run was charged with, and the limits that bound it.
+type spending struct {
+	Limits    journal.Limits
+	Usage     journal.Usage // as providers reported it
+	Estimated journal.Usage // charged without a report: requests that brought no answer
+	before    earlierCost   // what models that the run asked before cost
+
+	grantedAt     int   // turns used when the turn limit was last lifted
+	grantedTokens int64 // tokens used when the token limit was last lifted
+	grantedCost   int64 // millionths of a dollar spent when the cost limit was last lifted
+}
+
+// earlierCost is what a run had spent when its model was changed: each model has prices of its own.
+type earlierCost struct {
+	usage   journal.Usage // charged until then
+	micros  int64         // its cost, in millionths of a US dollar
+	unknown bool          // a part of it has no known price
+}
+
+// TurnsLeft is what is left of the turn budget; -1 without a limit.
+func (s *State) TurnsLeft() int { return s.turnsLeft(len(s.Turns)) }
+
+func (s *spending) turnsLeft(turns int) int {
+	if s.Limits.MaxTurns == 0 {
+		return -1
+	}
+	return max(0, s.Limits.MaxTurns-(turns-s.grantedAt))
+}
+
+// Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false where no price is known.
+func (s *State) Cost() (micros int64, known bool) { return s.cost(s.Created.Setup.Price) }
+
+func (s *spending) cost(p *journal.Price) (micros int64, known bool) {
+	if p == nil || s.before.unknown {
+		return 0, false
+	}
+	return s.before.micros + p.Cost(s.charged().Minus(s.before.usage)), true
+}
+
+// closeAccount begins another one at other prices.
+func (s *spending) closeAccount(p *journal.Price) {
+	cost, known := s.cost(p)
+	s.before.unknown = s.before.unknown || !known && s.charged() != journal.Usage{}
+	s.before.usage, s.before.micros = s.charged(), cost
+}
+
+// charged is all usage that counts, what is estimated included.
+func (s *spending) charged() journal.Usage {
+	u := s.Usage
+	u.Add(s.Estimated)
+	return u
+}
+
+// tokens is all that counts against the token limit.
+func (s *spending) tokens() int64 { return s.Usage.Tokens() + s.Estimated.Tokens() }
+
+// used is the question that the limit on tokens or cost asks before another request; false while there is budget.
+func (s *spending) used(p *journal.Price) (journal.Question, bool) {
+	about := ""
+	if s.Estimated != (journal.Usage{}) {
+		about = "about "
+	}
+	if l := s.Limits.MaxTokens; l > 0 && s.tokens()-s.grantedTokens >= l {
+		return moreOf(journal.RequestMaxTokens, fmt.Sprintf("%d tokens", l), fmt.Sprintf("%s%d", about, s.tokens())), true
+	}
+	if l := s.Limits.MaxCost; l > 0 {
+		if cost, known := s.cost(p); known && cost-s.grantedCost >= l {
+			return moreOf(journal.RequestMaxCost, journal.Dollars(l), about+journal.Dollars(cost)), true
+		}
+	}
+	return journal.Question{}, false
+}
+
+// grant begins a fresh budget after so many turns.
+func (s *spending) grant(k journal.RequestKind, turns int, p *journal.Price) {
+	switch k {
+	case journal.RequestMaxTurns:
+		s.grantedAt = turns
+	case journal.RequestMaxTokens:
+		s.grantedTokens = s.tokens()
+	case journal.RequestMaxCost:
+		s.grantedCost, _ = s.cost(p) // without a known price there is no such question
+	}
+}
+
+// moreTurns asks whether to go on beyond the limit on turns.
+func (s *spending) moreTurns() journal.Question {
+	n, turns := s.Limits.MaxTurns, "turns"
+	if n == 1 {
+		turns = "turn"
+	}
+	return journal.Question{
+		Kind:    journal.RequestMaxTurns,
+		Message: fmt.Sprintf("the run used its limit of %d %s and is not done. Go on with %d more?", n, turns, n),
+		Schema:  json.RawMessage(schemaYesNo),
+		Choices: []string{"yes", "no"},
+		Hints:   []string{fmt.Sprintf("goes on with %d more %s", n, turns), "ends the run; its transcript is kept"},
+	}
+}
+
+// moreOf asks whether to go on beyond a limit on what is paid for.
+func moreOf(k journal.RequestKind, limit, used string) journal.Question {
+	return journal.Question{
+		Kind:    k,
+		Message: fmt.Sprintf("the run used its limit of %s (%s in all) and is not done. Go on with as much again?", limit, used),
+		Schema:  json.RawMessage(schemaYesNo),
+		Choices: []string{"yes", "no"},
+		Hints:   []string{"goes on with " + limit + " more", "ends the run; its transcript is kept"},
+	}
+}
