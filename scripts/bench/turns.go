@@ -30,10 +30,12 @@ func (k turnKind) calls() int { return max(k.reads, 1) }
 
 func turnKinds() []turnKind {
 	return []turnKind{
-		{"one call a turn", 0, "two thirds go to the two transactions (eight statements on three pages each, against one on one page), " +
-			"a sixth to encoding, redacting and digesting five facts, a twelfth to the call's fingerprint and schema."},
-		{fmt.Sprintf("%d reads a turn", reads), reads, "two fifths go to the two transactions (each call's row written " +
-			"and settled, and three facts a statement), two fifths to encoding, redacting and digesting 35 facts, a tenth to fingerprints and schemas."},
+		{"one call a turn", 0, "half goes to the two transactions (three statements on three pages each, against one on one page, and the mark " +
+			"beside the database), a tenth to encoding, redacting and digesting five facts, a fourteenth to the call's fingerprint and schema, " +
+			"a fourteenth to goroutines that wake each other, a twentieth to looking for what other processes left."},
+		{fmt.Sprintf("%d reads a turn", reads), reads, "a fifth goes to making the two transactions durable, a fifth to their rows " +
+			"(each call's row written and settled, and 35 facts), an eighth to encoding, redacting and digesting those, a sixteenth to fingerprints " +
+			"and schemas, an eighth to the collector and memory, a twelfth to goroutines that wake each other."},
 	}
 }
 
