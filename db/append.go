@@ -91,7 +91,7 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 		var b batch
 		var err error
 		if b.facts, err = s.prepare(h, events); err == nil {
-			b.blobs, err = s.stage(b.facts)
+			b.blobs, err = s.Bodies().stage(b.facts)
 		}
 		if err == nil {
 			s.file.KeepBallast()
@@ -344,6 +344,15 @@ func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detai
 		if r.LastSeq != h.Seq || r.Epoch != h.Epoch || r.Status != string(h.Status) {
 			return ErrLostRace
 		}
-		return t.q.SetRunInterrupted(context.Background(), string(cause), firstWords(detail, detailLimit), h.No)
+		return t.q.SetRunInterrupted(context.Background(), string(cause), FirstWords(detail, detailLimit), h.No)
 	})
+}
+
+// runParams are the columns of a run's row that its first fact gives.
+func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
+	return dbsqlc.CreateRunParams{
+		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: FirstWords(c.Prompt, wordsLimit),
+		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
+		CreatedAt: now,
+	}
 }

@@ -102,7 +102,7 @@ func TestBehindWithoutLogOrMark(t *testing.T) {
 	if err := os.Chmod(lost, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(lost, fileName+"-wal")); err != nil {
+	if err := os.Remove(filepath.Join(lost, FileName+"-wal")); err != nil {
 		t.Fatal(err)
 	}
 	without := openStore(t, lost)

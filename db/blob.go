@@ -21,9 +21,9 @@ import (
 
 // Encodings of a stored blob.
 const (
-	encodingPlain   = "plain"
-	encodingDeflate = "deflate"
-	encodingFile    = "file"
+	EncodingPlain   = "plain"
+	EncodingDeflate = "deflate"
+	EncodingFile    = "file"
 )
 
 // blob is a large body by the SHA-256 of its bytes.
@@ -40,12 +40,12 @@ func newBlob(data []byte) *blob {
 // row is how the blob is stored, once spill has written what goes to a file.
 func (b *blob) row() (encoding string, data []byte) {
 	if len(b.data) > fileLimit {
-		return encodingFile, nil
+		return EncodingFile, nil
 	}
 	if small, ok := deflate(b.data); ok {
-		return encodingDeflate, small
+		return EncodingDeflate, small
 	}
-	return encodingPlain, b.data
+	return EncodingPlain, b.data
 }
 
 // blobRow is a blob ready to be inserted.
@@ -56,8 +56,17 @@ type blobRow struct {
 	data     []byte
 }
 
+// Bodies are what a fact's row has no room for: rows of the table blobs, and files beside the database.
+type Bodies struct{ file *sqlitefile.File }
+
+// Bodies are those of the store.
+func (s *Store) Bodies() Bodies { return Bodies{s.file} }
+
+// Dir is the folder with the files.
+func (o Bodies) Dir() string { return filepath.Join(o.file.Dir(), blobsName) }
+
 // stage makes the files that a batch refers to durable, and compresses the rest, before any transaction begins.
-func (s *Store) stage(facts []fact) ([]blobRow, error) {
+func (o Bodies) stage(facts []fact) ([]blobRow, error) {
 	var rows []blobRow
 	for _, f := range facts {
 		for _, b := range []*blob{f.external, f.output} {
@@ -65,7 +74,7 @@ func (s *Store) stage(facts []fact) ([]blobRow, error) {
 				continue
 			}
 			if len(b.data) > fileLimit {
-				if err := s.spill(b); err != nil {
+				if err := o.spill(b); err != nil {
 					return nil, err
 				}
 			}
@@ -77,10 +86,10 @@ func (s *Store) stage(facts []fact) ([]blobRow, error) {
 }
 
 // spill writes a blob's file: durable under its content's name, or an error. A full disk costs the ballast.
-func (s *Store) spill(b *blob) error {
-	err := s.writeBlobFile(b)
-	if errors.Is(err, syscall.ENOSPC) && s.file.GiveUpBallast() {
-		err = s.writeBlobFile(b)
+func (o Bodies) spill(b *blob) error {
+	err := o.write(b)
+	if errors.Is(err, syscall.ENOSPC) && o.file.GiveUpBallast() {
+		err = o.write(b)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("store a body of %d bytes: %w: %w", len(b.data), ErrDiskFull, err)
@@ -91,15 +100,15 @@ func (s *Store) spill(b *blob) error {
 	return nil
 }
 
-func (s *Store) writeBlobFile(b *blob) error {
-	path := s.blobPath(b.hash)
+func (o Bodies) write(b *blob) error {
+	path := o.path(b.hash)
 	dir := filepath.Dir(path)
 	for _, d := range []string{filepath.Dir(dir), dir} {
 		if err := sqlitefile.MakeDir(d); err != nil {
 			return err
 		}
 	}
-	if s.checkBlobFile(b.hash, int64(len(b.data))) != "" {
+	if o.Check(b.hash, int64(len(b.data))) != "" {
 		temp, err := durable.Temp(dir, ".new-*", 0o600, bytes.NewReader(b.data))
 		if err != nil {
 			return err
@@ -109,29 +118,29 @@ func (s *Store) writeBlobFile(b *blob) error {
 		}
 	}
 	// Also for a file that is there: whoever wrote it may have ended before this.
-	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(s.file.Dir()))
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(o.file.Dir()))
 }
 
-func (s *Store) blobPath(hash []byte) string {
+func (o Bodies) path(hash []byte) string {
 	name := hex.EncodeToString(hash)
-	return filepath.Join(s.file.Dir(), blobsName, name[:2], name)
+	return filepath.Join(o.Dir(), name[:2], name)
 }
 
-// open gives back the bytes of a blob after comparing them with their hash. What does not match is a damage.
-func (s *Store) open(hash []byte, size int64, encoding string, data []byte) ([]byte, error) {
+// Open gives back the bytes of a blob after comparing them with their hash. What does not match is a damage.
+func (o Bodies) Open(hash []byte, size int64, encoding string, data []byte) ([]byte, error) {
 	name := hex.EncodeToString(hash)
 	switch encoding {
-	case encodingPlain:
-	case encodingDeflate:
+	case EncodingPlain:
+	case EncodingDeflate:
 		var err error
-		if data, err = inflate(data, size); err != nil {
+		if data, err = Inflate(data, size); err != nil {
 			return nil, damage{fmt.Sprintf("its body %.12s cannot be unpacked: %v", name, err)}
 		}
-	case encodingFile:
+	case EncodingFile:
 		var err error
-		data, err = os.ReadFile(s.blobPath(hash))
+		data, err = os.ReadFile(o.path(hash))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, damage{fmt.Sprintf("its body is missing: %s", s.blobPath(hash))}
+			return nil, damage{fmt.Sprintf("its body is missing: %s", o.path(hash))}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read body: %w", err)
@@ -145,7 +154,8 @@ func (s *Store) open(hash []byte, size int64, encoding string, data []byte) ([]b
 	return data, nil
 }
 
-func inflate(data []byte, size int64) ([]byte, error) {
+// Inflate unpacks a body of a known size.
+func Inflate(data []byte, size int64) ([]byte, error) {
 	out := make([]byte, 0, size)
 	b := bytes.NewBuffer(out)
 	_, err := io.Copy(b, io.LimitReader(flate.NewReader(bytes.NewReader(data)), size+1))
@@ -162,8 +172,8 @@ func addBlobs(t *tx, rows []blobRow) error {
 	return nil
 }
 
-// blobOf reads a blob by the name that a result carries.
-func (s *Store) blobOf(ctx context.Context, q *dbsqlc.Queries, name string) ([]byte, error) {
+// named reads a blob by the name that a result carries.
+func (o Bodies) named(ctx context.Context, q *dbsqlc.Queries, name string) ([]byte, error) {
 	hash, err := hex.DecodeString(name)
 	if err != nil || len(hash) != sha256.Size {
 		return nil, fmt.Errorf("body %q: this is not the name of one", name)
@@ -172,5 +182,35 @@ func (s *Store) blobOf(ctx context.Context, q *dbsqlc.Queries, name string) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return s.open(r.Hash, r.Size, r.Encoding, r.Data)
+	return o.Open(r.Hash, r.Size, r.Encoding, r.Data)
+}
+
+// Check reads a body's file and compares it with the hash that is its name; "" when it is whole.
+func (o Bodies) Check(hash []byte, size int64) string {
+	path := o.path(hash)
+	if have := sizeOf(path); have != size {
+		return fmt.Sprintf("body %s has %d bytes and not %d", path, have, size)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Sprintf("body %s cannot be read: %v", path, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Sprintf("body %s cannot be read: %v", path, err)
+	}
+	if have := sum.Sum(nil); !bytes.Equal(have[:len(hash)], hash) {
+		return fmt.Sprintf("body %s is not what was stored: its hash is another", path)
+	}
+	return ""
+}
+
+// sizeOf is a file's size; 0 when it is not there.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

@@ -189,7 +189,7 @@ func (s *Store) output(ctx context.Context, callID string) ([]byte, error) {
 	if c.Result.Blob != "" {
 		err := s.read(ctx, "read the output of call "+callID, func(q *dbsqlc.Queries) error {
 			var err error
-			if data, err = s.blobOf(ctx, q, c.Result.Blob); err != nil {
+			if data, err = s.Bodies().named(ctx, q, c.Result.Blob); err != nil {
 				return s.corrupt(c.Run, c.SettledSeq, "its output", err)
 			}
 			return nil
@@ -218,7 +218,7 @@ func (s *Store) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.C
 	var answerID int64
 	for _, r := range rows {
 		c := callRow(r)
-		if id := packID(r.RunNo, r.ProposedSeq); id != answerID {
+		if id := FactID(r.RunNo, r.ProposedSeq); id != answerID {
 			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.ProposedSeq)
 			if err != nil {
 				return nil, err
@@ -285,7 +285,7 @@ func (s *Store) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, e
 	}
 	var out []CheckpointRow
 	err = s.read(ctx, "list the checkpoints of run "+run, func(q *dbsqlc.Queries) error {
-		rows, err := q.Checkpoints(ctx, packID(h.No, 1), packID(h.No, h.Seq))
+		rows, err := q.Checkpoints(ctx, FactID(h.No, 1), FactID(h.No, h.Seq))
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,9 @@
 package db
 
 import (
-	"agent/db/sqlitefile"
 	"testing"
+
+	"agent/db/sqlitefile"
 )
 
 // A commit is on the disk before it is reported: the connection that writes is at synchronous FULL (2), whatever the list of settings

@@ -48,8 +48,8 @@ func (s *Store) prepare(h Head, events []journal.Event) ([]fact, error) {
 		if e.Seq != h.Seq+int64(i)+1 {
 			return nil, fmt.Errorf("fact %d cannot follow fact %d", e.Seq, h.Seq+int64(i))
 		}
-		if e.Seq > maxSeq {
-			return nil, fmt.Errorf("run %s has as many facts as a run can have (%d)", h.Run, maxSeq)
+		if e.Seq > MaxSeq {
+			return nil, fmt.Errorf("run %s has as many facts as a run can have (%d)", h.Run, MaxSeq)
 		}
 		if e.Time.IsZero() {
 			e.Time = now
@@ -141,7 +141,7 @@ func compact(data json.RawMessage) bool {
 
 // chain gives the fact its key and its digest, which covers everything in the row and the digest of the row before.
 func (f *fact) chain(no int64, prev []byte) []byte {
-	f.row.ID = packID(no, f.seq)
+	f.row.ID = FactID(no, f.seq)
 	hash := f.row.BodyHash
 	if hash == nil {
 		hash = f.hash[:]
@@ -167,11 +167,15 @@ func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) []byte {
 
 const (
 	seqBits = 24
-	maxSeq  = 1<<seqBits - 1
+	// MaxSeq is the number of the last fact that a run can have.
+	MaxSeq = 1<<seqBits - 1
 )
 
-// packID is a fact's key in the journal.
-func packID(no, seq int64) int64 { return no<<seqBits | seq }
+// FactID is a fact's key in the journal.
+func FactID(no, seq int64) int64 { return no<<seqBits | seq }
+
+// SplitFactID is the run's number and the fact's in a key of the journal.
+func SplitFactID(id int64) (no, seq int64) { return id >> seqBits, id & MaxSeq }
 
 // deflate compresses data when that makes it smaller.
 func deflate(data []byte) ([]byte, bool) {

@@ -106,9 +106,8 @@ func (f *faultStory) tell() {
 	} else if n > f.acked {
 		f.unsure++
 	}
-	r, err := s.Check(context.Background())
-	if err != nil || len(r.Problems) > 0 {
-		f.t.Errorf("%+v: %v %v", f.plan, r.Problems, err)
+	if list, _ := damages(f.t, s); len(list) > 0 {
+		f.t.Errorf("%+v: %q", f.plan, list)
 	}
 	h, err := s.Head(context.Background(), f.h.Run)
 	if err == nil {

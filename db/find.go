@@ -247,7 +247,7 @@ func describeAll[T any](rows []T, f func(T) string) []string {
 }
 
 func describeRun(r dbsqlc.Run) hit {
-	return hit{r.ID, fmt.Sprintf("%s, %q", r.Status, firstWords(r.Words, 40))}
+	return hit{r.ID, fmt.Sprintf("%s, %q", r.Status, FirstWords(r.Words, 40))}
 }
 
 func describeRequest(r dbsqlc.Request) hit {

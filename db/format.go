@@ -32,7 +32,7 @@ const applicationID = 0x61676e74
 // format is the database of a state folder, as far as no store has to be open to know it.
 func format() sqlitefile.Format {
 	return sqlitefile.Format{
-		Name: fileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
+		Name: FileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
 		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
 		Beside: []string{vault.KeyName, markName, blobsName, "locks", "calls", "live", "log", ".key-*"},
 	}

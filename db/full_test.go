@@ -342,7 +342,7 @@ func TestFullDiskAfterACrash(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stuffing), os.CopyFS(dir, os.DirFS(from)), os.Chmod(dir, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"ballast", fileName + "-shm"} { // the rest is as kill -9 leaves it, the log with it
+		for _, name := range []string{"ballast", FileName + "-shm"} { // the rest is as kill -9 leaves it, the log with it
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}

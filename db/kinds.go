@@ -43,7 +43,8 @@ func numberOf(k journal.Kind) (int64, error) {
 	return 0, fmt.Errorf("kind %q has no number in the journal", k)
 }
 
-func kindOf(number int64) (journal.Kind, error) {
+// KindOf is the kind that is stored under a number.
+func KindOf(number int64) (journal.Kind, error) {
 	if number < 1 || number >= int64(len(kindNames)) || kindNames[number] == "" {
 		return "", &journal.UnknownFactError{What: fmt.Sprintf("a fact of kind number %d is not known to this binary", number)}
 	}

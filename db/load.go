@@ -162,7 +162,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan 
 					return err
 				}
 			}
-			return p.read(ctx, st, packID(h.No, after), packID(h.No, h.Seq), most)
+			return p.read(ctx, st, FactID(h.No, after), FactID(h.No, h.Seq), most)
 		})
 		if p.err == nil && len(p.rows) == 0 {
 			p.err = s.corrupt(h.Run, after+1, fmt.Sprintf("it is missing: the run has %d facts", h.Seq), nil)
@@ -172,7 +172,7 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan 
 			parts <- p
 			return
 		}
-		after = p.rows[len(p.rows)-1].ID & maxSeq
+		after = p.rows[len(p.rows)-1].ID & MaxSeq
 		go s.decodePart(ctx, p, restore)
 		parts <- p // there is room for all that are ahead
 	}
@@ -212,7 +212,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 		return
 	}
 	out.size = len(data)
-	kind, err := kindOf(r.Kind)
+	kind, err := KindOf(r.Kind)
 	if err != nil {
 		out.err = err
 		return
@@ -242,7 +242,7 @@ func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal, out *decoded) (bo
 		return nil, damage{fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
 	}
 	if err == nil {
-		body, err = d.s.open(b.Hash, b.Size, b.Encoding, b.Data)
+		body, err = d.s.Bodies().Open(b.Hash, b.Size, b.Encoding, b.Data)
 	}
 	if err == nil {
 		out.hash = r.BodyHash
@@ -268,7 +268,7 @@ func (c *cursor) start(ctx context.Context) error {
 	}
 	return c.s.read(ctx, "read run "+c.head.Run, func(q *dbsqlc.Queries) error {
 		var err error
-		c.digest, err = q.GetDigest(ctx, packID(c.head.No, c.seq))
+		c.digest, err = q.GetDigest(ctx, FactID(c.head.No, c.seq))
 		if errors.Is(err, sql.ErrNoRows) {
 			return c.s.corrupt(c.head.Run, c.seq, "it is missing", nil)
 		}
@@ -294,7 +294,7 @@ func (c *cursor) walk(p *part, yield func(journal.Event, error) bool) bool {
 
 // next checks one row.
 func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
-	e := journal.Event{Seq: r.ID & maxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
+	e := journal.Event{Seq: r.ID & MaxSeq, Turn: int(r.Turn), Time: timeOf(r.Time), Body: d.body}
 	if e.Seq != c.seq+1 {
 		return e, c.s.corrupt(c.head.Run, c.seq+1, fmt.Sprintf("it is missing: fact %d follows", e.Seq), nil)
 	}
@@ -320,7 +320,7 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
 
 // bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
 func (s *Store) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
-	r, err := q.GetFact(ctx, packID(no, seq))
+	r, err := q.GetFact(ctx, FactID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.corrupt(run, seq, "it is missing", nil)
 	}
@@ -352,7 +352,7 @@ func (s *Store) digestBefore(ctx context.Context, q *dbsqlc.Queries, run string,
 	if seq == 1 {
 		return nil, nil
 	}
-	before, err := q.GetDigest(ctx, packID(no, seq-1))
+	before, err := q.GetDigest(ctx, FactID(no, seq-1))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.corrupt(run, seq-1, "it is missing", nil)
 	}

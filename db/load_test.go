@@ -25,7 +25,7 @@ func tamper(t *testing.T, dir, statement string, args ...any) {
 	if err := sqlitefile.UseOFDLocks(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, fileName))
+	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"agent/db/sqlitefile"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,12 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"modernc.org/sqlite"
+
+	"agent/db/sqlitefile"
 )
 
 // editFile runs statements on the database of a folder that no process has open.
 func editFile(t *testing.T, dir string, edit func(ctx context.Context, conn *sql.Conn) error) {
 	t.Helper()
-	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, fileName) + "?mode=rw")
+	c, err := sqlite.NewConnector("file:" + filepath.Join(dir, FileName) + "?mode=rw")
 	if err != nil {
 		t.Fatal(err)
 	}

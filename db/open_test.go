@@ -1,8 +1,6 @@
 package db
 
 import (
-	"agent/db/sqlitefile"
-	"agent/db/vault"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -22,6 +20,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"modernc.org/sqlite"
+
+	"agent/db/sqlitefile"
+	"agent/db/vault"
 )
 
 // snapshot is every file of a folder with its content's hash and mode.
@@ -123,7 +124,7 @@ func TestUnusableFilesAreLeftAlone(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := madeDir(t)
-			path := filepath.Join(dir, fileName)
+			path := filepath.Join(dir, FileName)
 			c.spoil(t, path)
 			before := snapshot(t, dir)
 			for _, open := range []func() (*Store, error){
@@ -180,7 +181,7 @@ func otherDatabase(t *testing.T, path string) {
 // A database that is damaged further in opens, and says so where it is read; nothing is reset or made anew.
 func TestCutDatabase(t *testing.T) {
 	dir := madeDir(t)
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, FileName)
 	size := fileSize(t, path)
 	if err := os.Truncate(path, size/2); err != nil {
 		t.Fatal(err)
@@ -327,7 +328,7 @@ func TestWrongKey(t *testing.T) {
 // A database without its check value cannot say whether a key is right.
 func TestNoKeyCheck(t *testing.T) {
 	dir := madeDir(t)
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, FileName)
 	c, err := sqlite.NewConnector("file:" + path)
 	if err != nil {
 		t.Fatal(err)
@@ -451,21 +452,21 @@ func TestFirstAfterCrash(t *testing.T) {
 	if err := os.Chmod(crashed, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(crashed, fileName+"-shm")); err != nil {
+	if err := os.Remove(filepath.Join(crashed, FileName+"-shm")); err != nil {
 		t.Fatal(err)
 	}
 	again := openStore(t, crashed, func(o *Options) { o.FirstAfterCrash = true })
 	if got := loadAll(t, again, h.Run); len(got) != int(h.Seq) {
 		t.Errorf("%d facts, %d were written", len(got), h.Seq)
 	}
-	data, err := os.ReadFile(filepath.Join(crashed, fileName))
+	data, err := os.ReadFile(filepath.Join(crashed, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(data, []byte("do the work of r-crashcra")) {
 		t.Error("the log was not brought into the database")
 	}
-	if sizeOf(filepath.Join(crashed, fileName+"-wal")) == 0 {
+	if sizeOf(filepath.Join(crashed, FileName+"-wal")) == 0 {
 		t.Error("no commit was tried")
 	}
 }
@@ -516,7 +517,7 @@ func TestReadOnlyFolder(t *testing.T) {
 // Behaviour 9: a newer agent that was ended while it brought the database up to date has left its version in the log alone.
 func TestANewerVersionInTheLog(t *testing.T) {
 	dir := madeDir(t)
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, FileName)
 	if err := sqlitefile.UseOFDLocks(); err != nil {
 		t.Fatal(err)
 	}

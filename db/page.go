@@ -35,7 +35,7 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 	for len(page) < rows && size > 0 && c.seq < h.Seq {
 		step := int64(min(pageStep, rows-len(page)))
 		if err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
-			list, err := q.Facts(ctx, packID(h.No, c.seq), packID(h.No, h.Seq), step)
+			list, err := q.Facts(ctx, FactID(h.No, c.seq), FactID(h.No, h.Seq), step)
 			if err == nil && len(list) == 0 {
 				err = s.corrupt(run, c.seq+1, "it is missing", nil)
 			}
@@ -67,7 +67,7 @@ func DigestAt(ctx context.Context, s *Store, run string, seq int64) ([]byte, boo
 	}
 	var digest []byte
 	err = s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
-		digest, err = q.GetDigest(ctx, packID(h.No, seq))
+		digest, err = q.GetDigest(ctx, FactID(h.No, seq))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}

@@ -11,7 +11,7 @@ import (
 // A commit that went into a file which its path no longer names is no commit: whoever wrote gets an error, and nothing more is
 // written. That holds for the database, its log and the index that carries the log's locks.
 func TestCommitIntoGoneFile(t *testing.T) {
-	for _, name := range []string{fileName, fileName + "-wal", fileName + "-shm"} {
+	for _, name := range []string{FileName, FileName + "-wal", FileName + "-shm"} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			s := openStore(t, stateDir(t))

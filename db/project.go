@@ -101,15 +101,15 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 	case journal.RunClaimed:
 		return claimed(t, h, b)
 	case journal.RunInterrupted:
-		return t.q.SetRunInterrupted(ctx, string(b.Cause), firstWords(b.Detail, detailLimit), h.No)
+		return t.q.SetRunInterrupted(ctx, string(b.Cause), FirstWords(b.Detail, detailLimit), h.No)
 	case journal.RunRestored:
-		return t.q.SetRunInterrupted(ctx, string(journal.CauseRestored), firstWords(b.Reason, detailLimit), h.No)
+		return t.q.SetRunInterrupted(ctx, string(journal.CauseRestored), FirstWords(b.Reason, detailLimit), h.No)
 	case journal.RunStopping:
-		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+		return t.q.SetRunStopReason(ctx, FirstWords(b.Reason, detailLimit), h.No)
 	case journal.RunFailed:
-		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+		return t.q.SetRunStopReason(ctx, FirstWords(b.Reason, detailLimit), h.No)
 	case journal.RunCancelled:
-		return t.q.SetRunStopReason(ctx, firstWords(b.Reason, detailLimit), h.No)
+		return t.q.SetRunStopReason(ctx, FirstWords(b.Reason, detailLimit), h.No)
 	case journal.ModelAnswered:
 		return proposed(t, h, f, b, next)
 	case journal.CallJudged:
@@ -244,8 +244,8 @@ const (
 	detailLimit = 1000 // of a reason in its run's row, characters
 )
 
-// firstWords is the beginning of a text. A placeholder that begins in it is whole.
-func firstWords(s string, limit int) string {
+// FirstWords is the beginning of a text. A placeholder that begins in it is whole.
+func FirstWords(s string, limit int) string {
 	n := 0
 	for i := range s {
 		if n < limit {

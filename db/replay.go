@@ -14,55 +14,57 @@ import (
 	"agent/recovery/journal"
 )
 
-// replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
+// Replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
 // them the first time. What the tables beside the journal hold afterwards is what the journal proves.
-type replay struct {
-	s    *Store
-	pool *sql.DB
-	conn *sql.Conn
-	q    *dbsqlc.Queries
+type Replay struct {
+	Store *Store
+	Conn  *sql.Conn
+	pool  *sql.DB
+	q     *dbsqlc.Queries
 
-	unproved map[string]bool // threads whose first run cannot be read: nothing says what their rows should be
+	Unproved map[string]bool // threads whose first run cannot be read: nothing says what their rows should be
 }
 
-func (s *Store) newReplay(ctx context.Context) (*replay, error) {
+// NewReplay makes an empty one. The caller closes it.
+func NewReplay(ctx context.Context, s *Store) (*Replay, error) {
 	c, err := sqlite.NewConnector("file::memory:?_dqs=0")
 	if err != nil {
 		return nil, fmt.Errorf("make a database in memory: %w", err)
 	}
-	r := &replay{s: s, pool: sql.OpenDB(c), unproved: map[string]bool{}}
-	if r.conn, err = r.pool.Conn(ctx); err == nil {
-		err = sqlitefile.Upgrade(ctx, r.conn, migrations)
+	r := &Replay{Store: s, pool: sql.OpenDB(c), Unproved: map[string]bool{}}
+	if r.Conn, err = r.pool.Conn(ctx); err == nil {
+		err = sqlitefile.Upgrade(ctx, r.Conn, migrations)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a database in memory: %w", err), r.close())
+		return nil, errors.Join(fmt.Errorf("make a database in memory: %w", err), r.Close())
 	}
-	r.q = dbsqlc.New(r.conn)
+	r.q = dbsqlc.New(r.Conn)
 	return r, nil
 }
 
-func (r *replay) close() error {
+// Close lets go of the database in memory.
+func (r *Replay) Close() error {
 	var err error
-	if r.conn != nil {
-		err = r.conn.Close()
+	if r.Conn != nil {
+		err = r.Conn.Close()
 	}
 	return errors.Join(err, r.pool.Close())
 }
 
-// run writes the journal of one run, by its number. A journal that does not match its digests gives *CorruptError. It returns
+// Run writes the journal of one run, by its number. A journal that does not match its digests gives *CorruptError. It returns
 // the last fact's place.
-func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
+func (r *Replay) Run(ctx context.Context, no int64) (last int64, err error) {
 	if err := r.clear(ctx, no); err != nil {
 		return 0, err
 	}
-	c := &cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
-	d := &decoder{s: r.s, q: dbsqlc.New(r.s.file.Readers())}
+	c := &cursor{s: r.Store, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}
+	d := &decoder{s: r.Store, q: dbsqlc.New(r.Store.file.Readers())}
 	st, h := &recovery.State{}, Head{No: no, Status: recovery.StatusQueued}
 	for {
 		var rows []dbsqlc.Journal
-		err := r.s.read(ctx, "read the journal of "+c.head.Run, func(q *dbsqlc.Queries) error {
+		err := r.Store.read(ctx, "read the journal of "+c.head.Run, func(q *dbsqlc.Queries) error {
 			var err error
-			rows, err = q.Facts(ctx, packID(no, c.seq), packID(no, maxSeq), chunk)
+			rows, err = q.Facts(ctx, FactID(no, c.seq), FactID(no, MaxSeq), chunk)
 			return err
 		})
 		if err != nil || len(rows) == 0 {
@@ -76,7 +78,7 @@ func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
 				return 0, err
 			}
 			if err := st.Apply(e); err != nil {
-				return 0, r.s.corrupt(c.head.Run, e.Seq, err.Error(), nil)
+				return 0, r.Store.corrupt(c.head.Run, e.Seq, err.Error(), nil)
 			}
 			if h, err = r.write(ctx, h, e, &rows[i], st); err != nil {
 				return 0, fmt.Errorf("replay fact %d of run %s: %w", e.Seq, c.head.Run, err)
@@ -87,12 +89,12 @@ func (r *replay) run(ctx context.Context, no int64) (last int64, err error) {
 }
 
 // clear makes room for another run: only its thread stays.
-func (r *replay) clear(ctx context.Context, no int64) error {
+func (r *Replay) clear(ctx context.Context, no int64) error {
 	for _, text := range []string{
 		"DELETE FROM pending_requests", "DELETE FROM tool_executions", "DELETE FROM journal", "DELETE FROM blobs", "DELETE FROM runs",
 		"DELETE FROM sqlite_sequence WHERE name = 'runs'", fmt.Sprintf("INSERT INTO sqlite_sequence (name, seq) VALUES ('runs', %d)", no-1),
 	} {
-		if _, err := r.conn.ExecContext(ctx, text); err != nil {
+		if _, err := r.Conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("empty the database in memory: %w", err)
 		}
 	}
@@ -100,13 +102,13 @@ func (r *replay) clear(ctx context.Context, no int64) error {
 }
 
 // write carries over one fact as it is stored, and projects it.
-func (r *replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
-	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q, db: r.conn}
+func (r *Replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
+	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q, db: r.Conn}
 	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.Journal{
 		ID: row.ID, Turn: row.Turn, Kind: row.Kind, V: row.V, Time: row.Time, Body: row.Body, BodyHash: row.BodyHash, Digest: row.Digest,
 	}}
 	if row.BodyHash != nil {
-		b, err := dbsqlc.New(r.s.file.Readers()).GetBlob(ctx, row.BodyHash)
+		b, err := dbsqlc.New(r.Store.file.Readers()).GetBlob(ctx, row.BodyHash)
 		if err != nil {
 			return h, err
 		}
@@ -120,11 +122,11 @@ func (r *replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc
 		}
 		h.Run, h.Thread = c.Run, c.Thread
 	}
-	return r.s.appendFacts(t, h, batch{facts: []fact{f}}, AppendOptions{State: st})
+	return r.Store.appendFacts(t, h, batch{facts: []fact{f}}, AppendOptions{State: st})
 }
 
 // create writes the rows that a run's first fact makes. A thread's row comes from the first run of the thread.
-func (r *replay) create(ctx context.Context, c journal.RunCreated, now int64) error {
+func (r *Replay) create(ctx context.Context, c journal.RunCreated, now int64) error {
 	_, err := r.q.GetThread(ctx, c.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		folder, created := c.Folder, now
@@ -133,7 +135,7 @@ func (r *replay) create(ctx context.Context, c journal.RunCreated, now int64) er
 			if folder, created, known, err = r.begin(ctx, c.Thread); err != nil {
 				return err
 			}
-			r.unproved[c.Thread] = !known
+			r.Unproved[c.Thread] = !known
 		}
 		err = r.q.CreateThread(ctx, c.Thread, c.Thread, folder, created)
 	}
@@ -145,20 +147,20 @@ func (r *replay) create(ctx context.Context, c journal.RunCreated, now int64) er
 }
 
 // begin reads the first fact of a thread's first run. It is not known where that run's row is lost or its journal is damaged.
-func (r *replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
-	first, err := sqlitefile.Records(ctx, r.s.file.Readers(), "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
+func (r *Replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
+	first, err := sqlitefile.Records(ctx, r.Store.file.Readers(), "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
 	if err != nil || len(first) == 0 {
 		return "", 0, false, err
 	}
 	no := first[0]["no"].(int64)
-	q := dbsqlc.New(r.s.file.Readers())
-	rows, err := q.Facts(ctx, packID(no, 0), packID(no, maxSeq), 1)
+	q := dbsqlc.New(r.Store.file.Readers())
+	rows, err := q.Facts(ctx, FactID(no, 0), FactID(no, MaxSeq), 1)
 	if err != nil || len(rows) == 0 {
 		return "", 0, false, err
 	}
 	var found decoded
-	(&decoder{s: r.s, q: q}).decode(ctx, &rows[0], &found)
-	e, err := (&cursor{s: r.s, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &found)
+	(&decoder{s: r.Store, q: q}).decode(ctx, &rows[0], &found)
+	e, err := (&cursor{s: r.Store, head: Head{No: no, Run: fmt.Sprintf("with number %d", no)}}).next(&rows[0], &found)
 	if errors.As(err, new(*CorruptError)) {
 		return "", 0, false, nil // reading that run reports it
 	}

@@ -225,7 +225,7 @@ func (s *Store) answered(t *tx, h Head, f *fact, b journal.RequestAnswered) erro
 		if _, err := t.q.ResolveRequest(ctx, &text, b.By, &f.row.Time, b.ID); err != nil {
 			return err
 		}
-	} else if same, err := s.sameText(ctx, string(p.Answer), string(b.Answer)); err != nil {
+	} else if same, err := s.SameText(ctx, string(p.Answer), string(b.Answer)); err != nil {
 		return err
 	} else if p.Status != RequestResolved || !same {
 		return &ConflictError{First: p}
@@ -242,8 +242,8 @@ func compacted(text json.RawMessage) string {
 	return b.String()
 }
 
-// sameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
-func (s *Store) sameText(ctx context.Context, a, b string) (bool, error) {
+// SameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
+func (s *Store) SameText(ctx context.Context, a, b string) (bool, error) {
 	if a == b {
 		return true, nil
 	}
@@ -373,7 +373,7 @@ func (s *Store) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *Pen
 	b, ok := body.(journal.RequestAnswered)
 	same := ok && b.ID == p.ID
 	if was, is := compacted(b.Answer), compacted(p.Answer); same && was != is {
-		same, err = s.sameText(ctx, was, is)
+		same, err = s.SameText(ctx, was, is)
 		same = same || err != nil // a secret in it that cannot be restored leaves nothing to compare
 	}
 	if !same {

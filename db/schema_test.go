@@ -38,7 +38,7 @@ func TestStatesAgree(t *testing.T) {
 		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
-		"blobs_encoding":  list([]string{encodingPlain, encodingDeflate, encodingFile}),
+		"blobs_encoding":  list([]string{EncodingPlain, EncodingDeflate, EncodingFile}),
 	}
 	got := map[string][]string{}
 	named := regexp.MustCompile(`CONSTRAINT (\w+) CHECK \((\w+ = '\w*'(?: OR \w+ = '\w*')*)\)`)
@@ -108,7 +108,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 			t.Errorf("%s and %s have the number %d", k, other, n)
 		}
 		seen[n] = k
-		if back, err := kindOf(n); err != nil || back != k {
+		if back, err := KindOf(n); err != nil || back != k {
 			t.Errorf("%d is %s, and back %s (%v)", n, k, back, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 			t.Errorf("number %d was %s and is %s", n, k, kindNames[n])
 		}
 	}
-	if _, err := kindOf(int64(len(kindNames))); err == nil {
+	if _, err := KindOf(int64(len(kindNames))); err == nil {
 		t.Error("a number beyond the last one has a kind")
 	}
 }

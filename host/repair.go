@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/db/maintain"
 	"agent/host/owner"
 )
 
 // Repair makes the rows of runs what their journals prove, but for runs that a process drives.
-func (h *Host) Repair(ctx context.Context, list []db.Difference) ([]db.Difference, error) {
+func (h *Host) Repair(ctx context.Context, list []maintain.Difference) ([]maintain.Difference, error) {
 	var nos []int64
 	for _, d := range list {
 		if slices.Contains(nos, d.No) {
@@ -26,7 +27,7 @@ func (h *Host) Repair(ctx context.Context, list []db.Difference) ([]db.Differenc
 		defer func() { _ = lock.Close() }() // dropping a lock cannot be undone or repeated
 		nos = append(nos, d.No)
 	}
-	return h.Store.Repair(ctx, nos)
+	return maintain.Repair(ctx, h.Store, nos)
 }
 
 // repairRun makes the rows of one run what its journal proves, before something is done that must always be possible: a lost row could
@@ -36,7 +37,7 @@ func (h *Host) repairRun(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.Repair(ctx, []db.Difference{{No: row.No, Run: run}})
+	_, err = h.Repair(ctx, []maintain.Difference{{No: row.No, Run: run}})
 	if errors.As(err, new(*db.CorruptError)) {
 		return nil // reported by what follows
 	}

@@ -1,12 +1,13 @@
 package sqlitefile
 
 import (
-	"agent/durable"
 	"io"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"agent/durable"
 )
 
 const (

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"agent/recovery/fault"
-
 	"modernc.org/sqlite"
+
+	"agent/recovery/fault"
 )
 
 // Format is what a program's database is known by, and what the program does at the steps of opening it. Each function may be

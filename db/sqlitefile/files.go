@@ -1,7 +1,6 @@
 package sqlitefile
 
 import (
-	"agent/durable"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"agent/durable"
 )
 
 // onlyTemporary keeps tests away from a person's real state.

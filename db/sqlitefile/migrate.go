@@ -1,7 +1,6 @@
 package sqlitefile
 
 import (
-	"agent/durable"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -17,6 +16,8 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"agent/durable"
 )
 
 // Migration is a step from one format to the next.

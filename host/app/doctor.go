@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent/db"
+	"agent/db/maintain"
 	"agent/host/config"
 	"agent/host/doctor"
 	"agent/host/view"
@@ -41,7 +42,9 @@ func (a *App) ExamineSecrets(ctx context.Context, home string, show func(string)
 }
 
 // Salvage writes what can be read of a database, damaged or not, as JSON lines.
-func Salvage(ctx context.Context, home string, w io.Writer) error { return db.Salvage(ctx, home, w) }
+func Salvage(ctx context.Context, home string, w io.Writer) error {
+	return maintain.Salvage(ctx, home, w)
+}
 
 // close closes a folder that nobody observes.
 func (a *examination) close(s *Folder) error {
@@ -166,7 +169,7 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	if b := s.Store.Behind(); b != nil {
 		f.Bad(areaDatabase, remedyFor(b), "%v", b)
 	}
-	r, err := s.Store.Check(ctx)
+	r, err := maintain.Check(ctx, s.Store)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)
 		return
@@ -186,14 +189,14 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 
 // examineSchema compares every table, index and view with what the migrations make, and with fix makes them so again.
 func (a *examination) examineSchema(ctx context.Context, s *Folder, fix bool, f *doctor.Findings) {
-	list, err := s.Store.SchemaDifferences(ctx)
+	list, err := maintain.SchemaDifferences(ctx, s.Store)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)
 		return
 	}
-	r, err := s.Store.Check(ctx)
+	r, err := maintain.Check(ctx, s.Store)
 	if fix && (len(list) > 0 || err != nil || len(r.Problems) > 0) {
-		fixed, err := s.Store.RepairSchema(ctx)
+		fixed, err := maintain.RepairSchema(ctx, s.Store)
 		if err != nil {
 			f.Bad(areaDatabase, remedySave, "%v", err)
 		}
@@ -203,7 +206,7 @@ func (a *examination) examineSchema(ctx context.Context, s *Folder, fix bool, f 
 		if err == nil && len(r.Problems) > 0 {
 			f.Done(areaDatabase, "every index was built anew from its table, because of: %s", r.Problems[0])
 		}
-		if list, err = s.Store.SchemaDifferences(ctx); err != nil {
+		if list, err = maintain.SchemaDifferences(ctx, s.Store); err != nil {
 			f.Bad(areaDatabase, remedySave, "%v", err)
 		}
 	}
@@ -216,7 +219,7 @@ func (a *examination) examineSchema(ctx context.Context, s *Folder, fix bool, f 
 	}
 }
 
-func (a *examination) examineSettings(r db.Report, f *doctor.Findings) {
+func (a *examination) examineSettings(r maintain.Report, f *doctor.Findings) {
 	var settings []string
 	for name, value := range r.Settings {
 		settings = append(settings, name+"="+value)
@@ -231,7 +234,7 @@ func (a *examination) examineSettings(r db.Report, f *doctor.Findings) {
 	}
 }
 
-func (a *examination) examineSizes(r db.Report, f *doctor.Findings) {
+func (a *examination) examineSizes(r maintain.Report, f *doctor.Findings) {
 	if r.Log > walExpected {
 		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
 	}
@@ -260,7 +263,7 @@ func (a *examination) findSecrets(ctx context.Context, home string, show func(st
 		return
 	}
 	var all int64
-	found, err := s.Store.FindExposed(ctx, func(done, of int64) {
+	found, err := maintain.FindExposed(ctx, s.Store, func(done, of int64) {
 		all = of
 		show(fmt.Sprintf("looked at %d of %d rows", done, of))
 	})
@@ -280,7 +283,7 @@ func (a *examination) findSecrets(ctx context.Context, home string, show func(st
 }
 
 // exposed tells of one place. What a command that is still running has printed lies there until its result is stored.
-func (a *examination) exposed(ctx context.Context, s *Folder, x db.Exposed, f *doctor.Findings) {
+func (a *examination) exposed(ctx context.Context, s *Folder, x maintain.Exposed, f *doctor.Findings) {
 	const change = "change that secret where it is valid, since whoever could read the folder may have it"
 	switch run, isCall := strings.CutPrefix(x.File, "calls"+string(filepath.Separator)); {
 	case isCall:

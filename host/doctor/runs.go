@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/db/maintain"
 	"agent/host"
 	"agent/recovery"
 )
@@ -132,7 +133,7 @@ func (e *examiner) journals(ctx context.Context) error {
 // tables compares every row that is written from a journal with what the journal proves. With fix it makes the rows right again, but
 // for runs that are being driven: their owners write them.
 func (e *examiner) tables(ctx context.Context) error {
-	list, err := e.h.Store.Differences(ctx)
+	list, err := maintain.Differences(ctx, e.h.Store)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (e *examiner) tables(ctx context.Context) error {
 		e.Done(areaTables, "%s; it is now as the journal says", d)
 	}
 	for _, d := range list {
-		if !slices.ContainsFunc(fixed, func(f db.Difference) bool { return f.No == d.No }) {
+		if !slices.ContainsFunc(fixed, func(f maintain.Difference) bool { return f.No == d.No }) {
 			e.Bad(areaTables, "agent doctor --fix, when no process drives it", "%s", d)
 		}
 	}

@@ -22,7 +22,7 @@ type rule struct {
 // that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
+	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permit", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
 	return slices.Concat(frontDoors(), toolLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
@@ -63,6 +63,8 @@ func layers() []rule {
 			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
 		{dir: "db/vault", allow: []string{"db/dbsqlc", "db/redact", "db/sqlitefile", "durable"},
 			why: "secrets are taken out of any text; which record that belongs to is known to the store"},
+		{dir: "db/maintain", allow: []string{"db", "db/dbsqlc", "db/redact", "db/sqlitefile", "db/vault", "recovery", "recovery/journal"},
+			why: "a whole state folder is looked at through what the store shows of it; it drives nothing"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/mark", why: "a mark is read and written without a store"},
 		{dir: "db/lastlog", why: "the log is read without a store"},
@@ -105,7 +107,7 @@ func frontDoors() []rule {
 		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
 		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/permit", "host/doctor",
-			"host/logfile", "host/owner", "db", "db/redact", "durable", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
+			"host/logfile", "host/owner", "db", "db/maintain", "db/redact", "durable", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
@@ -190,7 +192,7 @@ func within(p, dir string) bool {
 // mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/sqlitefile", "db/vault", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/vault", "db/maintain", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false

@@ -1,4 +1,4 @@
-package db
+package maintain
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db"
 	"agent/recovery/journal"
 )
 
@@ -19,9 +20,9 @@ func TestCheck(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-checkche")
 	a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
-	h = appendAll(t, s, h, a, AppendOptions{})
-	appendAll(t, s, h, b, AppendOptions{})
-	r, err := s.Check(ctx)
+	h = appendAll(t, s, h, a, db.AppendOptions{})
+	appendAll(t, s, h, b, db.AppendOptions{})
+	r, err := Check(ctx, s)
 	if err != nil || len(r.Problems) > 0 || len(r.Leftover) > 0 {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -29,7 +30,7 @@ func TestCheck(t *testing.T) {
 	if fmt.Sprint(r.Counts) != fmt.Sprint(want) {
 		t.Errorf("%v", r.Counts)
 	}
-	if r.Format != knownSchema || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
+	if r.Format != 1 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
 		t.Errorf("%+v", r)
 	}
 	file := bodyFile(t, s.Dir())
@@ -40,7 +41,7 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(stray, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err = s.Check(ctx)
+	r, err = Check(ctx, s)
 	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], file) || len(r.Leftover) != 1 || r.Leftover[0] != stray {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -53,11 +54,11 @@ func TestCheckReadsIndexes(t *testing.T) {
 	s := openStore(t, dir)
 	startRun(t, s, "r-checkche")
 	var page int64
-	err := s.file.Readers().QueryRowContext(ctx, "SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_id'").Scan(&page)
+	err := s.File().Readers().QueryRowContext(ctx, "SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_id'").Scan(&page)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, db.FileName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestCheckReadsIndexes(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openStore(t, dir).Check(ctx)
+	r, err := Check(ctx, openStore(t, dir))
 	if err != nil || len(r.Problems) == 0 || !strings.Contains(r.Problems[0], "runs_by_id") {
 		t.Errorf("problems %q, %v", r.Problems, err)
 	}
@@ -80,17 +81,17 @@ func TestCheckReadsIndexes(t *testing.T) {
 func TestSalvage(t *testing.T) {
 	ctx := context.Background()
 	dir := stateDir(t)
-	s, err := Open(ctx, dir, Options{NoBallast: true})
+	s, err := db.Open(ctx, dir, db.Options{NoBallast: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := startRun(t, s, "r-salvages")
 	for n := 1; n <= 100; n++ {
 		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), strings.Repeat("result ", 200))
-		h = appendAll(t, s, h, append(a, b...), AppendOptions{})
+		h = appendAll(t, s, h, append(a, b...), db.AppendOptions{})
 	}
 	a, b := turnFacts(101, "c-largecal", strings.Repeat("large body ", 5000))
-	h = appendAll(t, s, h, append(a, b...), AppendOptions{})
+	h = appendAll(t, s, h, append(a, b...), db.AppendOptions{})
 	ask(t, s, startRun(t, s, "r-salvage2"), "p-salvages")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestSalvage(t *testing.T) {
 		t.Errorf("%v", settled)
 	}
 
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, db.FileName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

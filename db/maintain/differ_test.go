@@ -1,4 +1,4 @@
-package db
+package maintain
 
 import (
 	"context"
@@ -7,18 +7,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"agent/db"
 	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
 
 // dump is every row of the tables that are written from the journal.
-func dump(t *testing.T, s *Store) map[string][]sqlitefile.Record {
+func dump(t *testing.T, s *db.Store) map[string][]sqlitefile.Record {
 	t.Helper()
 	out := map[string][]sqlitefile.Record{}
 	for _, p := range projectedTables() {
-		rows, err := sqlitefile.Records(context.Background(), s.file.Readers(), "SELECT * FROM "+p.table+" ORDER BY "+rowKey(p.table))
+		rows, err := sqlitefile.Records(context.Background(), s.File().Readers(), "SELECT * FROM "+p.table+" ORDER BY "+rowKey(p.table))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +43,9 @@ func rowKey(table string) string {
 }
 
 // spoil changes the tables behind the store's back.
-func spoil(t *testing.T, s *Store, text string, args ...any) error {
+func spoil(t *testing.T, s *db.Store, text string, args ...any) error {
 	t.Helper()
-	return s.file.Between(func(on *sqlitefile.Statements) error {
+	return s.File().Between(func(on *sqlitefile.Statements) error {
 		if err := on.Once("PRAGMA foreign_keys = OFF"); err != nil {
 			return err
 		}
@@ -55,10 +57,10 @@ func spoil(t *testing.T, s *Store, text string, args ...any) error {
 	})
 }
 
-func repairAll(t *testing.T, s *Store) {
+func repairAll(t *testing.T, s *db.Store) {
 	t.Helper()
 	ctx := context.Background()
-	list, err := s.Differences(ctx)
+	list, err := Differences(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +70,13 @@ func repairAll(t *testing.T, s *Store) {
 			nos = append(nos, d.No)
 		}
 	}
-	if _, err := s.Repair(ctx, nos); err != nil {
+	if _, err := Repair(ctx, s, nos); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // stored makes a store with runs that wait, go on, ended, and left a call unknown, whose facts interleave.
-func stored(t *testing.T) *Store {
+func stored(t *testing.T) *db.Store {
 	t.Helper()
 	s := openStore(t, stateDir(t))
 	one, two := startRun(t, s, "r-1"), startRun(t, s, "r-2")
@@ -105,7 +107,7 @@ func stored(t *testing.T) *Store {
 }
 
 // foldAll appends with the fold, as a driver does.
-func foldAll(t *testing.T, s *Store, h Head, e []journal.Event) Head {
+func foldAll(t *testing.T, s *db.Store, h db.Head, e []journal.Event) db.Head {
 	t.Helper()
 	st := &recovery.State{}
 	for _, old := range loadAll(t, s, h.Run) {
@@ -114,12 +116,12 @@ func foldAll(t *testing.T, s *Store, h Head, e []journal.Event) Head {
 		}
 	}
 	for i := range e {
-		e[i].Seq, e[i].Time = h.Seq+int64(i)+1, s.now()
+		e[i].Seq, e[i].Time = h.Seq+int64(i)+1, time.Now().UTC().Truncate(time.Microsecond)
 		if err := st.Apply(e[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return appendAll(t, s, h, e, AppendOptions{State: st})
+	return appendAll(t, s, h, e, db.AppendOptions{State: st})
 }
 
 // A6: whatever is lost or changed in a table that is written from the journal, each row and each column, is found and made again
@@ -127,7 +129,7 @@ func foldAll(t *testing.T, s *Store, h Head, e []journal.Event) Head {
 func TestEveryProjectedRowAndColumn(t *testing.T) {
 	longAlone(t)
 	ctx, s := context.Background(), stored(t)
-	if list, err := s.Differences(ctx); err != nil || len(list) > 0 {
+	if list, err := Differences(ctx, s); err != nil || len(list) > 0 {
 		t.Fatalf("an untouched store: %v, %v", list, err)
 	}
 	want, tried := dump(t, s), 0
@@ -147,7 +149,7 @@ func TestEveryProjectedRowAndColumn(t *testing.T) {
 			return // it was so before
 		}
 		tried++
-		if list, err := s.Differences(ctx); err != nil || len(list) == 0 {
+		if list, err := Differences(ctx, s); err != nil || len(list) == 0 {
 			t.Errorf("%s: not found (%v)", what, err)
 		}
 		repairAll(t, s)
@@ -183,7 +185,7 @@ func TestRepairKeepsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := dump(t, s)
-	if list, err := s.Differences(ctx); err != nil || len(list) > 0 {
+	if list, err := Differences(ctx, s); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 	if err := spoil(t, s, "UPDATE runs SET turns = 9 WHERE id = 'r-2'"); err != nil {
@@ -201,14 +203,14 @@ func TestRepairOfALaterRun(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
 	later := createdFact("r-4", "t-3")
 	later.Previous = "r-3"
-	h, err := s.Create(ctx, ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
+	h, err := s.Create(ctx, db.ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := dump(t, s)
 	repair := func() {
 		t.Helper()
-		if _, err := s.Repair(ctx, []int64{h.No}); err != nil {
+		if _, err := Repair(ctx, s, []int64{h.No}); err != nil {
 			t.Fatal(err)
 		}
 		if got := dump(t, s); !reflect.DeepEqual(want, got) {
@@ -223,7 +225,7 @@ func TestRepairOfALaterRun(t *testing.T) {
 	if err := spoil(t, s, "UPDATE journal SET digest = zeroblob(32) WHERE kind = 'run.created' AND id >> 24 = (SELECT no FROM runs WHERE id = 'r-3')"); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.Differences(ctx); err != nil || len(list) > 0 {
+	if list, err := Differences(ctx, s); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 	repair()
@@ -234,7 +236,7 @@ func TestEverySchemaObject(t *testing.T) {
 	longAlone(t)
 	ctx, s := context.Background(), stored(t)
 	want := dump(t, s)
-	objects, err := sqlitefile.Records(ctx, s.file.Readers(), "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'")
+	objects, err := sqlitefile.Records(ctx, s.File().Readers(), "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'")
 	if err != nil || len(objects) < 15 {
 		t.Fatalf("%d objects, %v", len(objects), err)
 	}
@@ -246,15 +248,15 @@ func TestEverySchemaObject(t *testing.T) {
 		if err := spoil(t, s, fmt.Sprintf("DROP %s %s", strings.ToUpper(kind), name)); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.SchemaDifferences(ctx)
+		list, err := SchemaDifferences(ctx, s)
 		if err != nil || !slices.ContainsFunc(list, func(d SchemaDifference) bool { return d.Name == name && d.Repairable() }) {
 			t.Errorf("%s %s: not found: %v, %v", kind, name, list, err)
 		}
-		if _, err := s.RepairSchema(ctx); err != nil {
+		if _, err := RepairSchema(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 		repairAll(t, s)
-		if list, err := s.SchemaDifferences(ctx); err != nil || len(list) > 0 {
+		if list, err := SchemaDifferences(ctx, s); err != nil || len(list) > 0 {
 			t.Errorf("%s %s: still %v, %v", kind, name, list, err)
 		}
 		if got := dump(t, s); !reflect.DeepEqual(want, got) {
@@ -264,7 +266,7 @@ func TestEverySchemaObject(t *testing.T) {
 	if err := spoil(t, s, "CREATE TRIGGER quiet AFTER INSERT ON inbox BEGIN DELETE FROM inbox; END"); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.SchemaDifferences(ctx); err != nil || len(list) != 1 || list[0].Name != "quiet" || list[0].Repairable() {
+	if list, err := SchemaDifferences(ctx, s); err != nil || len(list) != 1 || list[0].Name != "quiet" || list[0].Repairable() {
 		t.Errorf("a trigger: %v, %v", list, err)
 	}
 }

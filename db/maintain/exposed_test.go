@@ -1,4 +1,4 @@
-package db
+package maintain
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db"
 	"agent/db/redact"
 )
 
@@ -19,8 +20,8 @@ func TestFindExposed(t *testing.T) {
 	h := startRun(t, s, "r-exposed1")
 	for n, size := range []int{10, 40 << 10, 300 << 10} {
 		a, b := turnFacts(n+1, "c-0000000"+string(rune('1'+n)), strings.Repeat("filler\n", size/7)+"it is "+canary)
-		h = appendAll(t, s, h, a, AppendOptions{})
-		h = appendAll(t, s, h, b, AppendOptions{})
+		h = appendAll(t, s, h, a, db.AppendOptions{})
+		h = appendAll(t, s, h, b, db.AppendOptions{})
 	}
 	ask(t, s, h, "p-exposed1")
 	if _, err := s.Answer(ctx, "p-exposed1", []byte(`"it is `+canary+`"`), "somebody"); err != nil {
@@ -35,12 +36,12 @@ func TestFindExposed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err := s.FindExposed(ctx, nil); err != nil || len(found) > 0 {
+	if found, err := FindExposed(ctx, s, nil); err != nil || len(found) > 0 {
 		t.Errorf("what nobody knows is found: %+v %v", found, err)
 	}
 	s.Know(redact.Known{Rule: "env-canary", Value: canary})
 	var steps int
-	found, err := s.FindExposed(ctx, func(done, all int64) {
+	found, err := FindExposed(ctx, s, func(done, all int64) {
 		steps++
 		if done > all {
 			t.Errorf("%d of %d", done, all)
@@ -72,9 +73,9 @@ func TestFindExposed(t *testing.T) {
 	clean := openStore(t, stateDir(t), knowing)
 	h = startRun(t, clean, "r-cleanrun")
 	a, b := turnFacts(1, "c-00000001", "it is "+canary+" and [secret:env-canary:abcdefghjk]")
-	h = appendAll(t, clean, h, a, AppendOptions{})
-	appendAll(t, clean, h, b, AppendOptions{})
-	if found, err := clean.FindExposed(ctx, nil); err != nil || len(found) > 0 {
+	h = appendAll(t, clean, h, a, db.AppendOptions{})
+	appendAll(t, clean, h, b, db.AppendOptions{})
+	if found, err := FindExposed(ctx, clean, nil); err != nil || len(found) > 0 {
 		t.Errorf("where nothing lies: %+v %v", found, err)
 	}
 }
@@ -83,7 +84,7 @@ func TestFindExposed(t *testing.T) {
 func TestFindRemains(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir)
-	if _, err := s.PutInbox(context.Background(), startRun(t, s, "r-remains1").Run, MessageRuling, []byte(`{"by":"`+canary+`"}`), ""); err != nil {
+	if _, err := s.PutInbox(context.Background(), startRun(t, s, "r-remains1").Run, db.MessageRuling, []byte(`{"by":"`+canary+`"}`), ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -91,8 +92,8 @@ func TestFindRemains(t *testing.T) {
 	}
 	execIn(t, dir, "DELETE FROM inbox")
 	s = openStore(t, dir, knowing)
-	found, err := s.FindExposed(context.Background(), nil)
-	if err != nil || len(found) != 1 || found[0].File != fileName {
+	found, err := FindExposed(context.Background(), s, nil)
+	if err != nil || len(found) != 1 || found[0].File != db.FileName {
 		t.Errorf("%+v %v", found, err)
 	}
 }

@@ -1,20 +1,18 @@
-package db
+package maintain
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"modernc.org/sqlite"
 
+	"agent/db"
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 )
@@ -46,42 +44,42 @@ func tables() []string {
 }
 
 // Check looks at the database file as a whole, at settings, sizes and the files of bodies.
-func (s *Store) Check(ctx context.Context) (Report, error) {
+func Check(ctx context.Context, s *db.Store) (Report, error) {
 	r := Report{
-		Path: s.file.Path(), Counts: map[string]int64{}, OFDLocks: sqlite.OFDLockingEnabled(),
-		Database: sizeOf(s.file.Path()), Log: sizeOf(s.file.Path() + "-wal"),
-		Ballast: sizeOf(s.file.Ballast()), Free: -1,
+		Path: s.File().Path(), Counts: map[string]int64{}, OFDLocks: sqlite.OFDLockingEnabled(),
+		Database: sizeOf(s.File().Path()), Log: sizeOf(s.File().Path() + "-wal"),
+		Ballast: sizeOf(s.File().Ballast()), Free: -1,
 	}
-	if d, err := sqlitefile.DiskOf(s.file.Dir()); err == nil {
+	if d, err := sqlitefile.DiskOf(s.File().Dir()); err == nil {
 		r.FileSystem, r.Free = d.Name, d.Free
 	}
-	conn, err := s.file.Conn(ctx)
+	conn, err := s.File().Conn(ctx)
 	if err != nil {
-		return r, fmt.Errorf("check %s: %w", s.file.Path(), s.file.Explain(err))
+		return r, fmt.Errorf("check %s: %w", s.File().Path(), s.File().Explain(err))
 	}
-	err = s.checkDatabase(ctx, conn, &r)
+	err = checkDatabase(ctx, s, conn, &r)
 	if err := errors.Join(err, conn.Close()); err != nil {
-		return r, fmt.Errorf("check %s: %w", s.file.Path(), s.file.Explain(err))
+		return r, fmt.Errorf("check %s: %w", s.File().Path(), s.File().Explain(err))
 	}
-	if err := s.checkBlobs(ctx, &r); err != nil {
-		return r, fmt.Errorf("check %s: %w", s.file.Path(), err)
+	if err := checkBlobs(ctx, s, &r); err != nil {
+		return r, fmt.Errorf("check %s: %w", s.File().Path(), err)
 	}
-	shut, err := s.vault.CheckSealed(ctx)
+	shut, err := s.Vault().CheckSealed(ctx)
 	if err != nil {
-		return r, fmt.Errorf("check %s: %w", s.file.Path(), err)
+		return r, fmt.Errorf("check %s: %w", s.File().Path(), err)
 	}
 	r.Problems = append(r.Problems, shut...)
 	return r, nil
 }
 
-func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) error {
+func checkDatabase(ctx context.Context, s *db.Store, conn *sql.Conn, r *Report) error {
 	if err := conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&r.SQLite); err != nil {
 		return err
 	}
 	var stamp int
-	err := s.file.Pragma(ctx, conn, "user_version", &stamp)
+	err := s.File().Pragma(ctx, conn, "user_version", &stamp)
 	if err == nil {
-		r.Settings, err = s.file.Settings(ctx, conn)
+		r.Settings, err = s.File().Settings(ctx, conn)
 	}
 	if err != nil {
 		return err
@@ -111,29 +109,28 @@ func (s *Store) checkDatabase(ctx context.Context, conn *sql.Conn, r *Report) er
 }
 
 // checkBlobs compares the files of bodies with the rows that name them.
-func (s *Store) checkBlobs(ctx context.Context, r *Report) error {
+func checkBlobs(ctx context.Context, s *db.Store, r *Report) error {
 	var rows []dbsqlc.AllBlobsRow
-	err := s.read(ctx, "list bodies", func(q *dbsqlc.Queries) error {
-		var err error
-		rows, err = q.AllBlobs(ctx)
+	err := s.File().Read(ctx, func() (err error) {
+		rows, err = dbsqlc.New(s.File().Readers()).AllBlobs(ctx)
 		return err
 	})
 	if err != nil {
-		r.Problems = append(r.Problems, err.Error())
+		r.Problems = append(r.Problems, fmt.Sprintf("list bodies: %v", s.File().Explain(err)))
 		return nil // what is damaged is reported; the rest of the report stands
 	}
 	named := map[string]bool{}
 	for _, b := range rows {
-		if b.Encoding != encodingFile {
+		if b.Encoding != db.EncodingFile {
 			continue
 		}
 		name := hex.EncodeToString(b.Hash)
 		named[name] = true
-		if why := s.checkBlobFile(b.Hash, b.Size); why != "" {
+		if why := s.Bodies().Check(b.Hash, b.Size); why != "" {
 			r.Problems = append(r.Problems, why)
 		}
 	}
-	root := filepath.Join(s.file.Dir(), blobsName)
+	root := s.Bodies().Dir()
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -163,25 +160,4 @@ func sizeOf(path string) int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// checkBlobFile reads a body's file and compares it with the hash that is its name; "" when it is whole.
-func (s *Store) checkBlobFile(hash []byte, size int64) string {
-	path := s.blobPath(hash)
-	if have := sizeOf(path); have != size {
-		return fmt.Sprintf("body %s has %d bytes and not %d", path, have, size)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Sprintf("body %s cannot be read: %v", path, err)
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return fmt.Sprintf("body %s cannot be read: %v", path, err)
-	}
-	if have := sum.Sum(nil); !bytes.Equal(have[:len(hash)], hash) {
-		return fmt.Sprintf("body %s is not what was stored: its hash is another", path)
-	}
-	return ""
 }

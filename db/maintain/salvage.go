@@ -1,7 +1,6 @@
-package db
+package maintain
 
 import (
-	"agent/db/sqlitefile"
 	"bufio"
 	"context"
 	"database/sql"
@@ -11,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"agent/db"
+	"agent/db/sqlitefile"
 )
 
 // Salvage writes what can still be read of a damaged state folder to out: one JSON object a row, and at the end of each
@@ -18,28 +20,19 @@ import (
 // changes nothing. It works without Open, which a damaged file may refuse. Secrets that an older release has written in the
 // clear are placeholders in it.
 func Salvage(ctx context.Context, dir string, out io.Writer) error {
-	s := newStore(Options{ReadOnly: true})
-	f, err := sqlitefile.OpenDamaged(dir, s.format(), s.fileOptions())
+	s, err := db.OpenDamaged(dir)
 	if err != nil {
 		return fmt.Errorf("salvage %s: %w", dir, err)
 	}
-	s.file = f
-	if err = s.openVault(); err == nil {
-		err = s.salvage(ctx, out)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("salvage %s: %w", s.file.Path(), err)
+	err = salvage(ctx, s, out)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return fmt.Errorf("salvage %s: %w", s.File().Path(), err)
 	}
 	return nil
 }
 
-// Salvage does the same for an open store.
-func (s *Store) Salvage(ctx context.Context, out io.Writer) error {
-	return Salvage(ctx, s.file.Dir(), out)
-}
-
-func (s *Store) salvage(ctx context.Context, out io.Writer) error {
-	conn, err := s.file.Readers().Conn(ctx)
+func salvage(ctx context.Context, s *db.Store, out io.Writer) error {
+	conn, err := s.File().Readers().Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +51,7 @@ func (s *Store) salvage(ctx context.Context, out io.Writer) error {
 }
 
 type salvager struct {
-	s    *Store
+	s    *db.Store
 	conn *sql.Conn
 	out  *json.Encoder
 	read int // rows of all tables
@@ -85,7 +78,8 @@ func (p *probe) found(key int64) { *p = probe{key: key, step: 1} }
 func (p *probe) miss(journal bool) {
 	p.lost++
 	next := p.key + p.step
-	if first := (p.key>>seqBits + 1) << seqBits; journal && next >= first && p.runs < maxRuns {
+	no, _ := db.SplitFactID(p.key)
+	if first := db.FactID(no+1, 0); journal && next >= first && p.runs < maxRuns {
 		*p = probe{key: first, step: 1, runs: p.runs + 1}
 		return
 	}
@@ -186,9 +180,9 @@ func (v *salvager) explain(table string, row map[string]any) {
 		return
 	}
 	id, _ := row["id"].(int64)
-	row["run_no"], row["seq"] = id>>seqBits, id&maxSeq
+	row["run_no"], row["seq"] = db.SplitFactID(id)
 	number, _ := row["kind"].(int64)
-	if k, err := kindOf(number); err == nil {
+	if k, err := db.KindOf(number); err == nil {
 		row["kind"] = k
 	}
 	if body, _ := row["body"].(string); json.Valid([]byte(body)) {
@@ -202,12 +196,12 @@ func (v *salvager) blob(row map[string]any) {
 	encoding, _ := row["encoding"].(string)
 	size, _ := row["size"].(int64)
 	data, _ := row["data"].([]byte)
-	whole, err := v.s.open(hash, size, encoding, data)
+	whole, err := v.s.Bodies().Open(hash, size, encoding, data)
 	if err != nil {
 		row["damaged"] = err.Error()
 		return
 	}
-	row["data"], row["encoding"] = whole, encodingPlain
+	row["data"], row["encoding"] = whole, db.EncodingPlain
 }
 
 // readable is text where the bytes are text; other bytes are written in base 64.
@@ -220,7 +214,7 @@ func (v *salvager) readable(value any) any {
 	case string:
 		return v.s.Redact(t)
 	case json.RawMessage:
-		return RedactValue(v.s, t)
+		return db.RedactValue(v.s, t)
 	}
 	return value
 }

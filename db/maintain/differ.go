@@ -1,4 +1,4 @@
-package db
+package maintain
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/db/dbsqlc"
+	"agent/db"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
@@ -52,33 +52,33 @@ type change struct {
 
 // Differences replays every journal and compares what it proves with the tables beside it, to the last column. A journal that is
 // damaged is left out: reading it says so.
-func (s *Store) Differences(ctx context.Context) ([]Difference, error) {
-	r, err := s.newReplay(ctx)
+func Differences(ctx context.Context, s *db.Store) ([]Difference, error) {
+	r, err := db.NewReplay(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	nos, err := s.runNumbers(ctx)
+	nos, err := runNumbers(ctx, s)
 	var out []Difference
 	for _, no := range nos {
 		if err != nil {
 			break
 		}
 		var list []change
-		if list, err = r.changes(ctx, no); err == nil {
-			out = append(out, r.differences(no, list)...)
-		} else if errors.As(err, new(*CorruptError)) {
+		if list, err = changes(ctx, r, no); err == nil {
+			out = append(out, differences(r, no, list)...)
+		} else if errors.As(err, new(*db.CorruptError)) {
 			err = nil
 		}
 	}
-	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("compare the tables with the journals: %w", s.file.Explain(err))
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("compare the tables with the journals: %w", s.File().Explain(err))
 	}
 	return out, nil
 }
 
 // runNumbers lists the runs that have a journal, or a row in any table.
-func (s *Store) runNumbers(ctx context.Context) ([]int64, error) {
-	rows, err := sqlitefile.Records(ctx, s.file.Readers(), `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
+func runNumbers(ctx context.Context, s *db.Store) ([]int64, error) {
+	rows, err := sqlitefile.Records(ctx, s.File().Readers(), `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
 		UNION SELECT run_no FROM tool_executions UNION SELECT run_no FROM pending_requests ORDER BY 1`)
 	var out []int64
 	for _, r := range rows {
@@ -88,21 +88,21 @@ func (s *Store) runNumbers(ctx context.Context) ([]int64, error) {
 }
 
 // changes compares one run, again when its owner wrote meanwhile.
-func (r *replay) changes(ctx context.Context, no int64) (list []change, err error) {
+func changes(ctx context.Context, r *db.Replay, no int64) (list []change, err error) {
 	for range 5 {
-		before, err := r.run(ctx, no)
+		before, err := r.Run(ctx, no)
 		if err != nil {
 			return nil, err
 		}
 		list = nil
 		for _, p := range projectedTables() {
-			some, err := r.table(ctx, p, no)
+			some, err := table(ctx, r, p, no)
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, some...)
 		}
-		after, err := sqlitefile.Records(ctx, r.s.file.Readers(), "SELECT max(id) & 16777215 AS seq FROM journal WHERE id BETWEEN ? AND ?", packID(no, 0), packID(no, maxSeq))
+		after, err := sqlitefile.Records(ctx, r.Store.File().Readers(), "SELECT max(id) & 16777215 AS seq FROM journal WHERE id BETWEEN ? AND ?", db.FactID(no, 0), db.FactID(no, db.MaxSeq))
 		if err != nil {
 			return nil, err
 		}
@@ -121,38 +121,38 @@ func (p projected) keyOf(r sqlitefile.Record) string {
 	return strings.Join(words, ", ")
 }
 
-func (r *replay) table(ctx context.Context, p projected, no int64) ([]change, error) {
+func table(ctx context.Context, r *db.Replay, p projected, no int64) ([]change, error) {
 	query, of := "SELECT * FROM "+p.table+" WHERE "+p.of+" = ?", any(no)
 	if p.table == "threads" {
-		run, err := sqlitefile.Records(ctx, r.conn, "SELECT thread FROM runs")
+		run, err := sqlitefile.Records(ctx, r.Conn, "SELECT thread FROM runs")
 		if err != nil || len(run) == 0 {
 			return nil, err
 		}
 		of = run[0]["thread"]
-		if r.unproved[of.(string)] {
+		if r.Unproved[of.(string)] {
 			return nil, nil
 		}
 	}
-	want, err := sqlitefile.Records(ctx, r.conn, query, of)
+	want, err := sqlitefile.Records(ctx, r.Conn, query, of)
 	if err != nil {
 		return nil, err
 	}
 	if p.table == "runs" && len(want) == 1 { // the numbers of calls are not in the journal
-		calls, err := sqlitefile.Records(ctx, r.s.file.Readers(),
+		calls, err := sqlitefile.Records(ctx, r.Store.File().Readers(),
 			"SELECT COALESCE(MIN(no), 0) AS first_call, COALESCE(MAX(no), 0) AS last_call FROM tool_executions WHERE run_no = ?", no)
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(want[0], calls[0])
 	}
-	have, err := sqlitefile.Records(ctx, r.s.file.Readers(), query, of)
+	have, err := sqlitefile.Records(ctx, r.Store.File().Readers(), query, of)
 	if err != nil {
 		return nil, err
 	}
-	return r.compare(ctx, p, have, want)
+	return compare(ctx, r, p, have, want)
 }
 
-func (r *replay) compare(ctx context.Context, p projected, have, want []sqlitefile.Record) ([]change, error) {
+func compare(ctx context.Context, r *db.Replay, p projected, have, want []sqlitefile.Record) ([]change, error) {
 	var out []change
 	for _, w := range want {
 		h := p.take(&have, w)
@@ -160,7 +160,7 @@ func (r *replay) compare(ctx context.Context, p projected, have, want []sqlitefi
 			out = append(out, change{projected: p, want: w})
 			continue
 		}
-		columns, err := r.columnsThatDiffer(ctx, p, h, w)
+		columns, err := columnsThatDiffer(ctx, r, p, h, w)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (p projected) take(rows *[]sqlitefile.Record, want sqlitefile.Record) sqlit
 
 // columnsThatDiffer leaves out what the journal does not prove: an answer that the run's owner has not taken yet, and the mark of
 // a run whose journal was found damaged.
-func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want sqlitefile.Record) ([]string, error) {
+func columnsThatDiffer(ctx context.Context, r *db.Replay, p projected, have, want sqlitefile.Record) ([]string, error) {
 	free := slices.Clone(p.free)
 	switch p.table {
 	case "runs":
@@ -200,13 +200,13 @@ func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want 
 			free = append(free, "cause", "detail", "status")
 		}
 	case "pending_requests":
-		if want["status"] == RequestOpen && have["status"] != RequestOpen && have["consumed_seq"] == nil {
+		if want["status"] == db.RequestOpen && have["status"] != db.RequestOpen && have["consumed_seq"] == nil {
 			free = append(free, "status", "answer", "answered_by")
 		}
-		if have["status"] != RequestOpen && want["status"] != RequestResolved { // who withdrew it stands in the row alone
+		if have["status"] != db.RequestOpen && want["status"] != db.RequestResolved { // who withdrew it stands in the row alone
 			free = append(free, "answered_by")
 		}
-		same, err := r.sameAnswer(ctx, have["answer"], want["answer"])
+		same, err := sameAnswer(ctx, r, have["answer"], want["answer"])
 		if err != nil {
 			return nil, err
 		}
@@ -223,19 +223,19 @@ func (r *replay) columnsThatDiffer(ctx context.Context, p projected, have, want 
 	return out, nil
 }
 
-func (r *replay) sameAnswer(ctx context.Context, have, want any) (bool, error) {
+func sameAnswer(ctx context.Context, r *db.Replay, have, want any) (bool, error) {
 	a, ok := have.(string)
 	b, both := want.(string)
 	if !ok || !both {
 		return false, nil
 	}
-	return r.s.sameText(ctx, a, b)
+	return r.Store.SameText(ctx, a, b)
 }
 
-func (r *replay) differences(no int64, list []change) []Difference {
+func differences(r *db.Replay, no int64, list []change) []Difference {
 	var out []Difference
 	run := fmt.Sprintf("number %d", no)
-	if rows, err := sqlitefile.Records(context.Background(), r.conn, "SELECT id FROM runs"); err == nil && len(rows) == 1 {
+	if rows, err := sqlitefile.Records(context.Background(), r.Conn, "SELECT id FROM runs"); err == nil && len(rows) == 1 {
 		run = fmt.Sprint(rows[0]["id"]) // without it the number names it
 	}
 	for _, c := range list {
@@ -263,16 +263,7 @@ func valueText(v any) string {
 	case nil:
 		return "empty"
 	case string:
-		return fmt.Sprintf("%q", firstWords(v, 60))
+		return fmt.Sprintf("%q", db.FirstWords(v, 60))
 	}
 	return fmt.Sprint(v)
-}
-
-// runParams are the columns of a run's row that its first fact gives.
-func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
-	return dbsqlc.CreateRunParams{
-		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: firstWords(c.Prompt, wordsLimit),
-		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
-		CreatedAt: now,
-	}
 }

@@ -1,4 +1,4 @@
-package db
+package maintain
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"agent/db"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 )
@@ -30,25 +31,25 @@ type Exposed struct {
 // FindExposed looks for secrets in every text of every table, in every body, and in every file of the state folder: for what
 // is known to this process, what was ever sealed, and what looks like one. progress may be nil; it is called now and then with
 // how much of all was looked at.
-func (s *Store) FindExposed(ctx context.Context, progress func(done, all int64)) ([]Exposed, error) {
+func FindExposed(ctx context.Context, s *db.Store, progress func(done, all int64)) ([]Exposed, error) {
 	f := &searcher{s: s, ctx: ctx, progress: progress, seen: map[Exposed]bool{}, runs: map[int64]string{}}
-	if err := s.vault.LearnSealed(ctx); err != nil {
+	if err := s.Vault().LearnSealed(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := s.file.Conn(ctx)
+	conn, err := s.File().Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for secrets in %s: %w", s.file.Path(), s.file.Explain(err))
+		return nil, fmt.Errorf("look for secrets in %s: %w", s.File().Path(), s.File().Explain(err))
 	}
 	f.conn = conn
 	err = f.search()
 	if err := errors.Join(err, conn.Close()); err != nil {
-		return nil, fmt.Errorf("look for secrets in %s: %w", s.file.Dir(), s.file.Explain(err))
+		return nil, fmt.Errorf("look for secrets in %s: %w", s.File().Dir(), s.File().Explain(err))
 	}
 	return f.found, nil
 }
 
 type searcher struct {
-	s        *Store
+	s        *db.Store
 	ctx      context.Context
 	conn     *sql.Conn
 	progress func(done, all int64)
@@ -135,7 +136,7 @@ func (f *searcher) row(table string, r tableRow) error {
 	no, _ := r.values["run_no"].(int64)
 	switch table {
 	case "journal":
-		no, at.Seq = r.row>>seqBits, r.row&maxSeq
+		no, at.Seq = db.SplitFactID(r.row)
 	case "runs":
 		no = r.row
 	}
@@ -150,9 +151,9 @@ func (f *searcher) row(table string, r tableRow) error {
 		switch {
 		case table == "secrets" && column == "sealed":
 			continue // ciphertext
-		case table == "blobs" && column == "data" && r.values["encoding"] == encodingDeflate:
+		case table == "blobs" && column == "data" && r.values["encoding"] == db.EncodingDeflate:
 			size, _ := r.values["size"].(int64)
-			if body, err := inflate(data, size); err == nil { // else doctor says that it is damaged
+			if body, err := db.Inflate(data, size); err == nil { // else doctor says that it is damaged
 				data = body
 			}
 		}
@@ -169,7 +170,7 @@ func (f *searcher) look(data []byte, at Exposed, no int64) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
 	}
-	rules, err := f.s.vault.Find(data)
+	rules, err := f.s.Vault().Find(data)
 	if err != nil {
 		return err
 	}
@@ -202,14 +203,14 @@ func (f *searcher) runOf(no int64) (string, error) {
 
 // files looks into every other file: bodies, live text, the log, what calls left.
 func (f *searcher) files() error {
-	return filepath.WalkDir(f.s.file.Dir(), func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(f.s.File().Dir(), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(f.s.file.Dir(), path)
+		rel, err := filepath.Rel(f.s.File().Dir(), path)
 		if err != nil {
 			return err
 		}
@@ -232,7 +233,7 @@ func (f *searcher) files() error {
 
 // own are the files that are looked at as tables, and those that hold nothing that was said.
 func (f *searcher) own(rel string) bool {
-	return strings.HasPrefix(rel, fileName) || rel == vault.KeyName || filepath.Join(f.s.file.Dir(), rel) == f.s.file.Ballast()
+	return strings.HasPrefix(rel, db.FileName) || rel == vault.KeyName || filepath.Join(f.s.File().Dir(), rel) == f.s.File().Ballast()
 }
 
 // pieceSize is how much of a file is looked at at once, and overlap what is looked at again with the next piece.
@@ -265,12 +266,12 @@ func (f *searcher) file(r io.Reader, rel string) error {
 // remains looks for known values in the bytes of the database itself: what was deleted or written over stays in them for a
 // while.
 func (f *searcher) remains() error {
-	values := f.s.vault.Values()
+	values := f.s.Vault().Values()
 	if len(f.found) > 0 || len(values) == 0 {
 		return nil // where rows hold secrets, so does the file
 	}
-	for _, name := range []string{fileName, fileName + "-wal"} {
-		file, err := os.Open(filepath.Join(f.s.file.Dir(), name))
+	for _, name := range []string{db.FileName, db.FileName + "-wal"} {
+		file, err := os.Open(filepath.Join(f.s.File().Dir(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

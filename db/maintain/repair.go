@@ -1,21 +1,23 @@
-package db
+package maintain
 
 import (
-	"agent/db/sqlitefile"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"agent/db"
+	"agent/db/sqlitefile"
 )
 
 // Repair makes the rows of runs what their journals prove and says what it changed. Whoever calls it holds the runs' locks.
-func (s *Store) Repair(ctx context.Context, nos []int64) ([]Difference, error) {
-	if !s.file.Writable() {
-		return nil, fmt.Errorf("repair rows: %w", ErrReadOnly)
+func Repair(ctx context.Context, s *db.Store, nos []int64) ([]Difference, error) {
+	if !s.File().Writable() {
+		return nil, fmt.Errorf("repair rows: %w", db.ErrReadOnly)
 	}
-	r, err := s.newReplay(ctx)
+	r, err := db.NewReplay(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -24,21 +26,21 @@ func (s *Store) Repair(ctx context.Context, nos []int64) ([]Difference, error) {
 	for _, no := range nos {
 		var list []change
 		if err == nil {
-			list, err = r.changes(ctx, no)
+			list, err = changes(ctx, r, no)
 		}
-		all, found = append(all, list...), append(found, r.differences(no, list)...)
+		all, found = append(all, list...), append(found, differences(r, no, list)...)
 	}
 	if err == nil && len(all) > 0 {
-		err = s.write(ctx, func(t *tx) error { return repair(ctx, t, nos, all) })
+		err = s.File().Write(ctx, func(t *sqlitefile.Tx) error { return repair(ctx, t, nos, all) })
 	}
-	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("repair rows: %w", s.file.Explain(err))
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("repair rows: %w", s.File().Explain(err))
 	}
 	return found, nil
 }
 
 // repair runs inside the writer's transaction. What is too many goes first: it may have the number or the id of what is missing.
-func repair(ctx context.Context, t *tx, nos []int64, list []change) error {
+func repair(ctx context.Context, t *sqlitefile.Tx, nos []int64, list []change) error {
 	// Rows of a run whose own row is lost point nowhere until that is there again.
 	if err := t.Once("PRAGMA defer_foreign_keys = ON"); err != nil {
 		return err
@@ -73,7 +75,7 @@ func repair(ctx context.Context, t *tx, nos []int64, list []change) error {
 
 // insert adds a row. Rows of tool_executions and pending_requests are numbered without gaps as they come, so the first number
 // that is free is that of a row that was lost.
-func insert(ctx context.Context, t *tx, c change) error {
+func insert(ctx context.Context, t *sqlitefile.Tx, c change) error {
 	row := maps.Clone(c.want)
 	if slices.Contains(c.free, "no") {
 		delete(row, "no")
@@ -95,7 +97,7 @@ func insert(ctx context.Context, t *tx, c change) error {
 	return t.Once(fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", c.table, strings.Join(row.Columns(), ", "), marks), args...)
 }
 
-func update(t *tx, c change) error {
+func update(t *sqlitefile.Tx, c change) error {
 	var sets []string
 	var args []any
 	columns := c.columns
@@ -110,7 +112,7 @@ func update(t *tx, c change) error {
 }
 
 // changeRow carries out a statement on the row that c is about.
-func changeRow(t *tx, text string, args []any, c change) error {
+func changeRow(t *sqlitefile.Tx, text string, args []any, c change) error {
 	var where []string
 	key := c.key
 	if slices.Contains(c.free, "no") {
@@ -125,7 +127,7 @@ func changeRow(t *tx, text string, args []any, c change) error {
 
 // placeCalls notes between which rows the calls of the run lie. Where those of one answer do not lie side by side in their order
 // any more, all of them get new numbers at the end.
-func placeCalls(ctx context.Context, t *tx, no int64) error {
+func placeCalls(ctx context.Context, t *sqlitefile.Tx, no int64) error {
 	rows, err := sqlitefile.Records(ctx, t, "SELECT no, turn, idx FROM tool_executions WHERE run_no = ? ORDER BY turn, idx", no)
 	if err != nil || len(rows) == 0 {
 		return err

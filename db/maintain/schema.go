@@ -1,12 +1,14 @@
-package db
+package maintain
 
 import (
-	"agent/db/sqlitefile"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"agent/db"
+	"agent/db/sqlitefile"
 )
 
 // SchemaDifference is a table, index, view or trigger that is not as the migrations make it.
@@ -22,19 +24,19 @@ func (d SchemaDifference) Repairable() bool { return len(d.repair) > 0 }
 func (d SchemaDifference) String() string { return fmt.Sprintf("%s %s %s", d.Kind, d.Name, d.What) }
 
 // SchemaDifferences compares every object of the schema with what the migrations make in an empty database.
-func (s *Store) SchemaDifferences(ctx context.Context) ([]SchemaDifference, error) {
-	r, err := s.newReplay(ctx)
+func SchemaDifferences(ctx context.Context, s *db.Store) ([]SchemaDifference, error) {
+	r, err := db.NewReplay(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	const query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type = 'view', type = 'index', name"
-	want, err := sqlitefile.Records(ctx, r.conn, query)
+	want, err := sqlitefile.Records(ctx, r.Conn, query)
 	var have []sqlitefile.Record
 	if err == nil {
-		have, err = sqlitefile.Records(ctx, s.file.Readers(), query)
+		have, err = sqlitefile.Records(ctx, s.File().Readers(), query)
 	}
-	if err := errors.Join(err, r.close()); err != nil {
-		return nil, fmt.Errorf("compare the schema of %s: %w", s.file.Path(), s.file.Explain(err))
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("compare the schema of %s: %w", s.File().Path(), s.File().Explain(err))
 	}
 	return schemaDifferences(have, want), nil
 }
@@ -75,16 +77,16 @@ func schemaDifferences(have, want []sqlitefile.Record) []SchemaDifference {
 
 // RepairSchema makes missing tables, indexes and views again, replaces indexes and views that are others, and builds every index
 // anew from its table. Rows of a table that was lost are made by Repair.
-func (s *Store) RepairSchema(ctx context.Context) ([]SchemaDifference, error) {
-	if !s.file.Writable() {
-		return nil, fmt.Errorf("repair the schema: %w", ErrReadOnly)
+func RepairSchema(ctx context.Context, s *db.Store) ([]SchemaDifference, error) {
+	if !s.File().Writable() {
+		return nil, fmt.Errorf("repair the schema: %w", db.ErrReadOnly)
 	}
-	list, err := s.SchemaDifferences(ctx)
+	list, err := SchemaDifferences(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(d SchemaDifference) bool { return !d.Repairable() })
-	err = s.write(ctx, func(t *tx) error {
+	err = s.File().Write(ctx, func(t *sqlitefile.Tx) error {
 		for _, d := range list {
 			for _, text := range d.repair {
 				if err := t.Once(text); err != nil {
@@ -95,7 +97,7 @@ func (s *Store) RepairSchema(ctx context.Context) ([]SchemaDifference, error) {
 		return t.Once("REINDEX")
 	})
 	if err != nil {
-		return nil, fmt.Errorf("repair the schema of %s: %w", s.file.Path(), s.file.Explain(err))
+		return nil, fmt.Errorf("repair the schema of %s: %w", s.File().Path(), s.File().Explain(err))
 	}
 	return list, nil
 }
