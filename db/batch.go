@@ -2,19 +2,15 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
 
-// A statement for many rows costs a third of as many statements, so the rows of a commit are written in as few as there can be.
-// Each number of rows is a statement of its own that is kept, so there are few such numbers.
-
-// inBatches gives the rows to write, as many at a time as a statement has room for.
+// inBatches gives rows to write, as many at a time as a statement has room for: one for many rows costs a third of as many
+// statements. Each number of rows is a statement of its own that is kept, so there are few such numbers.
 func inBatches[T any](rows []T, write func(rows []T) error) error {
 	for len(rows) > 0 {
 		n := 1
@@ -86,60 +82,36 @@ func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) erro
 	})
 }
 
-// settled records the result of a call, with those of its turn that follow at once.
+// settled records the result of a call, with those of its turn that follow at once. They are calls of the run's last answer, whose
+// rows lie side by side up to the run's last one.
 func settled(t *tx, h Head, f *fact, b journal.CallSettled, next []fact) error {
 	same := []*fact{f}
 	for i := range next {
-		s, ok := next[i].body.(journal.CallSettled)
-		if !ok || s.Turn != b.Turn {
+		if s, ok := next[i].body.(journal.CallSettled); !ok || s.Turn != b.Turn {
 			break
 		}
 		next[i].projected = true
 		same = append(same, &next[i])
 	}
 	return inBatches(same, func(facts []*fact) error {
-		if len(facts) > 1 {
-			return settledTogether(t, h, facts)
+		var args []any
+		for _, f := range facts {
+			s := f.body.(journal.CallSettled)
+			args = append(args, s.Index, string(s.Result.Outcome), string(s.Result.Applied), f.seq, f.row.Time, s.Result.Blob != "")
 		}
-		s := facts[0].body.(journal.CallSettled)
-		return changedOne(s.Place)(t.q.SettleCall(context.Background(), dbsqlc.SettleCallParams{
-			Outcome: string(s.Result.Outcome), Applied: string(s.Result.Applied), Cut: cut(s),
-			Seq: facts[0].seq, Now: facts[0].row.Time, RunNo: h.No, Turn: int64(s.Turn), Idx: int64(s.Index),
-		}))
+		r, err := t.db.ExecContext(context.Background(), settleCalls(len(facts)), append(args, h.No, b.Turn, h.No)...)
+		var n int64
+		if err == nil {
+			n, err = r.RowsAffected()
+		}
+		return changed(facts[0].body.(journal.CallSettled).Place, len(facts))(n, err)
 	})
 }
 
-// cut is 1 for a result that shows only a part of its output.
-func cut(s journal.CallSettled) int64 {
-	if s.Result.Blob != "" {
-		return 1
-	}
-	return 0
-}
-
-// settledTogether is for calls of the run's last answer, whose rows lie side by side up to the run's last one.
-func settledTogether(t *tx, h Head, facts []*fact) error {
-	last := facts[0].body.(journal.CallSettled)
-	args := make([]any, 0, 6*len(facts)+3)
-	for _, f := range facts {
-		s := f.body.(journal.CallSettled)
-		args = append(args, s.Index, string(s.Result.Outcome), string(s.Result.Applied), f.seq, f.row.Time, cut(s))
-	}
-	r, err := t.db.ExecContext(context.Background(), "UPDATE tool_executions SET phase = 'settled', outcome = v.column2, applied = v.column3, "+
-		"settled_seq = v.column4, settled_at = v.column5, cut = v.column6 FROM (VALUES "+values(len(facts), "(?, ?, ?, ?, ?, ?)")+") v "+
-		"WHERE tool_executions.no = v.column1 + (SELECT z.no - z.idx FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call "+
-		"WHERE r.no = ? AND z.run_no = r.no AND z.turn = ?) "+
-		"AND tool_executions.run_no = ? AND tool_executions.idx = v.column1 AND tool_executions.phase <> 'settled'",
-		append(args, h.No, last.Turn, h.No)...)
-	if err != nil {
-		return fmt.Errorf("record the results of turn %d: %w", last.Turn, err)
-	}
-	n, err := r.RowsAffected()
-	if err == nil && int(n) != len(facts) {
-		err = rowsError{errors.New("not all of them are calls without a result")}
-	}
-	if err != nil {
-		return fmt.Errorf("record the results of turn %d: %w", last.Turn, err)
-	}
-	return nil
+func settleCalls(n int) string {
+	return "UPDATE tool_executions SET phase = 'settled', outcome = v.column2, applied = v.column3, settled_seq = v.column4, " +
+		"settled_at = v.column5, cut = v.column6 FROM (VALUES " + values(n, "(?, ?, ?, ?, ?, ?)") + ") v " +
+		"WHERE tool_executions.no = v.column1 + (SELECT z.no - z.idx FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call " +
+		"WHERE r.no = ? AND z.run_no = r.no AND z.turn = ?) " +
+		"AND tool_executions.run_no = ? AND tool_executions.idx = v.column1 AND tool_executions.phase <> 'settled'"
 }

@@ -155,9 +155,12 @@ func claimed(t *tx, h Head, b journal.RunClaimed) error {
 }
 
 // changedOne turns the count of changed rows into an error about a call.
-func changedOne(p journal.Place) func(int64, error) error {
+func changedOne(p journal.Place) func(int64, error) error { return changed(p, 1) }
+
+// changed is changedOne for several calls of a turn, of which p is the first.
+func changed(p journal.Place, calls int) func(int64, error) error {
 	return func(n int64, err error) error {
-		if err == nil && n != 1 {
+		if err == nil && int(n) != calls {
 			err = rowsError{errors.New("there is no such call without a result")}
 		}
 		if err != nil {

@@ -6,14 +6,6 @@ WHERE tool_executions.no = (
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
 ) AND tool_executions.phase <> 'settled';
 
--- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = @outcome, applied = @applied,
-    settled_seq = @seq, settled_at = @now, cut = @cut
-WHERE tool_executions.no = (
-    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.phase <> 'settled';
-
 -- What a person decides about a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
 -- follows on happened.
 -- name: ResolveCall :execrows

@@ -388,43 +388,6 @@ func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, t
 	return result.RowsAffected()
 }
 
-const settleCall = `-- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = ?1, applied = ?2,
-    settled_seq = ?3, settled_at = ?4, cut = ?5
-WHERE tool_executions.no = (
-    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.no = ?6 AND c.run_no = r.no AND c.turn = ?7 AND c.idx = ?8 ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.phase <> 'settled'
-`
-
-type SettleCallParams struct {
-	Outcome string
-	Applied string
-	Seq     int64
-	Now     int64
-	Cut     int64
-	RunNo   int64
-	Turn    int64
-	Idx     int64
-}
-
-func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, settleCall,
-		arg.Outcome,
-		arg.Applied,
-		arg.Seq,
-		arg.Now,
-		arg.Cut,
-		arg.RunNo,
-		arg.Turn,
-		arg.Idx,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const startCall = `-- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = ?1, started_seq = ?2, started_at = ?3
 WHERE tool_executions.no = (
