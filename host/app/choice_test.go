@@ -49,7 +49,7 @@ window = 1000
 max_output = 100
 `
 
-// What is chosen comes with all that the requests of the run will need, and where it is asked only when a flag said so.
+// What is chosen comes with all that the requests of the run will need, and where it is asked only when a flag names a place.
 func TestChooseSetup(t *testing.T) {
 	sonnet := &journal.Price{Input: 2_000_000, Cached: 100_000, Written: 2_500_000, Output: 10_000_000}
 	for _, tt := range []struct {
@@ -103,7 +103,7 @@ func TestChooseSetup(t *testing.T) {
 	}
 }
 
-// What cannot be asked is refused before anything is recorded, with what mends it.
+// What cannot be asked is refused before anything is recorded, with what fixes it.
 func TestChooseRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

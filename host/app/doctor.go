@@ -96,7 +96,7 @@ func (a *examination) examineConfig(f *doctor.Findings) {
 	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
 }
 
-// examineStore opens the state folder, for reading unless something is to be mended, and looks into it.
+// examineStore opens the state folder, for reading unless something is to be fixed, and looks into it.
 func (a *examination) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {

@@ -162,7 +162,7 @@ func TestShowOfAModelsRun(t *testing.T) {
 	}
 }
 
-// A run that the model interrupted says what is wrong and what mends it, before how to go on.
+// A run that the model interrupted says what is wrong and what fixes it, before how to go on.
 func TestInterruptedByTheModel(t *testing.T) {
 	broken := provider(func(_ context.Context, yield func(model.Delta, error) bool) {
 		yield(model.Delta{}, &model.Error{Fault: journal.FaultKey, Message: "invalid x-api-key", Status: 401, Remedy: "set ANTHROPIC_API_KEY"})

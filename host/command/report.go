@@ -119,7 +119,7 @@ func (s *session) printInterrupted(out host.Outcome) {
 	for _, id := range out.Running {
 		row, err := s.Store.Call(context.Background(), id)
 		if err != nil || row.Effect == journal.EffectRead {
-			continue // a read that was given up is simply done again
+			continue // a read that was cut short is simply done again
 		}
 		a.Say(a.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, view.CallName(row.Tool, row.Proposal.Args))
 	}

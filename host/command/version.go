@@ -80,7 +80,7 @@ func fillVersion(v *view.Version, info *debug.BuildInfo) {
 	}
 }
 
-// noArguments refuses what a command would otherwise ignore without a word.
+// noArguments refuses what a command would otherwise ignore silently.
 func noArguments(c *cli.Command) error {
 	if c.Args().Present() {
 		return app.Usage(fmt.Errorf("agent %s takes no argument: %q", c.Name, c.Args().First()))

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,19 @@ func commitFails(t *testing.T, at journal.Kind, kept bool, failure error) {
 		}
 		if got := s.call(0).Result.Outcome; acts.acted != executed || got != outcome {
 			t.Errorf("%d executions, outcome %s", acts.acted, got)
+		}
+	})
+}
+
+// Whoever watches is shown a fact once it is on the disk, and not before.
+func TestStoryNothingIsShownBeforeItIsRecorded(t *testing.T) {
+	story(t, []line{calls("acts")}, []tools.Tool{writes("acts")}, func(s *stage) {
+		s.failsAt(journal.KindCallSettled, false, errCrash)
+		if _, err := s.start(s.t.Context()); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		if !slices.Contains(s.shown, journal.KindCallStarted) || slices.Contains(s.shown, journal.KindCallSettled) {
+			t.Errorf("shown: %q", s.shown)
 		}
 	})
 }

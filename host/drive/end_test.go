@@ -64,13 +64,14 @@ func TestStoryShutdownDuringACommand(t *testing.T) {
 }
 
 // What acts inside this process is waited for, for a bounded time: a result that comes within it is kept, and one that comes too late is
-// unknown. Neither is repeated.
+// unknown. Neither is repeated. What follows from a result that came is recorded too.
 func TestStoryShutdownDuringACall(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes   time.Duration
-		outcome journal.Outcome
+		takes       time.Duration
+		outcome     journal.Outcome
+		checkpoints int
 	}{
-		"in time": {3 * time.Second, journal.OutcomeOK}, "too late": {time.Minute, journal.OutcomeUnknown},
+		"in time": {3 * time.Second, journal.OutcomeOK, 1}, "too late": {time.Minute, journal.OutcomeUnknown, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := writes("acts")
@@ -86,6 +87,9 @@ func TestStoryShutdownDuringACall(t *testing.T) {
 					t.Errorf("it took %s to leave: %v", took, err)
 				}
 				s.wants(out, recovery.StatusInterrupted, journal.CauseShutdown)
+				if n := s.count(journal.KindTurnSettled); n != c.checkpoints {
+					t.Errorf("%d checkpoints before the resume, want %d", n, c.checkpoints)
+				}
 				s.wants(s.resume(), recovery.StatusCompleted, "")
 				if got := s.call(0).Result.Outcome; got != c.outcome || acts.acted != 1 {
 					t.Errorf("outcome %s after %d executions", got, acts.acted)
@@ -232,6 +236,45 @@ func TestStoryTimeLimit(t *testing.T) {
 		s.wants(out, recovery.StatusFailed, "")
 		if took := time.Since(began); took < time.Hour || took > 2*time.Hour || !strings.Contains(out.Text+out.Detail, "time limit") {
 			t.Errorf("after %s: %+v", took, out)
+		}
+	})
+}
+
+// A command that goes on without an owner uses up the time limit: a crash refills no budget.
+func TestStoryTimeWithoutAnOwner(t *testing.T) {
+	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
+	acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
+		<-ctx.Done()
+		return journal.Result{}, ctx.Err()
+	}
+	for away, status := range map[time.Duration]recovery.Status{time.Hour: recovery.StatusCompleted, 3 * time.Hour: recovery.StatusFailed} {
+		t.Run(away.String(), func(t *testing.T) {
+			story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+				s.created.Limits.Timeout = 3 * time.Hour
+				if _, err := s.start(s.shutdown(time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+				pass(away)
+				s.wants(s.resume(), status, "")
+			})
+		})
+	}
+}
+
+// A run that another process goes on with has the turns that it had before, and no more.
+func TestStoryTurnLimitAcrossProcesses(t *testing.T) {
+	acts := writes("acts")
+	story(t, []line{calls("acts"), hangs, calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+		s.created.Limits.MaxTurns = 2
+		out, err := s.start(s.shutdown(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.wants(out, recovery.StatusInterrupted, journal.CauseShutdown)
+		out = s.resume()
+		s.wants(out, recovery.StatusWaiting, "")
+		if out.Request == nil || out.Request.Kind != journal.RequestMaxTurns || acts.acted != 2 {
+			t.Errorf("%d calls; the question is %+v", acts.acted, out.Request)
 		}
 	})
 }

@@ -142,9 +142,9 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	return nil
 }
 
-// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With bury, what
-// is left of a call whose outcome is unknown is ended first.
-func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, bury bool) Plan {
+// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With
+// endRest, what is left of a call whose outcome is unknown is ended first.
+func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, endRest bool) Plan {
 	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Redact(s.Created.Prompt)), Checkpoint: s.Checkpoint}
 	for i, t := range s.Turns {
 		last := i == len(s.Turns)-1
@@ -157,7 +157,7 @@ func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.
 		}
 	}
 	for _, c := range lost {
-		e := j.evidence(ctx, s, c, bury)
+		e := j.evidence(ctx, s, c, endRest)
 		p.Steps = append(p.Steps, j.step(c, recovery.Judge(c, s.Open, e)))
 	}
 	return p
@@ -187,7 +187,7 @@ func (j judge) words(c *recovery.Call) string {
 }
 
 // evidence looks at the world for one call that has no result.
-func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, bury bool) recovery.Evidence {
+func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, endRest bool) recovery.Evidence {
 	e := recovery.Evidence{}
 	fp, err := j.Store.Fingerprint(s.Created.Thread, c.Tool, c.Args)
 	e.Restored = err == nil && fp == c.Fingerprint
@@ -200,7 +200,7 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	tc := callFor(s, c)
 	if a, ok := t.(tools.Process); ok {
 		e.Process = a.Find(ctx, tc)
-		if e.Process.State == recovery.ProcessLost && bury {
+		if e.Process.State == recovery.ProcessLost && endRest {
 			e.Process = j.buried(ctx, a, tc, e.Process)
 		}
 	}

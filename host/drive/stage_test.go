@@ -31,8 +31,9 @@ type stage struct {
 	hints   chan struct{}
 	created journal.RunCreated
 
-	mu    sync.Mutex // guards notes
-	notes []string   // what was published for whoever watches
+	mu    sync.Mutex     // guards what follows
+	notes []string       // what was published for whoever watches
+	shown []journal.Kind // facts that were
 }
 
 // story plays in a bubble of its own.
@@ -66,6 +67,9 @@ func story(t *testing.T, lines []line, props []tools.Tool, tell func(*stage)) {
 			defer s.mu.Unlock()
 			if e.Note != "" {
 				s.notes = append(s.notes, e.Note)
+			}
+			if e.Fact != nil {
+				s.shown = append(s.shown, e.Fact.Body.Kind())
 			}
 			return []stream.Event{e}
 		})

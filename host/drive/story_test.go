@@ -149,6 +149,9 @@ func TestStoryRecover(t *testing.T) {
 				if got := s.call(0).Result.Outcome; got != c.outcome || outlives.acted != c.acted || outlives.attached != c.attached {
 					t.Errorf("outcome %s after %d executions and %d waits", got, outlives.acted, outlives.attached)
 				}
+				if n := s.count(journal.KindCallJudged); n != 1 {
+					t.Errorf("%d decisions of recovery are on record, want 1", n)
+				}
 				if lost := c.sighting != nil && c.sighting.State == recovery.ProcessLost; lost != (outlives.killed == 1) {
 					t.Errorf("what is left of it was ended %d times", outlives.killed)
 				}

@@ -94,6 +94,19 @@ func many(files, lines int) map[string]string {
 	return out
 }
 
+// alikeFiles are so many files of one package with the same prefix, and files that do not count: the prefix alone, tests, and what
+// is there for another system.
+func alikeFiles(n int) map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"run", "run_a_test", "run_a_linux", "run_a_other", "start_other"} {
+		out["host/"+name+".go"] = "package host\n"
+	}
+	for i := range n - 1 {
+		out[fmt.Sprintf("host/run_%c.go", 'b'+i)] = "package host\n"
+	}
+	return out
+}
+
 // What gathers in one type or one package is counted over all of its files; an exception holds up to the number that it names.
 func TestEveryTotalFires(t *testing.T) {
 	two := map[string]string{"host/a.go": bulky("", 40, 25), "host/b.go": "package host\n\nfunc (b big) more() {}\n"}
@@ -106,6 +119,7 @@ func TestEveryTotalFires(t *testing.T) {
 		"fields":               {map[string]string{"host/a.go": bulky("", 0, 26)}, "host/a.go:3: type big has 26 fields, the budget is 25"},
 		"files":                {many(26, 2), "package host has 26 files, the budget is 25"},
 		"lines":                {many(11, 400), "package host has 4400 lines, the budget is 4000"},
+		"files of one prefix":  {alikeFiles(4), "package host has 4 files of one prefix, the budget is 3"},
 		"more than argued for": {map[string]string{"host/a.go": bulky(argued, 51, 0)}, "has 51 methods, the budget is 40, its exception allows 50"},
 		"no reason":            {map[string]string{"host/a.go": bulky(strings.TrimSuffix(argued, " it is a table\n")+"\n", 41, 0)}, "has 41 methods"},
 		"another budget":       {map[string]string{"host/a.go": bulky(argued, 0, 26)}, "has 26 fields"},
@@ -115,6 +129,9 @@ func TestEveryTotalFires(t *testing.T) {
 				t.Errorf("exit code %d, said:\n%swant %q", code, said, c.want)
 			}
 		})
+	}
+	if code, said := check(t, alikeFiles(3)); code != 0 {
+		t.Errorf("three files of one prefix: exit code %d, said:\n%s", code, said)
 	}
 	two["host/b.go"] = "package host\n\nfunc (b big) m0() {}\n" // of another system
 	two["host/c.go"], two["host/d_test.go"] = bulkyNamed("more", argued), "package host\n\nfunc (b *big) only() {}\n"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,12 +18,13 @@ const (
 	maxFields  = 25 // of a struct
 	maxFiles   = 25 // of a package, without tests and generated files
 	maxLines   = 4000
+	maxAlike   = 3 // files of a package with one prefix before "_": more of them are a package of their own
 )
 
 // total is what one package or type has of what a budget counts.
 type total struct {
 	of     string // "package db", "type Store"
-	what   string // methods, fields, files or lines
+	what   string // methods, fields, files, lines or files of one prefix
 	n, max int
 	at     finding // where an argument for more stands, or should
 	doc    string
@@ -77,7 +79,25 @@ func packageTotals(files []*source) []total {
 	return []total{
 		{of: of, what: "files", n: len(files), max: maxFiles, at: place, doc: doc},
 		{of: of, what: "lines", n: lines, max: maxLines, at: place, doc: doc},
+		{of: of, what: "files of one prefix", n: alike(files), max: maxAlike, at: place, doc: doc},
 	}
+}
+
+// alike is how many files have the prefix that most have. One that is there for each system is one.
+func alike(files []*source) (most int) {
+	system := regexp.MustCompile(`(_(linux|darwin|windows|unix|other|amd64|arm64))+$`)
+	of, seen := map[string]int{}, map[string]bool{}
+	for _, s := range files {
+		name := system.ReplaceAllString(strings.TrimSuffix(path.Base(s.path), ".go"), "")
+		prefix, _, found := strings.Cut(name, "_")
+		if !found || seen[name] {
+			continue
+		}
+		seen[name] = true
+		of[prefix]++
+		most = max(most, of[prefix])
+	}
+	return most
 }
 
 // typeTotals counts methods by their names: one that is there for each system is one.

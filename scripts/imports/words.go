@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -54,41 +52,14 @@ func goodUse(text string, at []int, names map[string]bool) bool {
 	return false
 }
 
-// ceilings are how many refused words still stand in a folder and below it, from before they were refused. A number may only shrink.
-// They are for whole trees, since files move between packages.
-func ceilings() map[string]int {
-	return map[string]int{"host": 18, "scripts": 5}
-}
-
 // checkWords finds refused words in the comments of all Go files, in the string literals of those that are no tests, and in Markdown.
 func checkWords(sources []*source) []finding {
 	words := refusedWords()
-	found := map[string][]finding{}
 	var all []finding
 	for _, s := range sources {
-		tree, _, _ := strings.Cut(s.dir, "/")
-		_, bound := ceilings()[tree]
-		if bound && !strings.HasSuffix(s.path, ".md") {
-			found[tree] = append(found[tree], wordsOf(s, words)...)
-			continue
-		}
 		all = append(all, wordsOf(s, words)...)
 	}
-	for _, tree := range slices.Sorted(maps.Keys(ceilings())) {
-		all = append(all, belowCeiling(tree, ceilings()[tree], found[tree])...)
-	}
 	return all
-}
-
-// belowCeiling is nothing as long as no more is found than there was; then it is all of it.
-func belowCeiling(tree string, most int, found []finding) []finding {
-	switch n := len(found); {
-	case n > most:
-		return append(found, finding{path: tree, line: 1, text: fmt.Sprintf("%d refused words, at most %d are left from before: write the new ones otherwise", n, most)})
-	case n < most:
-		return []finding{{path: tree, line: 1, note: true, text: fmt.Sprintf("%d refused words: lower the ceiling of %d in scripts/imports/words.go", n, most)}}
-	}
-	return nil
 }
 
 func wordsOf(s *source, words []refusedWord) []finding {

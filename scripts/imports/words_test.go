@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -64,26 +63,5 @@ func TestWordsThatAreNotRefused(t *testing.T) {
 	// What is a name in one place is none in another.
 	if found := refused(t, "db/a.go", "package db\n\n// f: x is told so.\nfunc told() {}\n"); len(found) != 1 {
 		t.Errorf("a word in the middle of a text: %v", found)
-	}
-}
-
-// Above its ceiling a tree shows everything, on it nothing, below it a note: no number grows, and none is forgotten.
-func TestCeilingsOfWords(t *testing.T) {
-	two := []finding{{path: "host/a.go", line: 1, text: "a"}, {path: "host/b.go", line: 2, text: "b"}}
-	if found := belowCeiling("host", 1, slices.Clone(two)); len(found) != 3 || found[2].note {
-		t.Errorf("above: %v", found)
-	}
-	if found := belowCeiling("host", 2, slices.Clone(two)); len(found) != 0 {
-		t.Errorf("on it: %v", found)
-	}
-	if found := belowCeiling("host", 3, slices.Clone(two)); len(found) != 1 || !found[0].note {
-		t.Errorf("below: %v", found)
-	}
-	sources, err := load(fstest.MapFS{"recovery/a.go": {Data: []byte("package recovery\n\n// f is told.\nfunc f() {}\n")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := slices.DeleteFunc(checkWords(sources), func(f finding) bool { return f.note }); len(found) != 1 {
-		t.Errorf("a tree without a ceiling: %v", found)
 	}
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		case sandbox.Command:
 			os.Exit(sandbox.Main(os.Args[2:]))
 		case "__runner":
-			os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt}))
+			os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: (&points{stop: make(chan struct{})}).hit}))
 		case "__host":
 			host(os.Args[2:])
 		}
@@ -34,8 +34,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// dieAt kills the process at the point that the environment names.
-func dieAt(point fault.Point) {
+// points does at a point of the runner what the environment says.
+type points struct{ stop chan struct{} } // ends what endThreads began
+
+func (p *points) hit(point fault.Point) {
 	if os.Getenv("DIE_AT") == string(point) {
 		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 		select {}
@@ -44,6 +46,9 @@ func dieAt(point fault.Point) {
 		// Both wait for the test.
 		_ = os.WriteFile(os.Getenv("REACHED"), []byte("reached\n"), 0)
 		_, _ = os.ReadFile(os.Getenv("GO"))
+	}
+	if os.Getenv("END_THREADS") != "" {
+		p.endThreads(point)
 	}
 }
 

@@ -229,7 +229,7 @@ func (f *Findings) onCall(h *History, x journal.Fact, b journal.Body) {
 		if (how == "adopted" || how == "attached" && !own || how == "verified") && len(c.Judged) == 0 {
 			f.Add(Silent, "run %s: call %d.%d (%s) was %s without a verdict", h.Run.ID, c.Turn, c.Index, c.Tool, how)
 		} else if how == "told" && b.Result.Outcome == "unknown" && len(c.Judged) == 0 {
-			f.Add(Silent, "run %s: the outcome of call %d.%d (%s) was given up without a verdict", h.Run.ID, c.Turn, c.Index, c.Tool)
+			f.Add(Silent, "run %s: the outcome of call %d.%d (%s) was called unknown without a verdict", h.Run.ID, c.Turn, c.Index, c.Tool)
 		}
 	case journal.Judged:
 		c.Judged = append(c.Judged, b)

@@ -149,7 +149,7 @@ func (s *Story) Script() ([]modeltest.Turn, error) {
 		}
 		turns = append(turns, t)
 	}
-	return append(turns, modeltest.Turn{Text: "The story is told."}), nil
+	return append(turns, modeltest.Turn{Text: "The story is over."}), nil
 }
 
 // Misses says why no process of the story reaches a fault point; "" where one does.

@@ -66,7 +66,7 @@ func TestFailings(t *testing.T) {
 	}
 }
 
-// What may go wrong without a word: a live text, an index, a write whose rest the next one brings; nothing else.
+// What may go wrong silently: a live text, an index, a write whose rest the next one brings; nothing else.
 func TestLoud(t *testing.T) {
 	for _, c := range []struct {
 		f    failing

@@ -19,7 +19,7 @@ import (
 // resumed, a command that runs goes on and is picked up, and the story ends as if no signal had come.
 func Signal() lab.Fault {
 	return kind{
-		name: "signal", what: "the host is told to stop by SIGTERM or SIGHUP, at every fault point", short: 8,
+		name: "signal", what: "the host is asked to stop by SIGTERM or SIGHUP, at every fault point", short: 8,
 		all: signals, act: signalled, judge: judgeUnharmed, control: signalControl,
 	}.fault()
 }

@@ -121,7 +121,7 @@ func (b *interfered) askInAnotherRun() error {
 	turns := []modeltest.Turn{
 		{Text: "I ask for that in this run.", Calls: []modeltest.Call{{Tool: b.Story.Turns[0][0].Tool, Args: spellings[0]}}},
 		{Text: "And for what comes after it.", Calls: []modeltest.Call{{Tool: "shell", Args: story.ShellStep(marks.In(b.World.Number, "c")).RawArgs()}}},
-		{Text: "The story is told."},
+		{Text: "The story is over."},
 	}
 	b.World.Model.Add(words, turns)
 	b.World.Model.Respell(b.Story.Mark, spellings[1:], false)

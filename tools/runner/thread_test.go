@@ -1,0 +1,96 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"agent/recovery/fault"
+	"agent/tools/runner"
+	"agent/tools/sandbox"
+
+	"golang.org/x/sys/unix"
+)
+
+// endThreads has threads of this process end while the command is started, and some more before the point just after that is
+// left: a goroutine that ends while it is locked to its thread takes the thread with it.
+func (p *points) endThreads(point fault.Point) {
+	end := func() {
+		ended := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(ended)
+		}()
+		<-ended
+	}
+	switch point {
+	case fault.RunnerBegan:
+		go func() {
+			for {
+				select {
+				case <-p.stop:
+					return
+				default:
+					end()
+				}
+			}
+		}()
+	case fault.RunnerRunning:
+		for range 50 {
+			end()
+		}
+		close(p.stop)
+		// The command reads what is written here. The pipe stays open until then, whether or not anybody reads.
+		gate, err := os.OpenFile(os.Getenv("END_THREADS"), os.O_RDWR, 0)
+		if err == nil {
+			_, _ = gate.WriteString("go\n") // without it the test fails
+		}
+	}
+}
+
+// The kernel kills the command when the thread that started it ends, and so that thread is kept as long as the command runs. Where
+// the command is confined, the runner waits between its start and its first step, and so could go on in another thread.
+func TestTheStartingThreadIsKept(t *testing.T) {
+	eachAccess(t, func(t *testing.T, a sandbox.Access) {
+		c := confined(t, a, "read x < go; echo done")
+		c.env = []string{"END_THREADS=" + c.fifo("go"), "GOMAXPROCS=1"}
+		if e := c.ended(); e.Cause != runner.CauseExited || e.Status != 0 {
+			t.Fatalf("the command ended as %+v", e)
+		}
+	})
+}
+
+// What says that a command began is on the disk before the command starts, and not only in memory.
+func TestTheStartIsOnTheDisk(t *testing.T) {
+	loose := filepath.Join(t.TempDir(), "loose")
+	if err := os.WriteFile(loose, []byte("not synced"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unwritten(loose); err != nil || n == 0 {
+		t.Skipf("the kernel does not say what of a file is on the disk: %d pages, %v", n, err)
+	}
+	c := newCall(t, "echo x")
+	c.env = []string{"DIE_AT=" + string(fault.RunnerBegan)}
+	c.start()
+	c.wait()
+	for _, name := range []string{"began", "lock"} {
+		if n, err := unwritten(filepath.Join(c.folder, name)); err != nil || n != 0 {
+			t.Errorf("of %s %d pages are not on the disk (%v)", name, n, err)
+		}
+	}
+}
+
+// unwritten is how many pages of a file are in memory only.
+func unwritten(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // it was only looked at
+	var s unix.Cachestat_t
+	err = unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &s, 0)
+	return s.Dirty + s.Writeback, err
+}
