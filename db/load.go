@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 
@@ -20,7 +22,7 @@ import (
 const (
 	chunk      = 512
 	firstChunk = 64
-	ahead      = 4 // stretches that are read, decoded or handed out at a time
+	ahead      = 3 // stretches that are read, decoded or handed out at a time
 )
 
 // Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
@@ -74,7 +76,6 @@ func (s *Store) load(ctx context.Context, run string, from int64, lost func(Unre
 type part struct {
 	rows    []dbsqlc.Journal
 	bodies  []string // of rows
-	sums    []byte   // digests and hashes of rows
 	facts   []decoded
 	room    []byte // of the decoder
 	err     error  // instead of facts
@@ -84,44 +85,48 @@ type part struct {
 // journalRows is Facts of the generated queries, for read.
 const journalRows = "SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
 
-// read reads rows as the generated query does, and leaves less behind for the collector: of a long run that is a quarter of the time
-// until it goes on. A value of another type than its column's comes from a damaged file, and does not match its digest.
-func (p *part) read(ctx context.Context, st *sql.Stmt, after, upto, most int64) (err error) {
-	p.rows, p.bodies, p.sums = p.rows[:0], p.bodies[:0], p.sums[:0]
-	rows, err := st.QueryContext(ctx, after, upto, most)
+// read reads rows as the generated query does, from the driver itself: that takes two thirds of the time and leaves less behind for the
+// collector. A value of another type than its column's comes from a damaged file, and does not match its digest.
+func (p *part) read(ctx context.Context, readers *sql.DB, after, upto, most int64) (err error) {
+	p.rows, p.bodies = p.rows[:0], p.bodies[:0]
+	conn, err := readers.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var id, turn, kind, v, at, body any
-	var hash, digest sql.RawBytes
-	for rows.Next() {
-		if err := rows.Scan(&id, &turn, &kind, &v, &at, &body, &hash, &digest); err != nil {
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return conn.Raw(func(c any) (err error) {
+		rows, err := c.(driver.QueryerContext).QueryContext(ctx, journalRows,
+			[]driver.NamedValue{{Ordinal: 1, Value: after}, {Ordinal: 2, Value: upto}, {Ordinal: 3, Value: most}})
+		if err != nil {
 			return err
 		}
-		r := dbsqlc.Journal{BodyHash: p.keep(hash), Digest: p.keep(digest)}
-		for _, n := range [...]struct {
-			from any
-			to   *int64
-		}{{id, &r.ID}, {turn, &r.Turn}, {kind, &r.Kind}, {v, &r.V}, {at, &r.Time}} {
-			*n.to, _ = n.from.(int64)
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		v := make([]driver.Value, 8)
+		for {
+			if err := rows.Next(v); err != nil {
+				if err == io.EOF {
+					return nil
+				}
+				return err
+			}
+			p.add(v)
 		}
-		if text, ok := body.(string); ok {
-			p.bodies = append(p.bodies, text)
-			r.Body = &p.bodies[len(p.bodies)-1]
-		}
-		p.rows = append(p.rows, r)
-	}
-	return rows.Err()
+	})
 }
 
-// keep copies what is valid until the next row.
-func (p *part) keep(b sql.RawBytes) []byte {
-	if b == nil {
-		return nil
+// add takes the values of one row.
+func (p *part) add(v []driver.Value) {
+	var r dbsqlc.Journal
+	for i, n := range [...]*int64{&r.ID, &r.Turn, &r.Kind, &r.V, &r.Time} {
+		*n, _ = v[i].(int64)
 	}
-	p.sums = append(p.sums, b...)
-	return p.sums[len(p.sums)-len(b):]
+	if text, ok := v[5].(string); ok {
+		p.bodies = append(p.bodies, text)
+		r.Body = &p.bodies[len(p.bodies)-1]
+	}
+	r.BodyHash, _ = v[6].([]byte)
+	r.Digest, _ = v[7].([]byte)
+	p.rows = append(p.rows, r)
 }
 
 type decoded struct {
@@ -142,12 +147,6 @@ func (d damage) Error() string { return d.what }
 // readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
 func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
-	var st *sql.Stmt
-	defer func() {
-		if st != nil {
-			_ = st.Close() // it read only
-		}
-	}()
 	for most := int64(firstChunk); after < h.Seq; most = min(2*most, chunk) {
 		var p *part
 		select {
@@ -156,13 +155,8 @@ func (s *Store) readAhead(ctx context.Context, h Head, after int64, free <-chan 
 			return
 		}
 		p.decoded = make(chan struct{})
-		p.err = s.read(ctx, "read run "+h.Run, func(*dbsqlc.Queries) (err error) {
-			if st == nil {
-				if st, err = s.file.Readers().PrepareContext(ctx, journalRows); err != nil {
-					return err
-				}
-			}
-			return p.read(ctx, st, FactID(h.No, after), FactID(h.No, h.Seq), most)
+		p.err = s.read(ctx, "read run "+h.Run, func(*dbsqlc.Queries) error {
+			return p.read(ctx, s.file.Readers(), FactID(h.No, after), FactID(h.No, h.Seq), most)
 		})
 		if p.err == nil && len(p.rows) == 0 {
 			p.err = s.corrupt(h.Run, after+1, fmt.Sprintf("it is missing: the run has %d facts", h.Seq), nil)

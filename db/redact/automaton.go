@@ -38,6 +38,11 @@ func newAutomaton(words []string) *automaton {
 		a.class[c-'a'+'A'] = a.class[c]
 		a.fold[c-'a'+'A'] = c
 	}
+	states := 1
+	for _, w := range words {
+		states += len(w)
+	}
+	a.next, a.words = make([]uint32, 0, states*int(a.width)), make([][]uint16, 0, states)
 	a.grow()
 	for i, w := range words {
 		state := uint32(0)
@@ -69,20 +74,21 @@ func (a *automaton) mark(word string) {
 }
 
 func (a *automaton) grow() uint32 {
-	state := uint32(len(a.next))
-	a.next = append(a.next, make([]uint32, a.width)...)
+	state := len(a.next)
+	a.next = a.next[:state+int(a.width)]
 	a.words = append(a.words, nil)
-	return state
+	return uint32(state)
 }
 
 // link fills in where to go on when the next byte does not fit, from the shortest beginnings to the longest.
 func (a *automaton) link() {
 	fall := make([]uint32, len(a.words))
-	high := map[uint32]bool{0: true}
-	queue := []uint32{}
+	flag := make([]uint32, len(a.words))
+	flag[0] = shallow
+	queue := make([]uint32, 0, len(a.words))
 	for c := range a.width {
 		if s := a.next[c]; s != 0 {
-			high[s] = true
+			flag[s/a.width] = shallow
 			queue = append(queue, s)
 		}
 	}
@@ -101,13 +107,13 @@ func (a *automaton) link() {
 			queue = append(queue, a.next[at])
 		}
 	}
+	for n, words := range a.words {
+		if len(words) > 0 {
+			flag[n] |= hasWords
+		}
+	}
 	for i, s := range a.next {
-		if len(a.words[s/a.width]) > 0 {
-			a.next[i] |= hasWords
-		}
-		if high[s] {
-			a.next[i] |= shallow
-		}
+		a.next[i] |= flag[s/a.width]
 	}
 }
 

@@ -12,7 +12,7 @@ func (w *writer) checkpoint() {
 	if !w.dirty || w.dead != nil || w.on == nil {
 		return
 	}
-	busy, _, _, err := w.truncateLog()
+	busy, _, _, err := w.copyLog("TRUNCATE")
 	if err != nil {
 		w.f.Notice("the log of %s could not be brought into the database: %v", w.f.path, w.f.Explain(err))
 		return // every fact is in the log, which stays
@@ -20,21 +20,22 @@ func (w *writer) checkpoint() {
 	w.dirty = busy
 }
 
-// truncateLog returns what SQLite says about the copying: an error alone would not tell that some of it was left.
-func (w *writer) truncateLog() (busy bool, frames, copied int, err error) {
-	err = w.on.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
+// copyLog returns what SQLite says about the copying: an error alone would not tell that some of it was left.
+func (w *writer) copyLog(mode string) (busy bool, frames, copied int, err error) {
+	err = w.on.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied)
 	return busy, frames, copied, err
 }
 
 // recoverWAL is for the first start after an unclean end, when the page cache may show what the disk does not hold: the log
-// is copied into the database, with an fsync of both, and a commit is tried, before anything is shown or done.
+// is copied into the database, with an fsync of both, and a commit is tried, before anything is shown or done. The log is begun anew
+// and not cut down, which the close does: what it takes of the disk need not be taken again.
 func (w *writer) recoverWAL() error {
 	return w.queue.submit(&job{between: w.recoverNow})
 }
 
 func (w *writer) recoverNow() error {
 	for wait := newRetries(min(w.f.o.BusyWait, 5*time.Second)); ; {
-		busy, frames, copied, err := w.truncateLog()
+		busy, frames, copied, err := w.copyLog("RESTART")
 		if err != nil {
 			return fmt.Errorf("bring the log of %s into the database: %w", w.f.path, w.f.Explain(err))
 		}

@@ -4,6 +4,7 @@ package jsonstring
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -18,14 +19,15 @@ func Read(data []byte) (s string, rest []byte, ok bool) {
 		return "", nil, false
 	}
 	inside := data[1:end]
-	for _, c := range inside {
+	seen := printable(inside)
+	for _, c := range inside[seen:] {
 		if c < ' ' {
 			return "", nil, false
 		}
 	}
 	rest = data[end+1:]
 	switch {
-	case !utf8.Valid(inside):
+	case !utf8.Valid(inside[seen:]):
 	case !escaped:
 		return string(inside), rest, true
 	default:
@@ -35,6 +37,18 @@ func Read(data []byte) (s string, rest []byte, ok bool) {
 	}
 	err := json.Unmarshal(data[:end+1], &s)
 	return s, rest, err == nil
+}
+
+// printable is how many bytes from the front on are ASCII and no control character, eight at a time.
+func printable(b []byte) (n int) {
+	const each, high = 0x0101010101010101, 0x80
+	for ; len(b)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		if (x|(x-' '*each))&(high*each) != 0 {
+			break // a byte is above 127, or below the blank, which borrows
+		}
+	}
+	return n
 }
 
 // Close finds the quote that ends the string which b begins with: its place, -1 where there is none, and whether an escape is before
