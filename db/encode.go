@@ -3,7 +3,6 @@ package db
 import (
 	"bytes"
 	"compress/flate"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
-	"agent/db/sqlitefile"
 	"agent/db/vault"
 	"agent/recovery/journal"
 )
@@ -25,7 +23,7 @@ const (
 // fact is an event as it is stored.
 type fact struct {
 	seq      int64
-	row      dbsqlc.AddFactParams
+	row      dbsqlc.Journal
 	hash     [sha256.Size]byte // of a body in its row
 	body     journal.Body      // as an observer will see it: with placeholders
 	external *blob
@@ -96,7 +94,7 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 		}
 	}
 	f.body = e.Body
-	f.row = dbsqlc.AddFactParams{Turn: int64(e.Turn), Kind: number, V: journal.Version, Time: e.Time.UnixMicro()}
+	f.row = dbsqlc.Journal{Turn: int64(e.Turn), Kind: number, V: journal.Version, Time: e.Time.UnixMicro()}
 	if len(data) > inlineLimit {
 		f.external = newBlob(data)
 		f.row.BodyHash = f.external.hash
@@ -178,39 +176,6 @@ func FactID(no, seq int64) int64 { return no<<seqBits | seq }
 
 // SplitFactID is the run's number and the fact's in a key of the journal.
 func SplitFactID(id int64) (no, seq int64) { return id >> seqBits, id & MaxSeq }
-
-// addFacts writes the journal's rows, three at a time.
-func addFacts(t *tx, facts []fact) error {
-	ctx := context.Background()
-	for len(facts) > 0 {
-		n := min(3, len(facts))
-		a, b, c := facts[0].row, facts[min(1, n-1)].row, facts[n-1].row
-		var err error
-		switch n {
-		case 1:
-			err = t.q.AddFact(ctx, a)
-		case 2:
-			err = t.q.AddTwoFacts(ctx, dbsqlc.AddTwoFactsParams{
-				ID1: a.ID, Turn1: a.Turn, Kind1: a.Kind, V1: a.V, Time1: a.Time, Body1: a.Body, BodyHash1: a.BodyHash, Digest1: a.Digest,
-				ID2: b.ID, Turn2: b.Turn, Kind2: b.Kind, V2: b.V, Time2: b.Time, Body2: b.Body, BodyHash2: b.BodyHash, Digest2: b.Digest,
-			})
-		case 3:
-			err = t.q.AddThreeFacts(ctx, dbsqlc.AddThreeFactsParams{
-				ID1: a.ID, Turn1: a.Turn, Kind1: a.Kind, V1: a.V, Time1: a.Time, Body1: a.Body, BodyHash1: a.BodyHash, Digest1: a.Digest,
-				ID2: b.ID, Turn2: b.Turn, Kind2: b.Kind, V2: b.V, Time2: b.Time, Body2: b.Body, BodyHash2: b.BodyHash, Digest2: b.Digest,
-				ID3: c.ID, Turn3: c.Turn, Kind3: c.Kind, V3: c.V, Time3: c.Time, Body3: c.Body, BodyHash3: c.BodyHash, Digest3: c.Digest,
-			})
-		}
-		if sqlitefile.IsTaken(err) { // the run's row says that its journal ends before
-			return rowsError{fmt.Errorf("its facts %d to %d are there already", facts[0].seq, facts[n-1].seq)}
-		}
-		if err != nil {
-			return err
-		}
-		facts = facts[n:]
-	}
-	return nil
-}
 
 // deflate compresses data when that makes it smaller.
 func deflate(data []byte) ([]byte, bool) {

@@ -122,14 +122,10 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 			Attempt: int64(b.Attempt), Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
 		}))
 	case journal.CallSettled:
-		var cut int64
-		if b.Result.Blob != "" {
-			cut = 1
+		if f.projected {
+			return nil // with others of its turn
 		}
-		return changedOne(b.Place)(t.q.SettleCall(ctx, dbsqlc.SettleCallParams{
-			Outcome: string(b.Result.Outcome), Applied: string(b.Result.Applied), Cut: cut,
-			Seq: f.seq, Now: f.row.Time, RunNo: h.No, Turn: int64(b.Turn), Idx: int64(b.Index),
-		}))
+		return settled(t, h, f, b, next)
 	case journal.CallResolved:
 		return resolvedCall(t, h, b)
 	case journal.RequestOpened:
@@ -158,36 +154,13 @@ func claimed(t *tx, h Head, b journal.RunClaimed) error {
 	return t.q.SetRunMaxTurns(ctx, int64(b.Limits.MaxTurns), h.No)
 }
 
-// proposed records the calls of an answer. Those whose start follows at once are recorded as started: next is what follows.
-func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) error {
-	for i, c := range b.Calls {
-		p := dbsqlc.AddCallParams{
-			RunNo: h.No, Turn: f.row.Turn, Idx: int64(i), ID: c.ID, Tool: c.Tool, Fingerprint: c.Fingerprint, Effect: string(c.Effect),
-			ProposedSeq: f.seq, Phase: string(journal.PhaseProposed),
-		}
-		for k := range next {
-			s, ok := next[k].body.(journal.CallStarted)
-			if !ok {
-				break
-			}
-			if s.Turn == int(f.row.Turn) && s.Index == i {
-				p.Phase, p.Attempt = string(journal.PhaseStarted), int64(s.Attempt)
-				p.StartedSeq, p.StartedAt = next[k].seq, next[k].row.Time
-				next[k].projected = true
-				break
-			}
-		}
-		if err := t.q.AddCall(context.Background(), p); err != nil {
-			return fmt.Errorf("record call %d.%d (%s): %w", f.row.Turn, i, c.Tool, err)
-		}
-	}
-	return nil
-}
-
 // changedOne turns the count of changed rows into an error about a call.
-func changedOne(p journal.Place) func(int64, error) error {
+func changedOne(p journal.Place) func(int64, error) error { return changed(p, 1) }
+
+// changed is changedOne for several calls of a turn, of which p is the first.
+func changed(p journal.Place, calls int) func(int64, error) error {
 	return func(n int64, err error) error {
-		if err == nil && n != 1 {
+		if err == nil && int(n) != calls {
 			err = rowsError{errors.New("there is no such call without a result")}
 		}
 		if err != nil {

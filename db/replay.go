@@ -103,8 +103,8 @@ func (r *Replay) clear(ctx context.Context, no int64) error {
 
 // write carries over one fact as it is stored, and projects it.
 func (r *Replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc.Journal, st *recovery.State) (Head, error) {
-	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q}
-	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.AddFactParams{
+	t := &tx{Tx: &sqlitefile.Tx{}, q: r.q, db: r.Conn}
+	f := fact{seq: e.Seq, body: e.Body, row: dbsqlc.Journal{
 		ID: row.ID, Turn: row.Turn, Kind: row.Kind, V: row.V, Time: row.Time, Body: row.Body, BodyHash: row.BodyHash, Digest: row.Digest,
 	}}
 	if row.BodyHash != nil {

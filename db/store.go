@@ -295,11 +295,12 @@ func saysAll(err error) bool {
 // tx is the transaction that a part of the store writes in.
 type tx struct {
 	*sqlitefile.Tx
-	q *dbsqlc.Queries
+	q  *dbsqlc.Queries
+	db dbsqlc.DBTX // what q runs on
 }
 
 func (s *core) transact(ctx context.Context, do func(t *tx) error) error {
 	return s.file.Write(ctx, func(t *sqlitefile.Tx) error {
-		return do(&tx{Tx: t, q: dbsqlc.New(t)})
+		return do(&tx{Tx: t, q: dbsqlc.New(t), db: t})
 	})
 }

@@ -1,18 +1,6 @@
--- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (@run_no, @turn, @idx, @id, @tool, @fingerprint, @effect, @proposed_seq, @phase, @attempt, @started_seq, @started_at);
-
 -- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now
-WHERE tool_executions.no = (
-    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.phase <> 'settled';
-
--- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = @outcome, applied = @applied,
-    settled_seq = @seq, settled_at = @now, cut = @cut
 WHERE tool_executions.no = (
     SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1

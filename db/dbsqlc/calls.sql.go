@@ -9,44 +9,6 @@ import (
 	"context"
 )
 
-const addCall = `-- name: AddCall :exec
-INSERT INTO tool_executions (run_no, turn, idx, id, tool, fingerprint, effect, proposed_seq, phase, attempt, started_seq, started_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-`
-
-type AddCallParams struct {
-	RunNo       int64
-	Turn        int64
-	Idx         int64
-	ID          string
-	Tool        string
-	Fingerprint string
-	Effect      string
-	ProposedSeq int64
-	Phase       string
-	Attempt     int64
-	StartedSeq  int64
-	StartedAt   int64
-}
-
-func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
-	_, err := q.db.ExecContext(ctx, addCall,
-		arg.RunNo,
-		arg.Turn,
-		arg.Idx,
-		arg.ID,
-		arg.Tool,
-		arg.Fingerprint,
-		arg.Effect,
-		arg.ProposedSeq,
-		arg.Phase,
-		arg.Attempt,
-		arg.StartedSeq,
-		arg.StartedAt,
-	)
-	return err
-}
-
 const callsBetween = `-- name: CallsBetween :many
 SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
@@ -419,43 +381,6 @@ func (q *Queries) SetCallPhase(ctx context.Context, phase string, runNo int64, t
 		runNo,
 		turn,
 		idx,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const settleCall = `-- name: SettleCall :execrows
-UPDATE tool_executions SET phase = 'settled', outcome = ?1, applied = ?2,
-    settled_seq = ?3, settled_at = ?4, cut = ?5
-WHERE tool_executions.no = (
-    SELECT c.no FROM runs r CROSS JOIN tool_executions c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.no = ?6 AND c.run_no = r.no AND c.turn = ?7 AND c.idx = ?8 ORDER BY c.no DESC LIMIT 1
-) AND tool_executions.phase <> 'settled'
-`
-
-type SettleCallParams struct {
-	Outcome string
-	Applied string
-	Seq     int64
-	Now     int64
-	Cut     int64
-	RunNo   int64
-	Turn    int64
-	Idx     int64
-}
-
-func (q *Queries) SettleCall(ctx context.Context, arg SettleCallParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, settleCall,
-		arg.Outcome,
-		arg.Applied,
-		arg.Seq,
-		arg.Now,
-		arg.Cut,
-		arg.RunNo,
-		arg.Turn,
-		arg.Idx,
 	)
 	if err != nil {
 		return 0, err

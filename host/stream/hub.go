@@ -70,7 +70,10 @@ func (h *Hub) publish(e Event) {
 // Observe starts an observation of what is published from now on, of the named runs or else of all. Its queue holds at
 // most limit events (DefaultLimit if limit is not positive) and about 1 MiB. On a closed hub it is at its end already.
 func (h *Hub) Observe(limit int, runs ...string) *Observer {
-	o := newObserver(h, limit, runs)
+	return h.observe(newObserver(h, limit, runs))
+}
+
+func (h *Hub) observe(o *Observer) *Observer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

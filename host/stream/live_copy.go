@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/recovery/journal"
@@ -28,6 +29,7 @@ type LiveCopy struct {
 	waiting  []Event   // output that is not written yet
 	since    time.Time // when the first of it came
 	done     chan struct{}
+	some     atomic.Bool // text or output came since the last answer
 
 	mu     sync.Mutex
 	obs    *Observer
@@ -50,9 +52,29 @@ func (l *LiveCopy) observe() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
-		l.obs = l.hub.Observe(0, l.run)
+		obs := newObserver(l.hub, 0, []string{l.run})
+		obs.wants = l.wants
+		l.obs = l.hub.observe(obs)
 	}
 	return !l.closed
+}
+
+// wants says whether an event concerns the live file. A fact does only if it ends what was written since the last answer: most turns
+// of quick calls wake nobody.
+func (l *LiveCopy) wants(e *Event) bool {
+	if e.Fact == nil {
+		if e.Note == "" {
+			l.some.Store(true)
+		}
+		return e.Note == ""
+	}
+	switch e.Fact.Body.(type) {
+	case journal.ModelAnswered, journal.ModelFailed:
+		return l.some.Swap(false)
+	case journal.CallSettled:
+		return l.some.Load()
+	}
+	return false
 }
 
 func (l *LiveCopy) copy() {

@@ -44,9 +44,10 @@ func (e *OverflowError) Is(target error) bool { return target == ErrOverflow }
 type Observer struct {
 	hub   *Hub
 	limit int
-	runs  []string      // nil: all
-	wake  chan struct{} // holds one token when there may be something to take
-	done  chan struct{} // closed when nothing more will be queued
+	runs  []string          // nil: all
+	wants func(*Event) bool // nil: every event of the runs; called by whoever publishes
+	wake  chan struct{}     // holds one token when there may be something to take
+	done  chan struct{}     // closed when nothing more will be queued
 
 	mu       sync.Mutex
 	queue    []item // from head on
@@ -150,7 +151,7 @@ func (o *Observer) endErr() error {
 
 // offer queues a copy of e. It returns false when that is the end of the observation and the hub should forget it.
 func (o *Observer) offer(e *Event) bool {
-	if !o.wants(e.Run) {
+	if len(o.runs) > 0 && !slices.Contains(o.runs, e.Run) || o.wants != nil && !o.wants(e) {
 		return true
 	}
 	o.mu.Lock()
@@ -183,10 +184,6 @@ func (o *Observer) offer(e *Event) bool {
 	default:
 	}
 	return true
-}
-
-func (o *Observer) wants(run string) bool {
-	return len(o.runs) == 0 || slices.Contains(o.runs, run)
 }
 
 func (o *Observer) last() *item {

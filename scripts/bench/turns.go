@@ -30,10 +30,12 @@ func (k turnKind) calls() int { return max(k.reads, 1) }
 
 func turnKinds() []turnKind {
 	return []turnKind{
-		{"one call a turn", 0, "two thirds go to the two transactions (eight statements on three pages each, against one on one page), " +
-			"a sixth to encoding, redacting and digesting five facts, a twelfth to the call's fingerprint and schema."},
-		{fmt.Sprintf("%d reads a turn", reads), reads, "two fifths go to the two transactions (each call's row written " +
-			"and settled, and three facts a statement), two fifths to encoding, redacting and digesting 35 facts, a tenth to fingerprints and schemas."},
+		{"one call a turn", 0, "half goes to the two transactions (three statements on three pages each, against one on one page, and the mark " +
+			"beside the database), a tenth to encoding, redacting and digesting five facts, a fourteenth to the call's fingerprint and schema, " +
+			"a fourteenth to goroutines that wake each other, a twentieth to looking for what other processes left."},
+		{fmt.Sprintf("%d reads a turn", reads), reads, "a fifth goes to making the two transactions durable, a fifth to their rows " +
+			"(each call's row written and settled, and 35 facts), an eighth to encoding, redacting and digesting those, a sixteenth to fingerprints " +
+			"and schemas, an eighth to the collector and memory, a twelfth to goroutines that wake each other."},
 	}
 }
 
@@ -106,7 +108,7 @@ func (t *turnBench) warm(ctx context.Context) error {
 }
 
 // took is the durations of turns in the three ways, and what of them the processor worked.
-type took struct{ ours, bare, synced, worked, bareWorked []time.Duration }
+type took struct{ ours, bare, synced, shared, worked, bareWorked []time.Duration }
 
 // limits takes one turn in each of the two ways that are the limit.
 func (t *turnBench) limits(d *took) error {
@@ -190,6 +192,11 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 		}
 		commits += n
 		d.ours = append(d.ours, took/(atOnce*(manyOwn-1)))
+		each, err := (&shared{bare: t.bare}).race(t.size)
+		if err != nil {
+			return nil, err
+		}
+		d.shared = append(d.shared, each)
 		for range manyOwn {
 			if err := t.limits(&d); err != nil {
 				return nil, err
@@ -198,7 +205,10 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 	}
 	perTurn := float64(commits) / float64(rounds*atOnce*(manyOwn-1))
 	who := fmt.Sprintf("%d runs at once", atOnce)
-	return append(t.rows(who, d), cost("commits, "+who+", "+t.kind.what, perTurn, "a turn", 2, "for a run alone")), nil
+	rows := append(t.rows(who, d), above(rate(who+", "+t.kind.what, 1/median(d.ours, time.Second), "turns/s",
+		1/median(d.shared, time.Second), fmt.Sprintf("with %d writers of two bare SQLite commits a turn that share commits too", atOnce)),
+		"all processors are busy with either: what counts is the processor time of a turn, and the bare one has none but SQLite's. Of ours "+t.kind.goes))
+	return append(rows, cost("commits, "+who+", "+t.kind.what, perTurn, "a turn", 2, "for a run alone")), nil
 }
 
 // race drives the runs and says how long their turns took from the second on, and how many commits that were.
