@@ -555,6 +555,33 @@ func TestPhaseAfterAVerdict(t *testing.T) {
 	}
 }
 
+// Several turns of a run, also beside those of another, can be written in one commit: each result finds the row of its call.
+func TestTurnsOfOneCommit(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h, other := startRun(t, s, "r-together"), startRun(t, s, "r-other000")
+	var facts []journal.Event
+	for n := 1; n <= 3; n++ {
+		a, b := turnFacts(n, fmt.Sprintf("c-0000000%d", n), fmt.Sprint("result ", n))
+		facts = append(append(facts, a...), b...)
+		if n == 1 {
+			h, facts = appendAll(t, s, h, facts, AppendOptions{}), nil
+			a, _ := turnFacts(1, "c-99999999", "")
+			appendAll(t, s, other, a, AppendOptions{})
+		}
+	}
+	appendAll(t, s, h, facts, AppendOptions{})
+	for n := 1; n <= 3; n++ {
+		c, err := s.Call(ctx, fmt.Sprintf("c-0000000%d", n))
+		if err != nil || c.Run != h.Run || c.Turn != n || c.Phase != journal.PhaseSettled || c.Result == nil || c.Result.Content != fmt.Sprint("result ", n) {
+			t.Errorf("call of turn %d: %+v, %v", n, c, err)
+		}
+	}
+	if c, err := s.Call(ctx, "c-99999999"); err != nil || c.Phase != journal.PhaseStarted {
+		t.Errorf("call of the other run: %+v, %v", c, err)
+	}
+}
+
 // The caller's context is looked at before its batch is queued; after that the batch is written.
 func TestContextBeforeTheQueue(t *testing.T) {
 	s := openStore(t, stateDir(t))

@@ -82,8 +82,8 @@ func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) erro
 	})
 }
 
-// settled records the result of a call, with those of its turn that follow at once. They are calls of the run's last answer, whose
-// rows lie side by side up to the run's last one.
+// settled records the result of a call, with those of its turn that follow at once. The rows of an answer lie side by
+// side, and those of the last answer, which is meant nearly always, are the run's last.
 func settled(t *tx, h Head, f *fact, b journal.CallSettled, next []fact) error {
 	same := []*fact{f}
 	for i := range next {
@@ -111,7 +111,7 @@ func settled(t *tx, h Head, f *fact, b journal.CallSettled, next []fact) error {
 func settleCalls(n int) string {
 	return "UPDATE tool_executions SET phase = 'settled', outcome = v.column2, applied = v.column3, settled_seq = v.column4, " +
 		"settled_at = v.column5, cut = v.column6 FROM (VALUES " + values(n, "(?, ?, ?, ?, ?, ?)") + ") v " +
-		"WHERE tool_executions.no = v.column1 + (SELECT z.no - z.idx FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call " +
-		"WHERE r.no = ? AND z.run_no = r.no AND z.turn = ?) " +
+		"WHERE tool_executions.no = v.column1 + (SELECT z.no - z.idx FROM runs r CROSS JOIN tool_executions z " +
+		"ON z.no BETWEEN r.first_call AND r.last_call WHERE r.no = ? AND z.run_no = r.no AND z.turn = ? ORDER BY z.no DESC LIMIT 1) " +
 		"AND tool_executions.run_no = ? AND tool_executions.idx = v.column1 AND tool_executions.phase <> 'settled'"
 }
