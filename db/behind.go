@@ -18,8 +18,8 @@ import (
 	"agent/db/lastlog"
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
-	"agent/durable"
 	"agent/recovery/journal"
+	"agent/tools/durable"
 )
 
 const markName = "mark"

@@ -16,7 +16,7 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 // Encodings of a stored blob.

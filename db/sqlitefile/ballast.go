@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 // onlyTemporary keeps tests away from a person's real state.

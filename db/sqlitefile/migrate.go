@@ -17,7 +17,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 // Migration is a step from one format to the next.

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"agent/db/sqlitefile"
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 const (

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"agent/durable"
 	"agent/host/config"
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery/fault"
+	"agent/tools/durable"
 	"agent/tools/mcp"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"agent/durable"
 	"agent/host/permission"
+	"agent/tools/durable"
 )
 
 // lockPatience is how long a process waits while others add to the same file.

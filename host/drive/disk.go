@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"agent/db"
-	"agent/durable"
 	"agent/recovery/journal"
+	"agent/tools/durable"
 	"agent/tools/filesystem"
 )
 

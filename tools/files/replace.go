@@ -11,10 +11,10 @@ import (
 	"os"
 	"strings"
 
-	"agent/durable"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 	"agent/tools"
+	"agent/tools/durable"
 	"agent/tools/excerpt"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agent/durable"
 	"agent/recovery/fault"
+	"agent/tools/durable"
 	"agent/tools/ofd"
 	"agent/tools/process"
 	"agent/tools/sigaction"

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"agent/durable"
+	"agent/tools/durable"
 	"agent/tools/ofd"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"agent/durable"
+	"agent/tools/durable"
 )
 
 func TestReplace(t *testing.T) {
