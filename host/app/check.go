@@ -77,7 +77,7 @@ func askOnce(ctx context.Context, v *view.Check, m model.Model, setup journal.Se
 			break
 		}
 		if d.Text != "" || d.Reasoning != "" {
-			v.Pieces++
+			v.Pieces += 1 + d.Joined
 			if v.FirstWord == 0 {
 				v.FirstWord = max(1, time.Since(start).Milliseconds())
 			}

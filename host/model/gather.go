@@ -16,6 +16,7 @@ type Gather struct {
 
 	pending   []byte
 	reasoning bool // pending is what the model thinks
+	pieces    int  // of which pending consists
 	left      bool
 }
 
@@ -40,6 +41,7 @@ func (g *Gather) add(text string, reasoning bool) bool {
 		return false
 	}
 	g.pending, g.reasoning = append(g.pending, text...), reasoning
+	g.pieces++
 	return !g.left
 }
 
@@ -48,11 +50,11 @@ func (g *Gather) Flush() bool {
 	if len(g.pending) == 0 || g.left {
 		return !g.left
 	}
-	d := Delta{Text: string(g.pending)}
+	d := Delta{Text: string(g.pending), Joined: g.pieces - 1}
 	if g.reasoning {
-		d = Delta{Reasoning: string(g.pending)}
+		d.Text, d.Reasoning = "", d.Text
 	}
-	g.pending = g.pending[:0]
+	g.pending, g.pieces = g.pending[:0], 0
 	g.left = !g.Show(d)
 	return !g.left
 }

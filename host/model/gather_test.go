@@ -58,7 +58,7 @@ func TestPiecesThatCameTogetherAreShownTogether(t *testing.T) {
 			t.Error("it says that nobody reads on")
 		}
 	}
-	want := []model.Delta{{Text: "ab"}, {Reasoning: "c"}, {Reasoning: "d"}, {Text: "efg"}, {Reasoning: "h"}, {Text: "i"}, {Text: "j"},
+	want := []model.Delta{{Text: "ab", Joined: 1}, {Reasoning: "c"}, {Reasoning: "d"}, {Text: "efg", Joined: 1}, {Reasoning: "h"}, {Text: "i"}, {Text: "j"},
 		{Reasoning: "first"}, {Text: "then"}}
 	if !slices.Equal(shown, want) {
 		t.Errorf("shown: %+v, want %+v", shown, want)

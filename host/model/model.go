@@ -62,6 +62,7 @@ type Answer struct {
 type Delta struct {
 	Text      string // text for the person, shown as it arrives
 	Reasoning string // what the model thinks, as far as the provider shows it; shown only on request
+	Joined    int    // how many pieces that came behind the first one, and together with it, are in this one
 	Answer    *Answer
 }
 
