@@ -3,12 +3,14 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -334,6 +336,20 @@ func TestLongJournalGivesBackWhatWasWritten(t *testing.T) {
 	for i, e := range all {
 		if seq := int64(i + 4); e.Seq != seq || e.Turn != 1 || e.Body != (journal.RunNoted{Text: note(seq)}) {
 			t.Fatalf("fact %d is %+v", seq, e)
+		}
+	}
+}
+
+// The tables refuse a value of another type than its column's, so one comes from a damaged file: its fact is not taken for whole.
+func TestValuesOfAnotherType(t *testing.T) {
+	whole := []driver.Value{int64(1), int64(0), int64(1), int64(1), int64(5), "{}", nil, []byte("digest")}
+	for column, other := range [][]driver.Value{{"1"}, {nil, "x"}, {nil, "x"}, {1.5}, {[]byte{0}}, {int64(7), []byte("{}")}, {"zz", int64(7)}, {nil, "digest"}} {
+		for _, v := range append(other, whole[column]) {
+			values, p := slices.Clone(whole), part{}
+			values[column] = v
+			if p.add(values); p.rows[0].foreign == (v == nil && column == 6 || fmt.Sprintf("%T", v) == fmt.Sprintf("%T", whole[column])) {
+				t.Errorf("column %d with %#v: foreign %t", column, v, p.rows[0].foreign)
+			}
 		}
 	}
 }

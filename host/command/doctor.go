@@ -79,6 +79,9 @@ func (a doctorCommand) run(ctx context.Context, c *cli.Command) error {
 	} else {
 		f = a.App.Examine(ctx, home, a.armed, c.Bool("fix"))
 	}
+	if err := ctx.Err(); err != nil {
+		return err // what it was kept from looking at is no finding
+	}
 	v := view.Doctor{Version: 1, Agent: Version, Home: home, Findings: f}
 	for _, finding := range f {
 		switch finding.Level {

@@ -102,6 +102,10 @@ func (k *keeper) getReady() error {
 	if err := survive(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT); err != nil {
 		return err
 	}
+	// These end nobody, and ignored where agent was started they would stay so in the command, which nobody could stop then.
+	if err := sigaction.Default(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT); err != nil {
+		return err
+	}
 	job := os.NewFile(jobFD, "job")
 	if job == nil {
 		return errors.New("it got no specification")
