@@ -100,7 +100,11 @@ func (s *session) printWaiting(out host.Outcome) {
 	a.Say(a.Err, "    %s", strings.Join(view.AnswerCommands(r), "\n    "))
 	about := func(c host.NamedCall) bool { return c.ID == r.About }
 	if r.About != "" && !slices.ContainsFunc(out.Undecided, about) { // the line about the call says it
-		a.Say(a.Err, "it is about call %s, whose outcome is unknown%s", r.About, view.ExecutesText(r))
+		known := "whose outcome is unknown"
+		if call, err := s.Store.Call(context.Background(), r.About); err == nil && call.Resolved.Settles() { // without it the run's own words hold
+			known = "of which a person said: " + string(call.Resolved)
+		}
+		a.Say(a.Err, "it is about call %s, %s%s", r.About, known, view.ExecutesText(r))
 	}
 }
 
