@@ -146,7 +146,8 @@ func (f *fact) chain(no int64, prev []byte) []byte {
 	if hash == nil {
 		hash = f.hash[:]
 	}
-	f.row.Digest = digest(prev, f.row.ID, f.row.Kind, f.row.V, f.row.Turn, f.row.Time, hash)
+	sum := digest(prev, f.row.ID, f.row.Kind, f.row.V, f.row.Turn, f.row.Time, hash)
+	f.row.Digest = sum[:]
 	return f.row.Digest
 }
 
@@ -154,7 +155,7 @@ func (f *fact) chain(no int64, prev []byte) []byte {
 // can make a longer digest too.
 const digestSize = sha256.Size / 2
 
-func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) []byte {
+func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) (out [digestSize]byte) {
 	var b [digestSize + 5*8 + sha256.Size]byte
 	copy(b[:], prev) // zero bytes before a run's first fact
 	for i, n := range []int64{id, kind, v, turn, at} {
@@ -162,7 +163,8 @@ func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) []byte {
 	}
 	copy(b[digestSize+5*8:], bodyHash)
 	sum := sha256.Sum256(b[:])
-	return sum[:digestSize]
+	copy(out[:], sum[:])
+	return out
 }
 
 const (
