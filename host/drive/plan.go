@@ -168,8 +168,14 @@ const openingLimit = 200
 
 // opening is the beginning of a prompt, with its lines.
 func opening(prompt string) string {
-	if r := []rune(prompt); len(r) > openingLimit {
-		return string(r[:openingLimit-1]) + "…"
+	n, end := 0, 0
+	for i := range prompt {
+		switch n++; n {
+		case openingLimit:
+			end = i
+		case openingLimit + 1:
+			return prompt[:end] + "…"
+		}
 	}
 	return prompt
 }

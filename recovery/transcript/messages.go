@@ -58,13 +58,16 @@ func (t *Transcript) Messages(r Run) []journal.Message {
 	if t.built == nil || t.heard != len(r.Earlier) {
 		t.built, t.heard, t.turns = t.opening(r), len(r.Earlier), t.shownFrom()
 	}
+	if more := r.Turns.Len() - t.turns; more > 1 {
+		t.built = slices.Grow(t.built, 2*more) // most turns are an answer and its results
+	}
 	for t.turns < r.Turns.Len() && r.Turns.Settled(t.turns) {
-		t.built = append(t.built, t.turn(r, t.turns+1)...)
+		t.built = t.turn(t.built, r, t.turns+1)
 		t.turns++
 	}
 	out := slices.Clip(t.built)
 	for n := t.turns + 1; n <= r.Turns.Len()+1; n++ {
-		out = append(out, t.turn(r, n)...)
+		out = t.turn(out, r, n)
 	}
 	return out
 }
@@ -74,7 +77,7 @@ func (t *Transcript) Addition(r Run) (messages []journal.Message, alone bool) {
 	r.Earlier = nil
 	messages = t.opening(r)
 	for n := t.shownFrom() + 1; n <= r.Turns.Len()+1; n++ {
-		messages = append(messages, t.turn(r, n)...)
+		messages = t.turn(messages, r, n)
 	}
 	return messages, t.summary != nil
 }
@@ -125,26 +128,25 @@ func prompt(c *journal.RunCreated) journal.Message {
 	return m
 }
 
-// turn is what a turn, from 1, adds to the transcript: what a person added before it, its answer and its results. Of the turn
+// turn appends what a turn, from 1, adds to the transcript: what a person added before it, its answer and its results. Of the turn
 // that comes next it is the first alone.
-func (t *Transcript) turn(r Run, turn int) []journal.Message {
-	var out []journal.Message
+func (t *Transcript) turn(out []journal.Message, r Run, turn int) []journal.Message {
 	for _, m := range t.added {
 		if m.turn == turn {
 			out = append(out, journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: m.Text}}})
 		}
 	}
 	if turn <= r.Turns.Len() {
-		out = append(out, r.Turns.At(turn-1).messages()...)
+		out = r.Turns.At(turn - 1).messages(out)
 	}
 	return out
 }
 
 const cutOff = "Your answer was cut off because it reached its length limit. Go on exactly where it stopped, without repeating anything."
 
-// messages is the answer of one turn and the results of its calls. An answer without text and without a call is none. An
+// messages appends the answer of one turn and the results of its calls. An answer without text and without a call is none. An
 // answer that was cut off is followed by the request to go on.
-func (t Turn) messages() []journal.Message {
+func (t Turn) messages(out []journal.Message) []journal.Message {
 	blocks := make([]journal.Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))
 	copy(blocks, t.Blocks)
 	var results []journal.Block
@@ -156,7 +158,6 @@ func (t Turn) messages() []journal.Message {
 			results = append(results, journal.Block{Kind: journal.BlockResult, Result: c.block()})
 		}
 	}
-	var out []journal.Message
 	if len(blocks) > 0 {
 		out = append(out, journal.Message{Role: journal.RoleAssistant, Blocks: blocks})
 	}

@@ -45,7 +45,7 @@ func (t *Transcript) Compaction(r Run) (through int, ok bool) {
 	}
 	through = r.Turns.Len()
 	for kept := int64(0); through > 0; through-- {
-		if kept += tokensOf(t.turn(r, through)); kept > keep {
+		if kept += tokensOf(t.turn(nil, r, through)); kept > keep {
 			break
 		}
 	}
@@ -88,7 +88,7 @@ const summaryResult = 2 << 10
 func (t *Transcript) SummaryMessages(r Run, through int) []journal.Message {
 	out := t.opening(r)
 	for n := t.shownFrom() + 1; n <= through; n++ {
-		out = append(out, t.turn(r, n)...)
+		out = t.turn(out, r, n)
 	}
 	if t.context.overflow {
 		for i := range out {

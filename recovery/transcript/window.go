@@ -27,7 +27,7 @@ func (t *Transcript) Note(r Run, b journal.Body) {
 			w.held, w.counted = u.Input+u.Output, true
 			return
 		}
-		w.held += tokensOf(r.Turns.At(r.Turns.Len() - 1).messages()) // as it is stored, so that a later fold counts the same
+		w.held += tokensOf(r.Turns.At(r.Turns.Len() - 1).messages(nil)) // as it is stored, so that a later fold counts the same
 	case journal.CallSettled:
 		w.held += blockOverhead + TokensIn(b.Result.Content)
 	case journal.MessageAdded:

@@ -54,11 +54,23 @@ func (p *parser) read() error {
 	if err := p.legible(); err != nil {
 		return err
 	}
+	p.steps = make([]step, 0, roomFor(p.lines))
 	for p.n, _ = markdown.FrontMatter(p.lines); p.n < len(p.lines); p.n++ {
 		p.line(p.lines[p.n])
 	}
 	p.unmet()
 	return nil
+}
+
+// roomFor is about how many steps there are: there may be very many, and most are a block between two fences.
+func roomFor(lines []string) int {
+	fences := 0
+	for _, l := range lines {
+		if strings.HasPrefix(l, "```") {
+			fences++
+		}
+	}
+	return fences * 5 / 8
 }
 
 // named joins mistakes, the first ten by name. It is nil where there are none.
