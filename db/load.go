@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
 	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -73,6 +75,55 @@ func (s Journal) load(ctx context.Context, run string, from int64, lost func(Unr
 	}
 }
 
+// row is a row of a journal.
+type row struct {
+	dbsqlc.Journal
+	foreign bool // a value is of another type than its column's
+}
+
+// part is a stretch of a journal, read in one go and decoded beside the reader. It is used again for a later stretch.
+type part struct {
+	rows    []row
+	bodies  []string // of rows
+	facts   []decoded
+	room    []byte // of the decoder
+	err     error  // instead of facts
+	decoded chan struct{}
+}
+
+// journalRows is Facts of the generated queries, for read.
+const (
+	journalRows    = "SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+	journalColumns = 8
+)
+
+// read reads the next rows.
+func (p *part) read(ctx context.Context, from *sqlitefile.Prepared, after, upto, most int64) error {
+	p.rows, p.bodies = p.rows[:0], p.bodies[:0]
+	return from.Rows(ctx, p.add,
+		driver.NamedValue{Ordinal: 1, Value: after}, driver.NamedValue{Ordinal: 2, Value: upto}, driver.NamedValue{Ordinal: 3, Value: most})
+}
+
+// add takes the values of one row. A value of another type than its column's comes from a damaged file.
+func (p *part) add(v []driver.Value) {
+	var r row
+	for i, n := range [...]*int64{&r.ID, &r.Turn, &r.Kind, &r.V, &r.Time} {
+		is := false
+		*n, is = v[i].(int64)
+		r.foreign = r.foreign || !is
+	}
+	text, body := v[5].(string)
+	if body {
+		p.bodies = append(p.bodies, text)
+		r.Body = &p.bodies[len(p.bodies)-1]
+	}
+	var hash, digest bool
+	r.BodyHash, hash = v[6].([]byte)
+	r.Digest, digest = v[7].([]byte)
+	r.foreign = r.foreign || !body && v[5] != nil || !hash && v[6] != nil || !digest
+	p.rows = append(p.rows, r)
+}
+
 type decoded struct {
 	body journal.Body
 	hash []byte // nil when the body could not be read
@@ -91,10 +142,10 @@ func (d damage) Error() string { return d.what }
 // readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
 func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
-	from := &source{readers: s.file.Readers()}
-	defer from.release()
+	from := s.file.Prepared(journalRows, journalColumns)
+	defer from.Release()
 	for most := int64(firstChunk); after < h.Seq; most = min(2*most, chunk) {
-		p := from.next(ctx, free)
+		p := nextFree(ctx, free, from.Release)
 		if p == nil {
 			return
 		}
@@ -113,6 +164,22 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 		after = p.rows[len(p.rows)-1].ID & MaxSeq
 		go s.decodePart(ctx, p, restore)
 		parts <- p // there is room for all that are ahead
+	}
+}
+
+// nextFree takes a part to read into, and calls waiting first where there is none yet. It is nil once nobody wants any more.
+func nextFree(ctx context.Context, free <-chan *part, waiting func()) *part {
+	select {
+	case p := <-free:
+		return p
+	default:
+		waiting()
+	}
+	select {
+	case p := <-free:
+		return p
+	case <-ctx.Done():
+		return nil
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // Call is the folded state of one call.
 type Call struct {
 	journal.Place
-	journal.Proposal
+	*journal.Proposal // shared with the fact; never changed in place
+
 	Phase     journal.Phase
 	StartedAt time.Time
 	Epoch     int64           // epoch under which the present attempt was started
@@ -220,8 +221,10 @@ func (s *State) voided(b journal.ApprovalVoided) error {
 		return fmt.Errorf("call %s has no permission that could be void", c.Place)
 	}
 	if b.Decision.StricterThan(c.Decision) {
-		c.Decision, c.Why = b.Decision, b.Reason
-		c.Always, c.Never = "", "" // they were made for other rules
+		p := *c.Proposal
+		p.Decision, p.Why = b.Decision, b.Reason
+		p.Always, p.Never = "", "" // they were made for other rules
+		c.Proposal = &p
 	}
 	c.Approved, c.Twin, c.twin = "", "", nil
 	return nil

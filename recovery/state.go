@@ -230,8 +230,12 @@ func (s *State) answered(turn int, b journal.ModelAnswered) error {
 	for i := range t.Blocks {
 		t.Blocks[i].Opaque = compact(t.Blocks[i].Opaque)
 	}
-	for i, p := range b.Calls {
-		p.Args = compact(p.Args)
+	for i := range b.Calls {
+		p := &b.Calls[i]
+		if args := compact(p.Args); len(args) != len(p.Args) {
+			written := *p
+			written.Args, p = args, &written
+		}
 		t.Calls = append(t.Calls, &Call{
 			Place: journal.Place{Turn: turn, Index: i}, Proposal: p, Phase: journal.PhaseProposed, mode: s.Mode,
 		})

@@ -27,7 +27,7 @@ func (t Turns) At(i int) transcript.Turn {
 	turn := t[i]
 	out := transcript.Turn{Blocks: turn.Blocks, Stop: turn.Stop, Calls: make([]transcript.Call, len(turn.Calls))}
 	for i, c := range turn.Calls {
-		out.Calls[i] = transcript.Call{Proposal: &c.Proposal, Result: c.Result, Happened: c.happened}
+		out.Calls[i] = transcript.Call{Proposal: c.Proposal, Result: c.Result, Happened: c.happened}
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func everyCase(try func(c *Call, open *journal.Request, e Evidence)) {
 	for i := range 3 * 3 * 7 * 4 * 3 * 3 * 32 {
 		n := i
 		choose := func(k int) int { j := n % k; n /= k; return j }
-		c := &Call{Place: journal.Place{Turn: 2, Index: 1, Attempt: 1}, Proposal: journal.Proposal{Tool: "tool"}}
+		c := &Call{Place: journal.Place{Turn: 2, Index: 1, Attempt: 1}, Proposal: &journal.Proposal{Tool: "tool"}}
 		switch choose(3) {
 		case 0:
 			c.Phase, c.Attempt = journal.PhaseProposed, 0
@@ -135,7 +135,7 @@ func everyCase(try func(c *Call, open *journal.Request, e Evidence)) {
 
 // Where a result was found is part of it, whatever the tool called it; an error that leaves the effect open is unknown.
 func TestAdoptedResults(t *testing.T) {
-	c := &Call{Phase: journal.PhaseStarted, Proposal: journal.Proposal{Effect: journal.EffectWriteExternal}}
+	c := &Call{Phase: journal.PhaseStarted, Proposal: &journal.Proposal{Effect: journal.EffectWriteExternal}}
 	for _, test := range []struct {
 		found   journal.Result
 		outcome journal.Outcome
@@ -170,7 +170,7 @@ func TestAdoptedResults(t *testing.T) {
 // A result repeats a bounded part of the arguments, and says what it left out.
 func TestUnknownIsBounded(t *testing.T) {
 	for n := 2000; n < 2100; n++ {
-		c := &Call{Phase: journal.PhaseStarted, Proposal: journal.Proposal{Tool: "write", Args: []byte(fmt.Sprintf("%q", strings.Repeat("é", n)))}}
+		c := &Call{Phase: journal.PhaseStarted, Proposal: &journal.Proposal{Tool: "write", Args: []byte(fmt.Sprintf("%q", strings.Repeat("é", n)))}}
 		text := Judge(c, nil, Evidence{}).Result.Content
 		if len(text) > briefBytes+400 || !strings.Contains(text, "bytes more") || strings.ContainsRune(text, '\uFFFD') {
 			t.Fatalf("%d bytes: %s", len(text), text)

@@ -36,7 +36,7 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 			p: &Process{}, env: Env{Tools: reg},
 			state: &recovery.State{Mode: journal.ModeAsk, Created: journal.RunCreated{Folder: "/w"}},
 		}}
-		c := &recovery.Call{Proposal: journal.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
+		c := &recovery.Call{Proposal: &journal.Proposal{Tool: "held", Args: json.RawMessage(`{}`), Fingerprint: "hmac-sha256:v1:1"}}
 		if change != nil {
 			change(pol, c)
 		}

@@ -102,8 +102,8 @@ func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
-	broken := &recovery.Call{Proposal: journal.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
+	whole := &recovery.Call{Proposal: &journal.Proposal{Tool: "shell", Args: args, Fingerprint: fp}}
+	broken := &recovery.Call{Proposal: &journal.Proposal{Tool: "shell", Args: json.RawMessage(`{"command":"echo [secret:a:b]"}`), Fingerprint: fp}}
 	rec := &recorder{p: h, state: &recovery.State{Created: journal.RunCreated{Thread: "t-1"}}}
 	pol := &policy{recorder: rec, lost: []db.Unrecoverable{{ID: "b", Why: "gone"}}}
 	if err := pol.entire(whole); err != nil {
