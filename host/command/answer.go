@@ -57,8 +57,8 @@ type answerCommand struct{ *commandLine }
 func (a answerCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
-		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
-		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | always | never | TEXT]",
+		Usage:       "approve, deny or answer; decide on an unknown outcome",
+		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | TEXT]",
 		Description: answerHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
