@@ -91,6 +91,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return OpenRead(ctx, dir)
 	}
+	if o.FirstAfterCrash {
+		redact.Ahead() // while the log is brought in: the mark of the run that was ended is the first text
+	}
 	s := newStore(o)
 	return s.opened(ctx, dir, sqlitefile.Open)
 }

@@ -19,6 +19,9 @@ var gitleaksJSON []byte
 // catalogue is every pattern. It is read once, when the first text is looked at.
 var catalogue = sync.OnceValue(func() *patterns { return newPatterns(gitleaksJSON) })
 
+// Ahead begins to read the patterns, beside whatever comes before the first text.
+func Ahead() { go catalogue() }
+
 type patterns struct {
 	rules []*rule
 	words *automaton
