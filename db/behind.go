@@ -22,7 +22,12 @@ import (
 	"agent/tools/durable"
 )
 
-const markName = "mark"
+// markFolder holds the mark. It is a folder of its own since every write to a file wakes those who watch its folder for
+// changes of the database.
+const markFolder = "marks"
+
+// markPath is where the mark of the state folder dir lies.
+func markPath(dir string) string { return filepath.Join(dir, markFolder, "last") }
 
 // BehindError says that the database is older than the folder around it, or gone from it: an older copy was put in its place,
 // or its write-ahead log was lost. What it says can be read; nothing is driven until a person decides that it counts.
@@ -55,7 +60,7 @@ func (s *Store) MayDrive(ctx context.Context) error {
 func (s *Store) Behind() *BehindError { return s.behind.Load() }
 
 // Mark reads the mark of the folder.
-func (s *Store) Mark() (marks.Mark, error) { return marks.Read(filepath.Join(s.file.Dir(), markName)) }
+func (s *Store) Mark() (marks.Mark, error) { return marks.Read(markPath(s.file.Dir())) }
 
 // compareMark looks for the fact that the folder's mark names. The mark is read first: what is committed meanwhile can only
 // bring the store further.
@@ -194,7 +199,7 @@ func (s *Store) missing(path string) error {
 		return none
 	}
 	what := ""
-	if m, err := marks.Read(filepath.Join(dir, markName)); err == nil && m.No > 0 {
+	if m, err := marks.Read(markPath(dir)); err == nil && m.No > 0 {
 		what = "run " + m.Run + " was the last"
 	}
 	for _, sub := range []string{"calls", "locks"} {
@@ -322,14 +327,18 @@ func (m *marker) decide(s *Store, next marks.Mark) error {
 	if err := m.file.Sync(); err != nil {
 		return fmt.Errorf("make the mark durable: %w", err)
 	}
-	return durable.SyncDir(s.file.Dir())
+	return errors.Join(durable.SyncDir(filepath.Dir(m.file.Name())), durable.SyncDir(s.file.Dir()))
 }
 
 func (m *marker) open(s *Store) error {
 	if m.file != nil {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(s.file.Dir(), markName), os.O_RDWR|os.O_CREATE, 0o600)
+	path := markPath(s.file.Dir())
+	if err := sqlitefile.MakeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
