@@ -29,7 +29,7 @@ func init() {
 func run(args []string) (code int, ok bool) {
 	switch {
 	case len(args) > 1 && args[1] == sandbox.Command:
-		return sandbox.Main(args[2:]), true
+		return sandbox.MainInInit(args[2:]), true
 	case len(args) == 3 && args[1] == runner.Command:
 		// That a point is armed was reported by the host, whose setting it is.
 		if _, err := fault.Arm(); err != nil {
