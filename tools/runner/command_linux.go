@@ -103,7 +103,7 @@ func (c *command) begin() error {
 	return nil
 }
 
-// drop gives up a command that is not to run. What was to confine it is gone when it returns.
+// drop frees what a command holds that is not to run. What was to confine it is gone when it returns.
 func (c *command) drop() {
 	c.run <- false
 	<-c.started

@@ -144,7 +144,7 @@ func (p Profile) namespaces(cmd *exec.Cmd) {
 
 // Report is what a confined command's process tells of it, and what that waits for.
 type Report struct {
-	pipe, write *os.File // what is told
+	pipe, write *os.File // what is reported
 	wait, gate  *os.File // a byte lets the command start, and an end does not
 	lines       *bufio.Reader
 }
