@@ -68,6 +68,16 @@ func (s *doubts) byID(id string) journal.Unknown {
 	return journal.Unknown{ID: id}
 }
 
+// AsksUndecided says whether the open question is about a call, of this run or of an earlier one of its thread, whose outcome is
+// unknown and on which no person has decided.
+func AsksUndecided(s *State) bool {
+	if s.Open == nil || s.Open.About == "" {
+		return false
+	}
+	u := s.byID(s.Open.About)
+	return u.Run != "" && u.Resolved == ""
+}
+
 // MayLive returns the call that a question is about when it is said of it that it may still be running.
 func (s *doubts) MayLive(q journal.Question) (journal.Unknown, bool) {
 	u := s.byID(q.About)

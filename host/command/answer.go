@@ -57,8 +57,8 @@ type answerCommand struct{ *commandLine }
 func (a answerCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "answer",
-		Usage:       "approve, deny or answer a question; decide on an unknown outcome",
-		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | always | never | TEXT]",
+		Usage:       "approve, deny or answer; decide on an unknown outcome",
+		ArgsUsage:   "[<pending-id> | <call> | last] [yes | no | TEXT]",
 		Description: answerHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
@@ -275,8 +275,13 @@ func (s answering) askFor(ctx context.Context, run string, r journal.Request, co
 	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) || (err != nil && ctx.Err() != nil) {
 		s.app.Say(s.app.Err, "the question stays open:\n    %s", strings.Join(commands, "\n    "))
-		row, err := s.Store.Run(context.WithoutCancel(ctx), run)
-		return nil, errors.Join(err, withCode(view.RunCode(recovery.StatusWaiting, &r, len(row.Undecided))))
+		st, err := s.State(context.WithoutCancel(ctx), run)
+		if err != nil {
+			return nil, err
+		}
+		out := s.Finished(st)
+		out.Status = recovery.StatusWaiting
+		return nil, withCode(view.OutcomeCode(out))
 	}
 	return raw, err
 }

@@ -111,7 +111,7 @@ func (a *commandLine) root() *cli.Command {
 		HideHelpCommand: true,
 		Suggest:         true,
 		Reader:          a.In,
-		Writer:          a.Out,
+		Writer:          a.OptionLines(), // which help alone is written to
 		ErrWriter:       a.Err,
 		ExitErrHandler:  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
 		OnUsageError:    a.wrongUsage,

@@ -30,7 +30,8 @@ first.
 EXAMPLE
    source <(agent completion bash)
    autoload -Uz compinit; compinit; source <(agent completion zsh)
-   mkdir -p ~/.config/fish/completions; agent completion fish > ~/.config/fish/completions/agent.fish
+   mkdir -p ~/.config/fish/completions
+   agent completion fish > ~/.config/fish/completions/agent.fish
 
 EXIT STATUS
    0 printed, 2 wrong usage`

@@ -30,8 +30,8 @@ prompt for a model:
    ---
 
 What is piped in joins the prompt, in a block named stdin; agent run - reads
-the prompt itself there. In a loop that reads lines, in cron and over ssh, <
-/dev/null keeps the run from waiting for input that is meant for others.
+the prompt itself there. In a loop that reads lines, in cron and over ssh,
+< /dev/null keeps the run from waiting for input that is meant for others.
 
 The approval mode and the rules in config.toml decide what needs your yes:
 agent help permissions. A question waits until it is answered: agent pending,

@@ -53,6 +53,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 	for _, c := range s.Undecided() {
 		o.Undecided = append(o.Undecided, j.named(c))
 	}
+	o.AboutUndecided = recovery.AsksUndecided(s)
 	for _, c := range s.Turns.Unsettled() {
 		if c.Phase == journal.PhaseStarted && j.goesOn(s, c) {
 			o.Running = append(o.Running, c.ID)

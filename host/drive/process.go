@@ -76,6 +76,9 @@ type Outcome struct {
 	Text      string // the answer, or the reason of the end
 	Request   *journal.Request
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
+	// AboutUndecided says that the request is about such a call, of this run or of an earlier one of its thread.
+	AboutUndecided bool
+
 	Unread    bool        // its journal is damaged: nobody can decide on those calls
 	Denied    []NamedCall // calls that a rule, the mode or a person refused
 	Turns     int

@@ -3,7 +3,6 @@ package view
 import (
 	"agent/host"
 	"agent/recovery"
-	"agent/recovery/journal"
 )
 
 // Exit codes.
@@ -18,16 +17,18 @@ const (
 )
 
 // OutcomeCode is the exit code of an outcome.
-func OutcomeCode(o host.Outcome) int { return RunCode(o.Status, o.Request, len(o.Undecided)) }
+func OutcomeCode(o host.Outcome) int {
+	return RunCode(o.Status, len(o.Undecided) > 0 || o.AboutUndecided)
+}
 
-// RunCode is the exit code of a run: where it stands, what it asks, and how many of its calls have an unknown outcome on which
-// no person has decided. A run with such a call is not done, and what else it asks may depend on it.
-func RunCode(st recovery.Status, asked *journal.Request, undecided int) int {
-	unknown := undecided > 0 || asked != nil && (asked.Kind == journal.RequestTwin || asked.About != "")
+// RunCode is the exit code of a run: where it stands, and whether the outcome of one of its calls, or of the call that its
+// question is about, is unknown without a person's decision. A run with such a call is not done, and what else it asks may
+// depend on it.
+func RunCode(st recovery.Status, undecided bool) int {
 	switch st {
 	case recovery.StatusCompleted, recovery.StatusWaiting:
 		switch {
-		case unknown:
+		case undecided:
 			return ExitUnknown
 		case st == recovery.StatusWaiting:
 			return ExitWaiting
