@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"agent/db/blob"
 	"agent/db/dbsqlc"
@@ -24,6 +25,8 @@ const (
 	chunk      = 512
 	firstChunk = 64
 	ahead      = 3 // stretches that are read, decoded or handed out at a time
+
+	holdFor = 5 * time.Millisecond // how long the reader keeps its connection while all of them are in use
 )
 
 // Journal reads what was recorded, and proves it by its digests.
@@ -163,13 +166,16 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 	}
 }
 
-// nextFree takes a part to read into, and calls waiting first where there is none yet. It is nil once nobody wants any more.
-func nextFree(ctx context.Context, free <-chan *part, waiting func()) *part {
+// nextFree takes a part to read into, and calls release where there is none for a while: whoever decodes may wait for what the
+// reader holds. It is nil once nobody wants any more.
+func nextFree(ctx context.Context, free <-chan *part, release func()) *part {
 	select {
 	case p := <-free:
 		return p
-	default:
-		waiting()
+	case <-ctx.Done():
+		return nil
+	case <-time.After(holdFor):
+		release()
 	}
 	select {
 	case p := <-free:

@@ -9,8 +9,8 @@ import (
 )
 
 // Prepared reads with one query again and again. It stays prepared on a connection, since preparing it takes as long as reading
-// fifty rows. One goroutine uses it, and releases the connection before it waits for anything else: readers that wait for each
-// other must not hold all of them.
+// fifty rows. One goroutine uses it, and releases the connection before it waits long for anything else: readers that wait for
+// each other must not hold all of them.
 type Prepared struct {
 	readers *sql.DB
 	text    string

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -58,19 +56,8 @@ func (a resumeCommand) command() *cli.Command {
 	}
 }
 
-// collectLater has the collector begin at a heap of 8 MB instead of 4, and go on as always from there: most runs act before
-// that, and what they wait for on two processors is processor time.
-func collectLater() {
-	const usual = 100
-	if was := debug.SetGCPercent(2 * usual); was != usual {
-		debug.SetGCPercent(was) // a person chose it with GOGC
-		return
-	}
-	runtime.AddCleanup(new([64]byte), func(p int) { debug.SetGCPercent(p) }, usual)
-}
-
 func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
-	collectLater()
+	app.CollectLater()
 	r, t, err := a.readResume(c)
 	if err != nil {
 		return err
