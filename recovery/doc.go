@@ -31,8 +31,8 @@
 // same: one whose outcome is unknown, or of which a person said that it happened. It compares by what acts ([State.Acting]), while
 // replay, approvals and what a journal may hold go by the fingerprint alone. A person says what to do, and that lasts:
 //
-//	happened     it is not run; asked for again, also in a later run, it is asked about, and in one run
-//	             answered from the record then
+//	happened     it is not run; asked for again, also in a later run, it is asked about, and in one
+//	             run answered from the record then
 //	run          it runs; its success settles the doubt, and later calls follow the ordinary rules
 //	leave        it is not run; asked for again, it is asked about once more in the run
 //	stop-asking  it is not run, and nobody is asked about it again in the run

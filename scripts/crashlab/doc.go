@@ -48,8 +48,8 @@
 //	story          pure: the tools and situations, and what a model or a runbook asks for in them
 //	plan           pure: which fault point is met in which story, and who is killed
 //	journal        reads the database by SQL, from a copy
-//	judge          pure: holds record, output and witnesses against each other, and names what is not as
-//	               promised
+//	judge          pure: holds record, output and witnesses against each other, and names what is
+//	               not as promised
 //	model          the model that is asked, in the words of three providers
 //	machine        disks that fill, fail and remember, mounts, boots
 //	disk           a module of its own: the program that serves a disk that fails and remembers
@@ -63,8 +63,8 @@
 //	fault/power    power cuts
 //	fault/clock    clocks that jump
 //	fault/boot     another start of the machine
-//	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states that are
-//	               gone or older
+//	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
+//	               that are gone or older
 //	fault/attack   scripts that attack from outside
 //
 // A new tool is a line in story.Subjects. A new fault is a package below fault, or a file in one, and a line in faults.go.

@@ -2,14 +2,14 @@
 //
 // One call has one folder. What lies in it says, to whoever looks and at any moment, what became of the call:
 //
-//	lock      the call's identity; locked from before the start is recorded until its end is. Liveness is
-//	          this lock, never a pid.
+//	lock      the call's identity; locked from before the start is recorded until its end is. Liveness
+//	          is this lock, never a pid.
 //	began     written and synced before the command starts. Without it the command never started.
 //	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the
 //	          first byte
 //	cancel    a request to stop; looked at before the command starts, and watched after
-//	exit      how it ended; its bytes are reserved before the command starts, so that a full disk cannot
-//	          lose it
+//	exit      how it ended; its bytes are reserved before the command starts, so that a full disk
+//	          cannot lose it
 //
 // The order of effects:
 //
@@ -19,8 +19,8 @@
 //     environment travel in memory, so that no secret in them rests on disk.
 //  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start
 //     the command, spool its output, write exit, let go of the lock.
-//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up and runs it;
-//     the sandbox and all in it end with the runner, and what a command with full access leaves
+//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up and runs
+//     it; the sandbox and all in it end with the runner, and what a command with full access leaves
 //     behind stays, as it does without one.
 //  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in the database.
 package runner
