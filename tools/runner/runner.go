@@ -2,8 +2,8 @@
 //
 // One call has one folder. What lies in it says, to whoever looks and at any moment, what became of the call:
 //
-//	lock      the call's identity; locked from before the start is recorded until its end is. Liveness
-//	          is this lock, never a pid.
+//	lock      the call's identity; locked from before the start is recorded until its end is.
+//	          Liveness is this lock, never a pid.
 //	began     written and synced before the command starts. Without it the command never started.
 //	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the
 //	          first byte
@@ -84,7 +84,7 @@ type Spec struct {
 	Dir     string          // absolute working folder
 	Env     []string        // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
 	Timeout time.Duration   // counted from the command's start; 0 is none
-	Keep    int64           // bytes of output kept on disk, half for the head and half for the end; what is between is counted; 0 is DefaultKeep
+	Keep    int64           // bytes of output kept on disk, half of them from the head; what is between is counted; 0: DefaultKeep
 	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
 
