@@ -131,9 +131,8 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 				got = e.Seq
 			}
 			var corrupt *CorruptError
-			if h, headErr := s.Head(context.Background(), h.Run); headErr != nil && err == nil {
+			if _, headErr := s.Head(context.Background(), h.Run); headErr != nil && err == nil {
 				err = headErr
-				_ = h
 			}
 			if !errors.As(err, &corrupt) || corrupt.Run != "r-tampered" || corrupt.Seq != c.seq {
 				t.Fatalf("wanted fact %d, got %v after %d facts", c.seq, err, got)
