@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"agent/db/blob"
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
@@ -77,7 +78,7 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 // batch is facts as they are stored, with what goes beside them.
 type batch struct {
 	facts []fact
-	blobs []blobRow
+	blobs []blob.Row
 }
 
 // record encodes events and has them written. Where another secret was found to have the name of one of theirs, they are
@@ -91,7 +92,7 @@ func (s *Store) record(h Head, events []journal.Event, write func(batch) error) 
 		var b batch
 		var err error
 		if b.facts, err = s.prepare(h, events); err == nil {
-			b.blobs, err = s.Bodies().stage(b.facts)
+			b.blobs, err = s.stage(b.facts)
 		}
 		if err == nil {
 			s.file.KeepBallast()

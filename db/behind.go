@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,10 +18,7 @@ import (
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
-	"agent/tools/durable"
 )
-
-const markName = "mark"
 
 // BehindError says that the database is older than the folder around it, or gone from it: an older copy was put in its place,
 // or its write-ahead log was lost. What it says can be read; nothing is driven until a person decides that it counts.
@@ -55,7 +51,7 @@ func (s *Store) MayDrive(ctx context.Context) error {
 func (s *Store) Behind() *BehindError { return s.behind.Load() }
 
 // Mark reads the mark of the folder.
-func (s *Store) Mark() (marks.Mark, error) { return marks.Read(filepath.Join(s.file.Dir(), markName)) }
+func (s *Store) Mark() (marks.Mark, error) { return marks.Read(marks.Path(s.file.Dir())) }
 
 // compareMark looks for the fact that the folder's mark names. The mark is read first: what is committed meanwhile can only
 // bring the store further.
@@ -194,7 +190,7 @@ func (s *Store) missing(path string) error {
 		return none
 	}
 	what := ""
-	if m, err := marks.Read(filepath.Join(dir, markName)); err == nil && m.No > 0 {
+	if m, err := marks.Read(marks.Path(dir)); err == nil && m.No > 0 {
 		what = "run " + m.Run + " was the last"
 	}
 	for _, sub := range []string{"calls", "locks"} {
@@ -261,19 +257,14 @@ func (s *Store) markHere(ctx context.Context) error {
 		return err
 	}
 	return s.file.Between(func(*sqlitefile.Statements) error {
-		if err := s.marks.decide(s, m); err != nil {
+		m.Store, m.At = s.identity, s.now()
+		if err := s.mark.Decide(m); err != nil {
 			return err
 		}
+		s.unmarked = false
 		s.behind.Store(nil)
 		return nil
 	})
-}
-
-// marker writes the mark of a store after its commits. Only the writer uses it.
-type marker struct {
-	file    *os.File
-	decided time.Time
-	off     bool // it could not be written, which was said
 }
 
 // markOf names the last fact of a job: it is the mark of the store once that is committed.
@@ -281,75 +272,16 @@ func markOf(h Head) *marks.Mark {
 	return &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
 }
 
-// committed writes the mark of a transaction, whose note is the last fact of it.
+// committed writes the mark of a transaction that is durable, whose note is the last fact of it. That it fails costs no fact. A
+// store that is behind keeps the mark that says so.
 func (s *Store) committed(note any) {
-	if m, ok := note.(*marks.Mark); ok {
-		s.marks.leave(s, *m)
-	}
-}
-
-// leave writes the mark of a transaction that is durable. It is not synced, and that it fails costs no fact. A store that is
-// behind keeps the mark that says so.
-func (m *marker) leave(s *Store, next marks.Mark) {
-	if m.off || s.behind.Load() != nil {
+	m, ok := note.(*marks.Mark)
+	if !ok || s.unmarked || s.behind.Load() != nil {
 		return
 	}
-	err := m.open(s)
-	if err == nil {
-		next.Decided = m.decided
-		err = m.write(s, next)
-	}
-	if err != nil {
-		m.off = true
+	m.Store, m.At = s.identity, s.now()
+	if err := s.mark.Leave(*m); err != nil {
+		s.unmarked = true
 		s.file.Notice("the mark beside %s cannot be written (%v): an older database in its place would not be noticed", s.file.Path(), err)
 	}
-}
-
-func (m *marker) write(s *Store, next marks.Mark) error {
-	next.Store, next.At = s.identity, s.now()
-	return marks.Write(m.file, next)
-}
-
-// decide writes a mark that a person decided on, durably.
-func (m *marker) decide(s *Store, next marks.Mark) error {
-	if err := m.open(s); err != nil {
-		return err
-	}
-	m.decided, m.off = next.Decided, false
-	if err := m.write(s, next); err != nil {
-		return err
-	}
-	if err := m.file.Sync(); err != nil {
-		return fmt.Errorf("make the mark durable: %w", err)
-	}
-	return durable.SyncDir(s.file.Dir())
-}
-
-func (m *marker) open(s *Store) error {
-	if m.file != nil {
-		return nil
-	}
-	f, err := os.OpenFile(filepath.Join(s.file.Dir(), markName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Chmod(0o600); err != nil && sqlitefile.KeepsModes { // whatever the umask
-		return errors.Join(err, f.Close())
-	}
-	before, err := marks.ReadFrom(f)
-	if err != nil && !errors.Is(err, marks.ErrNone) && !errors.Is(err, marks.ErrDamaged) {
-		return errors.Join(err, f.Close())
-	}
-	m.file, m.decided = f, before.Decided
-	return nil
-}
-
-func (m *marker) close() error {
-	if m.file == nil {
-		return nil
-	}
-	if err := m.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-		return fmt.Errorf("close the mark: %w", err)
-	}
-	return nil
 }

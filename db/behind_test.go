@@ -110,7 +110,7 @@ func TestBehindWithoutLogOrMark(t *testing.T) {
 		t.Errorf("without its log: %v", b)
 	}
 	for _, content := range [][]byte{nil, {}, make([]byte, marks.Size)} {
-		path := filepath.Join(dir, markName)
+		path := marks.Path(dir)
 		var err error
 		if content == nil {
 			err = os.Remove(path)
@@ -138,7 +138,7 @@ func TestBehindTheLog(t *testing.T) {
 	ctx, dir := context.Background(), stateDir(t)
 	s := openStore(t, dir)
 	startRun(t, s, "r-1")
-	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
+	if err := os.Remove(marks.Path(dir)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o700); err != nil {

@@ -189,7 +189,7 @@ func (s Queries) output(ctx context.Context, callID string) ([]byte, error) {
 	if c.Result.Blob != "" {
 		err := s.read(ctx, "read the output of call "+callID, func(q *dbsqlc.Queries) error {
 			var err error
-			if data, err = s.Bodies().named(ctx, q, c.Result.Blob); err != nil {
+			if data, err = s.named(ctx, q, c.Result.Blob); err != nil {
 				return s.corrupt(c.Run, c.SettledSeq, "its output", err)
 			}
 			return nil

@@ -8,11 +8,9 @@
 //     that the writer saw; a write that no longer fits is [ErrLostRace] and leaves nothing behind (append.go).
 //   - Rows of runs, tool_executions and pending_requests are projections of the journal, written in the same transaction
 //     (project.go); checkpoints are a view of it. A body is stored once, in the journal or, when it is large, in blobs or
-//     in a file that is durable before the fact that names it (encode.go, blob.go).
+//     in a file that is durable before the fact that names it (encode.go, package blob).
 //   - Everything that comes to rest passes through encode (encode.go).
 //   - A file that is not ours, is newer than this binary or does not match its digests is left as it is and named.
 //
 // Package sqlitefile opens the file, and has the one writer of a process.
-//
-// Over budget: at most 4350 lines: bodies outside of their rows and the canonical form of arguments can be leaves of their own
 package db

@@ -2,7 +2,6 @@ package db
 
 import (
 	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,15 +9,13 @@ import (
 	"fmt"
 	"time"
 
+	"agent/db/blob"
 	"agent/db/dbsqlc"
 	"agent/db/vault"
 	"agent/recovery/journal"
 )
 
-const (
-	inlineLimit = 32 << 10  // a longer body leaves its row, bytes
-	fileLimit   = 256 << 10 // a longer one leaves the database
-)
+const inlineLimit = 32 << 10 // a longer body leaves its row, bytes
 
 // fact is an event as it is stored.
 type fact struct {
@@ -26,8 +23,8 @@ type fact struct {
 	row      dbsqlc.Journal
 	hash     [sha256.Size]byte // of a body in its row
 	body     journal.Body      // as an observer will see it: with placeholders
-	external *blob
-	output   *blob // a call's whole output
+	external *blob.Blob
+	output   *blob.Blob // a call's whole output
 	secrets  []vault.Row
 
 	projected bool // a fact before it in the batch has seen to it
@@ -78,8 +75,8 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 		if err != nil {
 			return f, err
 		}
-		f.output, f.secrets = newBlob(output), secrets
-		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.hash), int64(len(c.Result.Full))
+		f.output, f.secrets = blob.New(output), secrets
+		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.Hash), int64(len(c.Result.Full))
 		c.Result.Full = nil
 		e.Body = c
 	}
@@ -96,8 +93,8 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 	f.body = e.Body
 	f.row = dbsqlc.Journal{Turn: int64(e.Turn), Kind: number, V: journal.Version, Time: e.Time.UnixMicro()}
 	if len(data) > inlineLimit {
-		f.external = newBlob(data)
-		f.row.BodyHash = f.external.hash
+		f.external = blob.New(data)
+		f.row.BodyHash = f.external.Hash
 	} else {
 		body := string(data)
 		f.row.Body, f.hash = &body, sha256.Sum256(data)
@@ -176,22 +173,6 @@ func FactID(no, seq int64) int64 { return no<<seqBits | seq }
 
 // SplitFactID is the run's number and the fact's in a key of the journal.
 func SplitFactID(id int64) (no, seq int64) { return id >> seqBits, id & MaxSeq }
-
-// deflate compresses data when that makes it smaller.
-func deflate(data []byte) ([]byte, bool) {
-	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err != nil {
-		return nil, false // the level is a constant that exists
-	}
-	if _, err := w.Write(data); err != nil {
-		return nil, false // a buffer takes everything; stored as it is in any case
-	}
-	if err := w.Close(); err != nil {
-		return nil, false // as above
-	}
-	return b.Bytes(), b.Len() < len(data)
-}
 
 // marshalNumbers is a list for json_each.
 func marshalNumbers(numbers []int64) (string, error) {

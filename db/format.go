@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"embed"
 
+	"agent/db/blob"
 	"agent/db/dbsqlc"
+	marks "agent/db/mark"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 )
@@ -34,7 +36,7 @@ func format() sqlitefile.Format {
 	return sqlitefile.Format{
 		Name: FileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
 		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
-		Beside: []string{vault.KeyName, markName, blobsName, "locks", "calls", "live", "log", ".key-*"},
+		Beside: []string{vault.KeyName, marks.Folder, blob.Folder, "locks", "calls", "live", "log", ".key-*"},
 	}
 }
 

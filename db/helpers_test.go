@@ -112,7 +112,7 @@ func appendAll(t testing.TB, s *Store, h Head, e []journal.Event, o AppendOption
 }
 
 func call(id string, args string) journal.Proposal {
-	return journal.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: fingerprintPrefix + fmt.Sprintf("%064x", len(args)),
+	return journal.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: "hmac-sha256:v1:" + fmt.Sprintf("%064x", len(args)),
 		Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow}
 }
 
@@ -144,6 +144,15 @@ func fileSize(tb testing.TB, path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	return info.Size()
+}
+
+// sizeOf is a file's size; 0 when it is not there.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
 	}
 	return info.Size()
 }

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"slices"
 
+	"agent/db/blob"
 	"agent/db/dbsqlc"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -153,11 +154,6 @@ type decoded struct {
 	size int             // bytes of the body as it is stored
 }
 
-// damage says that a body is not what was stored.
-type damage struct{ what string }
-
-func (d damage) Error() string { return d.what }
-
 // readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
 func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
@@ -216,8 +212,8 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 	*out = decoded{}
 	data, err := d.read(ctx, r, out)
 	if err != nil {
-		if bad := (damage{}); errors.As(err, &bad) {
-			out.bad = bad.what
+		if bad := (blob.DamageError{}); errors.As(err, &bad) {
+			out.bad = bad.What
 		} else {
 			out.err = d.s.file.Explain(err)
 		}
@@ -241,7 +237,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal, out *decoded) (body []byte, err error) {
 	if r.BodyHash == nil {
 		if r.Body == nil {
-			return nil, damage{"its body is missing"}
+			return nil, blob.DamageError{What: "its body is missing"}
 		}
 		body = append(d.room[:0], *r.Body...)
 		d.room = body
@@ -251,7 +247,7 @@ func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal, out *decoded) (bo
 	}
 	b, err := d.q.GetBlob(ctx, r.BodyHash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, damage{fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
+		return nil, blob.DamageError{What: fmt.Sprintf("its body %x is missing", r.BodyHash[:min(6, len(r.BodyHash))])}
 	}
 	if err == nil {
 		body, err = d.s.Bodies().Open(b.Hash, b.Size, b.Encoding, b.Data)

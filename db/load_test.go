@@ -17,6 +17,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"agent/db/blob"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
@@ -149,7 +150,7 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 
 func bodyFile(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, blobsName, "*", "*"))
+	files, err := filepath.Glob(filepath.Join(dir, blob.Folder, "*", "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}

@@ -35,7 +35,7 @@ func TestAnybodyCanReadTheRecord(t *testing.T) {
 	proposal := a[0].Body.(journal.ModelAnswered).Calls[0]
 	got := line(t, s, "SELECT run, tool, args, fingerprint, outcome, result FROM calls WHERE id = 'c-00000001'")
 	if !strings.HasPrefix(got, `args={"command":`) || !strings.Contains(got, "outcome=ok result=three files run=r-readable tool=shell") ||
-		!strings.Contains(got, "fingerprint="+fingerprintPrefix) {
+		!strings.Contains(got, "fingerprint=hmac-sha256:v1:") {
 		t.Error(got)
 	}
 	hash := line(t, s, "SELECT 'blob:' || lower(hex(hash)) AS result FROM blobs")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/blob"
 	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -38,7 +39,7 @@ func TestStatesAgree(t *testing.T) {
 		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
-		"blobs_encoding":  list([]string{EncodingPlain, EncodingDeflate, EncodingFile}),
+		"blobs_encoding":  list([]string{blob.Plain, blob.Deflate, blob.InFile}),
 	}
 	got := map[string][]string{}
 	named := regexp.MustCompile(`CONSTRAINT (\w+) CHECK \((\w+ = '\w*'(?: OR \w+ = '\w*')*)\)`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/db/blob"
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 )
@@ -36,8 +37,8 @@ func damages(t *testing.T, s *Store) (list, leftover []string) {
 	}
 	named := map[string]bool{}
 	for _, b := range rows {
-		if b.Encoding == EncodingFile {
-			named[s.Bodies().path(b.Hash)] = true
+		if b.Encoding == blob.InFile {
+			named[s.Bodies().Path(b.Hash)] = true
 			if what := s.Bodies().Check(b.Hash, b.Size); what != "" {
 				list = append(list, what)
 			}
@@ -54,7 +55,7 @@ func damages(t *testing.T, s *Store) (list, leftover []string) {
 // bodyFiles are the files of a store's bodies.
 func bodyFiles(t *testing.T, s *Store) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(s.Dir(), blobsName, "*", "*"))
+	files, err := filepath.Glob(filepath.Join(s.Dir(), blob.Folder, "*", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	marks "agent/db/mark"
 	"agent/db/redact"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
@@ -65,7 +66,8 @@ type Store struct {
 
 	threadKeys sync.Map // []byte by thread: worked out from key
 
-	marks    marker
+	mark     marks.File                  // only the writer uses it
+	unmarked bool                        // the mark could not be written, which was said
 	identity string                      // what the mark calls the store
 	behind   atomic.Pointer[BehindError] // why nothing may be driven
 }
@@ -81,8 +83,7 @@ type core struct {
 
 const (
 	// FileName is that of the database in its folder.
-	FileName  = "agent.db"
-	blobsName = "blobs"
+	FileName = "agent.db"
 )
 
 // Open opens the state folder for reading and writing, and creates it when it is not there. It refuses, with an error of
@@ -168,7 +169,7 @@ func (s *Store) opened(ctx context.Context, dir string, open opener) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	s.file = f
+	s.file, s.mark.Dir = f, f.Dir()
 	err = s.openVault()
 	if err == nil && f.Writable() {
 		err = sqlitefile.OwnerOnly(filepath.Join(f.Dir(), vault.KeyName))
@@ -189,7 +190,7 @@ func (s *core) File() *sqlitefile.File { return s.file }
 func (s *core) Vault() *vault.Vault { return s.vault }
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
-func (s *Store) Close() error { return errors.Join(s.file.Close(), s.marks.close()) }
+func (s *Store) Close() error { return errors.Join(s.file.Close(), s.mark.Close()) }
 
 // Notices lists, in order, what a person should know about the state folder. Each is a sentence without its full stop.
 func (s *Store) Notices() []string { return s.file.Notices() }

@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"agent/db"
+	"agent/db/blob"
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
 )
@@ -121,7 +122,7 @@ func checkBlobs(ctx context.Context, s *db.Store, r *Report) error {
 	}
 	named := map[string]bool{}
 	for _, b := range rows {
-		if b.Encoding != db.EncodingFile {
+		if b.Encoding != blob.InFile {
 			continue
 		}
 		name := hex.EncodeToString(b.Hash)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"agent/db"
+	"agent/db/blob"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 )
@@ -151,9 +152,9 @@ func (f *searcher) row(table string, r tableRow) error {
 		switch {
 		case table == "secrets" && column == "sealed":
 			continue // ciphertext
-		case table == "blobs" && column == "data" && r.values["encoding"] == db.EncodingDeflate:
+		case table == "blobs" && column == "data" && r.values["encoding"] == blob.Deflate:
 			size, _ := r.values["size"].(int64)
-			if body, err := db.Inflate(data, size); err == nil { // else doctor says that it is damaged
+			if body, err := blob.Inflate(data, size); err == nil { // else doctor says that it is damaged
 				data = body
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"agent/db"
+	"agent/db/blob"
 	"agent/db/sqlitefile"
 )
 
@@ -201,7 +202,7 @@ func (v *salvager) blob(row map[string]any) {
 		row["damaged"] = err.Error()
 		return
 	}
-	row["data"], row["encoding"] = whole, db.EncodingPlain
+	row["data"], row["encoding"] = whole, blob.Plain
 }
 
 // readable is text where the bytes are text; other bytes are written in base 64.

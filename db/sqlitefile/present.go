@@ -58,8 +58,8 @@ func (f *File) Present() error {
 // present also serves the commits of a store that is being closed: they are made before its files are let go.
 func (o pinned) present() error {
 	for i, path := range o.paths {
-		now, err := os.Stat(path)
-		if err == nil && os.SameFile(now, o.infos[i]) {
+		same, err := names(path, o.infos[i])
+		if same {
 			continue
 		}
 		return &GoneError{Path: path, What: whatIsThere(err), Now: openName(o.infos[i])}

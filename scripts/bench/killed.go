@@ -90,12 +90,13 @@ func (k *killed) restore() error {
 
 // copyDatabase copies database, log and mark, durably: what is still on its way to the disk would slow down whoever is measured.
 func (k *killed) copyDatabase(from, to string) error {
-	for _, name := range []string{"agent.db", "agent.db-wal", "mark"} { // the mark says how far the database came
+	for _, name := range []string{"agent.db", "agent.db-wal", "marks/last"} { // the mark says how far the database came
 		data, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
 			return err
 		}
-		if err := durable(filepath.Join(to, name), data); err != nil {
+		path := filepath.Join(to, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), durable(path, data)); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return slices.Concat(frontDoors(), toolLayers(), []rule{
+	return slices.Concat(frontDoors(), toolLayers(), storeLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery/journal", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
@@ -57,19 +57,6 @@ func layers() []rule {
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
 		{dir: "host/watch", allow: []string{"recovery", "recovery/journal", "db", "host/stream"},
 			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "tools/durable"},
-			why: "the store keeps facts; it knows neither tools nor who drives a run"},
-		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "tools/durable"},
-			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
-		{dir: "db/vault", allow: []string{"db/dbsqlc", "db/redact", "db/sqlitefile", "tools/durable"},
-			why: "secrets are taken out of any text; which record that belongs to is known to the store"},
-		{dir: "db/maintain", allow: []string{"db", "db/dbsqlc", "db/redact", "db/sqlitefile", "db/vault", "recovery", "recovery/journal"},
-			why: "a whole state folder is looked at through what the store shows of it; it drives nothing"},
-		{dir: "db/dbsqlc", why: "generated code is a leaf"},
-		{dir: "db/mark", why: "a mark is read and written without a store"},
-		{dir: "db/lastlog", why: "the log is read without a store"},
-		{dir: "db/redact",
-			why: "redaction works on values and is used by the vault only"},
 		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
 			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
 		{dir: "recovery/transcript", allow: []string{"recovery/journal"},
@@ -79,6 +66,27 @@ func layers() []rule {
 		{dir: "tools/durable", why: "a file is written without knowing what is in it"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	})
+}
+
+// storeLayers is who may import whom below db.
+func storeLayers() []rule {
+	return []rule{
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "tools/durable"},
+			why: "the store keeps facts; it knows neither tools nor who drives a run"},
+		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "tools/durable"},
+			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
+		{dir: "db/vault", allow: []string{"db/dbsqlc", "db/redact", "db/sqlitefile", "tools/durable"},
+			why: "secrets are taken out of any text; which record that belongs to is known to the store"},
+		{dir: "db/maintain", allow: []string{"db", "db/blob", "db/dbsqlc", "db/redact", "db/sqlitefile", "db/vault", "recovery", "recovery/journal"},
+			why: "a whole state folder is looked at through what the store shows of it; it drives nothing"},
+		{dir: "db/dbsqlc", why: "generated code is a leaf"},
+		{dir: "db/mark", allow: []string{"db/sqlitefile", "tools/durable"}, why: "a mark is read and written without a store"},
+		{dir: "db/blob", allow: []string{"db/sqlitefile", "tools/durable"}, why: "a body is kept by its hash, whatever it says"},
+		{dir: "db/fingerprint", why: "what makes two calls the same is worked out from their arguments alone"},
+		{dir: "db/lastlog", why: "the log is read without a store"},
+		{dir: "db/redact",
+			why: "redaction works on values and is used by the vault only"},
+	}
 }
 
 // toolLayers is who may import whom below tools.

@@ -77,8 +77,8 @@ case $((${SEED:-1} % 4)) in
 	old 4 'agent.db and its log after the end' 'rm -f "$S"/agent.db-*; cp "$S.1"/agent.db* "$S"'
 	;;
 2)
-	old 2 'without a mark' 'rm -f "$S"/agent.db-* "$S/mark"; cp "$S.1"/agent.db* "$S"'
-	old 4 'without a mark, after the end' 'rm -f "$S"/agent.db-* "$S/mark"; cp "$S.1"/agent.db* "$S"'
+	old 2 'without a mark' 'rm -f "$S"/agent.db-* "$S/marks/last"; cp "$S.1"/agent.db* "$S"'
+	old 4 'without a mark, after the end' 'rm -f "$S"/agent.db-* "$S/marks/last"; cp "$S.1"/agent.db* "$S"'
 	;;
 3)
 	old 3 'the log is lost' 'rm -f "$S"/agent.db-*'
@@ -88,6 +88,6 @@ case $((${SEED:-1} % 4)) in
 0)
 	old 3 'the log is torn in the middle' 'printf XXXXXXXX | dd of="$S/agent.db-wal" bs=1 seek=9000 conv=notrunc status=none'
 	old 3 'the index of the log is lost' 'rm -f "$S/agent.db-shm"'
-	old 3 'the mark is damaged, the log lost' 'printf XXXX > "$S/mark"; rm -f "$S"/agent.db-*'
+	old 3 'the mark is damaged, the log lost' 'printf XXXX > "$S/marks/last"; rm -f "$S"/agent.db-*'
 	;;
 esac

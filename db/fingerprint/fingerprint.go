@@ -1,39 +1,26 @@
-package db
+// Package fingerprint tells whether two calls ask for the same: a keyed hash of a tool's name and its arguments in the canonical form
+// of JSON (RFC 8785).
+package fingerprint
 
 import (
 	"bytes"
-	"context"
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/gowebpki/jcs"
-
-	"agent/db/dbsqlc"
 )
 
-const fingerprintPrefix = "hmac-sha256:v1:"
+const prefix = "hmac-sha256:v1:"
 
-// Fingerprint is a hash of a tool's name and its arguments in canonical form, keyed for the thread and those that come from it: the order of members and the spelling of
-// numbers and strings do not count. Numbers that the canonical form rounds, as it may any beyond 2^53, count by their digits. Arguments
-// that are no JSON with a canonical form (a member that is there twice, half a character, a number beyond any double) count byte by byte.
-func (s *Store) Fingerprint(thread, tool string, args json.RawMessage) (string, error) {
-	key, err := s.threadKey(thread)
-	if err != nil {
-		return "", fmt.Errorf("fingerprint a call of %s: %w", tool, err)
-	}
-	return fingerprint(key, tool, args), nil
-}
-
-func fingerprint(key []byte, tool string, args json.RawMessage) string {
+// Of is a hash of a tool's name and its arguments in canonical form: the order of members and the spelling of numbers and strings
+// do not count. Numbers that the canonical form rounds, as it may any beyond 2^53, count by their digits. Arguments that are no
+// JSON with a canonical form (a member that is there twice, half a character, a number beyond any double) count byte by byte.
+func Of(key []byte, tool string, args json.RawMessage) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(tool)) // a hash takes everything without an error
 	m.Write([]byte{0})
@@ -45,36 +32,7 @@ func fingerprint(key []byte, tool string, args json.RawMessage) string {
 		m.Write([]byte{0})
 		m.Write(args)
 	}
-	return fingerprintPrefix + hex.EncodeToString(m.Sum(nil))
-}
-
-// threadKey is worked out from the store's key for the thread that key_of names, so that a copy of one conversation can be given away
-// without the key of the others.
-func (s *Store) threadKey(thread string) ([]byte, error) {
-	if s.key == nil {
-		return nil, errors.New("the key is not open (the store was opened for reading)")
-	}
-	if key, ok := s.threadKeys.Load(thread); ok {
-		return key.([]byte), nil
-	}
-	of, known := thread, true // that of a thread which is not recorded yet is its own
-	err := s.read(context.Background(), "read thread "+thread, func(q *dbsqlc.Queries) error {
-		row, err := q.GetThread(context.Background(), thread)
-		if errors.Is(err, sql.ErrNoRows) {
-			known = false
-			return nil
-		}
-		of = row.KeyOf
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	key, err := hkdf.Key(sha256.New, s.key, nil, "fingerprints of "+of, sha256.Size)
-	if err == nil && known {
-		s.threadKeys.Store(thread, key)
-	}
-	return key, err
+	return prefix + hex.EncodeToString(m.Sum(nil))
 }
 
 // roundedNumbers lists path and digits of each number that a double does not hold, in an order that does not depend on

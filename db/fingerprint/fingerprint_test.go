@@ -1,4 +1,4 @@
-package db
+package fingerprint
 
 import (
 	"bytes"
@@ -213,7 +213,7 @@ func FuzzFingerprint(f *testing.F) {
 	}
 	key := bytes.Repeat([]byte("k"), 32)
 	f.Fuzz(func(t *testing.T, a, b []byte, seed uint64) {
-		print := func(text []byte) string { return fingerprint(key, "t", text) }
+		print := func(text []byte) string { return Of(key, "t", text) }
 		first, v, w := print(a), valueOf(a), valueOf(b)
 		if print(bytes.Clone(a)) != first {
 			t.Fatalf("%q has two fingerprints", a)
@@ -232,7 +232,7 @@ func FuzzFingerprint(f *testing.F) {
 		if print([]byte(again.String())) != first {
 			t.Fatalf("%q and %q are one value and two calls", a, again.String())
 		}
-		if fingerprint(key, "u", a) == first {
+		if Of(key, "u", a) == first {
 			t.Fatal("another tool has the same fingerprint")
 		}
 	})
