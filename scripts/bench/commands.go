@@ -81,9 +81,9 @@ func commands(ctx context.Context, b *bench) ([]row, error) {
 func startNote(name string) string {
 	switch name {
 	case "version":
-		return "The start of a binary of 20 MB with SQLite and the SDK of MCP in it. Before main, 134 packages prepare themselves " +
+		return "The start of a binary of 20 MB with SQLite and the SDK of MCP in it. Before main, 139 packages prepare themselves " +
 			"(GODEBUG=inittrace=1; most for SQLite's libc, encoding/gob and JSON Schema by way of the MCP SDK, and the entities of HTML). " +
-			"Its page faults are 600, and 200 for hello; half of the difference is these packages, a seventh the interfaces that the runtime registers " +
+			"Its page faults are 630, and 210 for hello; half of the difference is these packages, a seventh the interfaces that the runtime registers " +
 			"and what it finds out of the processor, a tenth the command line. It catches one signal; each costs two changes of the thread."
 	case "ls, 10,000 runs":
 		return "The start of the binary is most of it, see version. The rest is what the least does without: the lock of the store, every setting of the connection read " +

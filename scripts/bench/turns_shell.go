@@ -50,7 +50,8 @@ func (b *bench) shellTurns(ctx context.Context, floor func() error) (_ []row, er
 	return []row{
 		cost("a turn of one shell call, true", commands, "ms", 1.3*reads+ms(4), "1.3 turns that read a file, and the floor of a confined command").because(
 			"The floor is sh -c true, a Go program that says hello twice, for the runner and the confining process, and the fsyncs of new files. " +
-				"What is above it is what the rows of the runner and of the sandbox have above theirs."),
+				"What is above it is what the rows of the runner and of the sandbox have above theirs, but for what confines: it is set up while the record of " +
+				"the start is synced, on the other processor where that is free."),
 		plain("a turn of one read_file call", reads, "ms"),
 		plain("the floor of a confined command", ms(4), "ms"),
 	}, nil

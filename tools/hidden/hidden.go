@@ -9,6 +9,7 @@ package hidden
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"agent/recovery/fault"
 	"agent/tools/runner"
@@ -20,16 +21,18 @@ const exitUsage = 2
 
 // Over budget: what it saves is the initialisation of the packages that come later, so it cannot be called later.
 func init() {
-	if code, ok := run(os.Args); ok {
-		os.Exit(code)
-	}
+	deep(func() {
+		if code, ok := run(os.Args); ok {
+			os.Exit(code)
+		}
+	})
 }
 
 // run carries out a hidden command, and says whether the arguments name one.
 func run(args []string) (code int, ok bool) {
 	switch {
 	case len(args) > 1 && args[1] == sandbox.Command:
-		return sandbox.Main(args[2:]), true
+		return sandbox.MainInInit(args[2:]), true
 	case len(args) == 3 && args[1] == runner.Command:
 		// That a point is armed was reported by the host, whose setting it is.
 		if _, err := fault.Arm(); err != nil {
@@ -45,6 +48,17 @@ func run(args []string) (code int, ok bool) {
 // it waited for another goroutine the thread would change.
 func aside(f func() int) int {
 	code := make(chan int)
-	go func() { code <- f() }()
+	go deep(func() { code <- f() })
 	return <-code
+}
+
+// deep runs f on a stack that has room for it. A stack that is too small is copied to a larger one, again and again, by means of tables
+// of the binary that a start has no other use for; here there is next to nothing to copy yet. What is initialised later, and main,
+// find it as large.
+//
+//go:noinline
+func deep(f func()) {
+	var room [12 << 10]byte
+	f()
+	runtime.KeepAlive(&room)
 }

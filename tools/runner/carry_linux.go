@@ -18,7 +18,14 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 		return nil, k.neverRan(CauseCancelled, why), nil
 	}
 	k.hit(fault.RunnerBegins)
+	c, unable := ready(k.spec, k.spool) // that it cannot be started is news only of a call that began
+	drop := func() {
+		if unable == nil {
+			c.drop()
+		}
+	}
 	if err := k.writeBegan(); err != nil {
+		drop()
 		return nil, Exit{}, err
 	}
 	k.hit(fault.RunnerBegan)
@@ -26,11 +33,14 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	defer end()
 	asked := k.watchCancel(ctx)
 	if yes, why := cancelled(k.folder); yes {
+		drop()
 		return nil, k.neverRan(CauseCancelled, why), nil
 	}
-	c, err := launch(k.spec, k.spool)
-	if err != nil {
-		return nil, k.neverRan(CauseStartError, err.Error()), nil
+	if unable == nil {
+		unable = c.begin()
+	}
+	if unable != nil {
+		return nil, k.neverRan(CauseStartError, unable.Error()), nil
 	}
 	k.hit(fault.RunnerRunning)
 	go c.buryOrphans()

@@ -37,6 +37,9 @@ type command struct {
 	out     *output
 	begun   time.Time // measures
 	date    time.Time // the same, by the clock
+	write   *os.File  // its end of out's pipe, and
+	script  *os.File  // its script where that is long: ours until it has its own copies
+	run     chan bool // whether it is to run
 	started chan error
 	ended   chan struct{}
 	bury    chan struct{}
@@ -45,8 +48,9 @@ type command struct {
 	told    *syscall.WaitStatus // by report; read after ended
 }
 
-// launch starts the command of s in a group of its own, with empty input and both outputs in one pipe that feeds sp.
-func launch(s Spec, sp *spool) (*command, error) {
+// ready makes the command of s, in a group of its own, with empty input and both outputs in one pipe that feeds sp. What confines it
+// is set up from here on, beside what is still to be done before the command may start. Then begin or drop it.
+func ready(s Spec, sp *spool) (*command, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -58,46 +62,74 @@ func launch(s Spec, sp *spool) (*command, error) {
 			// The parent here is the thread that starts it, see hold.
 			SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		},
-		out:     &output{pipe: read, to: sp, done: make(chan struct{})},
+		out: &output{pipe: read, to: sp, done: make(chan struct{})}, write: write, run: make(chan bool),
 		started: make(chan error), ended: make(chan struct{}), bury: make(chan struct{}), buried: make(chan error, 1), gone: make(chan struct{}),
 	}
-	var script *os.File
 	if len(s.Script) > largestArgument {
-		if script, err = sandbox.MemoryFile("script", []byte(s.Script)); err != nil {
+		if c.script, err = sandbox.MemoryFile("script", []byte(s.Script)); err != nil {
 			return nil, errors.Join(err, read.Close(), write.Close())
 		}
-		c.cmd.ExtraFiles = []*os.File{script}
+		c.cmd.ExtraFiles = []*os.File{c.script}
 		c.cmd.Args = append(append([]string{}, s.Shell...), "/proc/self/fd/3")
 	}
 	if s.Sandbox.Access != "" {
 		c.stays = s.Sandbox.Access == sandbox.Full
 		if c.report, err = s.Sandbox.WrapReported(c.cmd, "/proc/self/exe"); err != nil {
-			return nil, errors.Join(err, read.Close(), write.Close())
+			c.closeOurs()
+			return nil, errors.Join(err, read.Close())
 		}
 	}
 	go c.hold()
-	err = <-c.started
-	_ = write.Close() // the command has its own copy
-	if script != nil {
-		_ = script.Close() // the same
+	return c, nil
+}
+
+// closeOurs closes what belongs to the command alone.
+func (c *command) closeOurs() {
+	_ = c.write.Close() // the command has its own copy, or never was
+	if c.script != nil {
+		_ = c.script.Close() // the same
 	}
+}
+
+// begin starts the command.
+func (c *command) begin() error {
+	c.run <- true
+	err := <-c.started
+	c.closeOurs()
 	if err != nil {
-		return nil, errors.Join(err, read.Close())
+		return errors.Join(err, c.out.pipe.Close())
 	}
 	go c.out.copy()
-	return c, nil
+	return nil
+}
+
+// drop frees what a command holds that is not to run. What was to confine it is gone when it returns.
+func (c *command) drop() {
+	c.run <- false
+	<-c.started
+	c.closeOurs()
+	_ = c.out.pipe.Close() // nothing was written
 }
 
 // hold starts the command and waits for it. The death signal fires when the *thread* that forked ends, so this goroutine keeps
 // its thread until the command is at its end.
 func (c *command) hold() {
 	runtime.LockOSThread()
-	c.begun, c.date = time.Now(), fault.Now()
-	err := c.start()
-	c.started <- err
-	if err != nil {
+	var err error
+	if c.report != nil {
+		err = c.cmd.Start()
+	}
+	if !<-c.run {
+		c.giveUp(err == nil && c.report != nil)
+		c.started <- nil
 		return
 	}
+	c.begun, c.date = time.Now(), fault.Now()
+	if err = c.start(err); err != nil {
+		c.started <- err
+		return
+	}
+	c.started <- nil
 	gone := make(chan struct{})
 	if c.report != nil {
 		go c.hear(gone)
@@ -114,11 +146,21 @@ func (c *command) hold() {
 	close(c.gone)
 }
 
-// start starts the command, and where it is confined waits until it runs.
-func (c *command) start() error {
-	err := c.cmd.Start()
+// giveUp ends what was to confine the command, if that was started, before the command is.
+func (c *command) giveUp(started bool) {
+	if c.report != nil {
+		c.report.Abort()
+	}
+	if started {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+	}
+}
+
+// start starts the command, and where it is confined waits until it runs. err is why what confines it could not be started.
+func (c *command) start(err error) error {
 	if c.report == nil {
-		return err
+		return c.cmd.Start()
 	}
 	if err != nil {
 		c.report.Abort()

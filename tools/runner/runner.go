@@ -19,9 +19,9 @@
 //     environment travel in memory, so that no secret in them rests on disk.
 //  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start
 //     the command, spool its output, write exit, let go of the lock.
-//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up and runs
-//     it; the sandbox and all in it end with the runner, and what a command with full access leaves
-//     behind stays, as it does without one.
+//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up while began
+//     is made durable, and runs the command when that is done; the sandbox and all in it end with
+//     the runner, and what a command with full access leaves behind stays, as it does without one.
 //  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in the database.
 package runner
 

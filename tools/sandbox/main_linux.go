@@ -20,7 +20,15 @@ import (
 const codeRefused = 125
 
 // Main is the confining process: args are what follows the hidden command. It returns the exit code.
-func Main(args []string) int {
+func Main(args []string) int { return mainOn(onFirstThread, args) }
+
+// MainInInit is Main for an init function. Go runs these on the first thread and keeps them there, which saves to lock it: for that
+// Go starts one more thread.
+func MainInInit(args []string) int {
+	return mainOn(func(f func() int) int { return f() }, args)
+}
+
+func mainOn(thread func(func() int) int, args []string) int {
 	if len(args) != 1 || os.Getenv(inside) == "" {
 		fmt.Fprintln(os.Stderr, "agent: this command is started by the host alone")
 		return 2
@@ -30,14 +38,14 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "agent: this command is started by the host alone")
 		return 2
 	}
-	return onFirstThread(func() int { return confine(fd) })
+	return thread(func() int { return confine(fd) })
 }
 
 // onFirstThread runs f on the process's first thread, which is the one that the death signal was set for, and keeps it there.
 func onFirstThread(f func() int) int {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		return f() // as always while packages are being initialised
+		return f()
 	}
 	runtime.UnlockOSThread()
 	code := make(chan int, 1)
@@ -85,6 +93,9 @@ func confine(fd int) int {
 	if k.Path == "" {
 		return 0
 	}
+	if k.Gate > 0 && !k.mayStart() {
+		return codeRefused // whoever started this gave it up
+	}
 	if !k.Profile.names() {
 		return k.become()
 	}
@@ -108,6 +119,17 @@ func (k *keeper) read(fd int) error {
 	}
 	// The command gets its own files by name, and nothing that reached this process by accident.
 	return unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// mayStart waits until the command may start.
+func (k *keeper) mayStart() bool {
+	var b [1]byte
+	for {
+		n, err := unix.Read(k.Gate, b[:])
+		if !errors.Is(err, unix.EINTR) {
+			return n == 1
+		}
+	}
 }
 
 // say reports one line.

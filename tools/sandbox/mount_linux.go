@@ -276,8 +276,8 @@ func devices() error {
 		return err
 	}
 	for i, name := range nodes {
-		if err := mountPoint(mount{path: "/dev/" + name, tree: trees[i]}); err != nil {
-			return err
+		if err := unix.Mknod("/dev/"+name, unix.S_IFREG|0o644, 0); err != nil {
+			return fmt.Errorf("make a mount point for /dev/%s: %w", name, err)
 		}
 		if err := move(trees[i], "/dev/"+name); err != nil {
 			return err

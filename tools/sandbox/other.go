@@ -32,3 +32,6 @@ func (*Report) Ended() (status syscall.WaitStatus, ok bool) { return status, fal
 
 // Main has nothing to do here.
 func Main([]string) int { return 2 }
+
+// MainInInit has nothing to do here.
+func MainInInit([]string) int { return 2 }

@@ -25,6 +25,7 @@ type order struct {
 	Env     [][]byte
 	Files   int // open files to hand on, counted from 3
 	Report  int // descriptor to report to; 0 is none
+	Gate    int // descriptor at which to wait, once all is set up, until the command may start; 0 is none
 	Host    int // pidfd of the process that started it
 }
 
@@ -38,7 +39,7 @@ func (p Profile) Wrap(cmd *exec.Cmd, exe string) error {
 }
 
 // WrapReported is Wrap for a caller that needs the exact end, and who must be able to leave what a Full command left behind. It
-// is nil where nothing confines. Otherwise Started must be called after cmd.Start.
+// is nil where nothing confines. Otherwise cmd.Start only has the confinement set up, and Started or Abort must be called after it.
 func (p Profile) WrapReported(cmd *exec.Cmd, exe string) (*Report, error) {
 	return p.wrap(cmd, exe, true)
 }
@@ -62,11 +63,10 @@ func (p Profile) wrap(cmd *exec.Cmd, exe string, reported bool) (*Report, error)
 	}
 	var r *Report
 	if reported {
-		read, write, err := os.Pipe()
-		if err != nil {
+		var err error
+		if r, err = newReport(); err != nil {
 			return nil, fmt.Errorf("confine the command: %w", err)
 		}
-		r = &Report{pipe: read, write: write}
 	}
 	if err := o.attach(cmd, r); err != nil {
 		return nil, errors.Join(fmt.Errorf("confine the command: %w", err), r.close())
@@ -95,8 +95,8 @@ func (o order) attach(cmd *exec.Cmd, r *Report) error {
 	files := append(append([]*os.File{}, cmd.ExtraFiles...), host)
 	o.Host = 2 + len(files)
 	if r != nil {
-		files = append(files, r.write)
-		o.Report = 2 + len(files)
+		files = append(files, r.write, r.wait)
+		o.Report, o.Gate = 1+len(files), 2+len(files)
 	}
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -142,26 +142,41 @@ func (p Profile) namespaces(cmd *exec.Cmd) {
 	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 }
 
-// Report is what a confined command's process tells of it.
+// Report is what a confined command's process tells of it, and what that waits for.
 type Report struct {
-	pipe, write *os.File
+	pipe, write *os.File // what is reported
+	wait, gate  *os.File // a byte lets the command start, and an end does not
 	lines       *bufio.Reader
+}
+
+func newReport() (*Report, error) {
+	r := &Report{}
+	var err error
+	if r.pipe, r.write, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if r.wait, r.gate, err = os.Pipe(); err != nil {
+		return nil, errors.Join(err, r.pipe.Close(), r.write.Close())
+	}
+	return r, nil
 }
 
 func (r *Report) close() error {
 	if r == nil {
 		return nil
 	}
-	return errors.Join(r.pipe.Close(), r.write.Close())
+	return errors.Join(r.pipe.Close(), r.write.Close(), r.wait.Close(), r.gate.Close())
 }
 
-// Abort gives the report up, for a command that could not be started at all.
+// Abort gives the report up, for a command that could not be started at all, or is not to be.
 func (r *Report) Abort() { _ = r.close() } // nothing was said
 
-// Started waits until the command runs, and says why it does not. direct says that no process stands between: cmd's own end is
-// the command's, and Ended must not be called.
+// Started lets the command start, waits until it runs, and says why it does not. direct says that no process stands between: cmd's
+// own end is the command's, and Ended must not be called.
 func (r *Report) Started() (direct bool, err error) {
-	_ = r.write.Close() // the confining process has its own copy
+	_, _ = r.write.Close(), r.wait.Close() // the confining process has its own copies
+	_, _ = r.gate.Write([]byte{1})         // a process that is gone has said why, or its end does
+	_ = r.gate.Close()                     // said
 	r.lines = bufio.NewReader(r.pipe)
 	line, err := r.lines.ReadString('\n')
 	switch word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); {
