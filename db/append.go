@@ -39,7 +39,7 @@ type ThreadRef struct {
 type AppendOptions struct {
 	Consume []int64         // messages of the run's inbox that the facts take up
 	State   *recovery.State // the journal's fold with the facts applied; the rows beside the journal follow it
-	Status  recovery.Status // where the run stands after them, for a caller without a fold; worked out from the facts when empty
+	Status  recovery.Status // where the run stands after them, for a caller without a fold; empty: from the facts
 }
 
 // Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when asked, its thread, in one

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"agent/db/dbtest"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
@@ -263,12 +264,12 @@ func TestNoInodeLeft(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the inodes have no end: %v", err)
 	}
-	before := snapshot(t, dir)
+	before := dbtest.Snapshot(t, dir)
 	_, err = Open(context.Background(), dir, Options{NoBallast: true})
 	if !errors.Is(err, ErrNoFiles) || errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "no inode") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v", err)
 	}
-	if after := snapshot(t, dir); !maps.Equal(before, after) {
+	if after := dbtest.Snapshot(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
 	}
 	readFull(t, dir, h, "no inode is left")

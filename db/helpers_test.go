@@ -2,16 +2,22 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
+	"agent/db/dbtest"
 	"agent/recovery/journal"
 )
+
+// Short names for what nearly every test here writes.
+func stateDir(t testing.TB) string                            { return dbtest.StateDir(t) }
+func createdFact(run, thread string) journal.RunCreated       { return dbtest.Created(run, thread) }
+func events(bodies ...journal.Body) []journal.Event           { return dbtest.Events(bodies...) }
+func inTurn(n int, bodies ...journal.Body) []journal.Event    { return dbtest.InTurn(n, bodies...) }
+func call(id string, args string) journal.Proposal            { return dbtest.Call(id, args) }
+func turnFacts(n int, id, text string) (a, b []journal.Event) { return dbtest.Turn(n, id, text) }
 
 func openStore(t testing.TB, dir string, change ...func(*Options)) *Store {
 	t.Helper()
@@ -68,34 +74,11 @@ func checks(t *testing.T, n int) {
 	})
 }
 
-func stateDir(t testing.TB) string { return filepath.Join(t.TempDir(), "state") }
-
-func createdFact(run, thread string) journal.RunCreated {
-	return journal.RunCreated{
-		Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: "/work/" + thread, Model: "runbook", Mode: journal.ModeAsk,
-		Limits: journal.Limits{MaxTurns: 100}, Version: "test", ToolsHash: "tools",
-	}
-}
-
-func events(bodies ...journal.Body) []journal.Event {
-	return inTurn(0, bodies...)
-}
-
-func inTurn(turn int, bodies ...journal.Body) []journal.Event {
-	var out []journal.Event
-	for _, b := range bodies {
-		out = append(out, journal.Event{Turn: turn, Body: b})
-	}
-	return out
-}
-
 // startRun creates a run in a thread of its own and claims it.
 func startRun(t testing.TB, s *Store, run string) Head {
 	t.Helper()
 	thread := "t-" + run[2:]
-	first := append(events(createdFact(run, thread), journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}),
-		inTurn(1, journal.ModelRequested{})...)
-	h, err := s.Create(context.Background(), ThreadRef{ID: thread, Folder: "/work/" + thread, New: true}, first)
+	h, err := s.Create(context.Background(), ThreadRef{ID: thread, Folder: "/work/" + thread, New: true}, dbtest.Started(run, thread))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,23 +92,6 @@ func appendAll(t testing.TB, s *Store, h Head, e []journal.Event, o AppendOption
 		t.Fatal(err)
 	}
 	return next
-}
-
-func call(id string, args string) journal.Proposal {
-	return journal.Proposal{ID: id, Tool: "shell", Args: json.RawMessage(args), Fingerprint: "hmac-sha256:v1:" + fmt.Sprintf("%064x", len(args)),
-		Effect: journal.EffectWriteExternal, Decision: journal.DecisionAllow}
-}
-
-// turn is what one turn with one call writes, in its two commits.
-func turnFacts(n int, id, content string) (a, b []journal.Event) {
-	c := call(id, `{"command":"make test"}`)
-	at := journal.Place{Turn: n, Attempt: 1}
-	a = inTurn(n, journal.ModelAnswered{Calls: []journal.Proposal{c}, Stop: journal.AnswerCalls}, journal.CallStarted{Place: at})
-	b = inTurn(n, journal.CallSettled{Place: at, Fingerprint: c.Fingerprint, Result: journal.Result{
-		Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted, Content: content}},
-		journal.TurnSettled{Checkpoint: fmt.Sprintf("k-%08d", n), TurnsLeft: 100 - n})
-	b = append(b, journal.Event{Turn: n + 1, Body: journal.ModelRequested{}})
-	return a, b
 }
 
 func loadAll(t testing.TB, s *Store, run string) []journal.Event {

@@ -17,7 +17,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"agent/db/blob"
+	"agent/db/dbtest"
 	"agent/db/sqlitefile"
 	"agent/recovery/journal"
 )
@@ -85,7 +85,7 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 		}, 10},
 		{"a large body is gone", func(t *testing.T, dir string) { tamper(t, dir, "DELETE FROM blobs WHERE size < 200000") }, 10},
 		{"a huge body", func(t *testing.T, dir string) {
-			path := bodyFile(t, dir)
+			path := dbtest.BodyFile(t, dir)
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 			}
 		}, 14},
 		{"a huge body is gone", func(t *testing.T, dir string) {
-			if err := os.Remove(bodyFile(t, dir)); err != nil {
+			if err := os.Remove(dbtest.BodyFile(t, dir)); err != nil {
 				t.Fatal(err)
 			}
 		}, 14},
@@ -132,9 +132,8 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 				got = e.Seq
 			}
 			var corrupt *CorruptError
-			if h, headErr := s.Head(context.Background(), h.Run); headErr != nil && err == nil {
+			if _, headErr := s.Head(context.Background(), h.Run); headErr != nil && err == nil {
 				err = headErr
-				_ = h
 			}
 			if !errors.As(err, &corrupt) || corrupt.Run != "r-tampered" || corrupt.Seq != c.seq {
 				t.Fatalf("wanted fact %d, got %v after %d facts", c.seq, err, got)
@@ -147,15 +146,6 @@ func TestLoadFindsWhatWasChanged(t *testing.T) {
 			}
 		})
 	}
-}
-
-func bodyFile(t *testing.T, dir string) string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, blob.Folder, "*", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	return files[0]
 }
 
 // A reading can begin in the middle, end early, and be stopped.

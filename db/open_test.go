@@ -3,7 +3,6 @@ package db
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
 	"errors"
@@ -21,39 +20,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"modernc.org/sqlite"
 
+	"agent/db/dbtest"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 )
-
-// snapshot is every file of a folder with its content's hash and mode.
-func snapshot(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := info.Mode().String()
-		if info.Mode().IsRegular() {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			sum := sha256.Sum256(data)
-			text += string(sum[:])
-		}
-		out[path] = text
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 // madeDir is a state folder with one run in it, closed.
 func madeDir(t *testing.T) string {
@@ -126,7 +96,7 @@ func TestUnusableFilesAreLeftAlone(t *testing.T) {
 			dir := madeDir(t)
 			path := filepath.Join(dir, FileName)
 			c.spoil(t, path)
-			before := snapshot(t, dir)
+			before := dbtest.Snapshot(t, dir)
 			for _, open := range []func() (*Store, error){
 				func() (*Store, error) { return Open(context.Background(), dir, Options{}) },
 				func() (*Store, error) {
@@ -145,7 +115,7 @@ func TestUnusableFilesAreLeftAlone(t *testing.T) {
 					t.Errorf("the path is not named: %v", err)
 				}
 			}
-			after := snapshot(t, dir)
+			after := dbtest.Snapshot(t, dir)
 			for name, was := range before {
 				if after[name] != was {
 					t.Errorf("%s was changed", name)
@@ -186,7 +156,7 @@ func TestCutDatabase(t *testing.T) {
 	if err := os.Truncate(path, size/2); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, dir)
+	before := dbtest.Snapshot(t, dir)
 	s, err := Open(context.Background(), dir, Options{NoBallast: true})
 	if err == nil {
 		for _, loading := range s.Load(context.Background(), "r-madeonce", 0) {
@@ -197,7 +167,7 @@ func TestCutDatabase(t *testing.T) {
 	if !errors.As(err, new(*CorruptError)) {
 		t.Errorf("%v", err)
 	}
-	if after := snapshot(t, dir); after[path] != before[path] {
+	if after := dbtest.Snapshot(t, dir); after[path] != before[path] {
 		t.Error("the file was changed")
 	}
 }
@@ -299,7 +269,7 @@ func TestWrongKey(t *testing.T) {
 	if err := os.WriteFile(key, bytes.Repeat([]byte{7}, vault.KeySize), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, dir)
+	before := dbtest.Snapshot(t, dir)
 	for _, open := range []func() (*Store, error){
 		func() (*Store, error) { return Open(ctx, dir, Options{}) },
 		func() (*Store, error) { return Open(ctx, dir, Options{FirstAfterCrash: true}) },
@@ -314,7 +284,7 @@ func TestWrongKey(t *testing.T) {
 			t.Errorf("%T: %v", err, err)
 		}
 	}
-	if after := snapshot(t, dir); !maps.Equal(before, after) {
+	if after := dbtest.Snapshot(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the folder was changed: %d files, %d before", len(after), len(before))
 	}
 	if err := os.WriteFile(key, right, 0o600); err != nil {

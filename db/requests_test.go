@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/db/dbtest"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -20,12 +21,7 @@ import (
 // ask opens a question in a run that has just started.
 func ask(t *testing.T, s *Store, h Head, id string, change ...func(*journal.Request)) Head {
 	t.Helper()
-	r := journal.Request{ID: id, Question: journal.Question{Kind: journal.RequestMaxTurns, Message: "go on?",
-		Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}, Opened: time.UnixMicro(1).UTC()}
-	for _, c := range change {
-		c(&r)
-	}
-	return appendAll(t, s, h, events(journal.RequestOpened{Request: r}), AppendOptions{})
+	return appendAll(t, s, h, events(dbtest.Question(id, change...)), AppendOptions{})
 }
 
 // PEND-01, PEND: an open question can be listed, shown and answered from anywhere, exactly once, and the owner takes it up

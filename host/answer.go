@@ -99,7 +99,7 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 		return out, err
 	}
 	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.Who); err != nil {
-		return drive.Outcome{}, err
+		return drive.Outcome{}, fmt.Errorf("cancel run %s: %w", run, err)
 	}
 	w, err := stream.NewWaker(h.Store.Files()...)
 	if err != nil {
@@ -116,6 +116,8 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 		switch {
 		case errors.As(err, &done):
 			return h.Finished(done.State), nil
+		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+			return out, fmt.Errorf("cancel run %s: it is asked for and kept; this command was stopped before it saw the end", run)
 		case !errors.As(err, &held):
 			return out, err
 		}

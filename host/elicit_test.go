@@ -93,7 +93,7 @@ func TestACallThatDoesNotWait(t *testing.T) {
 			return err
 		},
 		"ends": func(ctx context.Context, c tools.Call, opened <-chan struct{}, _ func()) error {
-			go func() { _, _ = c.Ask(ctx, whichBranch) }()
+			go func() { _, _ = c.Ask(ctx, whichBranch) }() // the call ends before the answer comes
 			<-opened
 			return nil
 		},

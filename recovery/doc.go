@@ -21,17 +21,20 @@
 //	replay   its result is on record: it is used again
 //	wait     a request stands for it
 //	skip     it provably never started and cannot be made: reported as not executed
-//	run      it provably never started, or was seen not to have happened: it takes the ordinary path
+//	run      it provably never started, or was seen not to have happened: it takes the ordinary
+//	         path
 //	attach   its process is still running: wait for it
 //	adopt    its result was found outside the journal, or its effect was seen
 //	again    it only reads, or running it twice does no harm, then and now
-//	skip     anything else: outcome unknown, reported to the model and to the person, never repeated
+//	skip     anything else: outcome unknown, reported to the model and to the person, never
+//	         repeated
 //
 // A verdict is no permission to act. The twin guard keeps a call from starting while its thread holds a call that may have done the
 // same: one whose outcome is unknown, or of which a person said that it happened. It compares by what acts ([State.Acting]), while
 // replay, approvals and what a journal may hold go by the fingerprint alone. A person says what to do, and that lasts:
 //
-//	happened     it is not run; asked for again, also in a later run, it is asked about, and in one run answered from the record then
+//	happened     it is not run; asked for again, also in a later run, it is asked about, and in
+//	             one run answered from the record then
 //	run          it runs; its success settles the doubt, and later calls follow the ordinary rules
 //	leave        it is not run; asked for again, it is asked about once more in the run
 //	stop-asking  it is not run, and nobody is asked about it again in the run
@@ -54,17 +57,20 @@
 //	(none)      -> queued      on run.created
 //	queued      -> running     on run.claimed
 //	queued      -> interrupted on run.interrupted, run.restored
-//	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping, model.requested,
-//	                              model.answered, model.failed, context.compacted, call.judged, call.started,
-//	                              call.settled, call.resolved, approval.voided, request.answered, request.closed,
-//	                              turn.settled, message.added
+//	running     -> running     on run.claimed (nothing asked), run.noted, run.stopping,
+//	                              model.requested, model.answered, model.failed,
+//	                              context.compacted, call.judged, call.started, call.settled,
+//	                              call.resolved, approval.voided, request.answered,
+//	                              request.closed, turn.settled, message.added
 //	running     -> waiting     on run.claimed (a request stands), request.opened
 //	running     -> interrupted on run.interrupted, run.restored
 //	running     -> completed   on run.completed
 //	running     -> failed      on run.failed
 //	running     -> cancelled   on run.cancelled
-//	waiting     -> running     on run.claimed (nothing asked), run.stopping, request.answered, request.closed
-//	waiting     -> waiting     on run.claimed (a request stands), run.noted, call.resolved, message.added
+//	waiting     -> running     on run.claimed (nothing asked), run.stopping, request.answered,
+//	                              request.closed
+//	waiting     -> waiting     on run.claimed (a request stands), run.noted, call.resolved,
+//	                              message.added
 //	waiting     -> interrupted on run.interrupted, run.restored
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)

@@ -25,7 +25,7 @@ type ProcessEvidence struct {
 	Alive   []string        // what is left of it, as a person would name it
 	Trace   json.RawMessage // what its tool needs to look for it again when its files are gone
 	Why     string          // what was seen, in words
-	Output  *journal.Result // with ProcessLost: what it had printed until then (Content, Full, Size); nil when nothing is left of it
+	Output  *journal.Result // with ProcessLost: what it had printed until then (Content, Full, Size); nil when that is lost
 	PutBack []string        // of a lost one: what it had planted for others to run, and what became of it
 }
 

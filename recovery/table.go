@@ -150,7 +150,7 @@ func wrap(words []string) string {
 	for i, w := range words {
 		switch {
 		case i == 0:
-		case width+len(w) > 80:
+		case width+len(w) > 63:
 			b.WriteString(",\n" + strings.Repeat(" ", 30))
 			width = 0
 		default:

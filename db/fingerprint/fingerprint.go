@@ -38,6 +38,9 @@ func Of(key []byte, tool string, args json.RawMessage) string {
 // roundedNumbers lists path and digits of each number that a double does not hold, in an order that does not depend on
 // that of the members.
 func roundedNumbers(args json.RawMessage) string {
+	if !mayRound(args) {
+		return ""
+	}
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
 	var v any
@@ -48,6 +51,31 @@ func roundedNumbers(args json.RawMessage) string {
 	collectRounded(v, "", &found)
 	sort.Strings(found)
 	return strings.Join(found, "\x00")
+}
+
+// mayRound says whether JSON has a number with more digits than a double always holds, a fraction or an exponent. Most arguments
+// have none and need not be read once more.
+func mayRound(args []byte) bool {
+	quoted, digits := false, 0
+	for i := 0; i < len(args); i++ {
+		c := args[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted, digits = !quoted, 0
+		case quoted:
+		case '0' <= c && c <= '9':
+			if digits++; digits > 15 {
+				return true
+			}
+		case digits > 0 && (c == '.' || c == 'e' || c == 'E'):
+			return true
+		default:
+			digits = 0
+		}
+	}
+	return false
 }
 
 func collectRounded(v any, path string, found *[]string) {

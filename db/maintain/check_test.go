@@ -12,14 +12,15 @@ import (
 	"testing"
 
 	"agent/db"
+	"agent/db/dbtest"
 	"agent/recovery/journal"
 )
 
 func TestCheck(t *testing.T) {
 	ctx := context.Background()
-	s := openStore(t, stateDir(t))
+	s := openStore(t, dbtest.StateDir(t))
 	h := startRun(t, s, "r-checkche")
-	a, b := turnFacts(1, "c-11111111", strings.Repeat("large ", 100<<10))
+	a, b := dbtest.Turn(1, "c-11111111", strings.Repeat("large ", 100<<10))
 	h = appendAll(t, s, h, a, db.AppendOptions{})
 	appendAll(t, s, h, b, db.AppendOptions{})
 	r, err := Check(ctx, s)
@@ -33,7 +34,7 @@ func TestCheck(t *testing.T) {
 	if r.Format != 1 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
 		t.Errorf("%+v", r)
 	}
-	file := bodyFile(t, s.Dir())
+	file := dbtest.BodyFile(t, s.Dir())
 	if err := os.Truncate(file, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestCheck(t *testing.T) {
 // What an index says is compared with its table: a search would miss the row.
 func TestCheckReadsIndexes(t *testing.T) {
 	ctx := context.Background()
-	dir := stateDir(t)
+	dir := dbtest.StateDir(t)
 	s := openStore(t, dir)
 	startRun(t, s, "r-checkche")
 	var page int64
@@ -80,17 +81,17 @@ func TestCheckReadsIndexes(t *testing.T) {
 // From a file with destroyed pages everything outside of them is saved, in a form that a person can read.
 func TestSalvage(t *testing.T) {
 	ctx := context.Background()
-	dir := stateDir(t)
+	dir := dbtest.StateDir(t)
 	s, err := db.Open(ctx, dir, db.Options{NoBallast: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := startRun(t, s, "r-salvages")
 	for n := 1; n <= 100; n++ {
-		a, b := turnFacts(n, fmt.Sprintf("c-%08d", n), strings.Repeat("result ", 200))
+		a, b := dbtest.Turn(n, fmt.Sprintf("c-%08d", n), strings.Repeat("result ", 200))
 		h = appendAll(t, s, h, append(a, b...), db.AppendOptions{})
 	}
-	a, b := turnFacts(101, "c-largecal", strings.Repeat("large body ", 5000))
+	a, b := dbtest.Turn(101, "c-largecal", strings.Repeat("large body ", 5000))
 	h = appendAll(t, s, h, append(a, b...), db.AppendOptions{})
 	ask(t, s, startRun(t, s, "r-salvage2"), "p-salvages")
 	if err := s.Close(); err != nil {
@@ -125,12 +126,12 @@ func TestSalvage(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, dir)
+	before := dbtest.Snapshot(t, dir)
 	rest := salvaged(t, dir)
 	if n := len(rest["journal"]); n < len(whole["journal"])*3/4 || n == len(whole["journal"]) {
 		t.Errorf("%d facts of %d were saved", n, len(whole["journal"]))
 	}
-	if fmt.Sprint(before) != fmt.Sprint(snapshot(t, dir)) {
+	if fmt.Sprint(before) != fmt.Sprint(dbtest.Snapshot(t, dir)) {
 		t.Error("saving changed the folder")
 	}
 }

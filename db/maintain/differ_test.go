@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/db/dbtest"
 	"agent/db/sqlitefile"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -78,31 +79,31 @@ func repairAll(t *testing.T, s *db.Store) {
 // stored makes a store with runs that wait, go on, ended, and left a call unknown, whose facts interleave.
 func stored(t *testing.T) *db.Store {
 	t.Helper()
-	s := openStore(t, stateDir(t))
+	s := openStore(t, dbtest.StateDir(t))
 	one, two := startRun(t, s, "r-1"), startRun(t, s, "r-2")
-	a, b := turnFacts(1, "c-1", "done")
+	a, b := dbtest.Turn(1, "c-1", "done")
 	one = foldAll(t, s, one, a)
-	two = foldAll(t, s, two, inTurn(1, journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{
-		call("c-2", `{"command":"a"}`), call("c-3", `{"command":"b"}`)}}))
+	two = foldAll(t, s, two, dbtest.InTurn(1, journal.ModelAnswered{Stop: journal.AnswerCalls, Calls: []journal.Proposal{
+		dbtest.Call("c-2", `{"command":"a"}`), dbtest.Call("c-3", `{"command":"b"}`)}}))
 	one = foldAll(t, s, one, b)
 	at := journal.Place{Turn: 1}
-	two = foldAll(t, s, two, inTurn(1, journal.RequestOpened{Request: journal.Request{
+	two = foldAll(t, s, two, dbtest.InTurn(1, journal.RequestOpened{Request: journal.Request{
 		ID: "p-1", Question: journal.Question{Kind: journal.RequestPermission, Message: "go?"}, Call: &at, Binding: "b"}}))
 	if _, err := s.Answer(context.Background(), "p-1", []byte(`"yes"`), "ana"); err != nil {
 		t.Fatal(err)
 	}
-	two = foldAll(t, s, two, inTurn(1, journal.RequestAnswered{ID: "p-1", Answer: []byte(`"yes"`), By: "ana"},
+	two = foldAll(t, s, two, dbtest.InTurn(1, journal.RequestAnswered{ID: "p-1", Answer: []byte(`"yes"`), By: "ana"},
 		journal.CallStarted{Place: journal.Place{Turn: 1, Attempt: 1}, Binding: "b"}))
 	unknown := journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold, Content: "lost"}
-	fp := call("c-2", `{"command":"a"}`).Fingerprint
-	two = foldAll(t, s, two, inTurn(1, journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Fingerprint: fp, Result: unknown}))
+	fp := dbtest.Call("c-2", `{"command":"a"}`).Fingerprint
+	two = foldAll(t, s, two, dbtest.InTurn(1, journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Fingerprint: fp, Result: unknown}))
 	second := journal.Place{Turn: 1, Index: 1}
-	foldAll(t, s, two, inTurn(1, journal.RequestOpened{Request: journal.Request{
+	foldAll(t, s, two, dbtest.InTurn(1, journal.RequestOpened{Request: journal.Request{
 		ID: "p-2", Question: journal.Question{Kind: journal.RequestPermission, Message: "and now?"}, Call: &second, Binding: "b"}}))
 	three := startRun(t, s, "r-3")
-	three = foldAll(t, s, three, inTurn(1, journal.ModelAnswered{Stop: journal.AnswerEnd}))
-	foldAll(t, s, three, append(inTurn(1, journal.TurnSettled{Checkpoint: "r-3@1"}), inTurn(1, journal.RunCompleted{Text: "done"})...))
-	foldAll(t, s, one, inTurn(2, journal.RunInterrupted{Cause: journal.CauseShutdown, Detail: "asked to stop"}))
+	three = foldAll(t, s, three, dbtest.InTurn(1, journal.ModelAnswered{Stop: journal.AnswerEnd}))
+	foldAll(t, s, three, append(dbtest.InTurn(1, journal.TurnSettled{Checkpoint: "r-3@1"}), dbtest.InTurn(1, journal.RunCompleted{Text: "done"})...))
+	foldAll(t, s, one, dbtest.InTurn(2, journal.RunInterrupted{Cause: journal.CauseShutdown, Detail: "asked to stop"}))
 	return s
 }
 
@@ -201,9 +202,9 @@ func TestRepairKeepsAnswers(t *testing.T) {
 // where it is lost, and says nothing of it where the first run cannot be read.
 func TestRepairOfALaterRun(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
-	later := createdFact("r-4", "t-3")
+	later := dbtest.Created("r-4", "t-3")
 	later.Previous = "r-3"
-	h, err := s.Create(ctx, db.ThreadRef{ID: "t-3", Folder: "/work/t-3"}, events(later, journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
+	h, err := s.Create(ctx, db.ThreadRef{ID: "t-3", Folder: "/work/t-3"}, dbtest.Events(later, journal.RunClaimed{Epoch: 1, PID: 42, Boot: "boot", Host: "host"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/db"
+	"agent/db/dbtest"
 	"agent/db/redact"
 )
 
@@ -15,11 +16,11 @@ import (
 // and the place is named without the value. What is as it should be is not.
 func TestFindExposed(t *testing.T) {
 	ctx := context.Background()
-	dir := stateDir(t)
+	dir := dbtest.StateDir(t)
 	s := openStore(t, dir) // which knows nothing
 	h := startRun(t, s, "r-exposed1")
 	for n, size := range []int{10, 40 << 10, 300 << 10} {
-		a, b := turnFacts(n+1, "c-0000000"+string(rune('1'+n)), strings.Repeat("filler\n", size/7)+"it is "+canary)
+		a, b := dbtest.Turn(n+1, "c-0000000"+string(rune('1'+n)), strings.Repeat("filler\n", size/7)+"it is "+canary)
 		h = appendAll(t, s, h, a, db.AppendOptions{})
 		h = appendAll(t, s, h, b, db.AppendOptions{})
 	}
@@ -70,9 +71,9 @@ func TestFindExposed(t *testing.T) {
 		}
 	}
 
-	clean := openStore(t, stateDir(t), knowing)
+	clean := openStore(t, dbtest.StateDir(t), knowing)
 	h = startRun(t, clean, "r-cleanrun")
-	a, b := turnFacts(1, "c-00000001", "it is "+canary+" and [secret:env-canary:abcdefghjk]")
+	a, b := dbtest.Turn(1, "c-00000001", "it is "+canary+" and [secret:env-canary:abcdefghjk]")
 	h = appendAll(t, clean, h, a, db.AppendOptions{})
 	appendAll(t, clean, h, b, db.AppendOptions{})
 	if found, err := FindExposed(ctx, clean, nil); err != nil || len(found) > 0 {
@@ -82,7 +83,7 @@ func TestFindExposed(t *testing.T) {
 
 // A row that is gone leaves its bytes in the file for a while, and those are found too.
 func TestFindRemains(t *testing.T) {
-	dir := stateDir(t)
+	dir := dbtest.StateDir(t)
 	s := openStore(t, dir)
 	if _, err := s.PutInbox(context.Background(), startRun(t, s, "r-remains1").Run, db.MessageRuling, []byte(`{"by":"`+canary+`"}`), ""); err != nil {
 		t.Fatal(err)

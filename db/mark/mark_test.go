@@ -16,7 +16,7 @@ func file(t *testing.T) *os.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() })
+	t.Cleanup(func() { _ = f.Close() }) // what was written was read back by then
 	return f
 }
 

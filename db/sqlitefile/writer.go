@@ -107,7 +107,8 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	w.dirty = true
 	w.f.o.Hit(fault.AfterCommit)
 	if err := w.f.opened.present(); err != nil {
-		w.dead = err // what was committed is not where the next process looks for it, and neither would anything after it be
+		// What was committed is not where the next process looks for it, and neither would anything after it be.
+		w.dead = err
 	}
 	if w.dead == nil && w.note != nil && w.f.o.Committed != nil {
 		w.f.o.Committed(w.note)

@@ -174,6 +174,7 @@ func TestPriced(t *testing.T) {
 func TestAskOllama(t *testing.T) {
 	ollama := http.NewServeMux()
 	ollama.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) {
+		// A client that is gone fails the test by itself; so below.
 		_, _ = w.Write([]byte(`{"models":[{"name":"embed"},{"name":"qwen3:8b"},{"name":"later"}]}`))
 	})
 	ollama.HandleFunc("POST /api/show", func(w http.ResponseWriter, r *http.Request) {

@@ -42,7 +42,7 @@ func (s *Folder) CanWrite() bool { return s.lock != nil }
 type Use int
 
 const (
-	Read   Use = iota // shows what is there; makes nothing, and marks runs without an owner where the folder can be written
+	Read   Use = iota // shows what is there; makes nothing, and marks runs without an owner if it can write
 	Drive             // may drive runs; makes the state folder
 	DryRun            // as useRead, and marks nothing
 )

@@ -15,7 +15,8 @@ import (
 
 // cmdPages starts a web server over the folder site of the script, and ends it with the script:
 //
-//	pages FILE...     sets $PAGES to its address, $PAGES_HOST to its host and port, and writes both into the files
+//	pages FILE...  sets $PAGES to its address, $PAGES_HOST to its host and port,
+//	               and writes both into the files
 //
 // It notes every request in pages.log: method, path, key. A request that writes is answered with 201. One below /hold is
 // answered once the file let is there; one below /away leads to another host.

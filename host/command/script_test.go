@@ -28,24 +28,33 @@ import (
 //	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
 //	waitrun STATUS       waits until the newest run has the status
-//	signal NAME WORD     TERM, HUP, INT, QUIT, STOP or CONT to the host of this script whose command line holds the word
+//	signal NAME WORD     TERM, HUP, INT, QUIT, STOP or CONT to the host of this script
+//	                     whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
-//	waitstop WORD        waits until a process agent WORD of this script is stopped, at a fault point
-//	waitpid FILE         waits until the process whose number the file holds is gone; one that a command sees of itself is another
-//	waitcmd WORD...      waits until no process of this script with exactly this command line is left
-//	endcmd WORD...       SIGTERM to each process of this script with exactly this command line, of which there must be one
+//	waitstop WORD        waits until a process agent WORD of this script is stopped,
+//	                     at a fault point
+//	waitpid FILE         waits until the process whose number the file holds is gone;
+//	                     one that a command sees of itself is another
+//	waitcmd WORD...      waits until no process of this script is left with exactly this
+//	                     command line
+//	endcmd WORD...       SIGTERM to each process of this script with exactly this command
+//	                     line, of which there must be one
 //	killrunner           SIGKILL to every runner of this script's state folder
-//	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose outcome is unknown
+//	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose
+//	                     outcome is unknown
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
 //	fault POINT          arms a fault point for the next commands; "fault off" disarms it
 //	same FILE FILE       expects both files to be equal byte for byte
-//	server FILE          starts a model server that says what the file holds, and sets $SERVER and $KEY
+//	server FILE          starts a model server that says what the file holds, and sets
+//	                     $SERVER and $KEY
 //	says FILE            lets that server say from now on what the file holds
-//	waitheld             waits until the server holds an answer in the middle, where its script says so
-//	waitservers          waits until no mcptest works in the script's folder; it is an MCP server that works and misbehaves
-//	                     (agent/tools/mcp/mcptest)
+//	waitheld             waits until the server holds an answer in the middle, where its
+//	                     script says so
+//	waitservers          waits until no mcptest (agent/tools/mcp/mcptest) works in the
+//	                     script's folder; it is an MCP server that works and misbehaves
 //	pages FILE...        starts a web server, and sets $PAGES and $PAGES_HOST, in the files too
-//	asked N [I J]        expects that the server was asked N times in all, and the I-th and the J-th time the same
+//	asked N [I J]        expects that the server was asked N times in all, and the I-th
+//	                     and the J-th time the same
 
 // noWait is a setting of the race detector; without it nothing reads it.
 const noWait = "atexit_sleep_ms=0"

@@ -312,6 +312,6 @@ func (a *Completer) withStore(ctx context.Context, f func(*app.Store) error) {
 	if err != nil {
 		return
 	}
-	_ = f(s)
-	_ = s.Close()
+	_ = f(s)      // as above
+	_ = s.Close() // it was only read
 }

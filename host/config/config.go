@@ -16,30 +16,36 @@
 //	base_url = "http://127.0.0.1:8000/v1"
 //	api_key_env = "WORK_KEY"                 # the name of a variable, never the key
 //	api_key_cmd = ["pass", "show", "work"]   # or a command whose first line of output is the key
-//	allow_http = true                        # the key may go to another machine without encryption, whatever names the address:
-//	                                         # base_url, --base-url or a variable such as OPENAI_BASE_URL
+//	allow_http = true                        # the key may go to another machine without
+//	                                         # encryption, whatever names the address: base_url,
+//	                                         # --base-url or a variable such as OPENAI_BASE_URL
 //
 //	[models."work/qwen3"]                    # what is not known of a model, or known better
 //	window = 131072                          # tokens
 //	max_output = 8192
 //	input_price = "0.50"                     # US dollars for a million tokens
-//	cached_price = "0.05"                    # of these read from the provider's cache; without it as input
+//	cached_price = "0.05"                    # of these read from the provider's cache; without
+//	                                         # it as input
 //	written_price = "0.60"                   # of these written to it; without it as input
 //	output_price = "1.50"
 //
 //	[fetch]
-//	private = ["127.0.0.1:3000", "wiki.corp:443", "10.0.0.0/8"]    # what fetch may ask beside the internet: a host and port as
-//	                                         # a URL says them, or a network that any name may lead into
+//	# What fetch may ask beside the internet: a host and port as a URL says them, or a network
+//	# that any name may lead into.
+//	private = ["127.0.0.1:3000", "wiki.corp:443", "10.0.0.0/8"]
 //
 //	[sandbox]
-//	full = "hidden"                          # or "open": full commands may use sudo, and then can see the state folder
-//	writable = ["~/.cache/go-build"]         # what commands with access write may change beside the workspace
+//	full = "hidden"                          # or "open": full commands may use sudo, and then
+//	                                         # can see the state folder
+//	writable = ["~/.cache/go-build"]         # what commands with access write may change beside
+//	                                         # the workspace
 //
 //	[[allow]]                                # runs without a yes; never in mode plan what writes
 //	tool = "shell"
 //	command = "go test *"                    # literal words; a last * stands for any further ones
 //	access = "write"                         # at most: read, write or full
-//	folder = "/home/me/project"              # the workspace in which the rule holds; everywhere without it
+//	folder = "/home/me/project"              # the workspace in which the rule holds; everywhere
+//	                                         # without it
 //
 //	[[ask]]                                  # is asked about, in mode yolo too
 //	tool = "write_file"

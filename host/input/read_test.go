@@ -22,7 +22,7 @@ func pipe(t *testing.T) (*os.File, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() }) // the test may have closed them
 	return r, w
 }
 

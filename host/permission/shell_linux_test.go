@@ -91,7 +91,7 @@ func shellRun(t *testing.T, shell, script string) (commands [][]string) {
 	// What the script left in the background ends here: it waits for nothing but a pipe of this test.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	words := strings.Split(string(<-logged), "\x00")
-	_ = r.Close()
+	_ = r.Close() // it was read to its end
 	for shell == "bash" && len(words) > 1 {
 		n, err := strconv.Atoi(words[0])
 		if err != nil || n+1 > len(words) {

@@ -81,7 +81,7 @@ type RunClaimed struct {
 	Host      string    `json:"host,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	ToolsHash string    `json:"tools,omitempty"`
-	Unknown   []Unknown `json:"unknown,omitempty"`  // what other runs of the thread left unknown, and what a person said of it, as it stood at the claim
+	Unknown   []Unknown `json:"unknown,omitempty"`  // what other runs of the thread left unknown, with decisions, as it stood at the claim
 	Limits    *Limits   `json:"limits,omitempty"`   // tightened by the claimer
 	Mode      Mode      `json:"mode,omitempty"`     // tightened by the claimer
 	BaseURL   string    `json:"base_url,omitempty"` // where the model is asked from here on, when the claimer named it

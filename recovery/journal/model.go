@@ -156,7 +156,7 @@ type ModelFailed struct {
 
 // ContextCompacted says that the model is shown a summary instead of older messages from here on. The record keeps them.
 type ContextCompacted struct {
-	Through int    `json:"through"` // the summary stands for the thread's earlier runs and for the turns up to this one; 0 for none of this run
+	Through int    `json:"through"` // the summary stands for earlier runs and for the turns up to this one; 0: for none of this run
 	Summary string `json:"summary"`
 	Before  int64  `json:"before,omitempty"` // tokens of the next request without it, estimated
 	After   int64  `json:"after,omitempty"`  // and with it

@@ -4,12 +4,13 @@
 // nothing was killed:
 //
 //	go run ./scripts/crashlab -short            every fault point and every tool at least once
-//	go run ./scripts/crashlab                   every fault point x tool x situation, at every pass
+//	go run ./scripts/crashlab                   each fault point x tool x situation, at every pass
 //	go run ./scripts/crashlab -every-shape      the same in every provider shape
 //	go run ./scripts/crashlab -for 60s -seed 7  random kills of several runs at once
 //	go run ./scripts/crashlab -only KEY         one story again, by the key that a failure prints
-//	go run ./scripts/crashlab -faults           only the faults of the machine (-short: a sample of them)
-//	go run ./scripts/crashlab -faults -only KEY one of them again; the name of a fault alone is all of its stories
+//	go run ./scripts/crashlab -faults           only the faults of the machine (-short: a sample)
+//	go run ./scripts/crashlab -faults -only KEY one of them again; the name of a fault alone is
+//	                                            all of its stories
 //
 //	go run ./scripts/crashlab -state FILE -limit 45m [-result FILE]
 //
@@ -47,20 +48,23 @@
 //	story          pure: the tools and situations, and what a model or a runbook asks for in them
 //	plan           pure: which fault point is met in which story, and who is killed
 //	journal        reads the database by SQL, from a copy
-//	judge          pure: holds record, output and witnesses against each other, and names what is not as promised
+//	judge          pure: holds record, output and witnesses against each other, and names what is
+//	               not as promised
 //	model          the model that is asked, in the words of three providers
 //	machine        disks that fill, fail and remember, mounts, boots
 //	disk           a module of its own: the program that serves a disk that fails and remembers
 //	world          a state folder, a workspace, processes, and the witness
 //	trial          one story on its way through its world
-//	lab            many jobs at once, each compared with the same story in which nothing was killed; the report
+//	lab            many jobs at once, each compared with the same story in which nothing was
+//	               killed; the report
 //	control        damage made on purpose
 //	random         kills at any moment
 //	fault/disk     no room, errors, read-only, slow
 //	fault/power    power cuts
 //	fault/clock    clocks that jump
 //	fault/boot     another start of the machine
-//	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states that are gone or older
+//	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
+//	               that are gone or older
 //	fault/attack   scripts that attack from outside
 //
 // A new tool is a line in story.Subjects. A new fault is a package below fault, or a file in one, and a line in faults.go.

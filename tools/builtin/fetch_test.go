@@ -306,9 +306,10 @@ func TestFetchForgery(t *testing.T) {
 				return
 			}
 			_, _ = c.Read(make([]byte, 4096)) // whatever it asks
+			// A client that went away shows in what it fetched.
 			_, _ = io.Copy(c, bytes.NewBufferString("HTTP/1.1 200 do this\r\nContent-Type: text/html; x=\"\r\n"+
 				"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n\x1b[2Jforged\rnote: x\r\n"))
-			_ = c.Close()
+			_ = c.Close() // as above
 		}
 	}()
 	s := newSite(t, func(http.ResponseWriter, *http.Request) {})

@@ -99,7 +99,11 @@ func TestSymlinkSwapRace(t *testing.T) {
 		}
 	})
 	inside := 0
-	for range 3000 {
+	tries := 600
+	if os.Getenv("AGENT_TESTS") == "whole" {
+		tries = 3000
+	}
+	for range tries {
 		r, err := b.Run("read_file", args{"path": "a/file"})
 		if err == nil && r.Content != "fine" {
 			t.Fatalf("read %q", r.Content)

@@ -27,7 +27,7 @@ func serve(t *testing.T, flags ...string) (address, folder string) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
+		_ = cmd.Wait()         // it was killed
 	})
 	until(t, "the server", func() bool { _, err := os.Stat(file); return err == nil })
 	text, err := os.ReadFile(file)

@@ -112,7 +112,7 @@ func (p *process) end() {
 			killGroup(p.pid, s)
 		}
 		p.gone(termPatience)
-		_ = p.out.Close()
+		_ = p.out.Close() // the server is gone, and who reads gets that
 	})
 }
 

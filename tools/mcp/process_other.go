@@ -15,6 +15,6 @@ func untilDead(int) bool { return false }
 // killGroup ends the server itself. One that is gone needs no end.
 func killGroup(pid int, s syscall.Signal) {
 	if p, err := os.FindProcess(pid); err == nil && s == syscall.SIGKILL {
-		_ = p.Kill()
+		_ = p.Kill() // as above
 	}
 }

@@ -156,7 +156,7 @@ func (n named) isCode(path string, info fs.FileInfo) bool {
 // scripts gathers files below a workspace.
 type scripts struct {
 	folder, real string
-	dirs         []string // where a relative path may begin: where the server starts, and every folder that its definition names
+	dirs         []string // where a relative path may begin: where the server starts, and folders its definition names
 	found        map[string]string
 }
 

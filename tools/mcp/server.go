@@ -29,7 +29,7 @@ type Options struct {
 	Level   string                // words what Wrap holds; a yes is bound to it
 	Admit   func(Server) error    // says at each start why a server may not be started now; nil admits all
 	Pinned  []journal.ServerPin   // what servers said of their tools when the run began
-	Variant func(Server) string   // differs between servers of one definition, such as by the files that they start from; nil where none do
+	Variant func(Server) string   // differs between servers of one definition, such as by files they start from; nil: none do
 	Taken   func()                // called once the servers are counted as used and before any is started; nil for nothing
 }
 

@@ -26,7 +26,7 @@ type File struct {
 	Line    int    // of its header in the patch, from 1
 	Old     string // name before; "" when the file is made
 	New     string // name after; "" when the file is deleted
-	Literal string // the name with the a/ or b/ that was taken off without proof that it is no folder; "" when there is no doubt
+	Literal string // the name with the a/ or b/ that was taken off and may be a folder; "" without doubt
 	OldMode uint32 // as git writes it, such as 0100755; 0 when it is not said
 	NewMode uint32
 	Hunks   []Hunk

@@ -170,7 +170,7 @@ func (c *command) start(err error) error {
 	if err != nil {
 		// Nothing of the command ran. What was to confine it is going, or is made to.
 		_ = c.cmd.Process.Kill()
-		_ = c.cmd.Wait()
+		_ = c.cmd.Wait() // the error below says why it ended
 		return err
 	}
 	if direct {

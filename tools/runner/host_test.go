@@ -50,8 +50,8 @@ func (c *call) hostProcess(what string) (kill func()) {
 		c.t.Fatalf("host says %q, %v", line, err)
 	}
 	return func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_ = cmd.Process.Kill() // one that has ended is what is wanted
+		_ = cmd.Wait()         // it was killed
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *call) process(pid string) process {
 	if err != nil {
 		c.t.Fatalf("process %d: %v", n, err)
 	}
-	c.t.Cleanup(func() { _ = unix.Close(fd) })
+	c.t.Cleanup(func() { _ = unix.Close(fd) }) // it only names a process
 	return process{c.t, fd}
 }
 

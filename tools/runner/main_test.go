@@ -39,11 +39,11 @@ type points struct{ stop chan struct{} } // ends what endThreads began
 
 func (p *points) hit(point fault.Point) {
 	if os.Getenv("DIE_AT") == string(point) {
-		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // a process may always kill itself
 		select {}
 	}
 	if os.Getenv("PAUSE_AT") == string(point) {
-		// Both wait for the test.
+		// Both wait for the test, which fails where one of them does.
 		_ = os.WriteFile(os.Getenv("REACHED"), []byte("reached\n"), 0)
 		_, _ = os.ReadFile(os.Getenv("GO"))
 	}

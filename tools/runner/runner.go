@@ -2,23 +2,26 @@
 //
 // One call has one folder. What lies in it says, to whoever looks and at any moment, what became of the call:
 //
-//	lock      the call's identity; locked from before the start is recorded until its end is. Liveness is this lock, never a pid.
+//	lock      the call's identity; locked from before the start is recorded until its end is.
+//	          Liveness is this lock, never a pid.
 //	began     written and synced before the command starts. Without it the command never started.
-//	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the first byte
+//	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the
+//	          first byte
 //	cancel    a request to stop; looked at before the command starts, and watched after
-//	exit      how it ended; its bytes are reserved before the command starts, so that a full disk cannot lose it
+//	exit      how it ended; its bytes are reserved before the command starts, so that a full disk
+//	          cannot lose it
 //
 // The order of effects:
 //
 //  1. Prepare makes the folder and the lock file, syncs them and takes the lock. Nothing runs.
 //  2. The host commits the start of the call.
-//  3. Start hands the lock to the runner process and closes the host's copy. The script and its environment travel in memory,
-//     so that no secret in them rests on disk.
-//  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start the command, spool its
-//     output, write exit, let go of the lock.
-//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up while began is made durable, and runs the
-//     command when that is done; the sandbox and all in it end with the runner, and what a command with full access leaves behind
-//     stays, as it does without one.
+//  3. Start hands the lock to the runner process and closes the host's copy. The script and its
+//     environment travel in memory, so that no secret in them rests on disk.
+//  4. Main, in the runner process: keep the lock from the command, reserve exit, write began, start
+//     the command, spool its output, write exit, let go of the lock.
+//     A command that is confined starts as `agent __sandbox`, which sets its sandbox up while began
+//     is made durable, and runs the command when that is done; the sandbox and all in it end with
+//     the runner, and what a command with full access leaves behind stays, as it does without one.
 //  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in the database.
 package runner
 
@@ -81,7 +84,7 @@ type Spec struct {
 	Dir     string          // absolute working folder
 	Env     []string        // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
 	Timeout time.Duration   // counted from the command's start; 0 is none
-	Keep    int64           // bytes of output kept on disk, half for the head and half for the end; what is between is counted; 0 is DefaultKeep
+	Keep    int64           // bytes of output kept on disk, half of them from the head; what is between is counted; 0: DefaultKeep
 	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
 

@@ -195,7 +195,7 @@ func (k *keeper) run() int {
 		}
 		k.say("ended %d", uint32(status))
 		if k.report != nil {
-			_ = k.report.Close() // said
+			_ = k.report.Close() // what it reports was written
 			bury(-1)
 		}
 	} else {

@@ -49,7 +49,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a folder that stays is in nobody's way
 	binary := filepath.Join(dir, "sandbox.test")
 	if err := copyFile(self, binary); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func (s *scene) run(p sandbox.Profile, script string, env ...string) (string, er
 	if err := p.Wrap(cmd, self); err != nil {
 		return "", err
 	}
-	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // one that has ended is what is wanted
 	defer timer.Stop()
 	out, err := cmd.CombinedOutput()
 	return string(out), err

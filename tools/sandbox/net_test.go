@@ -70,7 +70,7 @@ func answerAll(l net.Listener) {
 			defer c.Close()
 			b := make([]byte, 16)
 			if n, err := c.Read(b); err == nil {
-				_, _ = c.Write(b[:n])
+				_, _ = c.Write(b[:n]) // whoever asked sees that no answer comes
 			}
 		}()
 	}
@@ -115,7 +115,7 @@ func listen(t *testing.T, s *scene) servers {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = l.Close() })
+		t.Cleanup(func() { _ = l.Close() }) // nothing is lost with a listener
 		go answerAll(l)
 		return l.Addr().String()
 	}
@@ -127,7 +127,7 @@ func listen(t *testing.T, s *scene) servers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = u.Close() })
+	t.Cleanup(func() { _ = u.Close() }) // as above
 	go func() {
 		b := make([]byte, 16)
 		for {
@@ -135,7 +135,7 @@ func listen(t *testing.T, s *scene) servers {
 			if err != nil {
 				return
 			}
-			_, _ = u.WriteTo(b[:n], from)
+			_, _ = u.WriteTo(b[:n], from) // as above
 		}
 	}()
 	v.udp = u.LocalAddr().String()
@@ -144,6 +144,6 @@ func listen(t *testing.T, s *scene) servers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() })
+	t.Cleanup(func() { _ = d.Close() }) // as above
 	return v
 }

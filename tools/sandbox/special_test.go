@@ -55,7 +55,7 @@ func TestReadWritesNothingSpecial(t *testing.T) {
 			if err != nil {
 				t.Skipf("nothing can be made below %s: %v", under, err)
 			}
-			t.Cleanup(func() { _ = os.RemoveAll(base) })
+			t.Cleanup(func() { _ = os.RemoveAll(base) }) // a folder that stays is in nobody's way
 			s := newSceneIn(t, base)
 			if !s.support.Holds(sandbox.Read) {
 				t.Skip("nothing is promised for read here")
@@ -83,7 +83,7 @@ func TestReadInATemporaryFolder(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		t.Cleanup(func() { _ = os.Remove(f.Name()) })
+		t.Cleanup(func() { _ = os.Remove(f.Name()) }) // as above
 		if _, err := f.WriteString("seen"); err != nil || f.Close() != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func (s *scene) makeSpecial(at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = reader.Close() })
+	s.t.Cleanup(func() { _ = reader.Close() }) // nothing is lost with it
 	if os.Geteuid() == 0 {
 		if err := unix.Mknod(at+"/device", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
 			s.t.Fatal(err)
@@ -132,11 +132,11 @@ func (s *scene) makeSpecial(at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = l.Close() })
+	s.t.Cleanup(func() { _ = l.Close() }) // as above
 	go answerAll(l)
 	d, err := net.ListenPacket("unixgram", at+"/datagram")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = d.Close() })
+	s.t.Cleanup(func() { _ = d.Close() }) // as above
 }

@@ -86,7 +86,7 @@ func RemoveTemp(run string) error {
 	// A cache of modules makes its folders read-only. Links are not followed, and what cannot be opened up shows below.
 	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700)
+			_ = os.Chmod(p, 0o700) // as above
 		}
 		return nil
 	})

@@ -29,7 +29,7 @@ func TestTheCommandServesAScript(t *testing.T) {
 	if _, err := said.Read(make([]byte, 200)); err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(io.Discard, said) //nolint:errcheck // the rest does not matter
+	go io.Copy(io.Discard, said) //nolint:errcheck // it only keeps the pipe empty
 	url, err := os.ReadFile(addr)
 	if err != nil {
 		t.Fatal(err)

@@ -8,14 +8,19 @@
 // The bytes are in DIR as they were written. Every operation that changes something is numbered, from 1. It is asked over its
 // standard input, one JSON object a line, and answers with one line each ({"error":"…"} where it could not):
 //
-//	{"do":"index"}                                     {"index":N}: operations so far
-//	{"do":"ops","from":A,"to":B}                       {"ops":[{"n":…,"op":"write","path":"state/agent.db-wal","offset":…,"size":…}]}
+//	{"do":"index"}
+//	    {"index":N}: operations so far
+//	{"do":"ops","from":A,"to":B}
+//	    {"ops":[{"n":…,"op":"write","path":"state/agent.db-wal","offset":…,"size":…}]}
 //	{"do":"fault","op":"fsync","path":"state/","errno":"EIO","at":N,"sticky":false,"torn":false}
-//	                                                   {}: the N-th such operation from now on fails; with sticky all after it too
-//	{"do":"slow","op":"fsync","path":"","ms":50}       {}: such operations wait before they begin
-//	{"do":"heal"}                                      {"hit":N}: nothing fails or waits any more; so many had failed
-//	{"do":"state","at":N,"model":"torn","seed":S,"into":DIR,"keep":["work/effects"],"omit":["state/ballast"]}
-//	                                                   {}: DIR is made, and holds what a cut after operation N leaves
+//	    {}: the N-th such operation from now on fails; with sticky all after it too
+//	{"do":"slow","op":"fsync","path":"","ms":50}
+//	    {}: such operations wait before they begin
+//	{"do":"heal"}
+//	    {"hit":N}: nothing fails or waits any more; so many had failed
+//	{"do":"state","at":N,"model":"torn","seed":S,"into":DIR,"keep":["work/effects"],
+//	    "omit":["state/ballast"]}
+//	    {}: DIR is made, and holds what a cut after operation N leaves
 //
 // It is a process of its own because SQLite maps its index into memory: a server in the process that touches such a page waits
 // for itself, and no signal ends that.

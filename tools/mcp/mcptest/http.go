@@ -72,6 +72,7 @@ func (s *server) post(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(string(body), `"name":"long"`) { // one message instead of events
 		result, fault := s.handle(m)
 		w.Header().Set("Content-Type", "application/json")
+		// A client that is gone sees no answer.
 		_ = json.NewEncoder(w).Encode(message{JSONRPC: "2.0", ID: m.ID, Result: result, Error: fault})
 		return
 	}

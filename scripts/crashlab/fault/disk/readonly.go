@@ -22,9 +22,10 @@ import (
 // readOnlyStory is a story whose state cannot be written to for a while.
 type readOnlyStory struct {
 	plan.Job
-	tries  []plan.Arm // where it begins; none for before the first command
-	how    string     // fails: the file system turns read-only under who has files open; remount: everybody is killed, then it is remounted
-	victim string     // of a file system that fails: nobody, host or both
+	tries []plan.Arm // where it begins; none for before the first command
+	// fails: the file system turns read-only under who has files open; remount: everybody is killed, then it is remounted
+	how    string
+	victim string // of a file system that fails: nobody, host or both
 }
 
 // key names it, after "readonly/".

@@ -200,7 +200,8 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 		n = againResumed
 	}
 	if p.before != nil && p.world.Model != nil {
-		n = 0 // the model's story has grown by what was asked for once more: another recording would not begin with it
+		// The model's story has grown by what was asked for once more: another recording would not begin with it.
+		n = 0
 	}
 	for range n {
 		resumed = append(resumed, any(true))
