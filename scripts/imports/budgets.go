@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// The budgets bind the maximum and not the average: what coordinates everything gathers silently in the
-// one long function and the one long file.
+// The budgets bind the maximum and not the average: what coordinates everything gathers silently in
+// the one long function and the one long file.
 const (
 	maxFunctionLines = 60
 	maxFileLines     = 400
 )
 
-// overBudget opens the comment that argues for something longer: in a function's doc comment, or for a file
-// above its package clause. A reason must follow.
+// overBudget opens the comment that argues for something longer: in a function's doc comment, or
+// for a file above its package clause. A reason must follow.
 const overBudget = "Over budget:"
 
 // checkBudgets says what in one file is too long or refused. Generated code is not ours to shorten.
 func checkBudgets(s *source) []finding {
-	if s.syntax == nil {
-		return sqlWords(s)
-	}
 	if s.generated {
 		return nil
 	}
-	var found []finding
+	found := wideComments(s)
+	if s.syntax == nil {
+		return append(found, sqlWords(s)...)
+	}
 	if !s.test {
 		found = append(found, sizes(s)...)
 	}
@@ -66,13 +66,30 @@ func sizes(s *source) []finding {
 
 // argued turns a violation into a note where the comment gives a reason.
 func argued(f finding, comment string) finding {
-	for line := range strings.Lines(comment) {
+	for line := range strings.Lines(joined(comment)) {
 		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), overBudget); ok && strings.TrimSpace(reason) != "" {
 			f.note = true
 			f.text += ":" + strings.TrimRight(reason, "\n")
 		}
 	}
 	return f
+}
+
+// joined puts an argument that goes on in further lines into one.
+func joined(comment string) string {
+	out, open := "", false
+	for line := range strings.Lines(comment) {
+		switch begins := strings.HasPrefix(line, overBudget); {
+		case begins:
+			open = true
+		case strings.TrimSpace(line) == "":
+			open = false
+		case open:
+			out = strings.TrimSuffix(out, "\n") + " "
+		}
+		out += line
+	}
+	return out
 }
 
 func headComments(s *source) string {
@@ -124,8 +141,9 @@ func unfinished() *regexp.Regexp {
 
 func stub() *regexp.Regexp { return regexp.MustCompile(`(?i:\bnot ` + `implemented\b)`) }
 
-// words finds marks of unfinished work: in every comment, and, outside tests, stubs in string literals. A tool
-// that searches files is tested with such words, so the literals of tests are free.
+// words finds marks of unfinished work: in every comment, and, outside tests, stubs in string
+// literals. A tool that searches files is tested with such words, so the literals of tests are
+// free.
 func words(s *source) []finding {
 	var found []finding
 	mark := unfinished()

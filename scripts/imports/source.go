@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -48,9 +49,9 @@ func (s *source) lines(n ast.Node) int {
 	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
-// load reads every Go, SQL and Markdown file of the module, whatever its build constraints: a rule that holds on
-// Linux only is none. Nested modules, testdata and hidden folders but .github are not
-// part of the module.
+// load reads every Go, SQL and Markdown file and every script of the module, whatever its build
+// constraints: a rule that holds on Linux only is none. Nested modules, testdata and hidden folders
+// but .github are not part of the module.
 func load(tree fs.FS) ([]*source, error) {
 	var sources []*source
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -64,14 +65,16 @@ func load(tree fs.FS) ([]*source, error) {
 			return nil
 		}
 		ext := path.Ext(name)
-		if ext != ".go" && ext != ".sql" && ext != ".md" {
+		if ext != "" && !slices.Contains([]string{".go", ".sql", ".md", ".sh", ".bash"}, ext) {
 			return nil
 		}
 		src, err := read(tree, name)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		sources = append(sources, src)
+		if ext != "" || bytes.HasPrefix(src.text, []byte("#!")) {
+			sources = append(sources, src)
+		}
 		return nil
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// What gathers in one type or one package has a budget of its own: small functions in small files do not keep a type from knowing
-// everything.
+// What gathers in one type or one package has a budget of its own: small functions in small files
+// do not keep a type from knowing everything.
 const (
 	maxMethods = 40 // of a type
 	maxFields  = 25 // of a struct
@@ -30,7 +30,8 @@ type total struct {
 	doc    string
 }
 
-// checkTotals says which packages and types are too large. One that has to be names its limit and a reason in its doc comment:
+// checkTotals says which packages and types are too large. One that has to be names its limit and a
+// reason in its doc comment:
 //
 //	Over budget: at most 60 methods: the reason
 func checkTotals(sources []*source) []finding {
@@ -55,7 +56,7 @@ func checkTotals(sources []*source) []finding {
 func (t total) finding() finding {
 	f := t.at
 	f.text = fmt.Sprintf("%s has %d %s, the budget is %d", t.of, t.n, t.what, t.max)
-	argued := regexp.MustCompile(overBudget + ` at most (\d+) ` + t.what + `: *(\S.*)`).FindStringSubmatch(t.doc)
+	argued := regexp.MustCompile(overBudget + ` at most (\d+) ` + t.what + `: *(\S.*)`).FindStringSubmatch(joined(t.doc))
 	if argued == nil {
 		return f
 	}
