@@ -42,9 +42,9 @@ type AppendOptions struct {
 	Status  recovery.Status // where the run stands after them, for a caller without a fold; empty: from the facts
 }
 
-// Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when asked, its thread, in one
-// transaction. A thread whose latest run has not ended gives *ThreadBusyError, an id that exists ErrIDTaken.
-// Like Append it fills in events.
+// Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when
+// asked, its thread, in one transaction. A thread whose latest run has not ended gives
+// *ThreadBusyError, an id that exists ErrIDTaken. Like Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
@@ -81,8 +81,8 @@ type batch struct {
 	blobs []blob.Row
 }
 
-// record encodes events and has them written. Where another secret was found to have the name of one of theirs, they are
-// encoded once more, with a longer name.
+// record encodes events and has them written. Where another secret was found to have the name of
+// one of theirs, they are encoded once more, with a longer name.
 func (s *Store) record(h Head, events []journal.Event, write func(batch) error) error {
 	said := make([]journal.Body, len(events))
 	for i, e := range events {
@@ -171,14 +171,16 @@ func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
 	return busy
 }
 
-// Append writes facts at the end of a run's journal, with their projections, in one transaction. It is conditional on h: when
-// status, epoch or last sequence number are others by now, nothing is written and the error is ErrLostRace. A
-// journal.RunClaimed among the facts moves the epoch by one. Facts that answer a request fail with *ConflictError when
-// it was answered otherwise.
+// Append writes facts at the end of a run's journal, with their projections, in one transaction. It
+// is conditional on h: when status, epoch or last sequence number are others by now, nothing is
+// written and the error is ErrLostRace. A journal.RunClaimed among the facts moves the epoch by
+// one. Facts that answer a request fail with *ConflictError when it was answered otherwise.
 //
-// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what was stored of it, with
-// placeholders for secrets: that is what others may see. Once it returns without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows whether they are kept,
-// and nothing more is written; after any other error none of them is, and the store goes on.
+// Append fills in what the caller left open (Seq, Time) and replaces each body in events by what
+// was stored of it, with placeholders for secrets: that is what others may see. Once it returns
+// without an error the facts survive SIGKILL and power loss. After *CommitError nobody knows
+// whether they are kept, and nothing more is written; after any other error none of them is, and
+// the store goes on.
 func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o AppendOptions) (Head, error) {
 	if !s.file.Writable() {
 		return h, fmt.Errorf("append to run %s: %w", h.Run, ErrReadOnly)
@@ -208,7 +210,8 @@ func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o Ap
 	return next, nil
 }
 
-// replayed is for facts that a commit has kept although it reported an error. That they are ours, the digest says.
+// replayed is for facts that a commit has kept although it reported an error. That they are ours,
+// the digest says.
 func (s *Store) replayed(t *tx, r dbsqlc.Run, h Head, facts []fact) (Head, error) {
 	last := &facts[len(facts)-1]
 	prev := h.Digest
@@ -309,9 +312,10 @@ func consumeMessage(t *tx, id, no, seq int64) error {
 	return nil
 }
 
-// MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is gone. The caller has seen
-// that the run's lock is free. It says false when the run has moved on since h, or has nothing to interrupt. An interrupted
-// run only gets a new cause, and only journal.CauseCorrupt: its journal stays as it is.
+// MarkInterrupted appends the one fact that someone else than a run's owner may write: that it is
+// gone. The caller has seen that the run's lock is free. It says false when the run has moved on
+// since h, or has nothing to interrupt. An interrupted run only gets a new cause, and only
+// journal.CauseCorrupt: its journal stays as it is.
 func (s *Store) MarkInterrupted(ctx context.Context, h Head, cause journal.Cause, detail string, t time.Time) (bool, error) {
 	var err error
 	switch {

@@ -23,7 +23,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional on.
+// JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional
+// on.
 func TestLostRace(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -208,7 +209,8 @@ func TestTerminalIsFinal(t *testing.T) {
 	if _, err := s.Append(ctx, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordHappened}), AppendOptions{}); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a second word: %v", err)
 	}
-	// Run once more with success, nothing is in doubt any more; that counts nothing a second time, and nothing follows on it.
+	// Run once more with success, nothing is in doubt any more; that counts nothing a second time,
+	// and nothing follows on it.
 	h = appendAll(t, s, h, inTurn(1, journal.CallResolved{Place: at, Word: journal.WordRun}), AppendOptions{})
 	if unknown, err = s.Doubts(ctx, h.Thread, ""); err != nil || len(unknown) != 0 {
 		t.Errorf("%v %v", unknown, err)
@@ -368,7 +370,8 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 	}
 }
 
-// sideways is for facts that bring no turn to its end; there are so many of them that few histories would get far.
+// sideways is for facts that bring no turn to its end; there are so many of them that few histories
+// would get far.
 func sideways(e journal.Event) bool {
 	switch b := e.Body.(type) {
 	case journal.RunClaimed, journal.RunInterrupted, journal.RunRestored, journal.CallJudged, journal.ModelFailed, journal.ContextCompacted:
@@ -430,8 +433,8 @@ func possible(s *recovery.State, all []journal.Event, run, thread string, n int)
 	return out
 }
 
-// One commit carries many callers: 64 at once need far fewer commits than 64 one after the other, and one caller's lost
-// race costs nobody else.
+// One commit carries many callers: 64 at once need far fewer commits than 64 one after the other,
+// and one caller's lost race costs nobody else.
 func TestGroupCommit(t *testing.T) {
 	var commits atomic.Int64
 	const runs, turns = 64, 4
@@ -520,8 +523,8 @@ func TestFailureInASharedCommit(t *testing.T) {
 	}
 }
 
-// A verdict to run puts the call back before its start; after another claim it counts as started again until it is judged
-// afresh, as the fold has it.
+// A verdict to run puts the call back before its start; after another claim it counts as started
+// again until it is judged afresh, as the fold has it.
 func TestPhaseAfterAVerdict(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -555,7 +558,8 @@ func TestPhaseAfterAVerdict(t *testing.T) {
 	}
 }
 
-// Several turns of a run, also beside those of another, can be written in one commit: each result finds the row of its call.
+// Several turns of a run, also beside those of another, can be written in one commit: each result
+// finds the row of its call.
 func TestTurnsOfOneCommit(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -692,7 +696,8 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// RUN-05: a fact that cannot follow where the run stands is refused as what it is, before anything is written.
+// RUN-05: a fact that cannot follow where the run stands is refused as what it is, before anything
+// is written.
 func TestOnlyWhatCanFollowIsWritten(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := ask(t, s, startRun(t, s, "r-follows1"), "p-follows1")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A process that is killed while it makes the ballast leaves a part of it. Who opens the store alone removes it; while others
-// use the store it may be one that is being written. // RUN-15
+// A process that is killed while it makes the ballast leaves a part of it. Who opens the store
+// alone removes it; while others use the store it may be one that is being written. // RUN-15
 func TestHalfBallast(t *testing.T) {
 	for name, alone := range map[string]bool{"alone": true, "beside others": false} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// inBatches gives rows to write, as many at a time as a statement has room for: one for many rows costs a third of as many
-// statements. Each number of rows is a statement of its own that is kept, so there are few such numbers.
+// inBatches gives rows to write, as many at a time as a statement has room for: one for many rows
+// costs a third of as many statements. Each number of rows is a statement of its own that is kept,
+// so there are few such numbers.
 func inBatches[T any](rows []T, write func(rows []T) error) error {
 	for len(rows) > 0 {
 		n := 1
@@ -48,7 +49,8 @@ func addFacts(t *tx, facts []fact) error {
 	})
 }
 
-// proposed records the calls of an answer. Those whose start follows at once are recorded as started: next is what follows.
+// proposed records the calls of an answer. Those whose start follows at once are recorded as
+// started: next is what follows.
 func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) error {
 	started := map[int]*fact{}
 	for i := range next {
@@ -82,8 +84,9 @@ func proposed(t *tx, h Head, f *fact, b journal.ModelAnswered, next []fact) erro
 	})
 }
 
-// settled records the result of a call, with those of its turn that follow at once. The rows of an answer lie side by
-// side, and those of the last answer, which is meant nearly always, are the run's last.
+// settled records the result of a call, with those of its turn that follow at once. The rows of an
+// answer lie side by side, and those of the last answer, which is meant nearly always, are the
+// run's last.
 func settled(t *tx, h Head, f *fact, b journal.CallSettled, next []fact) error {
 	same := []*fact{f}
 	for i := range next {

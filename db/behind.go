@@ -20,8 +20,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// BehindError says that the database is older than the folder around it, or gone from it: an older copy was put in its place,
-// or its write-ahead log was lost. What it says can be read; nothing is driven until a person decides that it counts.
+// BehindError says that the database is older than the folder around it, or gone from it: an older
+// copy was put in its place, or its write-ahead log was lost. What it says can be read; nothing is
+// driven until a person decides that it counts.
 type BehindError struct {
 	Dir     string
 	What    string // how that was seen
@@ -35,8 +36,8 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("the database in %s is older than the folder around it, so nothing is driven: %s", e.Dir, e.What)
 }
 
-// MayDrive says whether the store may drive runs: nil, or why not, as *BehindError. It is asked at every claim; what else may
-// forbid it one day belongs here.
+// MayDrive says whether the store may drive runs: nil, or why not, as *BehindError. It is asked at
+// every claim; what else may forbid it one day belongs here.
 func (s *Store) MayDrive(ctx context.Context) error {
 	if err := s.compareMark(ctx); err != nil {
 		return err
@@ -53,8 +54,8 @@ func (s *Store) Behind() *BehindError { return s.behind.Load() }
 // Mark reads the mark of the folder.
 func (s *Store) Mark() (marks.Mark, error) { return marks.Read(marks.Path(s.file.Dir())) }
 
-// compareMark looks for the fact that the folder's mark names. The mark is read first: what is committed meanwhile can only
-// bring the store further.
+// compareMark looks for the fact that the folder's mark names. The mark is read first: what is
+// committed meanwhile can only bring the store further.
 func (s *Store) compareMark(ctx context.Context) error {
 	m, err := s.Mark()
 	var what string
@@ -75,8 +76,8 @@ func (s *Store) compareMark(ctx context.Context) error {
 	return nil
 }
 
-// seeBehind is compareMark for whoever opens the store: one that is too damaged to be compared can be looked at, and drives
-// nothing for that reason.
+// seeBehind is compareMark for whoever opens the store: one that is too damaged to be compared can
+// be looked at, and drives nothing for that reason.
 func (s *Store) seeBehind(ctx context.Context) error {
 	err := s.compareMark(ctx)
 	if errors.As(err, new(*CorruptError)) {
@@ -118,8 +119,9 @@ func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err 
 	return what, err
 }
 
-// withoutMark is for a folder whose mark is missing or damaged. The files of a command's call are made after its run was
-// recorded, so there must be a run for each; and the log names what was recorded.
+// withoutMark is for a folder whose mark is missing or damaged. The files of a command's call are
+// made after its run was recorded, so there must be a run for each; and the log names what was
+// recorded.
 func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
 	logged, err := s.LogAhead(ctx, time.Time{})
 	if err != nil {
@@ -145,7 +147,8 @@ func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
 	return what, err
 }
 
-// LogAhead says by run what the log beside the database knows of it and the database does not. Lines up to since are left out.
+// LogAhead says by run what the log beside the database knows of it and the database does not.
+// Lines up to since are left out.
 func (s *Store) LogAhead(ctx context.Context, since time.Time) (map[string]string, error) {
 	last, err := lastlog.Read(s.file.Dir(), since)
 	if err != nil {
@@ -182,8 +185,8 @@ func runsNamed(dir, sub string) []string {
 	return runs
 }
 
-// missing is for a folder without a database: *BehindError where runs were recorded in it, else ErrNoState. The database is
-// made before any of what tells that.
+// missing is for a folder without a database: *BehindError where runs were recorded in it, else
+// ErrNoState. The database is made before any of what tells that.
 func (s *Store) missing(path string) error {
 	none, dir := fmt.Errorf("open %s: %w", path, ErrNoState), filepath.Dir(path)
 	if s.o.Anew {
@@ -210,7 +213,8 @@ func (s *Store) missing(path string) error {
 	return &BehindError{Dir: dir, What: what, Missing: true}
 }
 
-// NoState says of a folder without a database whether one is missing from it: *BehindError, or ErrNoState.
+// NoState says of a folder without a database whether one is missing from it: *BehindError, or
+// ErrNoState.
 func NoState(dir string) error {
 	s := newStore(Options{ReadOnly: true})
 	f, err := sqlitefile.At(dir, s.format(), s.fileOptions())
@@ -220,9 +224,10 @@ func NoState(dir string) error {
 	return s.missing(f.Path())
 }
 
-// RestoreHere lets the store drive although it was behind its mark: a person decided so. Every run that has not ended gets the
-// fact that says so, and the mark is that of the store from then on, durably. Nobody may drive a run meanwhile; runs are those
-// that were found without an owner under their locks.
+// RestoreHere lets the store drive although it was behind its mark: a person decided so. Every run
+// that has not ended gets the fact that says so, and the mark is that of the store from then on,
+// durably. Nobody may drive a run meanwhile; runs are those that were found without an owner under
+// their locks.
 func (s *Store) RestoreHere(ctx context.Context, runs []string, reason, by string) error {
 	if !s.file.Writable() {
 		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
@@ -272,8 +277,8 @@ func markOf(h Head) *marks.Mark {
 	return &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
 }
 
-// committed writes the mark of a transaction that is durable, whose note is the last fact of it. That it fails costs no fact. A
-// store that is behind keeps the mark that says so.
+// committed writes the mark of a transaction that is durable, whose note is the last fact of it.
+// That it fails costs no fact. A store that is behind keeps the mark that says so.
 func (s *Store) committed(note any) {
 	m, ok := note.(*marks.Mark)
 	if !ok || s.unmarked || s.behind.Load() != nil {

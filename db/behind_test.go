@@ -27,8 +27,8 @@ func copyDatabase(t *testing.T, s *Store, to string) {
 	}
 }
 
-// A5: a database that is older than the mark beside it drives nothing, however it got there; every commit moves the mark, and
-// only the decision of a person ends this.
+// A5: a database that is older than the mark beside it drives nothing, however it got there; every
+// commit moves the mark, and only the decision of a person ends this.
 func TestBehindItsMark(t *testing.T) {
 	ctx, dir := context.Background(), stateDir(t)
 	old := filepath.Join(t.TempDir(), "old.db")
@@ -90,7 +90,8 @@ func TestBehindItsMark(t *testing.T) {
 	}
 }
 
-// A lost log is an older database too; a mark that is lost or damaged is none, and makes no good store look behind.
+// A lost log is an older database too; a mark that is lost or damaged is none, and makes no good
+// store look behind.
 func TestBehindWithoutLogOrMark(t *testing.T) {
 	ctx, dir := context.Background(), stateDir(t)
 	s := openStore(t, dir)
@@ -132,8 +133,9 @@ func TestBehindWithoutLogOrMark(t *testing.T) {
 	}
 }
 
-// Without a mark the log is the witness: a database that does not have what the log names drives nothing, and one that has it
-// does. Where the database is gone as well, the log alone tells that there was one.
+// Without a mark the log is the witness: a database that does not have what the log names drives
+// nothing, and one that has it does. Where the database is gone as well, the log alone tells that
+// there was one.
 func TestBehindTheLog(t *testing.T) {
 	ctx, dir := context.Background(), stateDir(t)
 	s := openStore(t, dir)

@@ -15,7 +15,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// bare is the physical limit: the same two commits through the same driver, with one row each and nothing else.
+// bare is the physical limit: the same two commits through the same driver, with one row each and
+// nothing else.
 type bare struct {
 	conn   *sql.Conn
 	insert *sql.Stmt
@@ -75,8 +76,9 @@ func (b *bare) step(tb testing.TB, intent, result []byte) {
 
 var kib = strings.Repeat("0123456789abcdef", 64)
 
-// BenchmarkStep is intent and result of one call, each durable before the next, beside the same two bare commits. It
-// reports the ratio of the rates; 1 would mean that tables, digests and projections cost nothing.
+// BenchmarkStep is intent and result of one call, each durable before the next, beside the same two
+// bare commits. It reports the ratio of the rates; 1 would mean that tables, digests and
+// projections cost nothing.
 func BenchmarkStep(b *testing.B) {
 	s := openStore(b, stateDir(b))
 	limit := openBare(b, b.TempDir())
@@ -114,7 +116,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is what a command pays before it can ask: an existing state folder, without and with a log beside it.
+// BenchmarkOpen is what a command pays before it can ask: an existing state folder, without and
+// with a log beside it.
 func BenchmarkOpen(b *testing.B) {
 	dir := stateDir(b)
 	s, err := Open(context.Background(), dir, Options{NoBallast: true})

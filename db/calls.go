@@ -50,8 +50,8 @@ func (s Queries) Calls(ctx context.Context, run string) ([]CallRow, error) {
 	return out, err
 }
 
-// Call reads one call. The id is whole; *UnknownIDError when there is none, *AmbiguousError when two runs made the same
-// one.
+// Call reads one call. The id is whole; *UnknownIDError when there is none, *AmbiguousError when
+// two runs made the same one.
 func (s Queries) Call(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
@@ -64,8 +64,8 @@ func (s Queries) Call(ctx context.Context, id string) (CallRow, error) {
 	return out, err
 }
 
-// cutCall is Call, faster for a call whose result shows only a part of its output: that one is in an index, while others
-// are looked for among all.
+// cutCall is Call, faster for a call whose result shows only a part of its output: that one is in
+// an index, while others are looked for among all.
 func (s Queries) cutCall(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	found := false
@@ -103,8 +103,9 @@ func (c *CallRow) Unknown() bool {
 	return c.Outcome == journal.OutcomeUnknown && !c.Resolved.Settles()
 }
 
-// Doubts lists the calls of a thread that the twin guard compares with, except those of one run: the outcome is unknown, or was until a
-// person said that they happened. Their arguments have their true values; of a secret that cannot be restored the placeholder stays.
+// Doubts lists the calls of a thread that the twin guard compares with, except those of one run:
+// the outcome is unknown, or was until a person said that they happened. Their arguments have their
+// true values; of a secret that cannot be restored the placeholder stays.
 func (s Queries) Doubts(ctx context.Context, thread, exceptRun string) ([]journal.Unknown, error) {
 	var out []journal.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
@@ -144,15 +145,15 @@ func (s Queries) Doubts(ctx context.Context, thread, exceptRun string) ([]journa
 	return out, err
 }
 
-// Output is the whole output of a settled call and its size, also where the model saw only a part of it. Secrets are
-// placeholders.
+// Output is the whole output of a settled call and its size, also where the model saw only a part
+// of it. Secrets are placeholders.
 func (s Queries) Output(ctx context.Context, callID string) (io.ReaderAt, int64, error) {
 	data, err := s.output(ctx, callID)
 	return bytes.NewReader(data), int64(len(data)), err
 }
 
-// TrueInput is what was piped into a run, for its model: with the secrets in their places. A run that nothing was piped into is an
-// error.
+// TrueInput is what was piped into a run, for its model: with the secrets in their places. A run
+// that nothing was piped into is an error.
 func (s Queries) TrueInput(ctx context.Context, run string) (io.ReaderAt, int64, error) {
 	for e, err := range s.Restored(ctx, run, 0, func(Unrecoverable) {}) { // their placeholders stand for what is lost
 		if err != nil {
@@ -277,7 +278,8 @@ type CheckpointRow struct {
 	Digest    []byte // of the journal up to here
 }
 
-// Checkpoints lists a run's checkpoints from the oldest to the newest. They are the facts that settle its turns.
+// Checkpoints lists a run's checkpoints from the oldest to the newest. They are the facts that
+// settle its turns.
 func (s Queries) Checkpoints(ctx context.Context, run string) ([]CheckpointRow, error) {
 	h, err := s.Head(ctx, run)
 	if err != nil {

@@ -26,8 +26,9 @@ func settle(turn, index int, r journal.Result) []journal.Event {
 	return inTurn(turn, journal.CallSettled{Place: at, Fingerprint: call("", `{"command":"make test"}`).Fingerprint, Result: r})
 }
 
-// Calls of several runs lie among each other in one table. Each run lists its own, in the order in which the model asked, and a
-// result reaches the call that it is of, however many rows came after it.
+// Calls of several runs lie among each other in one table. Each run lists its own, in the order in
+// which the model asked, and a result reaches the call that it is of, however many rows came after
+// it.
 func TestCallsOfRunsThatTakeTurns(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -85,7 +86,8 @@ func TestCallsOfRunsThatTakeTurns(t *testing.T) {
 	}
 }
 
-// A person's decision on a call of an earlier turn reaches that call, also where another run has one at the same place since.
+// A person's decision on a call of an earlier turn reaches that call, also where another run has
+// one at the same place since.
 func TestRulingOnAnEarlierTurn(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -115,7 +117,8 @@ func TestRulingOnAnEarlierTurn(t *testing.T) {
 	}
 }
 
-// The id of a call leads to it: typed by a person, or read in a result that shows only a part of an output.
+// The id of a call leads to it: typed by a person, or read in a result that shows only a part of an
+// output.
 func TestCallByID(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -146,8 +149,8 @@ func TestCallByID(t *testing.T) {
 	}
 }
 
-// One damaged place in the tables or indexes beside the journal never hides that an outcome is unknown: what asks for the same
-// again would be executed twice.
+// One damaged place in the tables or indexes beside the journal never hides that an outcome is
+// unknown: what asks for the same again would be executed twice.
 func TestUnknownOutcomeIsNotHiddenByDamage(t *testing.T) {
 	ctx := context.Background()
 	lost := journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowExecuted}

@@ -6,8 +6,8 @@ import (
 	"agent/db/sqlitefile"
 )
 
-// A commit is on the disk before it is reported: the connection that writes is at synchronous FULL (2), whatever the list of settings
-// that is checked at the start says.
+// A commit is on the disk before it is reported: the connection that writes is at synchronous FULL
+// (2), whatever the list of settings that is checked at the start says.
 func TestCommitsReachTheDisk(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	startRun(t, s, "r-durable1")

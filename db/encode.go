@@ -30,9 +30,10 @@ type fact struct {
 	projected bool // a fact before it in the batch has seen to it
 }
 
-// prepare encodes a batch and chains its digests. It fills in what the caller left open, and replaces each body by what
-// was stored of it, placeholders included, so that what is published and what is read from the journal cannot differ. A fold
-// of what the caller gave and a fold of what Restored reads cannot differ either.
+// prepare encodes a batch and chains its digests. It fills in what the caller left open, and
+// replaces each body by what was stored of it, placeholders included, so that what is published and
+// what is read from the journal cannot differ. A fold of what the caller gave and a fold of what
+// Restored reads cannot differ either.
 func (s *Store) prepare(h Head, events []journal.Event) ([]fact, error) {
 	facts := make([]fact, len(events))
 	prev := h.Digest
@@ -102,8 +103,9 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 	return f, nil
 }
 
-// survives says that a body is read back exactly as it is, so that it need not be read back to know. It answers for the
-// kinds that every turn writes: without JSON of others inside, only bytes that are no UTF-8 are changed on the way.
+// survives says that a body is read back exactly as it is, so that it need not be read back to
+// know. It answers for the kinds that every turn writes: without JSON of others inside, only bytes
+// that are no UTF-8 are changed on the way.
 func survives(b journal.Body, data []byte) bool {
 	switch b := b.(type) {
 	case journal.ModelRequested, journal.TurnSettled:
@@ -136,7 +138,8 @@ func compact(data json.RawMessage) bool {
 	return json.Compact(&b, data) == nil && bytes.Equal(b.Bytes(), data)
 }
 
-// chain gives the fact its key and its digest, which covers everything in the row and the digest of the row before.
+// chain gives the fact its key and its digest, which covers everything in the row and the digest of
+// the row before.
 func (f *fact) chain(no int64, prev []byte) []byte {
 	f.row.ID = FactID(no, f.seq)
 	hash := f.row.BodyHash
@@ -148,8 +151,8 @@ func (f *fact) chain(no int64, prev []byte) []byte {
 	return f.row.Digest
 }
 
-// digestSize is half of a SHA-256: enough to see a change that nobody made on purpose, and whoever can make one on purpose
-// can make a longer digest too.
+// digestSize is half of a SHA-256: enough to see a change that nobody made on purpose, and whoever
+// can make one on purpose can make a longer digest too.
 const digestSize = sha256.Size / 2
 
 func digest(prev []byte, id, kind, v, turn, at int64, bodyHash []byte) (out [digestSize]byte) {

@@ -13,8 +13,8 @@ import (
 
 // Errors that a caller may branch on. The types below carry what a message needs.
 var (
-	// ErrLostRace says that another process wrote first: status, epoch or last sequence number are no longer what the
-	// caller saw. Nothing of the batch was written.
+	// ErrLostRace says that another process wrote first: status, epoch or last sequence number are
+	// no longer what the caller saw. Nothing of the batch was written.
 	ErrLostRace = errors.New("another process has written to this run meanwhile")
 
 	// ErrIDTaken says that an id made at random exists already. The caller makes another one.
@@ -97,7 +97,8 @@ func doing(what string) string {
 	return what
 }
 
-// UnknownIDError says that nothing of the kind has this id. Near lists what the person may have meant.
+// UnknownIDError says that nothing of the kind has this id. Near lists what the person may have
+// meant.
 type UnknownIDError struct {
 	Kind byte // 'r', 'p', 'c', 't', or 0 for any
 	Is   byte // the kind of what has the id; 0 when nothing has

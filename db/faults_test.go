@@ -17,8 +17,9 @@ import (
 // envFaults makes the test binary a process in which every file of SQLite's may fail.
 const envFaults = "AGENT_DB_TEST_FAULTS"
 
-// Whatever operation fails, once or for good, because the disk fails or is full: nothing that was reported as written is lost, the
-// file is whole, and after a commit with an error nothing more is written by that process. // RELIABILITY 2.3
+// Whatever operation fails, once or for good, because the disk fails or is full: nothing that was
+// reported as written is lost, the file is whole, and after a commit with an error nothing more is
+// written by that process. // RELIABILITY 2.3
 func TestEveryFault(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run=^TestEveryFaultHere$", "-test.v")
 	c.Env = append(os.Environ(), envFaults+"=1")
@@ -33,7 +34,8 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// TestEveryFaultHere is the child of TestEveryFault: the file system that it puts before SQLite's stays for the whole process.
+// TestEveryFaultHere is the child of TestEveryFault: the file system that it puts before SQLite's
+// stays for the whole process.
 func TestEveryFaultHere(t *testing.T) {
 	if os.Getenv(envFaults) == "" {
 		t.Skip("only as a child")
@@ -72,7 +74,8 @@ func TestEveryFaultHere(t *testing.T) {
 	}
 }
 
-// faultStory opens what a crash has left, goes on with its run, closes it, and is hurt somewhere on the way.
+// faultStory opens what a crash has left, goes on with its run, closes it, and is hurt somewhere on
+// the way.
 type faultStory struct {
 	t      *testing.T
 	left   string

@@ -13,10 +13,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A file system of SQLite's own that stands before the real one and fails on demand. It needs nothing of the machine, and reaches
-// what no file system underneath can: the error of one operation of SQLite's, whatever the kernel makes of it. The table of
-// functions is the one that SQLite's documentation describes (sqlite.org/c3ref/vfs.html, sqlite.org/c3ref/io_methods.html); that
-// functions of Go can stand in it follows from how the transpiled SQLite calls: through the address of a function value.
+// A file system of SQLite's own that stands before the real one and fails on demand. It needs
+// nothing of the machine, and reaches what no file system underneath can: the error of one
+// operation of SQLite's, whatever the kernel makes of it. The table of functions is the one that
+// SQLite's documentation describes (sqlite.org/c3ref/vfs.html, sqlite.org/c3ref/io_methods.html);
+// that functions of Go can stand in it follows from how the transpiled SQLite calls: through the
+// address of a function value.
 
 // ioPlan says which operation fails.
 type ioPlan struct {

@@ -21,9 +21,9 @@ type hit struct{ id, words string }
 
 func (h hit) String() string { return h.id + "  " + h.words }
 
-// Find completes what a person typed to a whole id: an id, the beginning of one with or without its type, or "last", the
-// newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread) or 0 for any. *UnknownIDError lists what is
-// near, *AmbiguousError what fits.
+// Find completes what a person typed to a whole id: an id, the beginning of one with or without its
+// type, or "last", the newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread)
+// or 0 for any. *UnknownIDError lists what is near, *AmbiguousError what fits.
 func (s Queries) Find(ctx context.Context, kind byte, prefix string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(prefix))
 	var id string
@@ -122,7 +122,8 @@ func newest(ctx context.Context, q *dbsqlc.Queries, kind byte, limit int64) ([]h
 	return hits(rows, describeThread), err
 }
 
-// unknown says what there is instead of what was typed: what that names of another kind, or what is near.
+// unknown says what there is instead of what was typed: what that names of another kind, or what is
+// near.
 func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
 	is, list, err := namesAnother(ctx, q, kind, text)
 	if err == nil && list == nil {
@@ -134,8 +135,8 @@ func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) err
 	return &UnknownIDError{Kind: kind, Is: is, Text: text, Near: list}
 }
 
-// severalOf refuses a kind without a letter of an id, such as r-, which fits everything of that kind; nil where that is one
-// at most.
+// severalOf refuses a kind without a letter of an id, such as r-, which fits everything of that
+// kind; nil where that is one at most.
 func severalOf(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
 	if len(text) != 2 || text[1] != '-' || !slices.Contains(kindsOf(kind), text[0]) {
 		return nil
@@ -147,8 +148,8 @@ func severalOf(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) e
 	return &AmbiguousError{Text: text, Candidates: describeAll(hits, hit.String)}
 }
 
-// near lists the ids that differ least from what was typed, and otherwise the newest ones; of requests all that are open,
-// where there are any.
+// near lists the ids that differ least from what was typed, and otherwise the newest ones; of
+// requests all that are open, where there are any.
 func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]string, error) {
 	if kind == 0 {
 		kind = 'r'
@@ -182,8 +183,8 @@ func nearRequests(ctx context.Context, q *dbsqlc.Queries) ([]string, error) {
 	return describeAll(hits(rows[:min(candidates, len(rows))], describeRequest), hit.String), err
 }
 
-// namesAnother finds what the text names of another kind than was asked for, and lists what may be meant by it: of a thread
-// its runs, of a run its thread. is is 0 where it names nothing.
+// namesAnother finds what the text names of another kind than was asked for, and lists what may be
+// meant by it: of a thread its runs, of a run its thread. is is 0 where it names nothing.
 func namesAnother(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) (is byte, list []string, err error) {
 	if kind == 0 || len(text) < 3 || text[1] != '-' || text[0] == kind || strings.IndexByte("rpct", text[0]) < 0 {
 		return 0, nil, nil

@@ -29,8 +29,8 @@ func TestFindLastByAClockThatWasSet(t *testing.T) {
 	}
 }
 
-// Behaviour 10: a whole id, the beginning of one with or without its type, and "last"; what fits nothing or several lists
-// candidates.
+// Behaviour 10: a whole id, the beginning of one with or without its type, and "last"; what fits
+// nothing or several lists candidates.
 func TestFind(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -94,7 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Two runs may make the same call id: it is then told apart by its run and never taken for the other.
+// Two runs may make the same call id: it is then told apart by its run and never taken for the
+// other.
 func TestSameCallIDInTwoRuns(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -182,7 +183,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TOOL-07: order of members, spelling of numbers and strings, and space do not count; values do, to the last digit.
+// TOOL-07: order of members, spelling of numbers and strings, and space do not count; values do, to
+// the last digit.
 func TestFingerprint(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	s.key = make([]byte, vault.KeySize) // so that the vectors below hold
@@ -239,7 +241,8 @@ func TestFingerprintStays(t *testing.T) {
 	}
 }
 
-// Calls of one thread are never recognised in another, but in a thread that came from it: its fingerprints are made with the same key.
+// Calls of one thread are never recognised in another, but in a thread that came from it: its
+// fingerprints are made with the same key.
 func TestFingerprintOfThreads(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	startRun(t, s, "r-a")

@@ -13,7 +13,8 @@ import (
 	"agent/db/vault"
 )
 
-// migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never edited.
+// migrations holds the files 00001_name.sql, 00002_… in goose's format. A released one is never
+// edited.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -21,11 +22,13 @@ var migrations embed.FS
 // knownSchema is the number of the last migration; a test compares it with the files.
 const knownSchema = 1
 
-// layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations up to it. A
-// database whose layout is another one was made by a build that was never released, when a migration had another text.
+// layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations
+// up to it. A database whose layout is another one was made by a build that was never released,
+// when a migration had another text.
 func layouts() []int { return []int{0xdd318} }
 
-// trialLayouts are those of formats that builds made which were never released, where their numbers are given to other formats now.
+// trialLayouts are those of formats that builds made which were never released, where their numbers
+// are given to other formats now.
 func trialLayouts() []int { return []int{0x441b1d, 0x3b2bb4} }
 
 // applicationID marks a database as ours: "agnt" read as a number.

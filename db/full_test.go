@@ -36,8 +36,8 @@ func stuff(t *testing.T, dir string) {
 	}
 }
 
-// Behaviour 9: with a full disk the ballast lets what runs be recorded, nothing is lost, nothing is written twice, and the
-// store says so. It works again once there is room.
+// Behaviour 9: with a full disk the ballast lets what runs be recorded, nothing is lost, nothing is
+// written twice, and the store says so. It works again once there is room.
 func TestFullDisk(t *testing.T) {
 	disks := map[string]func(*testing.T) string{
 		"tmpfs": func(t *testing.T) string { return smallDisk(t, "64m") },
@@ -112,8 +112,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// exhaust writes until not even the ballast's room is left: then the store stops, and says that the disk is full. It
-// returns the last fact that was reported as written.
+// exhaust writes until not even the ballast's room is left: then the store stops, and says that the
+// disk is full. It returns the last fact that was reported as written.
 func exhaust(t *testing.T, s *Store, h Head, n int) int64 {
 	t.Helper()
 	for range 100000 {
@@ -162,8 +162,8 @@ func TestFullDiskAtABody(t *testing.T) {
 	}
 }
 
-// A commit may keep a batch although it reports a full disk: tried once more, each kind of write finds its own first try
-// and neither repeats it nor takes another's for it.
+// A commit may keep a batch although it reports a full disk: tried once more, each kind of write
+// finds its own first try and neither repeats it nor takes another's for it.
 func TestFullDiskAfterTheCommit(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -203,7 +203,8 @@ func TestFullDiskAfterTheCommit(t *testing.T) {
 	}
 }
 
-// commitTwice has a write done as the writer does when a commit reports a full disk: once, and then again.
+// commitTwice has a write done as the writer does when a commit reports a full disk: once, and then
+// again.
 func commitTwice(t *testing.T, s *Store, write func() error) error {
 	t.Helper()
 	before := s.write
@@ -244,7 +245,8 @@ func TestNoRoomForBallast(t *testing.T) {
 	}
 }
 
-// A disk that has room and no inode left is not called read-only: what is missing is said, and nothing is lost.
+// A disk that has room and no inode left is not called read-only: what is missing is said, and
+// nothing is lost.
 func TestNoInodeLeft(t *testing.T) {
 	root := smallDisk(t, "64m,nr_inodes=40")
 	dir := filepath.Join(root, "state")
@@ -330,9 +332,9 @@ func readFull(t *testing.T, dir string, h Head, why string) {
 	}
 }
 
-// A log that a crash has left on a disk that is full, or all but full, is read, and who would write gets the error that the disk is full:
-// also where the blocks are so small that a page of the wal-index has a place in its file and no room (this ext4 has blocks of 1
-// KiB).
+// A log that a crash has left on a disk that is full, or all but full, is read, and who would write
+// gets the error that the disk is full: also where the blocks are so small that a page of the
+// wal-index has a place in its file and no room (this ext4 has blocks of 1 KiB).
 func TestFullDiskAfterACrash(t *testing.T) {
 	root := smallExt4(t, 64)
 	dir, stuffing := filepath.Join(root, "state"), filepath.Join(root, "stuffing")

@@ -37,8 +37,9 @@ func openStore(t testing.TB, dir string, change ...func(*Options)) *Store {
 	return s
 }
 
-// envRounds is by how much the tests that repeat what is left to chance repeat it more often, for a run that may take its
-// time: AGENT_DB_TEST_ROUNDS=10 go test ./db. One round more is one chance more; what a round checks is the same.
+// envRounds is by how much the tests that repeat what is left to chance repeat it more often, for a
+// run that may take its time: AGENT_DB_TEST_ROUNDS=10 go test ./db. One round more is one chance
+// more; what a round checks is the same.
 const envRounds = "AGENT_DB_TEST_ROUNDS"
 
 func rounds(t *testing.T, n int) int {

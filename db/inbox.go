@@ -32,8 +32,8 @@ type InboxRow struct {
 // Messages are what persons leave for the owners of runs.
 type Messages struct{ *core }
 
-// Inbox lists what waits for the run's owner, in the order in which it came and with its true values. The owner takes a
-// message up by naming it in AppendOptions.Consume.
+// Inbox lists what waits for the run's owner, in the order in which it came and with its true
+// values. The owner takes a message up by naming it in AppendOptions.Consume.
 func (s Messages) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 	var out []InboxRow
 	err := s.read(ctx, "read the inbox of run "+run, func(q *dbsqlc.Queries) error {
@@ -58,8 +58,9 @@ func (s Messages) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 	return out, err
 }
 
-// PutInbox leaves a message for the run's owner and returns its number. A message that waits already is not left twice:
-// a second cancel, or the same word on the same call, returns the first one's number.
+// PutInbox leaves a message for the run's owner and returns its number. A message that waits
+// already is not left twice: a second cancel, or the same word on the same call, returns the first
+// one's number.
 func (s Messages) PutInbox(ctx context.Context, run, kind string, body json.RawMessage, by string) (int64, error) {
 	if !s.file.Writable() {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, ErrReadOnly)
@@ -108,8 +109,9 @@ func (s Messages) PutInbox(ctx context.Context, run, kind string, body json.RawM
 	return id, nil
 }
 
-// DropMessages takes messages from a run's inbox that no fact can follow from, such as a word on a call that has its last one.
-// It is conditional on h like Append, of which it is the part without facts.
+// DropMessages takes messages from a run's inbox that no fact can follow from, such as a word on a
+// call that has its last one. It is conditional on h like Append, of which it is the part without
+// facts.
 func (s Messages) DropMessages(ctx context.Context, h Head, ids []int64) error {
 	if !s.file.Writable() {
 		return fmt.Errorf("drop messages for run %s: %w", h.Run, ErrReadOnly)

@@ -6,8 +6,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// kindNames says under which number a kind of fact is stored. A number is never changed and never used again.
-// It is read only.
+// kindNames says under which number a kind of fact is stored. A number is never changed and never
+// used again. It is read only.
 var kindNames = [...]journal.Kind{
 	1:  journal.KindRunCreated,
 	2:  journal.KindRunClaimed,

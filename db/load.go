@@ -19,8 +19,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// chunk is how many facts are read at once: a reader never holds the log back for longer than that takes. The first stretches
-// are shorter, so that decoding begins early.
+// chunk is how many facts are read at once: a reader never holds the log back for longer than that
+// takes. The first stretches are shorter, so that decoding begins early.
 const (
 	chunk      = 512
 	firstChunk = 64
@@ -32,15 +32,16 @@ const (
 // Journal reads what was recorded, and proves it by its digests.
 type Journal struct{ *core }
 
-// Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is compared with its digest and
-// every body with its hash; the first thing that does not match ends the reading with *CorruptError. While the caller is
-// busy with one fact, the next ones are read and decoded. Secrets are placeholders.
+// Load reads a run's facts after the one numbered from, in order; 0 reads all. Every row is
+// compared with its digest and every body with its hash; the first thing that does not match ends
+// the reading with *CorruptError. While the caller is busy with one fact, the next ones are read
+// and decoded. Secrets are placeholders.
 func (s Journal) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, nil)
 }
 
-// Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret that cannot be given back
-// stays a placeholder, and lost is called with it.
+// Restored is Load for who drives the run, with the secrets in their places, to the byte. A secret
+// that cannot be given back stays a placeholder, and lost is called with it.
 func (s Journal) Restored(ctx context.Context, run string, from int64, lost func(Unrecoverable)) iter.Seq2[journal.Event, error] {
 	return s.load(ctx, run, from, lost)
 }
@@ -85,7 +86,8 @@ type row struct {
 	foreign bool // a value is of another type than its column's
 }
 
-// part is a stretch of a journal, read in one go and decoded beside the reader. It is used again for a later stretch.
+// part is a stretch of a journal, read in one go and decoded beside the reader. It is used again
+// for a later stretch.
 type part struct {
 	rows    []row
 	bodies  []string // of rows
@@ -108,7 +110,8 @@ func (p *part) read(ctx context.Context, from *sqlitefile.Prepared, after, upto,
 		driver.NamedValue{Ordinal: 1, Value: after}, driver.NamedValue{Ordinal: 2, Value: upto}, driver.NamedValue{Ordinal: 3, Value: most})
 }
 
-// add takes the values of one row. A value of another type than its column's comes from a damaged file.
+// add takes the values of one row. A value of another type than its column's comes from a damaged
+// file.
 func (p *part) add(v []driver.Value) {
 	var r row
 	for i, n := range [...]*int64{&r.ID, &r.Turn, &r.Kind, &r.V, &r.Time} {
@@ -138,7 +141,8 @@ type decoded struct {
 	size int             // bytes of the body as it is stored
 }
 
-// readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an error.
+// readAhead reads a journal stretch by stretch, as far as it went at the start, and ends after an
+// error.
 func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
 	from := s.file.Prepared(journalRows, journalColumns)
@@ -166,8 +170,8 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 	}
 }
 
-// nextFree takes a part to read into, and calls release where there is none for a while: whoever decodes may wait for what the
-// reader holds. It is nil once nobody wants any more.
+// nextFree takes a part to read into, and calls release where there is none for a while: whoever
+// decodes may wait for what the reader holds. It is nil once nobody wants any more.
 func nextFree(ctx context.Context, free <-chan *part, release func()) *part {
 	select {
 	case p := <-free:
@@ -236,7 +240,8 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 	out.body, out.err = journal.Decode(kind, int(r.V), data)
 }
 
-// read gives a row's body, wherever it lies, until the next one is read, and leaves its hash in out.
+// read gives a row's body, wherever it lies, until the next one is read, and leaves its hash in
+// out.
 func (d *decoder) read(ctx context.Context, r *dbsqlc.Journal, out *decoded) (body []byte, err error) {
 	if r.BodyHash == nil {
 		if r.Body == nil {
@@ -329,7 +334,8 @@ func (c *cursor) next(r *dbsqlc.Journal, d *decoded) (journal.Event, error) {
 	return e, nil
 }
 
-// bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of the fact before it.
+// bodyAt decodes one fact by its key, and compares it with its digest, which is chained to that of
+// the fact before it.
 func (s Journal) bodyAt(ctx context.Context, q *dbsqlc.Queries, run string, no, seq int64) (journal.Body, error) {
 	r, err := q.GetFact(ctx, FactID(no, seq))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -374,8 +380,8 @@ func (s *core) corrupt(run string, seq int64, what string, err error) error {
 	return &CorruptError{Path: s.file.Path(), Run: run, Seq: seq, What: what, Err: err}
 }
 
-// Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its last fact is gone shows
-// when the journal is loaded.
+// Head is where a run's journal ends now. A run that does not exist gives *UnknownIDError. That its
+// last fact is gone shows when the journal is loaded.
 func (s Journal) Head(ctx context.Context, run string) (Head, error) {
 	var h Head
 	err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {

@@ -49,8 +49,8 @@ func tamper(t *testing.T, dir, statement string, args ...any) {
 	}
 }
 
-// JRN-12, behaviour 9: whatever is changed in a journal, its first changed fact is named, nothing after it is handed out,
-// and nothing is repaired.
+// JRN-12, behaviour 9: whatever is changed in a journal, its first changed fact is named, nothing
+// after it is handed out, and nothing is repaired.
 func TestLoadFindsWhatWasChanged(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 5<<10) // 80 KiB, in blobs
 	huge := strings.Repeat("fedcba9876543210", 40<<10) // 640 KiB, in a file
@@ -194,7 +194,8 @@ func TestLoadPart(t *testing.T) {
 	}
 }
 
-// A fact of a newer version or kind is refused by name and not guessed at. Who only shows the journal gets it without its body.
+// A fact of a newer version or kind is refused by name and not guessed at. Who only shows the
+// journal gets it without its body.
 func TestFactsOfANewerBinary(t *testing.T) {
 	for name, newer := range map[string]func(*fact){
 		"version": func(f *fact) { f.row.V = journal.Version + 1 },
@@ -265,7 +266,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Bodies are read into the same room, one after the other: what was handed out does not change when more is read.
+// Bodies are read into the same room, one after the other: what was handed out does not change when
+// more is read.
 func TestLoadKeepsWhatItHandedOut(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-room0000")
@@ -291,8 +293,8 @@ func TestLoadKeepsWhatItHandedOut(t *testing.T) {
 	}
 }
 
-// A stretch of a journal is read into what an earlier one was read into: a long journal gives back what was written, fact by
-// fact, with short bodies, long ones and such as lie elsewhere.
+// A stretch of a journal is read into what an earlier one was read into: a long journal gives back
+// what was written, fact by fact, with short bodies, long ones and such as lie elsewhere.
 func TestLongJournalGivesBackWhatWasWritten(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-longlong")
@@ -331,7 +333,8 @@ func TestLongJournalGivesBackWhatWasWritten(t *testing.T) {
 	}
 }
 
-// The tables refuse a value of another type than its column's, so one comes from a damaged file: its fact is not taken for whole.
+// The tables refuse a value of another type than its column's, so one comes from a damaged file:
+// its fact is not taken for whole.
 func TestValuesOfAnotherType(t *testing.T) {
 	whole := []driver.Value{int64(1), int64(0), int64(1), int64(1), int64(5), "{}", nil, []byte("digest")}
 	for column, other := range [][]driver.Value{{"1"}, {nil, "x"}, {nil, "x"}, {1.5}, {[]byte{0}}, {int64(7), []byte("{}")}, {"zz", int64(7)}, {nil, "digest"}} {

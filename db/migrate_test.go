@@ -33,8 +33,8 @@ func editFile(t *testing.T, dir string, edit func(ctx context.Context, conn *sql
 	}
 }
 
-// A state folder that is brought up to date loses nothing: what was recorded is read as before. The migration that is missing is run
-// once, and the file says that it has it.
+// A state folder that is brought up to date loses nothing: what was recorded is read as before. The
+// migration that is missing is run once, and the file says that it has it.
 func TestMissingMigrationIsRun(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir)
@@ -72,7 +72,8 @@ func TestMissingMigrationIsRun(t *testing.T) {
 	}
 }
 
-// A folder of a build that was never released is refused as such, also where its format has a number that is given to another one now.
+// A folder of a build that was never released is refused as such, also where its format has a
+// number that is given to another one now.
 func TestTrialFormatIsRefused(t *testing.T) {
 	for format, layout := range trialLayouts() {
 		dir := stateDir(t)

@@ -9,8 +9,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// A run whose rows do not agree with its journal: a write that meets it says which file, what differs and what to do, and
-// leaves the run as it is. Nobody is blamed for having written meanwhile.
+// A run whose rows do not agree with its journal: a write that meets it says which file, what
+// differs and what to do, and leaves the run as it is. Nobody is blamed for having written
+// meanwhile.
 func TestRowsThatDisagree(t *testing.T) {
 	ctx := context.Background()
 	settled := journal.CallSettled{Place: journal.Place{Turn: 1, Attempt: 1}, Result: journal.Result{

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// envModes makes TestModes the process that makes a state folder, in the folder that it names: an umask belongs to a whole
-// process, and every other test here makes files too.
+// envModes makes TestModes the process that makes a state folder, in the folder that it names: an
+// umask belongs to a whole process, and every other test here makes files too.
 const envModes = "AGENT_DB_TEST_MODES"
 
 // SEC-04: nobody else can read what is stored, whatever the umask.
@@ -43,8 +43,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// fillState makes every kind of file that a state folder has, and leaves them as a killed process does: the database's log and
-// index would go with the last one who closes it.
+// fillState makes every kind of file that a state folder has, and leaves them as a killed process
+// does: the database's log and index would go with the last one who closes it.
 func fillState(t *testing.T, dir string) {
 	s, err := Open(t.Context(), dir, Options{})
 	if err != nil {
@@ -84,8 +84,8 @@ func checkModes(t *testing.T, dir string) (files int) {
 	return files
 }
 
-// A folder that holds nothing but what agent makes is closed to others silently, the first time and later; one that
-// holds something else keeps its mode, each time, and that is said.
+// A folder that holds nothing but what agent makes is closed to others silently, the first time and
+// later; one that holds something else keeps its mode, each time, and that is said.
 func TestFolderIsClosed(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -45,7 +45,8 @@ func madeDir(t *testing.T) string {
 	return dir
 }
 
-// Behaviour 9: what is not ours, newer or damaged is named with its path and a remedy, and not one byte of the folder changes.
+// Behaviour 9: what is not ours, newer or damaged is named with its path and a remedy, and not one
+// byte of the folder changes.
 func TestUnusableFilesAreLeftAlone(t *testing.T) {
 	put := func(data []byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
@@ -148,7 +149,8 @@ func otherDatabase(t *testing.T, path string) {
 	}
 }
 
-// A database that is damaged further in opens, and says so where it is read; nothing is reset or made anew.
+// A database that is damaged further in opens, and says so where it is read; nothing is reset or
+// made anew.
 func TestCutDatabase(t *testing.T) {
 	dir := madeDir(t)
 	path := filepath.Join(dir, FileName)
@@ -172,7 +174,8 @@ func TestCutDatabase(t *testing.T) {
 	}
 }
 
-// A folder in which others may write, or that belongs to someone else, is refused before anything is made in it.
+// A folder in which others may write, or that belongs to someone else, is refused before anything
+// is made in it.
 func TestUnsafeFolders(t *testing.T) {
 	ctx := context.Background()
 	open := filepath.Join(t.TempDir(), "open")
@@ -256,8 +259,9 @@ func TestMissingKey(t *testing.T) {
 	}
 }
 
-// A key of the right length that is another one is named with the remedy, for writing and for reading, and nothing changes:
-// with it no call that was made would be recognised. With the right one back everything is there.
+// A key of the right length that is another one is named with the remedy, for writing and for
+// reading, and nothing changes: with it no call that was made would be recognised. With the right
+// one back everything is there.
 func TestWrongKey(t *testing.T) {
 	ctx := context.Background()
 	dir := madeDir(t)
@@ -441,7 +445,8 @@ func TestFirstAfterCrash(t *testing.T) {
 	}
 }
 
-// A state folder on a read-only disk can be read, with and without a log beside the database, and is refused for writing.
+// A state folder on a read-only disk can be read, with and without a log beside the database, and
+// is refused for writing.
 func TestReadOnlyFolder(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"closed", "killed"} {
@@ -484,7 +489,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// Behaviour 9: a newer agent that was ended while it brought the database up to date has left its version in the log alone.
+// Behaviour 9: a newer agent that was ended while it brought the database up to date has left its
+// version in the log alone.
 func TestANewerVersionInTheLog(t *testing.T) {
 	dir := madeDir(t)
 	path := filepath.Join(dir, FileName)

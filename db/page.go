@@ -9,7 +9,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// Row is a fact as the journal holds it. Its body is nil where a newer binary wrote a kind or a version that this one does not know.
+// Row is a fact as the journal holds it. Its body is nil where a newer binary wrote a kind or a
+// version that this one does not know.
 type Row struct {
 	journal.Event
 	Digest []byte // of the journal up to this fact
@@ -19,9 +20,10 @@ type Row struct {
 // pageStep is how many facts a page reads at once before it looks at their size.
 const pageStep = 32
 
-// Page reads facts of a run after the one numbered after, in order: at most rows of them, and none more once their bodies have
-// size bytes. What it returns was compared with its digests, as Load does; secrets are placeholders. No transaction is open when it
-// returns, so a reader that is slow with a page holds nothing back.
+// Page reads facts of a run after the one numbered after, in order: at most rows of them, and none
+// more once their bodies have size bytes. What it returns was compared with its digests, as Load
+// does; secrets are placeholders. No transaction is open when it returns, so a reader that is slow
+// with a page holds nothing back.
 func Page(ctx context.Context, s *Store, run string, after int64, rows int, size int) ([]Row, error) {
 	h, err := s.Head(ctx, run)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// A commit that went into a file which its path no longer names is no commit: whoever wrote gets an error, and nothing more is
-// written. That holds for the database, its log and the index that carries the log's locks.
+// A commit that went into a file which its path no longer names is no commit: whoever wrote gets an
+// error, and nothing more is written. That holds for the database, its log and the index that
+// carries the log's locks.
 func TestCommitIntoGoneFile(t *testing.T) {
 	for _, name := range []string{FileName, FileName + "-wal", FileName + "-shm"} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// envWriter makes the test binary a process that writes turns to the run that it names, until it is killed.
+// envWriter makes the test binary a process that writes turns to the run that it names, until it is
+// killed.
 const envWriter = "AGENT_DB_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeTurns goes on with a run, dir:run:turns, and prints the last sequence number once it is durable.
+// writeTurns goes on with a run, dir:run:turns, and prints the last sequence number once it is
+// durable.
 func writeTurns(spec string) error {
 	part := strings.Split(spec, ":")
 	turns, err := strconv.Atoi(part[2])
@@ -89,8 +91,8 @@ func writerProcess(t *testing.T, spec string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// Promise 2: what was reported as written is there after SIGKILL at any moment, the journal has no gap, and the next
-// process goes on from it.
+// Promise 2: what was reported as written is there after SIGKILL at any moment, the journal has no
+// gap, and the next process goes on from it.
 func TestKilledWriter(t *testing.T) {
 	dir := stateDir(t)
 	var acked int64
@@ -142,8 +144,8 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// Two processes with a run each share the database: neither is starved, nothing fails, nothing is lost; a third one reads
-// all the while.
+// Two processes with a run each share the database: neither is starved, nothing fails, nothing is
+// lost; a third one reads all the while.
 func TestTwoProcesses(t *testing.T) {
 	dir := stateDir(t)
 	openStore(t, dir)
@@ -202,8 +204,9 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// Opening and closing the database's files beside the store, as any library may, costs nothing that was written: neither
-// what this process writes after another one has come and gone, nor that one's.
+// Opening and closing the database's files beside the store, as any library may, costs nothing that
+// was written: neither what this process writes after another one has come and gone, nor that
+// one's.
 func TestFilesOpenedBesideTheStore(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir)

@@ -25,12 +25,14 @@ type projection struct {
 	status     recovery.Status
 }
 
-// rowsError says that a run's rows do not agree with its journal, seen where the fence has said that nobody else wrote.
+// rowsError says that a run's rows do not agree with its journal, seen where the fence has said
+// that nobody else wrote.
 type rowsError struct{ error }
 
 func (e rowsError) Unwrap() error { return e.error }
 
-// mismatch puts a rowsError into what a person is shown: nothing was written, and doctor compares rows and journals.
+// mismatch puts a rowsError into what a person is shown: nothing was written, and doctor compares
+// rows and journals.
 func (s *Store) mismatch(run string, err error) error {
 	if !errors.As(err, new(rowsError)) {
 		return err
@@ -40,7 +42,8 @@ func (s *Store) mismatch(run string, err error) error {
 	}
 }
 
-// newProjection reads a batch before it is written. Where the caller gave its fold, that says how the run stands.
+// newProjection reads a batch before it is written. Where the caller gave its fold, that says how
+// the run stands.
 func newProjection(h Head, facts []fact, o AppendOptions) (projection, error) {
 	p, err := readBatch(h, facts, o)
 	if o.State != nil {
@@ -182,8 +185,8 @@ func setPhase(t *tx, h Head, p journal.Place, phase journal.Phase) error {
 	return changedOne(p)(t.q.SetCallPhase(context.Background(), string(phase), h.No, int64(p.Turn), int64(p.Index)))
 }
 
-// looked brings the calls of the last turn to what the fold says after a claim, which may change how they stand without a
-// fact about them.
+// looked brings the calls of the last turn to what the fold says after a claim, which may change
+// how they stand without a fact about them.
 func looked(t *tx, h Head, s *recovery.State) error {
 	if s == nil || len(s.Turns) == 0 {
 		return nil
@@ -199,8 +202,8 @@ func looked(t *tx, h Head, s *recovery.State) error {
 	return nil
 }
 
-// resolvedCall keeps a person's decision beside the call. One about another run's call counts for this run only: that run keeps it in
-// its own journal.
+// resolvedCall keeps a person's decision beside the call. One about another run's call counts for
+// this run only: that run keeps it in its own journal.
 func resolvedCall(t *tx, h Head, b journal.CallResolved) error {
 	if b.Run != "" && b.Run != h.Run {
 		return nil

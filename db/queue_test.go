@@ -10,7 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// A panic in the middle of a commit leaves nobody waiting; its transaction is undone, and who writes after it can.
+// A panic in the middle of a commit leaves nobody waiting; its transaction is undone, and who
+// writes after it can.
 func TestPanicInACommit(t *testing.T) {
 	ctx := context.Background()
 	dir := stateDir(t)

@@ -23,8 +23,9 @@ func line(t *testing.T, s *Store, query string) string {
 	return strings.Join(parts, " ")
 }
 
-// Anybody who can read SQLite can read what an agent did: the view calls has a call's arguments and its result beside its fingerprint,
-// and a pointer where the fact is too large for its row; the view facts names the kinds.
+// Anybody who can read SQLite can read what an agent did: the view calls has a call's arguments and
+// its result beside its fingerprint, and a pointer where the fact is too large for its row; the
+// view facts names the kinds.
 func TestAnybodyCanReadTheRecord(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-readable")
@@ -50,7 +51,8 @@ func TestAnybodyCanReadTheRecord(t *testing.T) {
 	}
 }
 
-// Arguments that are nested deeper than SQLite reads, or a damaged fact, keep nobody from reading the other calls.
+// Arguments that are nested deeper than SQLite reads, or a damaged fact, keep nobody from reading
+// the other calls.
 func TestOneFactDoesNotHideTheOthers(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-readable")

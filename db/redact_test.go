@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// DESIGN 10: what looks like a placeholder is shown as it stands, but not where a secret stands in it.
+// DESIGN 10: what looks like a placeholder is shown as it stands, but not where a secret stands in
+// it.
 func TestNoSecretIsShownInALiteral(t *testing.T) {
 	s := openStore(t, stateDir(t), knowing)
 	token := "ghp_" + "a8F3kLm9Qx2ZtR7vB1nYc5WdE6uJhT0pKs4G"
@@ -29,8 +30,8 @@ func TestNoSecretIsShownInALiteral(t *testing.T) {
 	}
 }
 
-// SEC, behaviour 4 of issue 4: what is shown while it comes has no secret in it that a word beside it has shown before, however
-// it is cut.
+// SEC, behaviour 4 of issue 4: what is shown while it comes has no secret in it that a word beside
+// it has shown before, however it is cut.
 func TestStreamsFindAgainWhatTheyFound(t *testing.T) {
 	for size := range slices.Values([]int{1, 7, 40, 1 << 20}) {
 		s := openStore(t, stateDir(t))

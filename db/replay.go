@@ -14,8 +14,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Replay is a database in memory into which journals are written once more, one run at a time, by the same code that writes
-// them the first time. What the tables beside the journal hold afterwards is what the journal proves.
+// Replay is a database in memory into which journals are written once more, one run at a time, by
+// the same code that writes them the first time. What the tables beside the journal hold afterwards
+// is what the journal proves.
 type Replay struct {
 	Store *Store
 	Conn  *sql.Conn
@@ -51,8 +52,8 @@ func (r *Replay) Close() error {
 	return errors.Join(err, r.pool.Close())
 }
 
-// Run writes the journal of one run, by its number. A journal that does not match its digests gives *CorruptError. It returns
-// the last fact's place.
+// Run writes the journal of one run, by its number. A journal that does not match its digests gives
+// *CorruptError. It returns the last fact's place.
 func (r *Replay) Run(ctx context.Context, no int64) (last int64, err error) {
 	if err := r.clear(ctx, no); err != nil {
 		return 0, err
@@ -125,7 +126,8 @@ func (r *Replay) write(ctx context.Context, h Head, e journal.Event, row *dbsqlc
 	return r.Store.appendFacts(t, h, batch{facts: []fact{f}}, AppendOptions{State: st})
 }
 
-// create writes the rows that a run's first fact makes. A thread's row comes from the first run of the thread.
+// create writes the rows that a run's first fact makes. A thread's row comes from the first run of
+// the thread.
 func (r *Replay) create(ctx context.Context, c journal.RunCreated, now int64) error {
 	_, err := r.q.GetThread(ctx, c.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -146,7 +148,8 @@ func (r *Replay) create(ctx context.Context, c journal.RunCreated, now int64) er
 	return err
 }
 
-// begin reads the first fact of a thread's first run. It is not known where that run's row is lost or its journal is damaged.
+// begin reads the first fact of a thread's first run. It is not known where that run's row is lost
+// or its journal is damaged.
 func (r *Replay) begin(ctx context.Context, thread string) (folder string, created int64, known bool, err error) {
 	first, err := sqlitefile.Records(ctx, r.Store.file.Readers(), "SELECT MIN(no) AS no FROM runs WHERE thread = ? AND previous = '' HAVING no IS NOT NULL", thread)
 	if err != nil || len(first) == 0 {

@@ -43,8 +43,8 @@ type PendingRow struct {
 	OpenedSeq   int64
 	ConsumedSeq int64 // the fact by which the run's owner took the end; 0 until then
 
-	// Damaged says, in a list, that the record of the question cannot be read or does not match its digest or this row. Then
-	// Request holds nothing that was asked.
+	// Damaged says, in a list, that the record of the question cannot be read or does not match its
+	// digest or this row. Then Request holds nothing that was asked.
 	Damaged error
 }
 
@@ -80,8 +80,9 @@ func (s Requests) PendingByID(ctx context.Context, id string) (PendingRow, error
 	return out, err
 }
 
-// Answered is the run's request that has its end (answered, cancelled, expired) and whose owner has not taken it up yet;
-// nil when there is none. It is as others may see it; AnswerFor is for the owner.
+// Answered is the run's request that has its end (answered, cancelled, expired) and whose owner has
+// not taken it up yet; nil when there is none. It is as others may see it; AnswerFor is for the
+// owner.
 func (s Requests) Answered(ctx context.Context, run string) (*PendingRow, error) {
 	var out *PendingRow
 	err := s.read(ctx, "look for an answer for run "+run, func(q *dbsqlc.Queries) error {
@@ -116,9 +117,9 @@ func (s Requests) AnswerFor(ctx context.Context, run string) (*PendingRow, error
 	return p, err
 }
 
-// Answer gives a request its answer, exactly once, whatever the run's status: whoever comes second gets *ConflictError with
-// the first answer. One that was open for too long becomes expired and gives *ExpiredError. The run's owner takes the
-// answer up (RequestAnswered) when it sees it.
+// Answer gives a request its answer, exactly once, whatever the run's status: whoever comes second
+// gets *ConflictError with the first answer. One that was open for too long becomes expired and
+// gives *ExpiredError. The run's owner takes the answer up (RequestAnswered) when it sees it.
 func (s Requests) Answer(ctx context.Context, id string, answer json.RawMessage, by string) (PendingRow, error) {
 	data, secrets, err := s.vault.Encode(answer)
 	if err != nil {
@@ -216,7 +217,8 @@ func wrongCount(n int64) error {
 	return fmt.Errorf("%d rows were changed instead of one", n)
 }
 
-// answered takes up the answer of a request: the one in its row, or the owner's own, which must then be the first.
+// answered takes up the answer of a request: the one in its row, or the owner's own, which must
+// then be the first.
 func (s Requests) answered(t *tx, h Head, f *fact, b journal.RequestAnswered) error {
 	ctx := context.Background()
 	p, err := s.requestByID(ctx, t.q, b.ID)
@@ -245,7 +247,8 @@ func compacted(text json.RawMessage) string {
 	return b.String()
 }
 
-// SameText compares stored texts by what they stand for: who wrote one may have known of a secret that the other did not.
+// SameText compares stored texts by what they stand for: who wrote one may have known of a secret
+// that the other did not.
 func (s Journal) SameText(ctx context.Context, a, b string) (bool, error) {
 	if a == b {
 		return true, nil
@@ -364,7 +367,8 @@ func (p *PendingRow) differs() string {
 	return ""
 }
 
-// sameEnd compares an answer that the run's owner took with the fact by which it did. One that nobody took is only here.
+// sameEnd compares an answer that the run's owner took with the fact by which it did. One that
+// nobody took is only here.
 func (s Journal) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *PendingRow) error {
 	if p.ConsumedSeq == 0 || p.Status != RequestResolved {
 		return nil

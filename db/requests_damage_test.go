@@ -9,8 +9,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// A question that was cut or changed on disk is never shown as if it had been asked: a list names it and still holds the others,
-// and whoever asks for it alone is refused.
+// A question that was cut or changed on disk is never shown as if it had been asked: a list names
+// it and still holds the others, and whoever asks for it alone is refused.
 func TestChangedQuestionIsNotShown(t *testing.T) {
 	cases := map[string]string{
 		"a letter of it":      "UPDATE journal SET body = replace(body, 'delete', 'create') WHERE id = (1 << 24) | 4",

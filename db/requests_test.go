@@ -24,8 +24,8 @@ func ask(t *testing.T, s *Store, h Head, id string, change ...func(*journal.Requ
 	return appendAll(t, s, h, events(dbtest.Question(id, change...)), AppendOptions{})
 }
 
-// PEND-01, PEND: an open question can be listed, shown and answered from anywhere, exactly once, and the owner takes it up
-// exactly once.
+// PEND-01, PEND: an open question can be listed, shown and answered from anywhere, exactly once,
+// and the owner takes it up exactly once.
 func TestAnswerOnce(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -183,7 +183,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// RUN-02: a cancel is durable before it is acknowledged, left once, and taken up in the commit that journals it.
+// RUN-02: a cancel is durable before it is acknowledged, left once, and taken up in the commit that
+// journals it.
 func TestInbox(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))

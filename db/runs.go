@@ -61,7 +61,8 @@ type CallPlace struct {
 	Phase journal.Phase
 }
 
-// Filter says which runs are listed. The zero value lists the 20 newest and everything interrupted or waiting.
+// Filter says which runs are listed. The zero value lists the 20 newest and everything interrupted
+// or waiting.
 type Filter struct {
 	Interrupted bool
 	Waiting     bool
@@ -164,8 +165,8 @@ func (s Queries) Run(ctx context.Context, id string) (RunRow, error) {
 	return out, err
 }
 
-// Alive lists the runs that someone should be driving: those marked running or queued, and the waiting ones whose request
-// has its end. From the oldest to the newest.
+// Alive lists the runs that someone should be driving: those marked running or queued, and the
+// waiting ones whose request has its end. From the oldest to the newest.
 func (s Queries) Alive(ctx context.Context) ([]RunRow, error) {
 	var out []RunRow
 	err := s.read(ctx, "look for runs that are going", func(q *dbsqlc.Queries) error {
@@ -216,8 +217,8 @@ func (s Queries) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error
 	return rows, err
 }
 
-// runRows completes rows with the open calls and requests of the runs that have not ended, and with the calls that wait for a
-// person's decision.
+// runRows completes rows with the open calls and requests of the runs that have not ended, and with
+// the calls that wait for a person's decision.
 func (s Queries) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
 	out := make([]RunRow, 0, len(rows))
 	var open, doubtful []int64

@@ -28,7 +28,8 @@ func TestStatesAgree(t *testing.T) {
 		slices.Sort(words)
 		return words
 	}
-	// Words that no program knows yet are there from the start: to add one, its table would have to be made anew.
+	// Words that no program knows yet are there from the start: to add one, its table would have to
+	// be made anew.
 	want := map[string][]string{
 		"runs_status":     list(recovery.Statuses()),
 		"calls_effect":    list([]journal.Effect{journal.EffectRead, journal.EffectWriteLocal, journal.EffectWriteExternal}),
@@ -149,8 +150,8 @@ func TestMigrationsAreCounted(t *testing.T) {
 	}
 }
 
-// The generated code of a query can be wrong without an error (parameters that bind nothing, or the wrong value), so each
-// is prepared on a real file and looked at.
+// The generated code of a query can be wrong without an error (parameters that bind nothing, or the
+// wrong value), so each is prepared on a real file and looked at.
 func TestEveryQueryPrepares(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	queries := generated(t)

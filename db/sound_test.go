@@ -12,7 +12,8 @@ import (
 	"agent/db/sqlitefile"
 )
 
-// damages is what SQLite's own checks and the hashes of bodies say against a store; leftover are files of bodies that no row names.
+// damages is what SQLite's own checks and the hashes of bodies say against a store; leftover are
+// files of bodies that no row names.
 func damages(t *testing.T, s *Store) (list, leftover []string) {
 	t.Helper()
 	conn, err := s.file.Conn(t.Context())

@@ -25,21 +25,23 @@ type Options struct {
 	// Now is the clock; fault.Now when nil.
 	Now func() time.Time
 
-	// BusyWait is how long a database that other processes keep locked is waited for; 30 seconds when zero.
+	// BusyWait is how long a database that other processes keep locked is waited for; 30 seconds
+	// when zero.
 	BusyWait time.Duration
 
-	// Alone is set by a caller that holds the store's lock alone while Open runs: what a process that was killed left half
-	// written is nobody's any more, and is removed.
+	// Alone is set by a caller that holds the store's lock alone while Open runs: what a process
+	// that was killed left half written is nobody's any more, and is removed.
 	Alone bool
 
-	// FirstAfterCrash is set by a caller that holds the store's lock alone after an unclean end: the write-ahead log is
-	// brought into the database and a commit is tried before Open returns.
+	// FirstAfterCrash is set by a caller that holds the store's lock alone after an unclean end:
+	// the write-ahead log is brought into the database and a commit is tried before Open returns.
 	FirstAfterCrash bool
 
 	// ReadOnly opens for reading and creates nothing. See OpenRead.
 	ReadOnly bool
 
-	// AllowUnsafeFS lets the state lie on a network file system, where neither locks nor fsync can be relied on.
+	// AllowUnsafeFS lets the state lie on a network file system, where neither locks nor fsync can
+	// be relied on.
 	AllowUnsafeFS bool
 
 	// NoBallast leaves out the file that is freed when the disk is full.
@@ -48,15 +50,18 @@ type Options struct {
 	// Anew makes a database in a folder from which one is missing, where Open would refuse to.
 	Anew bool
 
-	// Known are values that must not come to rest in the clear, such as keys in the environment. Store.Know adds others.
+	// Known are values that must not come to rest in the clear, such as keys in the environment.
+	// Store.Know adds others.
 	Known []redact.Known
 
-	// Hit is called before and after a commit; fault.Hit where it is nil. Tests look at commits with it.
+	// Hit is called before and after a commit; fault.Hit where it is nil. Tests look at commits
+	// with it.
 	Hit func(fault.Point)
 }
 
-// Store is an open state folder. Its methods may be called from any goroutine. What reads and writes the rows that others than a
-// run's owner see are types of their own, which it has the methods of.
+// Store is an open state folder. Its methods may be called from any goroutine. What reads and
+// writes the rows that others than a run's owner see are types of their own, which it has the
+// methods of.
 type Store struct {
 	*core
 	Journal
@@ -86,8 +91,9 @@ const (
 	FileName = "agent.db"
 )
 
-// Open opens the state folder for reading and writing, and creates it when it is not there. It refuses, with an error of
-// a type of its own, a folder that is not safe, a file that is not ours, newer or corrupt, and changes none of them.
+// Open opens the state folder for reading and writing, and creates it when it is not there. It
+// refuses, with an error of a type of its own, a folder that is not safe, a file that is not ours,
+// newer or corrupt, and changes none of them.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return OpenRead(ctx, dir)
@@ -99,23 +105,24 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s.opened(ctx, dir, sqlitefile.Open)
 }
 
-// Refuse says why Open would refuse the state folder for what it is, and makes nothing in it: nil where it can be used, or
-// is not there yet.
+// Refuse says why Open would refuse the state folder for what it is, and makes nothing in it: nil
+// where it can be used, or is not there yet.
 func Refuse(dir string, o Options) error {
 	s := newStore(o)
 	return sqlitefile.Refuse(dir, s.format(), s.fileOptions())
 }
 
-// OpenRead opens the state folder for reading. It creates and changes nothing, so it works on a read-only folder too.
-// ErrNoState says that there is nothing to read.
+// OpenRead opens the state folder for reading. It creates and changes nothing, so it works on a
+// read-only folder too. ErrNoState says that there is nothing to read.
 func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
 	return s.opened(ctx, dir, sqlitefile.OpenRead)
 }
 
-// OpenDiskFull opens the state folder for reading when its disk is so full that Open fails with ErrDiskFull or ErrNoFiles: SQLite
-// then keeps in memory what it would write beside the database. Nobody else can use the database meanwhile, so the caller holds
-// the store's lock and is quick. It does not say whether the store is behind its mark.
+// OpenDiskFull opens the state folder for reading when its disk is so full that Open fails with
+// ErrDiskFull or ErrNoFiles: SQLite then keeps in memory what it would write beside the database.
+// Nobody else can use the database meanwhile, so the caller holds the store's lock and is quick. It
+// does not say whether the store is behind its mark.
 func OpenDiskFull(ctx context.Context, dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
 	f, err := sqlitefile.OpenDiskFull(ctx, dir, s.format(), s.fileOptions())
@@ -129,7 +136,8 @@ func OpenDiskFull(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
-// OpenDamaged opens whatever lies in the state folder for reading row by row, without a look at what it is: Open may refuse it.
+// OpenDamaged opens whatever lies in the state folder for reading row by row, without a look at
+// what it is: Open may refuse it.
 func OpenDamaged(dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
 	f, err := sqlitefile.OpenDamaged(dir, s.format(), s.fileOptions())
@@ -192,13 +200,16 @@ func (s *core) File() *sqlitefile.File { return s.file }
 // Vault keeps the store's secrets.
 func (s *core) Vault() *vault.Vault { return s.vault }
 
-// Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
+// Close waits for what was handed to the writer, brings the write-ahead log into the database and
+// lets go of the files.
 func (s *Store) Close() error { return errors.Join(s.file.Close(), s.mark.Close()) }
 
-// Notices lists, in order, what a person should know about the state folder. Each is a sentence without its full stop.
+// Notices lists, in order, what a person should know about the state folder. Each is a sentence
+// without its full stop.
 func (s *Store) Notices() []string { return s.file.Notices() }
 
-// DiskFull says whether the disk was full since the store was opened. What was written is kept; nothing new may start.
+// DiskFull says whether the disk was full since the store was opened. What was written is kept;
+// nothing new may start.
 func (s *Store) DiskFull() bool { return s.file.DiskFull() }
 
 // Dir is the state folder, absolute.
@@ -207,11 +218,12 @@ func (s *core) Dir() string { return s.file.Dir() }
 // Files lists the files that change when the store is written. The second one may not exist.
 func (s *Store) Files() []string { return s.file.Files() }
 
-// Present compares the open files with what their paths name now: *GoneError, or ErrClosed of a store that was closed.
+// Present compares the open files with what their paths name now: *GoneError, or ErrClosed of a
+// store that was closed.
 func (s *Store) Present() error { return s.file.Present() }
 
-// QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a gigabyte). *CorruptError names
-// the first thing that is wrong.
+// QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a
+// gigabyte). *CorruptError names the first thing that is wrong.
 func (s *Store) QuickCheck(ctx context.Context) error { return s.file.QuickCheck(ctx) }
 
 // now is the time with which a transaction writes.
@@ -238,8 +250,8 @@ func (s *Store) openVault() (err error) {
 	return err
 }
 
-// checkKey compares the key with the one that the database was made with. Reading needs none, so there only a key that
-// lies beside the database is looked at.
+// checkKey compares the key with the one that the database was made with. Reading needs none, so
+// there only a key that lies beside the database is looked at.
 func (s *Store) checkKey(ctx context.Context) error {
 	key, dir := s.key, s.file.Dir()
 	if s.o.ReadOnly {
@@ -261,19 +273,24 @@ func (s *Store) checkKey(ctx context.Context) error {
 	})
 }
 
-// Know adds values that must not come to rest in the clear: keys that were fetched since the store was opened.
+// Know adds values that must not come to rest in the clear: keys that were fetched since the store
+// was opened.
 func (s *core) Know(known ...redact.Known) { s.vault.Know(known...) }
 
-// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
+// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays
+// what it is.
 func (s *core) Redact(text string) string { return s.vault.Redact(text) }
 
-// NewRedactor begins a text that comes in pieces. What is found in it to be secret is found again in the rest of it.
+// NewRedactor begins a text that comes in pieces. What is found in it to be secret is found again
+// in the rest of it.
 func (s *core) NewRedactor() *Redactor { return s.vault.NewRedactor() }
 
-// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the first of each rule.
+// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the
+// first of each rule.
 func (s *core) TakeRedacted(run string) []Redacted { return s.vault.TakeRedacted(run) }
 
-// RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
+// RestoreText gives a stored text its secrets back, for what this process does with it; what is
+// gone stays a placeholder.
 func (s *core) RestoreText(ctx context.Context, text string) (string, error) {
 	return s.vault.RestoreText(ctx, text)
 }
@@ -285,10 +302,12 @@ type (
 	Unrecoverable = vault.Unrecoverable
 )
 
-// RedactorOf redacts texts without a state folder: values that are known, and what looks like a secret.
+// RedactorOf redacts texts without a state folder: values that are known, and what looks like a
+// secret.
 func RedactorOf(known []redact.Known) func(string) string { return vault.RedactorOf(known) }
 
-// RedactValue is a value as others may see it. It is copied through JSON when there is something to take out.
+// RedactValue is a value as others may see it. It is copied through JSON when there is something to
+// take out.
 func RedactValue[T any](s *Store, value T) T { return vault.RedactValue(s.vault, value) }
 
 // saysAll is for errors that name what was looked for and where.

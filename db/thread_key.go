@@ -22,8 +22,8 @@ func (s *Store) Fingerprint(thread, tool string, args json.RawMessage) (string, 
 	return fingerprint.Of(key, tool, args), nil
 }
 
-// threadKey is worked out from the store's key for the thread that key_of names, so that a copy of one conversation can be given away
-// without the key of the others.
+// threadKey is worked out from the store's key for the thread that key_of names, so that a copy of
+// one conversation can be given away without the key of the others.
 func (s *Store) threadKey(thread string) ([]byte, error) {
 	if s.key == nil {
 		return nil, errors.New("the key is not open (the store was opened for reading)")

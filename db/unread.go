@@ -10,9 +10,10 @@ import (
 	"agent/recovery/journal"
 )
 
-// EndUnread cancels a run whose journal does not match its digests. What the journal says cannot be folded, so the rows are believed: a
-// call that they know as started is settled as unknown, the open questions are withdrawn, and the end follows the last fact. The caller
-// holds the run's lock and has ended the run's commands. The damage stays, for doctor to tell.
+// EndUnread cancels a run whose journal does not match its digests. What the journal says cannot be
+// folded, so the rows are believed: a call that they know as started is settled as unknown, the
+// open questions are withdrawn, and the end follows the last fact. The caller holds the run's lock
+// and has ended the run's commands. The damage stays, for doctor to tell.
 func (s *Store) EndUnread(ctx context.Context, h Head, by, reason string, now time.Time) (Head, error) {
 	started, err := sqlitefile.Records(ctx, s.file.Readers(), "SELECT turn, idx, attempt FROM tool_executions WHERE run_no = ? AND phase = 'started' ORDER BY turn, idx", h.No)
 	if err != nil {

@@ -41,7 +41,8 @@ func spelled(value string) []string {
 	}
 }
 
-// nowhere fails for each file below a folder that holds a form of the value. It opens what the store has compressed.
+// nowhere fails for each file below a folder that holds a form of the value. It opens what the
+// store has compressed.
 func nowhere(t *testing.T, s *Store, value string) {
 	t.Helper()
 	err := filepath.WalkDir(s.Dir(), func(path string, e fs.DirEntry, err error) error {
@@ -78,8 +79,9 @@ func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost 
 	return out, lost
 }
 
-// SEC, behaviour 4 of issue 4: a secret in a prompt, in arguments, in results of every size, in an error, in names of folders
-// and files, in an answer and in a message lies nowhere in the state folder, while the run goes on with the true values.
+// SEC, behaviour 4 of issue 4: a secret in a prompt, in arguments, in results of every size, in an
+// error, in names of folders and files, in an answer and in a message lies nowhere in the state
+// folder, while the run goes on with the true values.
 func TestSecretsLieNowhere(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t), knowing)
@@ -177,8 +179,8 @@ func bodies(list []journal.Event) (out []journal.Body) {
 	return out
 }
 
-// What Append leaves in the events is what Load reads, and what Restored reads is what was given: whatever the texts are,
-// placeholders of secrets that exist among them.
+// What Append leaves in the events is what Load reads, and what Restored reads is what was given:
+// whatever the texts are, placeholders of secrets that exist among them.
 func TestRestoredIsWhatWasSaid(t *testing.T) {
 	checks(t, 60)
 	s := openStore(t, stateDir(t), knowing)
@@ -239,7 +241,8 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 	})
 }
 
-// The same secret has the same placeholder in every process, and what a pattern found once is found bare as well.
+// The same secret has the same placeholder in every process, and what a pattern found once is found
+// bare as well.
 func TestFoundIsKnown(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir)
@@ -271,7 +274,8 @@ func TestFoundIsKnown(t *testing.T) {
 	}
 }
 
-// A secret that is gone, or whose row was changed, stays a placeholder, and is named; nothing else is lost.
+// A secret that is gone, or whose row was changed, stays a placeholder, and is named; nothing else
+// is lost.
 func TestLostSecrets(t *testing.T) {
 	for name, harm := range map[string]string{
 		"gone":    "DELETE FROM secrets",
@@ -361,8 +365,8 @@ func execIn(t *testing.T, dir, text string) {
 	}
 }
 
-// BenchmarkRedact is the look for secrets in what a turn writes, beside all that is done to encode it; nothing is found, as in
-// nearly every turn. Ten values are known.
+// BenchmarkRedact is the look for secrets in what a turn writes, beside all that is done to encode
+// it; nothing is found, as in nearly every turn. Ten values are known.
 func BenchmarkRedact(b *testing.B) {
 	s := openStore(b, stateDir(b), func(o *Options) {
 		for i := range 10 {

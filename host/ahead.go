@@ -22,9 +22,9 @@ type Ahead struct {
 	What string `json:"what"`
 }
 
-// Ahead lists what shows that the database is older than the folder around it: commands that began and whose start it does not
-// have, and facts that the log names. Each was written after the commit that it rests on. What is older than the last decision
-// of a person about that is left out.
+// Ahead lists what shows that the database is older than the folder around it: commands that began
+// and whose start it does not have, and facts that the log names. Each was written after the commit
+// that it rests on. What is older than the last decision of a person about that is left out.
 func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
 	if err != nil {
@@ -46,7 +46,8 @@ func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
 	return calls, err
 }
 
-// callsAhead looks into the folders of calls: a runner writes `began` only after the start of its call is durable.
+// callsAhead looks into the folders of calls: a runner writes `began` only after the start of its
+// call is durable.
 func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since time.Time) ([]Ahead, error) {
 	began, err := filepath.Glob(filepath.Join(h.CallsDir(), "*", "*", "began"))
 	if err != nil {
@@ -89,9 +90,9 @@ func (h *Host) recorded(ctx context.Context, run string, p journal.Place) (int, 
 	return 0, err
 }
 
-// RestoreHere records a person's decision that the database counts although it is behind what the folder knows. The runs that
-// have not ended are returned: each is interrupted, and nothing that acts starts in it without a yes. A run that a process drives
-// refuses it.
+// RestoreHere records a person's decision that the database counts although it is behind what the
+// folder knows. The runs that have not ended are returned: each is interrupted, and nothing that
+// acts starts in it without a yes. A run that a process drives refuses it.
 func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error) {
 	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
 	if err != nil {

@@ -25,7 +25,8 @@ type Taken struct {
 // ownerPatience is how long an answering process waits to see the owner take the answer.
 const ownerPatience = 5 * time.Second
 
-// Answer resolves a pending request, once, and drives the run on in this process unless its owner does.
+// Answer resolves a pending request, once, and drives the run on in this process unless its owner
+// does.
 func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, resume bool) (Taken, error) {
 	if resume {
 		if err := h.Store.MayDrive(ctx); err != nil {
@@ -45,7 +46,8 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 	return h.deliver(ctx, row)
 }
 
-// deliver makes sure that somebody takes the answer: this process, once it holds the lock, or the owner, seen by its fact.
+// deliver makes sure that somebody takes the answer: this process, once it holds the lock, or the
+// owner, seen by its fact.
 func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	taken := Taken{Request: row}
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)

@@ -34,8 +34,8 @@ func (m steady) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 	}
 }
 
-// STORE: a turn with a call that acts takes two commits: the answer with the start of the call, and its result with the end of the
-// turn, its checkpoint and the next request.
+// STORE: a turn with a call that acts takes two commits: the answer with the start of the call, and
+// its result with the end of the turn, its checkpoint and the next request.
 func TestATurnTakesTwoCommits(t *testing.T) {
 	commits := func(turns int) int {
 		n := 0

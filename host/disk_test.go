@@ -29,8 +29,8 @@ func (r *runnerTool) Survivors(json.RawMessage) ([]string, error)        { retur
 func (r *runnerTool) Stop(tools.Call, string) error                      { return nil }
 func (r *runnerTool) Discard(tools.Call) error                           { return nil }
 
-// That a command left no record of its start proves that it never started, unless the disk failed since the run was claimed: then it
-// is not run a second time. // Issue 11, A8
+// That a command left no record of its start proves that it never started, unless the disk failed
+// since the run was claimed: then it is not run a second time. // Issue 11, A8
 func TestAbsenceOnADiskThatFailed(t *testing.T) {
 	healthy := journal.Disk{Kind: "ext4", Counts: true, Mount: 7}
 	for _, c := range []struct {

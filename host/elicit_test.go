@@ -44,8 +44,8 @@ func firstQuestion(t *testing.T, h *host.Host) <-chan struct{} {
 	return opened
 }
 
-// A call that is under way asks, the run waits under its owner, and another process's answer reaches the call once it is
-// durable. // PEND-01, DESIGN 9
+// A call that is under way asks, the run waits under its owner, and another process's answer
+// reaches the call once it is durable. // PEND-01, DESIGN 9
 func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 	var h *host.Host
 	got := make(chan string, 1)
@@ -81,8 +81,8 @@ func TestACallAsksWhileItIsUnderWay(t *testing.T) {
 	}
 }
 
-// A call that takes its question back, ends without its answer, or is asked to stop, ends the question too: nobody is asked
-// for somebody who is gone.
+// A call that takes its question back, ends without its answer, or is asked to stop, ends the
+// question too: nobody is asked for somebody who is gone.
 func TestACallThatDoesNotWait(t *testing.T) {
 	type call = func(ctx context.Context, c tools.Call, opened <-chan struct{}, stop func()) error
 	for name, act := range map[string]call{
@@ -134,8 +134,8 @@ func TestACallThatDoesNotWait(t *testing.T) {
 	}
 }
 
-// An owner that dies while its call asks leaves a question that nobody waits for: the next owner ends it, and the call's
-// outcome is unknown. // REC-01
+// An owner that dies while its call asks leaves a question that nobody waits for: the next owner
+// ends it, and the call's outcome is unknown. // REC-01
 func TestTheAskerIsGone(t *testing.T) {
 	calls := 0
 	h := newHost(t, scripted{[]string{"asks"}}, asks{

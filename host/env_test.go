@@ -28,11 +28,12 @@ import (
 	"agent/tools/toolstest"
 )
 
-// crowd is how many runs are driven at once. Two neighbours work in one folder and need the same MCP server.
+// crowd is how many runs are driven at once. Two neighbours work in one folder and need the same
+// MCP server.
 const crowd = 16
 
-// caller is a model that calls the tool of its run's own, then that of its MCP server, and gives back what they said. It sees
-// which tools it was shown.
+// caller is a model that calls the tool of its run's own, then that of its MCP server, and gives
+// back what they said. It sees which tools it was shown.
 type caller struct {
 	own   string
 	shown func([]string)
@@ -68,9 +69,10 @@ func (m caller) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 	}
 }
 
-// Sixteen runs in one process, with different tools, models and MCP servers: each keeps its own. A server that two runs share is
-// started once and ends with the last of them. A question to one run's person, however long nobody answers it, holds up no other
-// run; a run that was left waiting gets its own environment again from whoever answers.
+// Sixteen runs in one process, with different tools, models and MCP servers: each keeps its own. A
+// server that two runs share is started once and ends with the last of them. A question to one
+// run's person, however long nobody answers it, holds up no other run; a run that was left waiting
+// gets its own environment again from whoever answers.
 func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -125,7 +127,8 @@ func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 	c.everyServerEnded()
 }
 
-// The runs whose calls need a yes: one is asked about in this process, the other one waits for somebody.
+// The runs whose calls need a yes: one is asked about in this process, the other one waits for
+// somebody.
 const asksHere, asksLater = 0, 3
 
 type crowded struct {

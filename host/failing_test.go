@@ -11,8 +11,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// A run whose facts could not be written any more is not taken for one whose process was killed: whoever finds it without an owner
-// records the cause that its owner left. // Issue 11, A9
+// A run whose facts could not be written any more is not taken for one whose process was killed:
+// whoever finds it without an owner records the cause that its owner left. // Issue 11, A9
 func TestErrorOfTheStoreIsRecorded(t *testing.T) {
 	var h *host.Host
 	breaks := func(context.Context) (journal.Result, error) {

@@ -94,7 +94,8 @@ func start(t *testing.T, h *host.Host) (drive.Outcome, *recovery.State) {
 	return out, s
 }
 
-// A panic in a side-effecting tool settles its call as outcome unknown, in a read as failed, and never loops. // TOOL-10
+// A panic in a side-effecting tool settles its call as outcome unknown, in a read as failed, and
+// never loops. // TOOL-10
 func TestPanicInATool(t *testing.T) {
 	calls := 0
 	boom := func(context.Context) (journal.Result, error) { calls++; panic("boom") }
@@ -118,7 +119,8 @@ func TestPanicInATool(t *testing.T) {
 	}
 }
 
-// An error of a tool whose side effect may have begun is unknown; one that says it did nothing is a plain error.
+// An error of a tool whose side effect may have begun is unknown; one that says it did nothing is a
+// plain error.
 func TestErrorOfATool(t *testing.T) {
 	for _, c := range []struct {
 		applied journal.Applied
@@ -139,8 +141,9 @@ func TestErrorOfATool(t *testing.T) {
 	}
 }
 
-// In the same turn the second of two equal calls is not run while the first is unknown: the model sees the first's result and
-// decides afresh. The run ends undecided until a person says what became of the first. // S21
+// In the same turn the second of two equal calls is not run while the first is unknown: the model
+// sees the first's result and decides afresh. The run ends undecided until a person says what
+// became of the first. // S21
 func TestTwinInTheSameTurn(t *testing.T) {
 	calls := 0
 	boom := func(context.Context) (journal.Result, error) { calls++; panic("boom") }
@@ -184,7 +187,8 @@ func TestReadsRunSideBySide(t *testing.T) {
 	}
 }
 
-// What needs a yes becomes a request in mode ask and is refused in mode plan; nothing runs before the yes.
+// What needs a yes becomes a request in mode ask and is refused in mode plan; nothing runs before
+// the yes.
 func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		mode   journal.Mode

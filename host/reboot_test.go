@@ -14,8 +14,8 @@ import (
 	"agent/tools/process"
 )
 
-// The power may have gone in the middle of a write: where a run was driven in another boot, the whole file is read before it is driven
-// on, and that is reported. // JRN-11
+// The power may have gone in the middle of a write: where a run was driven in another boot, the
+// whole file is read before it is driven on, and that is reported. // JRN-11
 func TestTheDatabaseIsCheckedAfterAReboot(t *testing.T) {
 	s, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "state"), db.Options{NoBallast: true})
 	if err != nil {

@@ -30,8 +30,9 @@ func (h *Host) Repair(ctx context.Context, list []maintain.Difference) ([]mainta
 	return maintain.Repair(ctx, h.Store, nos)
 }
 
-// repairRun makes the rows of one run what its journal proves, before something is done that must always be possible: a lost row could
-// keep it from being recorded. A run that a process drives is left to it, and so is one whose journal is damaged.
+// repairRun makes the rows of one run what its journal proves, before something is done that must
+// always be possible: a lost row could keep it from being recorded. A run that a process drives is
+// left to it, and so is one whose journal is damaged.
 func (h *Host) repairRun(ctx context.Context, run string) error {
 	row, err := h.Store.Run(ctx, run)
 	if err != nil {

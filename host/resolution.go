@@ -13,7 +13,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// ResolvedError says that a person said already that a call of unknown outcome happened, which is the last word on it.
+// ResolvedError says that a person said already that a call of unknown outcome happened, which is
+// the last word on it.
 type ResolvedError struct {
 	Call string
 	By   string
@@ -28,9 +29,10 @@ func (e *ResolvedError) Error() string {
 	return fmt.Sprintf("answer %s: %s decided already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
 }
 
-// RecordResolution records a person's decision on a call whose outcome is unknown, in whatever status its run is, without a model. It
-// returns once the word is in the journal, or says that it is kept for the process that drives the run. When somebody said
-// first that the call happened, it is a *ResolvedError, and the word is let go.
+// RecordResolution records a person's decision on a call whose outcome is unknown, in whatever
+// status its run is, without a model. It returns once the word is in the journal, or says that it
+// is kept for the process that drives the run. When somebody said first that the call happened, it
+// is a *ResolvedError, and the word is let go.
 func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
 	if err != nil {
@@ -79,8 +81,8 @@ func notHeld(err error) error {
 	return err
 }
 
-// holds looks whether a word that waits no longer is in the journal after the fact numbered from. It is not where a person
-// said first that the call happened.
+// holds looks whether a word that waits no longer is in the journal after the fact numbered from.
+// It is not where a person said first that the call happened.
 func (h *Host) holds(ctx context.Context, c db.CallRow, word journal.CallResolved, from int64) error {
 	var first *ResolvedError
 	for e, err := range h.Store.Load(ctx, c.Run, 0) {
@@ -104,7 +106,8 @@ func (h *Host) holds(ctx context.Context, c db.CallRow, word journal.CallResolve
 	return first
 }
 
-// Resolved is the conflict in which another word on a call of unknown outcome ends; nil where there is room for one.
+// Resolved is the conflict in which another word on a call of unknown outcome ends; nil where there
+// is room for one.
 func (h *Host) Resolved(ctx context.Context, c db.CallRow) error {
 	if c.Resolved != journal.WordHappened {
 		return nil

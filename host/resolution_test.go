@@ -23,7 +23,8 @@ func unknownCall(t *testing.T, h *host.Host) db.CallRow {
 	return calls[0]
 }
 
-// leaveWord puts a word on the call into its run's inbox, as a process does that says it at the same moment.
+// leaveWord puts a word on the call into its run's inbox, as a process does that says it at the
+// same moment.
 func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w journal.Word, by string) {
 	t.Helper()
 	body, err := json.Marshal(journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: by})
@@ -35,8 +36,8 @@ func leaveWord(t *testing.T, h *host.Host, c db.CallRow, w journal.Word, by stri
 	}
 }
 
-// Words on one unknown call that are said at the same moment: each is in the journal or its speaker hears the first word,
-// and none stays in the inbox (DESIGN 1, never lost and never silent).
+// Words on one unknown call that are said at the same moment: each is in the journal or its speaker
+// hears the first word, and none stays in the inbox (DESIGN 1, never lost and never silent).
 func TestWordsAtTheSameMoment(t *testing.T) {
 	const happened, leave = journal.WordHappened, journal.WordLeave
 	boom := func(context.Context) (journal.Result, error) { panic("boom") }

@@ -9,9 +9,10 @@ import (
 	"agent/recovery/journal"
 )
 
-// Resolve records a person's decision about a call whose outcome is unknown, as RecordResolution does. Where the twin guard asks about that call at
-// the moment, happened answers its question too: the question is closed, by the owner of the run that asks or here, and the run
-// goes on. Without resume it is left as it is then. The request of the result is empty where nothing was asked.
+// Resolve records a person's decision about a call whose outcome is unknown, as RecordResolution
+// does. Where the twin guard asks about that call at the moment, happened answers its question too:
+// the question is closed, by the owner of the run that asks or here, and the run goes on. Without
+// resume it is left as it is then. The request of the result is empty where nothing was asked.
 func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, resume bool) (Taken, error) {
 	var asked []db.PendingRow
 	if w == journal.WordHappened {

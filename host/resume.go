@@ -13,11 +13,12 @@ import (
 	"agent/recovery/journal"
 )
 
-// MaxFruitless is how many claims in a row may bring nothing forward before only a resume by name tries again.
+// MaxFruitless is how many claims in a row may bring nothing forward before only a resume by name
+// tries again.
 const MaxFruitless = 3
 
-// Resume claims a run and drives it on. shown gets what is replayed before anything runs; each further decision is a fact
-// that observers see.
+// Resume claims a run and drives it on. shown gets what is replayed before anything runs; each
+// further decision is a fact that observers see.
 func (h *Host) Resume(ctx context.Context, run string, t drive.Changes, shown func(drive.Plan)) (drive.Outcome, error) {
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return drive.Outcome{}, fmt.Errorf("claim run %s: %w", run, err)
@@ -28,8 +29,8 @@ func (h *Host) Resume(ctx context.Context, run string, t drive.Changes, shown fu
 	return drive.Claim(ctx, &h.Process, run, t, shown)
 }
 
-// afterReboot reads the whole file for damage when the machine was started again since the run was last driven: the
-// power may have gone in the middle of a write.
+// afterReboot reads the whole file for damage when the machine was started again since the run was
+// last driven: the power may have gone in the middle of a write.
 func (h *Host) afterReboot(ctx context.Context, run string) error {
 	row, err := h.Store.Run(ctx, run)
 	if err != nil || row.Boot == "" || h.Self.Boot == "" || row.Boot == h.Self.Boot {
@@ -47,9 +48,10 @@ type Mark struct {
 	Kept   bool // it is in the journal
 }
 
-// Reconcile finds runs that say they are going while nobody drives them, and marks them interrupted with the cause that can
-// be proved. It takes no lock. With write false it only reports, and so it does while other processes keep the database
-// locked: one that is stopped in the middle of a commit must not keep anybody from looking, nor from taking its run over.
+// Reconcile finds runs that say they are going while nobody drives them, and marks them interrupted
+// with the cause that can be proved. It takes no lock. With write false it only reports, and so it
+// does while other processes keep the database locked: one that is stopped in the middle of a
+// commit must not keep anybody from looking, nor from taking its run over.
 func (h *Host) Reconcile(ctx context.Context, write bool) ([]Mark, error) {
 	if write {
 		err := h.expire(ctx)
@@ -140,7 +142,8 @@ func (h *Host) causeOf(ctx context.Context, row db.RunRow) (Mark, error) {
 	return m, nil
 }
 
-// Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock.
+// Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for
+// the lock.
 func (h *Host) Takeover(ctx context.Context, run string, patience time.Duration) error {
 	return h.Locks().Takeover(ctx, run, patience, func(warning bool, text string) {
 		if warning {

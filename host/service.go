@@ -8,7 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// What the service takes and gives back is made where runs are driven. Front doors name it here and know no driver.
+// What the service takes and gives back is made where runs are driven. Front doors name it here and
+// know no driver.
 type (
 	// Process is what the runs of one process share.
 	Process = drive.Process
@@ -26,7 +27,8 @@ type (
 	PlanStep = drive.PlanStep
 	// PanicError is a panic of this program while it held the lock of a run.
 	PanicError = drive.PanicError
-	// RecordLostError says that the files of a run's record are no longer those of the state folder.
+	// RecordLostError says that the files of a run's record are no longer those of the state
+	// folder.
 	RecordLostError = drive.RecordLostError
 	// FinishedError says that a run has ended and cannot be driven.
 	FinishedError = drive.FinishedError
@@ -36,7 +38,8 @@ type (
 
 // Errors that front doors tell apart.
 var (
-	// ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
+	// ErrShutdown is the one cause with which a context tells the host to stop: the run stays
+	// resumable.
 	ErrShutdown = drive.ErrShutdown
 	// ErrLeftOpen says that the person at the terminal left the question open.
 	ErrLeftOpen = drive.ErrLeftOpen
@@ -44,7 +47,8 @@ var (
 	ErrFolder = drive.ErrFolder
 )
 
-// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending requests.
+// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending
+// requests.
 func NewID(kind string) string { return drive.NewID(kind) }
 
 // Words says in a few words what a call is about.

@@ -33,7 +33,8 @@ type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Start records a new run and drives it to its end, its first question that nobody answers, or a shutdown.
+// Start records a new run and drives it to its end, its first question that nobody answers, or a
+// shutdown.
 func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return out, fmt.Errorf("start a run: %w", err)
@@ -78,7 +79,8 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 	return n, err
 }
 
-// created is the first fact of a run, with the folder of the run before it in its thread, and with what that thread said.
+// created is the first fact of a run, with the folder of the run before it in its thread, and with
+// what that thread said.
 func (h *Host) created(
 	ctx context.Context, req StartRequest, reg *tools.Registry,
 ) (c journal.RunCreated, before string, earlier []journal.Message, err error) {
@@ -119,7 +121,8 @@ func pendingOf(r db.RunRow) string {
 	return r.Pending.ID
 }
 
-// plan lets the model refuse the prompt before anything is recorded, and says when it will outgrow its turn limit.
+// plan lets the model refuse the prompt before anything is recorded, and says when it will outgrow
+// its turn limit.
 func (h *Host) plan(m model.Model, c journal.RunCreated, earlier []journal.Message) error {
 	p, ok := m.(model.Planner)
 	if !ok {

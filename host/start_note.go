@@ -9,8 +9,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// edited is the file of the prompt that the new run goes on with, if it holds something else now. A file that is gone asks
-// for no word: the recorded steps are all there is.
+// edited is the file of the prompt that the new run goes on with, if it holds something else now. A
+// file that is gone asks for no word: the recorded steps are all there is.
 func (h *Host) edited(ctx context.Context, m model.Model, c journal.RunCreated) (string, error) {
 	goesOn, ok := m.(model.Continuer)
 	if !ok || c.Previous == "" || !goesOn.Continues(c.Prompt) {
@@ -39,7 +39,8 @@ func (h *Host) edited(ctx context.Context, m model.Model, c journal.RunCreated) 
 	return "", nil
 }
 
-// firstFact is how a run was created; the zero value where its journal begins with something else, which a fold refuses.
+// firstFact is how a run was created; the zero value where its journal begins with something else,
+// which a fold refuses.
 func (h *Host) firstFact(ctx context.Context, run string) (journal.RunCreated, error) {
 	for e, err := range h.Store.Restored(ctx, run, 0, func(db.Unrecoverable) {}) {
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 	"agent/tools/runner"
 )
 
-// cancelUnread ends a run whose own journal is damaged: nothing of it can be folded, and nothing of it is started any more. Its commands
-// are found by their folders.
+// cancelUnread ends a run whose own journal is damaged: nothing of it can be folded, and nothing of
+// it is started any more. Its commands are found by their folders.
 func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (drive.Outcome, error) {
 	reason := fmt.Sprintf("fact %d: %s", bad.Seq, bad.What)
 	err := drive.Holding(&h.Process, run, func(*ofd.File) error {

@@ -1,4 +1,5 @@
--- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
+-- Whoever changes a call looks for it from its run's last row on, and finds it among the calls of
+-- one answer.
 -- name: StartCall :execrows
 UPDATE tool_executions SET phase = 'started', attempt = @attempt, started_seq = @seq, started_at = @now
 WHERE tool_executions.no = (
@@ -6,8 +7,8 @@ WHERE tool_executions.no = (
     WHERE r.no = @run_no AND c.run_no = r.no AND c.turn = @turn AND c.idx = @idx ORDER BY c.no DESC LIMIT 1
 ) AND tool_executions.phase <> 'settled';
 
--- What a person decides about a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
--- follows on happened.
+-- What a person decides about a call of unknown outcome. That it was run once more is the last word
+-- on it; before that, nothing but that follows on happened.
 -- name: ResolveCall :execrows
 UPDATE tool_executions SET resolved = @resolved
 WHERE tool_executions.no = (
@@ -36,8 +37,9 @@ SELECT * FROM call_rows WHERE id = @id AND cut = 1 ORDER BY no;
 -- name: NewestCalls :many
 SELECT * FROM call_rows ORDER BY no DESC LIMIT @max_rows;
 
--- The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
--- looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
+-- The calls of a thread that the twin guard compares with. Those of which a person said that they
+-- happened are in no index: they are looked for among the calls of the thread's runs, at a claim,
+-- which reads those runs anyway.
 -- name: DoubtsOfThread :many
 SELECT * FROM (
     SELECT c.* FROM call_rows c
@@ -47,8 +49,8 @@ SELECT * FROM (
     WHERE r.thread = @thread AND r.id <> @except_run AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
 ) ORDER BY run_no, turn, idx;
 
--- How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
--- thread: a damaged index must not hide one.
+-- How many calls with an unknown outcome the runs of a thread tell of, and how many are found
+-- without the index of runs by thread: a damaged index must not hide one.
 -- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
@@ -63,7 +65,8 @@ FROM runs r CROSS JOIN tool_executions z ON z.no = r.last_call
 WHERE c.run_no = r.no AND c.turn = r.turns AND r.no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) AND c.phase <> 'settled'
 ORDER BY c.run_no, c.idx;
 
--- Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
+-- Calls whose outcome is unknown and on which nobody has decided. The condition of the index
+-- calls_unknown stands in full.
 -- name: UndecidedCallsOfRuns :many
 SELECT * FROM call_rows WHERE run_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
     AND outcome = 'unknown' AND resolved <> 'happened' AND resolved = '' ORDER BY no;

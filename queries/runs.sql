@@ -9,8 +9,8 @@ INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, s
 VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
 RETURNING no;
 
--- The fence of every write: it names what the caller last saw, and no row means that the race was lost. The calls of an
--- answer are the next rows of tool_executions.
+-- The fence of every write: it names what the caller last saw, and no row means that the race was
+-- lost. The calls of an answer are the next rows of tool_executions.
 -- name: AdvanceRun :execrows
 UPDATE runs SET last_seq = @seq, epoch = @epoch, updated_at = @now, turns = turns + @turns, calls = calls + @calls,
     first_call = CASE WHEN first_call > 0 OR @calls = 0 THEN first_call ELSE 1 + (SELECT COALESCE(MAX(t.no), 0) FROM tool_executions t) END,

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Acts is what of a call acts, in a form in which two calls of a tool can be compared although their arguments are spelled
-// differently. Whoever knows the tools makes it (State.Acting); the zero value is like no other.
+// Acts is what of a call acts, in a form in which two calls of a tool can be compared although
+// their arguments are spelled differently. Whoever knows the tools makes it (State.Acting); the
+// zero value is like no other.
 type Acts struct {
 	Text     string    // the arguments with defaults filled in, limits left out and one spelling for what is the same
 	Commands []Command // of a shell call: its simple commands; none where the script cannot be read
@@ -19,7 +20,8 @@ type Command struct {
 	Idle  bool     // it changes nothing by itself, such as echo or a cd
 }
 
-// Repeats says whether a call that acts like a does again what the first one does: the same, or all of its commands among others.
+// Repeats says whether a call that acts like a does again what the first one does: the same, or all
+// of its commands among others.
 func (a Acts) Repeats(first Acts) bool {
 	if a.Text != "" && a.Text == first.Text {
 		return true
@@ -43,8 +45,9 @@ func (c Command) like(d Command) bool {
 // comparison says whether a call would do again what an earlier one may have done.
 type comparison func(first *journal.Unknown) bool
 
-// exactly compares a call by its fingerprint, and with what nobody resolved only: what a journal may hold is decided by the journal
-// alone, also by a binary that knows other tools or other spellings than the one that wrote it.
+// exactly compares a call by its fingerprint, and with what nobody resolved only: what a journal
+// may hold is decided by the journal alone, also by a binary that knows other tools or other
+// spellings than the one that wrote it.
 func exactly(c *Call) comparison {
 	return func(u *journal.Unknown) bool {
 		return u.Resolved != journal.WordHappened && u.Tool == c.Tool && u.Fingerprint == c.Fingerprint

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// askModel is the request for the next answer, unless the window is full, or what failed cannot be fixed by asking again.
+// askModel is the request for the next answer, unless the window is full, or what failed cannot be
+// fixed by asking again.
 func (s decider) askModel() Action {
 	if f := s.failed; f != nil && !f.Again && f.Fault != journal.FaultContext {
 		return Record{[]journal.Body{givenUp(f)}}
@@ -47,8 +48,8 @@ func (s decider) fullWords() string {
 	return fmt.Sprintf("the conversation, about %d tokens, is longer than the window of %s", tokens, s.Created.Model)
 }
 
-// givenUp is what follows when asking again cannot help: what the provider's filter refuses it will always refuse; all
-// else a person can fix, and then resume.
+// givenUp is what follows when asking again cannot help: what the provider's filter refuses it will
+// always refuse; all else a person can fix, and then resume.
 func givenUp(f *journal.ModelFailed) journal.Body {
 	if f.Fault == journal.FaultFiltered {
 		return journal.RunFailed{Reason: f.Detail}

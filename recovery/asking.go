@@ -62,8 +62,8 @@ func (s *State) modelFailed(e journal.Event, b journal.ModelFailed) error {
 	return nil
 }
 
-// Charge estimates what a request costs that brings no answer: what the provider read, and what it wrote until then. It is nil
-// for a model without a provider.
+// Charge estimates what a request costs that brings no answer: what the provider read, and what it
+// wrote until then. It is nil for a model without a provider.
 func (s *State) Charge(wrote string) *journal.Usage {
 	if s.Created.Setup.Provider == "" {
 		return nil

@@ -40,7 +40,8 @@ func longRun(turns int) []journal.Event {
 	return events
 }
 
-// The fold of 30,000 facts, which is what stands between a kill and the next action beside reading and decoding them.
+// The fold of 30,000 facts, which is what stands between a kill and the next action beside reading
+// and decoding them.
 func BenchmarkFold30000Facts(b *testing.B) {
 	events := longRun(6000)
 	b.ReportAllocs()
@@ -103,7 +104,8 @@ func oneTurn(b *testing.B, s *State, tail []journal.Event) {
 	s.Messages()
 }
 
-// undo takes the last turn back, so that the same turn can be measured again; shown is what was kept of the messages before it.
+// undo takes the last turn back, so that the same turn can be measured again; shown is what was
+// kept of the messages before it.
 func undo(s *State, head []journal.Event, shown transcript.Transcript) *State {
 	s.Turns = s.Turns[:len(s.Turns)-1]
 	s.Seq, s.Requested, s.last = int64(len(head)), len(s.Turns), head[len(head)-1].Time
@@ -111,7 +113,8 @@ func undo(s *State, head []journal.Event, shown transcript.Transcript) *State {
 	return s
 }
 
-// What a turn costs does not grow with the run: the same work after 10 turns and after 10,000, but for longer numbers in texts.
+// What a turn costs does not grow with the run: the same work after 10 turns and after 10,000, but
+// for longer numbers in texts.
 func TestCostPerTurnIsFlat(t *testing.T) {
 	cost := func(turns int) float64 {
 		events := longRun(turns + 1)

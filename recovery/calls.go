@@ -36,8 +36,8 @@ type Call struct {
 	boot   string           // likewise
 }
 
-// judged keeps what recovery decided about a call. A verdict to run puts a started call back before its start: it takes the
-// ordinary path again, and only a new call.started lets it act.
+// judged keeps what recovery decided about a call. A verdict to run puts a started call back before
+// its start: it takes the ordinary path again, and only a new call.started lets it act.
 func (s *State) judged(b journal.CallJudged) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *Call) judgeable(b journal.CallJudged) error {
 	return fmt.Errorf("verdict %q does not fit", b.Verdict)
 }
 
-// doubt makes the call a started one again when an earlier owner meant to run it once more and did not come to it: the
-// first attempt may have happened, so what may be done now is judged afresh.
+// doubt makes the call a started one again when an earlier owner meant to run it once more and did
+// not come to it: the first attempt may have happened, so what may be done now is judged afresh.
 func (c *Call) doubt(epoch int64) {
 	if c.Phase == journal.PhaseProposed && c.again != 0 && c.again != epoch {
 		c.Phase, c.Judged, c.again = journal.PhaseStarted, "", 0
@@ -115,8 +115,8 @@ func (s *State) started(e journal.Event, b journal.CallStarted) error {
 	return nil
 }
 
-// mayStart refuses what stands between a call and its start: the end of the run, a void yes, a question. A run with an open
-// request is waiting, and starts nothing for that reason.
+// mayStart refuses what stands between a call and its start: the end of the run, a void yes, a
+// question. A run with an open request is waiting, and starts nothing for that reason.
 func (s *State) mayStart(c *Call, binding string) error {
 	switch {
 	case s.Stopping != nil:
@@ -207,7 +207,8 @@ func (s *State) resolved(b journal.CallResolved) error {
 	return nil
 }
 
-// Resolvable says whether the word may still be said of the call. After happened nothing but that it was run once more may be.
+// Resolvable says whether the word may still be said of the call. After happened nothing but that
+// it was run once more may be.
 func (c *Call) Resolvable(w journal.Word) bool {
 	return c.Unknown() || w == journal.WordRun && c.Resolved == journal.WordHappened
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// checker reads a journal with eyes of its own: it knows nothing of State, and says when a journal holds what no run may do.
+// checker reads a journal with eyes of its own: it knows nothing of State, and says when a journal
+// holds what no run may do.
 type checker struct {
 	calls    map[journal.Place]*watched
 	request  *journal.Request
@@ -120,8 +121,8 @@ func (k *checker) seeCall(e journal.Event) string {
 	return ""
 }
 
-// rules takes a word on a call. That a call was run once more is true only where a person decided that for a call that does the same, and
-// that one succeeded.
+// rules takes a word on a call. That a call was run once more is true only where a person decided
+// that for a call that does the same, and that one succeeded.
 func (k *checker) rules(b journal.CallResolved) string {
 	if b.Run == "" && b.Word != journal.WordLeave {
 		k.call(b.Place).unknown = false
@@ -150,7 +151,8 @@ func (k *checker) rules(b journal.CallResolved) string {
 	return fmt.Sprintf("call %s is said to have been run once more, and was not", b.Place)
 }
 
-// repeats says whether one call does again what another may have done. "say" changes nothing, "limit" is no part of it.
+// repeats says whether one call does again what another may have done. "say" changes nothing,
+// "limit" is no part of it.
 func repeats(c, first journal.Proposal) bool {
 	does := func(p journal.Proposal) []string {
 		var a struct{ What string }

@@ -21,7 +21,8 @@ func running(t *testing.T) (*State, time.Time) {
 	return s, at
 }
 
-// A clock that is set changes neither how long a run was going nor how long a request is waited with: what passed counts.
+// A clock that is set changes neither how long a run was going nor how long a request is waited
+// with: what passed counts.
 func TestClockSet(t *testing.T) {
 	for _, step := range []time.Duration{26 * time.Hour, -26 * time.Hour, 10 * 8760 * time.Hour, -10 * 8760 * time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// changedSince says why a file that is not on the disk now may have been there and durable, given the disk as it was claimed and the boots
-// of both. It is "" when nothing says so.
+// changedSince says why a file that is not on the disk now may have been there and durable, given
+// the disk as it was claimed and the boots of both. It is "" when nothing says so.
 func changedSince(now, then journal.Disk, boot, thenBoot string) string {
 	counts := now.Counts && then.Counts
 	switch {
@@ -26,8 +26,8 @@ func changedSince(now, then journal.Disk, boot, thenBoot string) string {
 	return ""
 }
 
-// Doubt says why what is missing on the disk proves nothing about the call: the disk failed since the claim under which the call
-// was started, or may have. It is "" when nothing says so.
+// Doubt says why what is missing on the disk proves nothing about the call: the disk failed since
+// the claim under which the call was started, or may have. It is "" when nothing says so.
 func (c *Call) Doubt(now journal.Disk, boot string) string {
 	if c.disk == nil {
 		return ""

@@ -23,7 +23,8 @@ type said struct {
 	by   string
 }
 
-// urgency orders the earlier calls about which could be asked; 0 is for those about which nobody is asked any more in this run.
+// urgency orders the earlier calls about which could be asked; 0 is for those about which nobody is
+// asked any more in this run.
 func (s *doubts) urgency(u *journal.Unknown) int {
 	said := s.answers[u.ID].word
 	switch {
@@ -37,8 +38,8 @@ func (s *doubts) urgency(u *journal.Unknown) int {
 	return 2
 }
 
-// list gives the calls of the thread that the guard compares with: those whose outcome is unknown and those of which a person
-// said that they happened. This run's come first.
+// list gives the calls of the thread that the guard compares with: those whose outcome is unknown
+// and those of which a person said that they happened. This run's come first.
 func (s *doubts) list() []journal.Unknown {
 	if len(s.unknown)+len(s.happened) == 0 {
 		return s.Inherited
@@ -68,8 +69,8 @@ func (s *doubts) byID(id string) journal.Unknown {
 	return journal.Unknown{ID: id}
 }
 
-// AsksUndecided says whether the open question is about a call, of this run or of an earlier one of its thread, whose outcome is
-// unknown and on which no person has decided.
+// AsksUndecided says whether the open question is about a call, of this run or of an earlier one of
+// its thread, whose outcome is unknown and on which no person has decided.
 func AsksUndecided(s *State) bool {
 	if s.Open == nil || s.Open.About == "" {
 		return false
@@ -78,13 +79,15 @@ func AsksUndecided(s *State) bool {
 	return u.Run != "" && u.Resolved == ""
 }
 
-// MayLive returns the call that a question is about when it is said of it that it may still be running.
+// MayLive returns the call that a question is about when it is said of it that it may still be
+// running.
 func (s *doubts) MayLive(q journal.Question) (journal.Unknown, bool) {
 	u := s.byID(q.About)
 	return u, q.Kind == journal.RequestTwin && u.Alive
 }
 
-// gone takes note that nothing of a call runs any more: its outcome stays unknown, and running it once more can be offered.
+// gone takes note that nothing of a call runs any more: its outcome stays unknown, and running it
+// once more can be offered.
 func (s *doubts) gone(id string) {
 	for _, c := range slices.Concat(s.unknown, s.happened) {
 		if c.ID == id {
@@ -114,7 +117,8 @@ func (s *doubts) resolution(u journal.Unknown, w journal.Word, who string) journ
 	return r
 }
 
-// inherit takes over what other runs of the thread left, with what a person said about it here: those runs may not have it yet.
+// inherit takes over what other runs of the thread left, with what a person said about it here:
+// those runs may not have it yet.
 func (s *doubts) inherit(list []journal.Unknown) {
 	s.Inherited = nil
 	for _, u := range list {
@@ -145,11 +149,12 @@ func (s *doubts) settle(c *Call, w journal.Word) {
 	}
 }
 
-// UnknownCalls lists the run's calls whose outcome is unknown, those included that a person said to leave so.
+// UnknownCalls lists the run's calls whose outcome is unknown, those included that a person said to
+// leave so.
 func (s *doubts) UnknownCalls() []*Call { return slices.Clone(s.unknown) }
 
-// Undecided lists the run's calls whose outcome is unknown and on which no person has decided, in their order. A run that has
-// one is not done, however it ended.
+// Undecided lists the run's calls whose outcome is unknown and on which no person has decided, in
+// their order. A run that has one is not done, however it ended.
 func (s *doubts) Undecided() []*Call {
 	var out []*Call
 	for _, c := range s.unknown {

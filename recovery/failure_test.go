@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// MOD-06: what asking again can fix is asked again, a bounded number of times, later each time, and no sooner than the
-// provider wants; a longer wait than a person would sit through is left to the person.
+// MOD-06: what asking again can fix is asked again, a bounded number of times, later each time, and
+// no sooner than the provider wants; a longer wait than a person would sit through is left to the
+// person.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		fault  journal.Fault
@@ -43,7 +44,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// CTX-03: a summary stands for the thread's earlier runs as well, for this run and for those after it.
+// CTX-03: a summary stands for the thread's earlier runs as well, for this run and for those after
+// it.
 func TestSummaryStandsForEarlierRuns(t *testing.T) {
 	user := func(text string) journal.Message {
 		return journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: text}}}

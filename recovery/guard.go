@@ -8,7 +8,8 @@ import (
 // guard is what keeps a call from its start, seen from a state; nothing of it changes.
 type guard struct{ *State }
 
-// beforeStart is what stands between a call and its start; nil when it may start. The twin guard compares by what acts.
+// beforeStart is what stands between a call and its start; nil when it may start. The twin guard
+// compares by what acts.
 func (s guard) beforeStart(c *Call) Action { return s.before(c, s.acting(c)) }
 
 // before is beforeStart with the comparison that the twin guard makes.
@@ -42,8 +43,8 @@ func (s guard) before(c *Call, alike comparison) Action {
 	return nil
 }
 
-// decision is what the permission rules said when the call was recorded, or what a mode that was tightened since says, if
-// that is stricter. A decision that is not known is asked about.
+// decision is what the permission rules said when the call was recorded, or what a mode that was
+// tightened since says, if that is stricter. A decision that is not known is asked about.
 func (s guard) decision(c *Call) (journal.Decision, string) {
 	if d, why := s.byMode(c); !s.Restored || c.Effect == journal.EffectRead || d == journal.DecisionDeny {
 		return d, why
@@ -65,8 +66,9 @@ func (s guard) byMode(c *Call) (journal.Decision, string) {
 	return journal.DecisionAsk, why
 }
 
-// NotRun settles a call that does not run, with the outcome and the reason that the model is given. One that an earlier owner
-// began and meant to run again may have happened all the same: its outcome is unknown, whatever is given here.
+// NotRun settles a call that does not run, with the outcome and the reason that the model is given.
+// One that an earlier owner began and meant to run again may have happened all the same: its
+// outcome is unknown, whatever is given here.
 func NotRun(c *Call, o journal.Outcome, why string) journal.Body {
 	r := journal.Result{Outcome: o, Applied: journal.AppliedNo, How: journal.HowTold, Content: "not executed: " + why}
 	if c.again != 0 {

@@ -38,8 +38,9 @@ func golden(t testing.TB, file string) []stored {
 	return out
 }
 
-// JRN-01: a journal of version 1 is read for ever. The files are written by hand and never changed; what is added later gets a
-// file of its own. They hold every kind, and every field that a stored body can have.
+// JRN-01: a journal of version 1 is read for ever. The files are written by hand and never changed;
+// what is added later gets a file of its own. They hold every kind, and every field that a stored
+// body can have.
 func TestGoldenJournal(t *testing.T) {
 	fields := map[journal.Kind]map[string]bool{}
 	s := readGolden(t, "testdata/journal-v1.jsonl", fields)
@@ -148,7 +149,8 @@ func TestGoldenEnds(t *testing.T) {
 	}
 }
 
-// gather notes the name of every field of a stored body. What a tool or a provider says is not ours to name.
+// gather notes the name of every field of a stored body. What a tool or a provider says is not ours
+// to name.
 func gather(into map[string]bool, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -191,8 +193,8 @@ func tags(t reflect.Type, path string) []string {
 	return out
 }
 
-// FuzzDecode: whatever lies in a journal, reading it is an error or a body that is stored and read again as the same, and a
-// state takes it or refuses it; nothing panics.
+// FuzzDecode: whatever lies in a journal, reading it is an error or a body that is stored and read
+// again as the same, and a state takes it or refuses it; nothing panics.
 func FuzzDecode(f *testing.F) {
 	for _, file := range []string{"testdata/journal-v1.jsonl", "testdata/journal-v1-models.jsonl", "testdata/journal-v1-permission.jsonl"} {
 		for _, line := range golden(f, file) {

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Judgement is a verdict with its reason and, where something was found, the result that goes with it.
+// Judgement is a verdict with its reason and, where something was found, the result that goes with
+// it.
 type Judgement struct {
 	Verdict journal.Verdict
 	Reason  string
 	Result  *journal.Result // with adopt and with skip
 }
 
-// Judge decides what to do with a call that has no result. The first row of the table that matches wins. A verdict is no
-// permission to act: what runs takes the ordinary path again.
+// Judge decides what to do with a call that has no result. The first row of the table that matches
+// wins. A verdict is no permission to act: what runs takes the ordinary path again.
 func Judge(c *Call, open *journal.Request, e Evidence) Judgement {
 	switch {
 	case c.Result != nil:
@@ -60,7 +61,8 @@ func judgeStarted(c *Call, e Evidence) Judgement {
 // proves says whether a process that left no record of its start never started.
 func (e Evidence) proves() bool { return e.Doubt == "" || e.Process.Refused }
 
-// neverStarted is what may be done with a call that provably did nothing: it runs, unless it cannot.
+// neverStarted is what may be done with a call that provably did nothing: it runs, unless it
+// cannot.
 func neverStarted(c *Call, e Evidence, why string) Judgement {
 	switch {
 	case !e.ToolKnown:
@@ -71,7 +73,8 @@ func neverStarted(c *Call, e Evidence, why string) Judgement {
 	return Judgement{journal.VerdictRun, why, nil}
 }
 
-// adopted marks a result with where it was found. An error that leaves open whether it happened is unknown.
+// adopted marks a result with where it was found. An error that leaves open whether it happened is
+// unknown.
 func adopted(c *Call, why string, how journal.How, r journal.Result) Judgement {
 	r.How = how
 	if r.Outcome == journal.OutcomeError && doubtful(&r, c.Effect) {
@@ -93,7 +96,8 @@ func skipped(reason string) Judgement {
 	}}
 }
 
-// unknown is the last row: it may have happened, so it is never done again without a person's decision.
+// unknown is the last row: it may have happened, so it is never done again without a person's
+// decision.
 func unknown(c *Call, e Evidence) Judgement {
 	reason := strings.Join(whyUnknown(c, e), "; ")
 	text := fmt.Sprintf("outcome unknown: %s was started at %s and its result was lost (%s). It may or may not have happened. It was not repeated.",
@@ -153,7 +157,8 @@ func whyUnknown(c *Call, e Evidence) []string {
 	return why
 }
 
-// Facts are what a judgement adds to the journal. What is replayed needs no fact: its result is there.
+// Facts are what a judgement adds to the journal. What is replayed needs no fact: its result is
+// there.
 func (j Judgement) Facts(c *Call) []journal.Body {
 	if j.Verdict == journal.VerdictReplay {
 		return nil

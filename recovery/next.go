@@ -7,16 +7,20 @@ import (
 	"time"
 )
 
-// Action is what a run needs next. The host performs it, records what happened and asks again; it decides nothing itself.
+// Action is what a run needs next. The host performs it, records what happened and asks again; it
+// decides nothing itself.
 type Action interface{ action() }
 
-// Record is facts that follow from what is there. The host records them and asks again; they need no effect.
+// Record is facts that follow from what is there. The host records them and asks again; they need
+// no effect.
 type Record struct{ Facts []journal.Body }
 
-// Start is calls that may act: each is prepared, recorded as started, and carried out once that is durable.
+// Start is calls that may act: each is prepared, recorded as started, and carried out once that is
+// durable.
 type Start struct{ Calls []*Call }
 
-// Recover is calls that an earlier owner left without a result: the host gathers evidence and lets Judge decide.
+// Recover is calls that an earlier owner left without a result: the host gathers evidence and lets
+// Judge decide.
 type Recover struct{ Calls []*Call }
 
 // Await is calls that are under way: their results come.
@@ -117,7 +121,8 @@ func (s decider) checkpoint(t *Turn) journal.TurnSettled {
 	return journal.TurnSettled{Checkpoint: fmt.Sprintf("%s@%d", s.Created.Run, t.N), TurnsLeft: max(0, s.TurnsLeft())}
 }
 
-// together takes the first call and, if it only reads, the reads right behind it that need no word of a person.
+// together takes the first call and, if it only reads, the reads right behind it that need no word
+// of a person.
 func (s decider) together(calls []*Call) []*Call {
 	group := []*Call{calls[0]}
 	if calls[0].Effect != journal.EffectRead {
@@ -157,7 +162,8 @@ func (s decider) afterTurn() Action {
 	return Record{[]journal.Body{journal.ModelRequested{}}}
 }
 
-// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a whole call between.
+// maxCuts is how many answers in a row may be cut off, or paused by the provider, without a whole
+// call between.
 const maxCuts = 4
 
 // lastWord is the end of the run, where the answer is one.
@@ -175,7 +181,8 @@ func (s decider) lastWord(t *Turn) journal.Body {
 	return journal.RunCompleted{Text: s.text()}
 }
 
-// stop ends a run early: what runs is stopped, what never started is settled as that, and only then comes the terminal fact.
+// stop ends a run early: what runs is stopped, what never started is settled as that, and only then
+// comes the terminal fact.
 func (s decider) stop() Action {
 	why := s.Stopping
 	if s.Open != nil && s.Open.Kind == journal.RequestElicit {
@@ -229,7 +236,8 @@ func (t *Turn) refusal() journal.RunFailed {
 	return journal.RunFailed{Reason: "the model refused to answer", Text: strings.TrimSpace(t.text())}
 }
 
-// failure is the end of a run whose model says that what was asked cannot be done: its first line is the reason.
+// failure is the end of a run whose model says that what was asked cannot be done: its first line
+// is the reason.
 func (t *Turn) failure() journal.RunFailed {
 	text := strings.TrimSpace(t.text())
 	reason, _, _ := strings.Cut(text, "\n")

@@ -16,8 +16,9 @@ func chance(seed uint64) func(int, string) int {
 	return func(n int, _ string) int { return r.IntN(n) }
 }
 
-// RUN-15, TOOL-02, TOOL-05, PEND-01: whatever the model asks for, wherever the owner dies, whatever is found and said: nothing
-// is done twice, nothing runs without its yes, at most one question is open, and the run comes to its end.
+// RUN-15, TOOL-02, TOOL-05, PEND-01: whatever the model asks for, wherever the owner dies, whatever
+// is found and said: nothing is done twice, nothing runs without its yes, at most one question is
+// open, and the run comes to its end.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newSim(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
@@ -36,7 +37,8 @@ func TestAnyHistory(t *testing.T) {
 	})
 }
 
-// The same with choices that are spread evenly, which crash more and later. Everything that can happen does happen in them.
+// The same with choices that are spread evenly, which crash more and later. Everything that can
+// happen does happen in them.
 func TestAnyHistoryEvenly(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(3000) {
@@ -90,8 +92,8 @@ func histories() []string {
 	return list
 }
 
-// JRN-01, JRN-08: every prefix of a journal is a valid journal. Its next action is always the same. Claimed again, without
-// any evidence, it loses no result and comes to its end.
+// JRN-01, JRN-08: every prefix of a journal is a valid journal. Its next action is always the same.
+// Claimed again, without any evidence, it loses no result and comes to its end.
 func TestEveryPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -154,7 +156,8 @@ func cutAt(events []journal.Event, seed uint64) string {
 	return ""
 }
 
-// A property that never fails proves nothing: each of these hosts does one thing that must not be done, and is caught.
+// A property that never fails proves nothing: each of these hosts does one thing that must not be
+// done, and is caught.
 func TestWrongHostsAreCaught(t *testing.T) {
 	hosts := map[string]func(*sim){
 		"runs what has no result": func(m *sim) {

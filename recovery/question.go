@@ -16,7 +16,8 @@ const (
 	answerYes   = "yes"
 	answerNo    = "no"
 
-	// Standing answers to a question about permission: yes and no from then on, for similar calls in the same workspace.
+	// Standing answers to a question about permission: yes and no from then on, for similar calls
+	// in the same workspace.
 	answerAlways = "always"
 	answerNever  = "never"
 )
@@ -39,7 +40,8 @@ func permission(c *Call, why, doubts string) Record {
 	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }
 
-// offerStanding offers an answer that adds rules to the person's configuration, behind yes. What it adds is shown before it is chosen.
+// offerStanding offers an answer that adds rules to the person's configuration, behind yes. What it
+// adds is shown before it is chosen.
 func offerStanding(r *journal.Request, answer, rules, hint string) {
 	if rules == "" {
 		return
@@ -62,8 +64,9 @@ func oneOf(words []string) json.RawMessage {
 	return schema
 }
 
-// twinQuestion asks what to do with a call that would do again what an earlier one may have done. In one run it is asked again after
-// leave once only: then the answer that runs nothing also stops the asking.
+// twinQuestion asks what to do with a call that would do again what an earlier one may have done.
+// In one run it is asked again after leave once only: then the answer that runs nothing also stops
+// the asking.
 func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	q := journal.Question{Kind: journal.RequestTwin, About: first.ID}
 	offer := func(w journal.Word, hint string) {
@@ -100,7 +103,8 @@ func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	return q
 }
 
-// Describe writes arguments for a person: one line a value, texts of several lines indented below their name.
+// Describe writes arguments for a person: one line a value, texts of several lines indented below
+// their name.
 func Describe(args json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -125,7 +129,8 @@ func Describe(args json.RawMessage) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// briefBytes bounds what a result repeats of the arguments: the model has them whole in its own call.
+// briefBytes bounds what a result repeats of the arguments: the model has them whole in its own
+// call.
 const briefBytes = 2 << 10
 
 // brief is the beginning of a long text, with what it left out.

@@ -42,8 +42,8 @@ func (s *State) mayAsk(r *journal.Request) error {
 	return nil
 }
 
-// Orphaned is the end of a question whose asker is gone: a tool asked while its call was under way, and nothing is left of
-// that call that could take an answer.
+// Orphaned is the end of a question whose asker is gone: a tool asked while its call was under way,
+// and nothing is left of that call that could take an answer.
 func Orphaned(s *State) (journal.RequestClosed, bool) {
 	if s.Open == nil || s.Open.Kind != journal.RequestElicit {
 		return journal.RequestClosed{}, false
@@ -118,7 +118,8 @@ func (s *State) reply(c *Call, r *journal.Request, text, who string) {
 	}
 }
 
-// wordOf reads an answer to the twin guard: yes means run; no and anything that was not offered mean the answer that runs nothing.
+// wordOf reads an answer to the twin guard: yes means run; no and anything that was not offered
+// mean the answer that runs nothing.
 func wordOf(r *journal.Request, text string) journal.Word {
 	w := journal.Word(text)
 	if text == "yes" {
@@ -168,7 +169,8 @@ func (s *State) closed(b journal.RequestClosed) error {
 	return nil
 }
 
-// unanswered is the end of a run whose limit's question nobody answered: only what a person withdrew was cancelled.
+// unanswered is the end of a run whose limit's question nobody answered: only what a person
+// withdrew was cancelled.
 func unanswered(status, reason string) journal.Body {
 	if status == "cancelled" {
 		return journal.RunCancelled{Reason: reason}

@@ -35,7 +35,8 @@ func (s *spending) turnsLeft(turns int) int {
 	return max(0, s.Limits.MaxTurns-(turns-s.grantedAt))
 }
 
-// Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false where no price is known.
+// Cost is what the run cost so far, in millionths of a US dollar, what is estimated included; false
+// where no price is known.
 func (s *State) Cost() (micros int64, known bool) { return s.cost(s.Created.Setup.Price) }
 
 func (s *spending) cost(p *journal.Price) (micros int64, known bool) {
@@ -62,7 +63,8 @@ func (s *spending) charged() journal.Usage {
 // tokens is all that counts against the token limit.
 func (s *spending) tokens() int64 { return s.Usage.Tokens() + s.Estimated.Tokens() }
 
-// used is the question that the limit on tokens or cost asks before another request; false while there is budget.
+// used is the question that the limit on tokens or cost asks before another request; false while
+// there is budget.
 func (s *spending) used(p *journal.Price) (journal.Question, bool) {
 	about := ""
 	if s.Estimated != (journal.Usage{}) {

@@ -26,8 +26,9 @@ type State struct {
 	Earlier    []journal.Message
 	Restored   bool // its database went back in time: see RunRestored
 
-	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls are compared by their fingerprints
-	// alone. It decides from its arguments, and is asked only while an earlier call of the same tool is in doubt.
+	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls
+	// are compared by their fingerprints alone. It decides from its arguments, and is asked only
+	// while an earlier call of the same tool is in doubt.
 	Acting func(tool string, args json.RawMessage, folder string) Acts
 
 	ownership
@@ -53,8 +54,8 @@ type ownership struct {
 // forward takes note that the run came forward.
 func (o *ownership) forward() { o.progress, o.Fruitless = true, 0 }
 
-// claim begins another epoch. A run that waits for a person loses nothing when its owner goes: to look after it again is not
-// fruitless.
+// claim begins another epoch. A run that waits for a person loses nothing when its owner goes: to
+// look after it again is not fruitless.
 func (o *ownership) claim(b journal.RunClaimed, waits bool) {
 	switch {
 	case o.progress:
@@ -76,7 +77,8 @@ func Fold(events []journal.Event) (*State, error) {
 	return s, nil
 }
 
-// Apply adds one fact. A fact that cannot follow what is there is refused by name, and the state must not be used further.
+// Apply adds one fact. A fact that cannot follow what is there is refused by name, and the state
+// must not be used further.
 func (s *State) Apply(e journal.Event) error {
 	k := e.Body.Kind()
 	if e.Seq != s.Seq+1 {
@@ -262,8 +264,8 @@ func (s *State) turnSettled(e journal.Event, b journal.TurnSettled) error {
 	return nil
 }
 
-// compact takes the white space out of raw JSON, as storing does, so that the request to a model is the same to the byte
-// before and after a crash.
+// compact takes the white space out of raw JSON, as storing does, so that the request to a model is
+// the same to the byte before and after a crash.
 func compact(raw json.RawMessage) json.RawMessage {
 	if !spaced(raw) {
 		return raw

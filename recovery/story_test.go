@@ -367,7 +367,8 @@ func result(outcome, text string, o map[string]string) journal.Result {
 	return r
 }
 
-// disk reads "errors/mount", or "errors/mount/ro": what could be read of the state folder's file system.
+// disk reads "errors/mount", or "errors/mount/ro": what could be read of the state folder's file
+// system.
 func disk(text string) journal.Disk {
 	if text == "" {
 		return journal.Disk{}
@@ -406,7 +407,8 @@ func (st *story) judgement(c *Call, o map[string]string) Judgement {
 	return j
 }
 
-// do records what follows without an effect, until something else is due; with act it records starts as well.
+// do records what follows without an effect, until something else is due; with act it records
+// starts as well.
 func (st *story) do(act bool) {
 	for range 20 {
 		switch a := Next(st.s).(type) {

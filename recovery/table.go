@@ -37,7 +37,8 @@ func (s Status) Terminal() bool {
 // refused marks a pair that no valid journal contains.
 const refused Status = "refused"
 
-// table answers every pair of status and fact with the status after it; what is not named is refused. It is read only.
+// table answers every pair of status and fact with the status after it; what is not named is
+// refused. It is read only.
 //
 // A claim leads to waiting, and not to running, while a request stands: see transition.
 var table = map[Status]map[journal.Kind]Status{
@@ -94,8 +95,8 @@ var table = map[Status]map[journal.Kind]Status{
 	StatusCancelled: {journal.KindCallResolved: StatusCancelled},
 }
 
-// StatusAfter is where a run stands after a fact, for who has no fold of its journal: the status before shows whether a request
-// stands. It says false where the fact cannot follow.
+// StatusAfter is where a run stands after a fact, for who has no fold of its journal: the status
+// before shows whether a request stands. It says false where the fact cannot follow.
 func StatusAfter(from Status, k journal.Kind) (Status, bool) {
 	to := transition(from, k, from == StatusWaiting)
 	return to, to != refused

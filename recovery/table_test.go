@@ -45,7 +45,8 @@ func TestDiagramIsCurrent(t *testing.T) {
 	}
 }
 
-// RUN-05: every pair of status and fact is answered; what is refused is refused with both named; final is final.
+// RUN-05: every pair of status and fact is answered; what is refused is refused with both named;
+// final is final.
 func TestEveryPairIsAnswered(t *testing.T) {
 	known := map[Status]bool{}
 	for _, s := range Statuses() {

@@ -12,8 +12,9 @@ type timing struct {
 	idle   time.Duration // since an owner was last seen, while a call may have gone on
 }
 
-// pass counts the time in which the run was going: not while it waits, and not from a crash to the word about it, since
-// nobody knows when it was. An owner that leaves of itself writes down when it does.
+// pass counts the time in which the run was going: not while it waits, and not from a crash to the
+// word about it, since nobody knows when it was. An owner that leaves of itself writes down when it
+// does.
 func (s *timing) pass(e journal.Event, from Status) {
 	k := e.Body.Kind()
 	going := k != journal.KindRunClaimed
@@ -37,7 +38,8 @@ func (s *timing) pass(e journal.Event, from Status) {
 	s.last = e.Time
 }
 
-// charge counts the time without an owner in which a call went on by itself: a crash refills no budget.
+// charge counts the time without an owner in which a call went on by itself: a crash refills no
+// budget.
 func (s *timing) charge(e journal.Event) {
 	switch b := e.Body.(type) {
 	case journal.CallJudged:

@@ -64,8 +64,9 @@ func (t Turns) inOrder(c *Call) error {
 	return nil
 }
 
-// dropOpaque leaves out of earlier answers what only the provider that gave them understands: reasoning, and what it wants
-// back unchanged. Another provider refuses it, also where it speaks the same protocol.
+// dropOpaque leaves out of earlier answers what only the provider that gave them understands:
+// reasoning, and what it wants back unchanged. Another provider refuses it, also where it speaks
+// the same protocol.
 func (ts Turns) dropOpaque() {
 	for _, t := range ts {
 		t.Blocks = slices.DeleteFunc(t.Blocks, func(b journal.Block) bool { return b.Kind == journal.BlockReasoning })

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// twin is the twin guard: what keeps the call from starting because an earlier call of its thread may have done the same; nil when
-// nothing does. A person is asked, unless what was said in this run about the earlier call answers it.
+// twin is the twin guard: what keeps the call from starting because an earlier call of its thread
+// may have done the same; nil when nothing does. A person is asked, unless what was said in this
+// run about the earlier call answers it.
 func (s guard) twin(c *Call, alike comparison) Action {
 	var first *journal.Unknown
 	for _, u := range s.doubts.list() {
@@ -37,8 +38,8 @@ func (s *State) answeredTwin(c *Call, r *journal.Request, text, who string) {
 	}
 }
 
-// Superseded says whether the open question of the twin guard needs no answer any more: meanwhile a person said what became of the
-// first call, or it was run once more with success.
+// Superseded says whether the open question of the twin guard needs no answer any more: meanwhile a
+// person said what became of the first call, or it was run once more with success.
 func Superseded(s *State) (journal.RequestClosed, bool) {
 	r := s.Open
 	if r == nil || r.Kind != journal.RequestTwin || s.aboutWas == journal.WordHappened {
@@ -53,8 +54,8 @@ func Superseded(s *State) (journal.RequestClosed, bool) {
 	return journal.RequestClosed{}, false
 }
 
-// closedTwin says whether the end of a question of the twin guard follows from what became of the first call, and lets the call go
-// on accordingly.
+// closedTwin says whether the end of a question of the twin guard follows from what became of the
+// first call, and lets the call go on accordingly.
 func (s *State) closedTwin(c *Call, r *journal.Request) bool {
 	if r.Kind != journal.RequestTwin || s.aboutWas == journal.WordHappened {
 		return false
@@ -66,7 +67,8 @@ func (s *State) closedTwin(c *Call, r *journal.Request) bool {
 	return u.Run == "" || u.Resolved == journal.WordHappened
 }
 
-// answeredNo carries out an answer to the twin guard that keeps the call from running, whatever became of the first call since.
+// answeredNo carries out an answer to the twin guard that keeps the call from running, whatever
+// became of the first call since.
 func (s guard) answeredNo(c *Call) Action {
 	action := s.kept(c, *c.twin, c.Twin, c.twinBy)
 	now := s.byID(c.twin.ID)
@@ -103,8 +105,8 @@ func (s guard) kept(c *Call, first journal.Unknown, w journal.Word, who string) 
 	return told(c, journal.OutcomeOK, text+"and "+by(who)+" says that it happened")
 }
 
-// settledByRun is the end of the doubt about earlier calls: a person said to run the call all the same, and it did what they do. Later
-// calls that do the same follow the ordinary rules.
+// settledByRun is the end of the doubt about earlier calls: a person said to run the call all the
+// same, and it did what they do. Later calls that do the same follow the ordinary rules.
 func (s guard) settledByRun(c *Call) Action {
 	if c.Twin != journal.WordRun || c.Result.Outcome != journal.OutcomeOK {
 		return nil
@@ -122,7 +124,8 @@ func (s guard) settledByRun(c *Call) Action {
 	return Record{facts}
 }
 
-// openDoubts lists, for a question about permission, the calls of the thread whose outcome is unknown.
+// openDoubts lists, for a question about permission, the calls of the thread whose outcome is
+// unknown.
 func (s guard) openDoubts() string {
 	var b strings.Builder
 	for _, u := range s.doubts.list() {

@@ -55,8 +55,8 @@ func rows() []row {
 	}
 }
 
-// RUN-12, TOOL-02, TOOL-05: every combination of record and evidence gets the verdict of the first row that matches, with a
-// reason, and each row is the first for some.
+// RUN-12, TOOL-02, TOOL-05: every combination of record and evidence gets the verdict of the first
+// row that matches, with a reason, and each row is the first for some.
 func TestEveryVerdict(t *testing.T) {
 	used := map[string]int{}
 	everyCase(func(c *Call, open *journal.Request, e Evidence) {
@@ -89,7 +89,8 @@ func TestEveryVerdict(t *testing.T) {
 	}
 }
 
-// mayRun says it once more in words that are nearer to the promise: what is run again did not happen, or does no harm.
+// mayRun says it once more in words that are nearer to the promise: what is run again did not
+// happen, or does no harm.
 func mayRun(t *testing.T, c *Call, e Evidence) {
 	t.Helper()
 	harmless := c.Effect == journal.EffectRead && e.EffectNow == journal.EffectRead || c.RetrySafe && e.RetryNow
@@ -133,7 +134,8 @@ func everyCase(try func(c *Call, open *journal.Request, e Evidence)) {
 	}
 }
 
-// Where a result was found is part of it, whatever the tool called it; an error that leaves the effect open is unknown.
+// Where a result was found is part of it, whatever the tool called it; an error that leaves the
+// effect open is unknown.
 func TestAdoptedResults(t *testing.T) {
 	c := &Call{Phase: journal.PhaseStarted, Proposal: &journal.Proposal{Effect: journal.EffectWriteExternal}}
 	for _, test := range []struct {

@@ -37,8 +37,8 @@ func (s *State) InFlight() []*Call {
 	return out
 }
 
-// Lost lists the calls that an earlier owner started and left without a result, and that still have none: nothing was
-// decided about them yet, or not carried out.
+// Lost lists the calls that an earlier owner started and left without a result, and that still have
+// none: nothing was decided about them yet, or not carried out.
 func (s *State) Lost() []*Call {
 	var out []*Call
 	for _, c := range s.Turns.current().calls() {
@@ -53,8 +53,8 @@ func (c *Call) flies(epoch int64) bool {
 	return c.Phase == journal.PhaseStarted && (c.Epoch == epoch || c.Judged == journal.VerdictAttach)
 }
 
-// Unknown says whether the call's outcome is unknown and nothing settled it since: no person said that it happened, and it was not
-// run once more with success.
+// Unknown says whether the call's outcome is unknown and nothing settled it since: no person said
+// that it happened, and it was not run once more with success.
 func (c *Call) Unknown() bool {
 	return c.Result != nil && c.Result.Outcome == journal.OutcomeUnknown && !c.Resolved.Settles()
 }

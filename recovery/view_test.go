@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What a time limit is compared with goes on between two facts, while the run is going and only then.
+// What a time limit is compared with goes on between two facts, while the run is going and only
+// then.
 func TestSpent(t *testing.T) {
 	s, err := Fold(sample())
 	if err != nil {
@@ -94,7 +95,8 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// The bytes that a model is sent are the same before and after the facts were stored: white space goes as they come in.
+// The bytes that a model is sent are the same before and after the facts were stored: white space
+// goes as they come in.
 func TestRawJSONIsCompact(t *testing.T) {
 	for raw, want := range map[string]string{
 		"{ \"a\" : \"b  c\\\" \\\\\" ,\n\t\"d\": [ 1 , 2 ] }": `{"a":"b  c\" \\","d":[1,2]}`,

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// sim is a host and a world that are made of choices: which answers the model gives, how calls end, where the owner dies,
-// what is found afterwards, what people say. It drives a run through the package as a host would, one fact at a time, so
-// that an owner can die between any two of them.
+// sim is a host and a world that are made of choices: which answers the model gives, how calls end,
+// where the owner dies, what is found afterwards, what people say. It drives a run through the
+// package as a host would, one fact at a time, so that an owner can die between any two of them.
 type sim struct {
 	pick  func(n int, what string) int // a choice from 0 to n-1; 0 is the harmless one
 	next  func(*State) Action
@@ -170,7 +170,8 @@ func (m *sim) passOn(b journal.CallResolved) {
 	}
 }
 
-// ownerGone ends the owner. What it was doing comes to one of the ends that are possible for the tool.
+// ownerGone ends the owner. What it was doing comes to one of the ends that are possible for the
+// tool.
 func (m *sim) ownerGone() {
 	for _, at := range m.inFlight() {
 		d := m.world[at]
@@ -207,7 +208,8 @@ func (m *sim) crash() {
 	}
 }
 
-// inFlight lists what flies, always in the same order, so that the same choices make the same history.
+// inFlight lists what flies, always in the same order, so that the same choices make the same
+// history.
 func (m *sim) inFlight() []journal.Place {
 	return slices.SortedFunc(maps.Keys(m.flying), func(a, b journal.Place) int { return cmp.Compare(a.Index, b.Index) })
 }
@@ -442,7 +444,8 @@ func (m *sim) summarised() int {
 	return 0
 }
 
-// summarise asks the model for a summary. What it must stand for is settled, and what it leaves is shown in pairs.
+// summarise asks the model for a summary. What it must stand for is settled, and what it leaves is
+// shown in pairs.
 func (m *sim) summarise(a Compact) {
 	got, shown := m.s.SummaryMessages(a.Through), m.s.Messages()
 	if len(got) < 2 {
@@ -540,8 +543,8 @@ func (m *sim) proposal(i int) journal.Proposal {
 	return p
 }
 
-// acting reads what the world's calls do: words, of which "limit" is no part of what acts and "say" changes nothing. Of a shell each
-// word is a command.
+// acting reads what the world's calls do: words, of which "limit" is no part of what acts and "say"
+// changes nothing. Of a shell each word is a command.
 func acting(tool string, args json.RawMessage, _ string) Acts {
 	var a struct{ What string }
 	if err := json.Unmarshal(args, &a); err != nil {

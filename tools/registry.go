@@ -26,7 +26,8 @@ type entry struct {
 	schema func() (*jsonschema.Resolved, error) // parses it once; gives nil where arguments are not checked against it
 }
 
-// NewRegistry checks the tools: names are unique and well formed, schemas parse, and each tool either acts or asks.
+// NewRegistry checks the tools: names are unique and well formed, schemas parse, and each tool
+// either acts or asks.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r, err := LazyRegistry(tools)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package tools holds the contract of a tool and the registry of a run's tools. The built-in tools lie in the packages below it.
+// Package tools holds the contract of a tool and the registry of a run's tools. The built-in tools
+// lie in the packages below it.
 package tools
 
 import (
@@ -17,11 +18,13 @@ type Spec struct {
 	Asks        bool            `json:"-"`      // a person answers its calls; it runs nothing
 }
 
-// Tool is what every tool is. It acts, and is a Caller, or it asks, and its calls are pending requests that a person answers.
+// Tool is what every tool is. It acts, and is a Caller, or it asks, and its calls are pending
+// requests that a person answers.
 type Tool interface {
 	Spec() Spec
-	// Describe says what a call would be in that workspace; "" is no workspace, and then what lies in one does not count. It
-	// changes nothing, and is asked for arguments that nobody has checked, too.
+	// Describe says what a call would be in that workspace; "" is no workspace, and then what lies
+	// in one does not count. It changes nothing, and is asked for arguments that nobody has
+	// checked, too.
 	Describe(folder string, args json.RawMessage) Traits
 }
 
@@ -30,11 +33,13 @@ type Traits struct {
 	Effect    journal.Effect // the most dangerous when in doubt
 	RetrySafe bool           // it may be run twice without harm
 
-	// Outward names where the call carries what its arguments hold out of this machine, such as a host and its port; "" when it
-	// stays here. Such a call needs a yes in every mode but yolo, even where its effect is a read.
+	// Outward names where the call carries what its arguments hold out of this machine, such as a
+	// host and its port; "" when it stays here. Such a call needs a yes in every mode but yolo,
+	// even where its effect is a read.
 	Outward string
 
-	// Confinement words what the operating system keeps the call to on this machine, now; "" for nothing. A yes is bound to it.
+	// Confinement words what the operating system keeps the call to on this machine, now; "" for
+	// nothing. A yes is bound to it.
 	Confinement string
 
 	// Paths are the files and folders that it works on; nil where that is the argument path.
@@ -47,8 +52,9 @@ type Traits struct {
 // Caller is a tool that the host carries out.
 type Caller interface {
 	Tool
-	// Call acts. An error means that the call ended badly; Result.Applied says whether a side effect took place, and
-	// an error with an empty Applied counts as unknown for everything but a read.
+	// Call acts. An error means that the call ended badly; Result.Applied says whether a side
+	// effect took place, and an error with an empty Applied counts as unknown for everything but a
+	// read.
 	Call(ctx context.Context, c Call) (journal.Result, error)
 }
 
@@ -65,13 +71,15 @@ type Call struct {
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
 	Show        func(p []byte)  // live output; never nil, never blocks
 
-	// Ask puts a question to a person while the call is under way and returns the answer. It ends with ctx, and with an error
-	// when the question was closed without one. Nil when the call is looked at by recovery.
+	// Ask puts a question to a person while the call is under way and returns the answer. It ends
+	// with ctx, and with an error when the question was closed without one. Nil when the call is
+	// looked at by recovery.
 	Ask func(ctx context.Context, q journal.Question) (json.RawMessage, error)
 }
 
-// Preparer is a tool that must look or lay something ready before its start is recorded. Nothing may happen yet that a
-// repeated Prepare would not undo. An error settles the call as failed, not started.
+// Preparer is a tool that must look or lay something ready before its start is recorded. Nothing
+// may happen yet that a repeated Prepare would not undo. An error settles the call as failed, not
+// started.
 type Preparer interface {
 	Prepare(ctx context.Context, c Call) (before json.RawMessage, handle any, err error)
 }
@@ -81,21 +89,24 @@ type Checker interface {
 	Check(args json.RawMessage) error
 }
 
-// Foreign is a tool whose schema was written elsewhere. One that cannot be resolved here is passed on to the model all the same.
+// Foreign is a tool whose schema was written elsewhere. One that cannot be resolved here is passed
+// on to the model all the same.
 type Foreign interface {
-	// Unchecked says that the arguments are not checked against the schema, because it cannot be resolved here.
+	// Unchecked says that the arguments are not checked against the schema, because it cannot be
+	// resolved here.
 	Unchecked() bool
 }
 
-// Bounded is a tool some of whose arguments bound a call and are no part of what it does: how long it may take, how much of its
-// answer is shown. Two calls that differ in them alone act alike.
+// Bounded is a tool some of whose arguments bound a call and are no part of what it does: how long
+// it may take, how much of its answer is shown. Two calls that differ in them alone act alike.
 type Bounded interface {
 	Bounds() []string
 }
 
 // Spelled is a tool whose arguments can say the same in several ways.
 type Spelled interface {
-	// OneSpelling gives arguments the form that all have which say the same. What it cannot read it returns as it is.
+	// OneSpelling gives arguments the form that all have which say the same. What it cannot read it
+	// returns as it is.
 	OneSpelling(args json.RawMessage) json.RawMessage
 }
 
@@ -108,12 +119,14 @@ type Inspector interface {
 type Process interface {
 	// Find looks for the call's process and its records. It takes no lock and changes nothing.
 	Find(ctx context.Context, c Call) recovery.ProcessEvidence
-	// Attach waits for a running call and returns its result; it shows the output from the beginning.
+	// Attach waits for a running call and returns its result; it shows the output from the
+	// beginning.
 	Attach(ctx context.Context, c Call) (journal.Result, error)
-	// Kill ends what is left of a call whose outcome is unknown, and returns what cannot be shown dead.
+	// Kill ends what is left of a call whose outcome is unknown, and returns what cannot be shown
+	// dead.
 	Kill(ctx context.Context, c Call) ([]string, error)
-	// Survivors looks again, by the trace of earlier evidence, for what could not be shown dead then. It changes nothing; an
-	// error means that it could not be determined.
+	// Survivors looks again, by the trace of earlier evidence, for what could not be shown dead
+	// then. It changes nothing; an error means that it could not be determined.
 	Survivors(trace json.RawMessage) ([]string, error)
 	// Stop asks a running call to end, durably. The result comes from Call or Attach.
 	Stop(c Call, reason string) error

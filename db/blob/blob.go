@@ -1,5 +1,6 @@
-// Package blob keeps large bodies outside of the rows that name them: as rows of the table blobs, packed where that makes them
-// smaller, and the largest as files beside the database. The name of a body is the SHA-256 of its bytes.
+// Package blob keeps large bodies outside of the rows that name them: as rows of the table blobs,
+// packed where that makes them smaller, and the largest as files beside the database. The name of a
+// body is the SHA-256 of its bytes.
 package blob
 
 import (
@@ -80,7 +81,8 @@ func (o Files) Stage(b *Blob) (Row, error) {
 	return Row{b.Hash, int64(len(b.Data)), encoding, data}, nil
 }
 
-// spill writes a blob's file: durable under its content's name, or an error. A full disk costs the ballast.
+// spill writes a blob's file: durable under its content's name, or an error. A full disk costs the
+// ballast.
 func (o Files) spill(b *Blob) error {
 	err := o.write(b)
 	if errors.Is(err, syscall.ENOSPC) && o.File.GiveUpBallast() {
@@ -127,7 +129,8 @@ type DamageError struct{ What string }
 
 func (d DamageError) Error() string { return d.What }
 
-// Open gives back the bytes of a blob after comparing them with their hash. What does not match is a DamageError.
+// Open gives back the bytes of a blob after comparing them with their hash. What does not match is
+// a DamageError.
 func (o Files) Open(hash []byte, size int64, encoding string, data []byte) ([]byte, error) {
 	name := hex.EncodeToString(hash)
 	switch encoding {

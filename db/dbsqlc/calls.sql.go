@@ -120,8 +120,8 @@ type CountUnknownOfThreadRow struct {
 	Found int64
 }
 
-// How many calls with an unknown outcome the runs of a thread tell of, and how many are found without the index of runs by
-// thread: a damaged index must not hide one.
+// How many calls with an unknown outcome the runs of a thread tell of, and how many are found
+// without the index of runs by thread: a damaged index must not hide one.
 func (q *Queries) CountUnknownOfThread(ctx context.Context, thread string, exceptRun string) (CountUnknownOfThreadRow, error) {
 	row := q.db.QueryRowContext(ctx, countUnknownOfThread, thread, exceptRun)
 	var i CountUnknownOfThreadRow
@@ -188,8 +188,9 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, o
 ) ORDER BY run_no, turn, idx
 `
 
-// The calls of a thread that the twin guard compares with. Those of which a person said that they happened are in no index: they are
-// looked for among the calls of the thread's runs, at a claim, which reads those runs anyway.
+// The calls of a thread that the twin guard compares with. Those of which a person said that they
+// happened are in no index: they are looked for among the calls of the thread's runs, at a claim,
+// which reads those runs anyway.
 func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, doubtsOfThread, thread, exceptRun)
 	if err != nil {
@@ -351,8 +352,8 @@ type ResolveCallParams struct {
 	Happened int64
 }
 
-// What a person decides about a call of unknown outcome. That it was run once more is the last word on it; before that, nothing but that
-// follows on happened.
+// What a person decides about a call of unknown outcome. That it was run once more is the last word
+// on it; before that, nothing but that follows on happened.
 func (q *Queries) ResolveCall(ctx context.Context, arg ResolveCallParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resolveCall,
 		arg.Resolved,
@@ -405,7 +406,8 @@ type StartCallParams struct {
 	Idx     int64
 }
 
-// Whoever changes a call looks for it from its run's last row on, and finds it among the calls of one answer.
+// Whoever changes a call looks for it from its run's last row on, and finds it among the calls of
+// one answer.
 func (q *Queries) StartCall(ctx context.Context, arg StartCallParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, startCall,
 		arg.Attempt,
@@ -426,7 +428,8 @@ SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, o
     AND outcome = 'unknown' AND resolved <> 'happened' AND resolved = '' ORDER BY no
 `
 
-// Calls whose outcome is unknown and on which nobody has decided. The condition of the index calls_unknown stands in full.
+// Calls whose outcome is unknown and on which nobody has decided. The condition of the index
+// calls_unknown stands in full.
 func (q *Queries) UndecidedCallsOfRuns(ctx context.Context, numbers string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, undecidedCallsOfRuns, numbers)
 	if err != nil {

@@ -41,8 +41,8 @@ type AdvanceRunParams struct {
 	OldStatus  string
 }
 
-// The fence of every write: it names what the caller last saw, and no row means that the race was lost. The calls of an
-// answer are the next rows of tool_executions.
+// The fence of every write: it names what the caller last saw, and no row means that the race was
+// lost. The calls of an answer are the next rows of tool_executions.
 func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, advanceRun,
 		arg.Seq,

@@ -1,5 +1,5 @@
-// Package dbtest gives the tests of the store and of what stands on it the facts of a run, and a look at a folder. It knows no
-// store, so that package db can be tested with it from inside.
+// Package dbtest gives the tests of the store and of what stands on it the facts of a run, and a
+// look at a folder. It knows no store, so that package db can be tested with it from inside.
 package dbtest
 
 import (

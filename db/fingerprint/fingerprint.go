@@ -1,5 +1,5 @@
-// Package fingerprint tells whether two calls ask for the same: a keyed hash of a tool's name and its arguments in the canonical form
-// of JSON (RFC 8785).
+// Package fingerprint tells whether two calls ask for the same: a keyed hash of a tool's name and
+// its arguments in the canonical form of JSON (RFC 8785).
 package fingerprint
 
 import (
@@ -17,9 +17,10 @@ import (
 
 const prefix = "hmac-sha256:v1:"
 
-// Of is a hash of a tool's name and its arguments in canonical form: the order of members and the spelling of numbers and strings
-// do not count. Numbers that the canonical form rounds, as it may any beyond 2^53, count by their digits. Arguments that are no
-// JSON with a canonical form (a member that is there twice, half a character, a number beyond any double) count byte by byte.
+// Of is a hash of a tool's name and its arguments in canonical form: the order of members and the
+// spelling of numbers and strings do not count. Numbers that the canonical form rounds, as it may
+// any beyond 2^53, count by their digits. Arguments that are no JSON with a canonical form (a
+// member that is there twice, half a character, a number beyond any double) count byte by byte.
 func Of(key []byte, tool string, args json.RawMessage) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(tool)) // a hash takes everything without an error
@@ -35,8 +36,8 @@ func Of(key []byte, tool string, args json.RawMessage) string {
 	return prefix + hex.EncodeToString(m.Sum(nil))
 }
 
-// roundedNumbers lists path and digits of each number that a double does not hold, in an order that does not depend on
-// that of the members.
+// roundedNumbers lists path and digits of each number that a double does not hold, in an order that
+// does not depend on that of the members.
 func roundedNumbers(args json.RawMessage) string {
 	if !mayRound(args) {
 		return ""
@@ -53,8 +54,8 @@ func roundedNumbers(args json.RawMessage) string {
 	return strings.Join(found, "\x00")
 }
 
-// mayRound says whether JSON has a number with more digits than a double always holds, a fraction or an exponent. Most arguments
-// have none and need not be read once more.
+// mayRound says whether JSON has a number with more digits than a double always holds, a fraction
+// or an exponent. Most arguments have none and need not be read once more.
 func mayRound(args []byte) bool {
 	quoted, digits := false, 0
 	for i := 0; i < len(args); i++ {
@@ -95,8 +96,8 @@ func collectRounded(v any, path string, found *[]string) {
 	}
 }
 
-// rounded gives the digits of a number that is an integer beyond 2^53 or another number than the double which is written for it, in one
-// spelling; "" for any other.
+// rounded gives the digits of a number that is an integer beyond 2^53 or another number than the
+// double which is written for it, in one spelling; "" for any other.
 func rounded(number string) string {
 	digits, exp := decimal(number)
 	if zeros, err := strconv.Atoi(exp); err == nil && zeros >= 0 && zeros <= maxZeros {
@@ -119,8 +120,9 @@ func rounded(number string) string {
 // maxZeros is how many zeros an integer that has a canonical form may end with.
 const maxZeros = 400
 
-// decimal takes a number of JSON apart: its digits, with the sign, from the first to the last that is no zero, and the power of ten of
-// the last one. The digits of zero are 0. A power of more than 18 digits, which makes any number zero, is left as it is written.
+// decimal takes a number of JSON apart: its digits, with the sign, from the first to the last that
+// is no zero, and the power of ten of the last one. The digits of zero are 0. A power of more than
+// 18 digits, which makes any number zero, is left as it is written.
 func decimal(number string) (digits, exp string) {
 	rest, sign := strings.CutPrefix(number, "-")
 	mantissa, power := rest, ""

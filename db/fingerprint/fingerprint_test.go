@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// valueOf reads JSON on a path of its own: the value, with each number exact. It is nil for what has no canonical form: no JSON, a member
-// twice, a text that is no Unicode, a number that no double comes near, and nesting that nobody reads.
+// valueOf reads JSON on a path of its own: the value, with each number exact. It is nil for what
+// has no canonical form: no JSON, a member twice, a text that is no Unicode, a number that no
+// double comes near, and nesting that nobody reads.
 func valueOf(text []byte) any {
 	if !json.Valid(text) || !utf8.Valid(text) || loneSurrogate(text) {
 		return nil
@@ -73,7 +74,8 @@ func readValue(d *json.Decoder) (any, bool) {
 	return t, true
 }
 
-// loneSurrogate says whether an escape of a text is half a character, which readers of JSON make different things of.
+// loneSurrogate says whether an escape of a text is half a character, which readers of JSON make
+// different things of.
 func loneSurrogate(text []byte) bool {
 	s := string(text)
 	for i := 0; i+1 < len(s); i++ {
@@ -115,7 +117,8 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// spell writes a value in another way: members in another order, white space, escapes, and numbers with other exponents.
+// spell writes a value in another way: members in another order, white space, escapes, and numbers
+// with other exponents.
 func spell(r *rand.Rand, v any, b *strings.Builder) {
 	space := func() { b.WriteString([]string{"", "", " ", "\n", "\t\r "}[r.IntN(5)]) }
 	space()
@@ -198,8 +201,8 @@ func spellNumber(r *rand.Rand, n *big.Rat, b *strings.Builder) {
 	}
 }
 
-// FuzzFingerprint: two texts of one value are one call, and two values are two, whatever is in them: what a fingerprint decides is whether
-// a call was made before.
+// FuzzFingerprint: two texts of one value are one call, and two values are two, whatever is in
+// them: what a fingerprint decides is whether a call was made before.
 func FuzzFingerprint(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"b":1,"a":[true,false,null,"x"]}`, `{"a":1.0}`, `{"a":9007199254740993}`, `{"a":9007199254740992.0}`, `{"a":9007199254740993.0}`, `{"a":100000000000000000000}`, `{"a":1e20}`, `{"a":1e-400}`,

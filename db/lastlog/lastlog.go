@@ -1,8 +1,9 @@
 // Package lastlog reads from the log of a state folder how far its runs had come.
 //
-// The log is a file of JSON lines. Those about a run have run, time (RFC 3339), and either seq, the number of a fact, or, where
-// msg is "turn", turn, the number of a turn that was settled. A line is written after the commit of what it names and is not
-// synced: the log may be older than the database, and never newer.
+// The log is a file of JSON lines. Those about a run have run, time (RFC 3339), and either seq, the
+// number of a fact, or, where msg is "turn", turn, the number of a turn that was settled. A line is
+// written after the commit of what it names and is not synced: the log may be older than the
+// database, and never newer.
 package lastlog
 
 import (
@@ -23,8 +24,8 @@ type Last struct {
 	Turn int       // the last turn that was settled; 0 for none
 }
 
-// Ahead says what the log knows of a run and a database does not, which has that many facts and turns of it; "" for nothing.
-// Without the run in the database, seq is 0.
+// Ahead says what the log knows of a run and a database does not, which has that many facts and
+// turns of it; "" for nothing. Without the run in the database, seq is 0.
 func (l Last) Ahead(seq int64, turns int) string {
 	at := l.At.Local().Format(time.DateTime)
 	switch {

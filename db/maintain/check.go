@@ -18,8 +18,8 @@ import (
 	"agent/db/sqlitefile"
 )
 
-// Report is what a look at the whole store finds. What journals say against their runs' rows is not part of it: the host
-// folds them.
+// Report is what a look at the whole store finds. What journals say against their runs' rows is not
+// part of it: the host folds them.
 type Report struct {
 	Path       string
 	SQLite     string // version

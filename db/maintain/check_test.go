@@ -78,7 +78,8 @@ func TestCheckReadsIndexes(t *testing.T) {
 	}
 }
 
-// From a file with destroyed pages everything outside of them is saved, in a form that a person can read.
+// From a file with destroyed pages everything outside of them is saved, in a form that a person can
+// read.
 func TestSalvage(t *testing.T) {
 	ctx := context.Background()
 	dir := dbtest.StateDir(t)

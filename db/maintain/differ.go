@@ -43,15 +43,16 @@ func projectedTables() []projected {
 	}
 }
 
-// change is what makes one row as the journal proves it: an INSERT where have is nil, a DELETE where want is.
+// change is what makes one row as the journal proves it: an INSERT where have is nil, a DELETE
+// where want is.
 type change struct {
 	projected
 	have, want sqlitefile.Record
 	columns    []string // that differ
 }
 
-// Differences replays every journal and compares what it proves with the tables beside it, to the last column. A journal that is
-// damaged is left out: reading it says so.
+// Differences replays every journal and compares what it proves with the tables beside it, to the
+// last column. A journal that is damaged is left out: reading it says so.
 func Differences(ctx context.Context, s *db.Store) ([]Difference, error) {
 	r, err := db.NewReplay(ctx, s)
 	if err != nil {
@@ -190,8 +191,8 @@ func (p projected) take(rows *[]sqlitefile.Record, want sqlitefile.Record) sqlit
 	return found
 }
 
-// columnsThatDiffer leaves out what the journal does not prove: an answer that the run's owner has not taken yet, and the mark of
-// a run whose journal was found damaged.
+// columnsThatDiffer leaves out what the journal does not prove: an answer that the run's owner has
+// not taken yet, and the mark of a run whose journal was found damaged.
 func columnsThatDiffer(ctx context.Context, r *db.Replay, p projected, have, want sqlitefile.Record) ([]string, error) {
 	free := slices.Clone(p.free)
 	switch p.table {

@@ -76,7 +76,8 @@ func repairAll(t *testing.T, s *db.Store) {
 	}
 }
 
-// stored makes a store with runs that wait, go on, ended, and left a call unknown, whose facts interleave.
+// stored makes a store with runs that wait, go on, ended, and left a call unknown, whose facts
+// interleave.
 func stored(t *testing.T) *db.Store {
 	t.Helper()
 	s := openStore(t, dbtest.StateDir(t))
@@ -125,8 +126,8 @@ func foldAll(t *testing.T, s *db.Store, h db.Head, e []journal.Event) db.Head {
 	return appendAll(t, s, h, e, db.AppendOptions{State: st})
 }
 
-// A6: whatever is lost or changed in a table that is written from the journal, each row and each column, is found and made again
-// as it was.
+// A6: whatever is lost or changed in a table that is written from the journal, each row and each
+// column, is found and made again as it was.
 func TestEveryProjectedRowAndColumn(t *testing.T) {
 	longAlone(t)
 	ctx, s := context.Background(), stored(t)
@@ -179,7 +180,8 @@ func TestEveryProjectedRowAndColumn(t *testing.T) {
 	}
 }
 
-// An answer that nobody took yet stands in its row alone: it is no difference, and a repair keeps it.
+// An answer that nobody took yet stands in its row alone: it is no difference, and a repair keeps
+// it.
 func TestRepairKeepsAnswers(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
 	if _, err := s.Answer(ctx, "p-2", []byte(`"yes"`), "ana"); err != nil {
@@ -198,8 +200,9 @@ func TestRepairKeepsAnswers(t *testing.T) {
 	}
 }
 
-// The row of a thread comes from its first run: repairing a later one alone, as every cancel does, leaves it as it is, makes it again
-// where it is lost, and says nothing of it where the first run cannot be read.
+// The row of a thread comes from its first run: repairing a later one alone, as every cancel does,
+// leaves it as it is, makes it again where it is lost, and says nothing of it where the first run
+// cannot be read.
 func TestRepairOfALaterRun(t *testing.T) {
 	ctx, s := context.Background(), stored(t)
 	later := dbtest.Created("r-4", "t-3")

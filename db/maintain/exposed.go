@@ -18,7 +18,8 @@ import (
 	"agent/db/vault"
 )
 
-// Exposed is a place in the state folder where a secret lies in the clear. The secret itself is not part of it.
+// Exposed is a place in the state folder where a secret lies in the clear. The secret itself is not
+// part of it.
 type Exposed struct {
 	Rule   string // what it is
 	Table  string // "" in a file
@@ -29,9 +30,9 @@ type Exposed struct {
 	File   string // relative to the state folder
 }
 
-// FindExposed looks for secrets in every text of every table, in every body, and in every file of the state folder: for what
-// is known to this process, what was ever sealed, and what looks like one. progress may be nil; it is called now and then with
-// how much of all was looked at.
+// FindExposed looks for secrets in every text of every table, in every body, and in every file of
+// the state folder: for what is known to this process, what was ever sealed, and what looks like
+// one. progress may be nil; it is called now and then with how much of all was looked at.
 func FindExposed(ctx context.Context, s *db.Store, progress func(done, all int64)) ([]Exposed, error) {
 	f := &searcher{s: s, ctx: ctx, progress: progress, seen: map[Exposed]bool{}, runs: map[int64]string{}}
 	if err := s.Vault().LearnSealed(ctx); err != nil {
@@ -84,7 +85,8 @@ func (f *searcher) search() error {
 	return f.remains()
 }
 
-// stretch is how many rows are read at once: a reader never holds the log back for longer than that takes.
+// stretch is how many rows are read at once: a reader never holds the log back for longer than that
+// takes.
 const stretch = 256
 
 func (f *searcher) table(name string) error {
@@ -237,7 +239,8 @@ func (f *searcher) own(rel string) bool {
 	return strings.HasPrefix(rel, db.FileName) || rel == vault.KeyName || filepath.Join(f.s.File().Dir(), rel) == f.s.File().Ballast()
 }
 
-// pieceSize is how much of a file is looked at at once, and overlap what is looked at again with the next piece.
+// pieceSize is how much of a file is looked at at once, and overlap what is looked at again with
+// the next piece.
 const (
 	pieceSize = 4 << 20
 	overlap   = 64 << 10
@@ -264,8 +267,8 @@ func (f *searcher) file(r io.Reader, rel string) error {
 	return pieces(r, func(p []byte) error { return f.look(p, Exposed{File: rel}, 0) })
 }
 
-// remains looks for known values in the bytes of the database itself: what was deleted or written over stays in them for a
-// while.
+// remains looks for known values in the bytes of the database itself: what was deleted or written
+// over stays in them for a while.
 func (f *searcher) remains() error {
 	values := f.s.Vault().Values()
 	if len(f.found) > 0 || len(values) == 0 {

@@ -12,8 +12,9 @@ import (
 	"agent/db/redact"
 )
 
-// What was written before it was known to be secret is found in whatever place it lies, packed, compressed or in a file,
-// and the place is named without the value. What is as it should be is not.
+// What was written before it was known to be secret is found in whatever place it lies, packed,
+// compressed or in a file, and the place is named without the value. What is as it should be is
+// not.
 func TestFindExposed(t *testing.T) {
 	ctx := context.Background()
 	dir := dbtest.StateDir(t)

@@ -12,7 +12,8 @@ import (
 	"agent/db/sqlitefile"
 )
 
-// Repair makes the rows of runs what their journals prove and says what it changed. Whoever calls it holds the runs' locks.
+// Repair makes the rows of runs what their journals prove and says what it changed. Whoever calls
+// it holds the runs' locks.
 func Repair(ctx context.Context, s *db.Store, nos []int64) ([]Difference, error) {
 	if !s.File().Writable() {
 		return nil, fmt.Errorf("repair rows: %w", db.ErrReadOnly)
@@ -39,7 +40,8 @@ func Repair(ctx context.Context, s *db.Store, nos []int64) ([]Difference, error)
 	return found, nil
 }
 
-// repair runs inside the writer's transaction. What is too many goes first: it may have the number or the id of what is missing.
+// repair runs inside the writer's transaction. What is too many goes first: it may have the number
+// or the id of what is missing.
 func repair(ctx context.Context, t *sqlitefile.Tx, nos []int64, list []change) error {
 	// Rows of a run whose own row is lost point nowhere until that is there again.
 	if err := t.Once("PRAGMA defer_foreign_keys = ON"); err != nil {
@@ -73,8 +75,8 @@ func repair(ctx context.Context, t *sqlitefile.Tx, nos []int64, list []change) e
 	return nil
 }
 
-// insert adds a row. Rows of tool_executions and pending_requests are numbered without gaps as they come, so the first number
-// that is free is that of a row that was lost.
+// insert adds a row. Rows of tool_executions and pending_requests are numbered without gaps as they
+// come, so the first number that is free is that of a row that was lost.
 func insert(ctx context.Context, t *sqlitefile.Tx, c change) error {
 	row := maps.Clone(c.want)
 	if slices.Contains(c.free, "no") {
@@ -125,8 +127,8 @@ func changeRow(t *sqlitefile.Tx, text string, args []any, c change) error {
 	return t.Once(text+" WHERE "+strings.Join(where, " AND "), args...)
 }
 
-// placeCalls notes between which rows the calls of the run lie. Where those of one answer do not lie side by side in their order
-// any more, all of them get new numbers at the end.
+// placeCalls notes between which rows the calls of the run lie. Where those of one answer do not
+// lie side by side in their order any more, all of them get new numbers at the end.
 func placeCalls(ctx context.Context, t *sqlitefile.Tx, no int64) error {
 	rows, err := sqlitefile.Records(ctx, t, "SELECT no, turn, idx FROM tool_executions WHERE run_no = ? ORDER BY turn, idx", no)
 	if err != nil || len(rows) == 0 {

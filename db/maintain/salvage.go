@@ -16,10 +16,11 @@ import (
 	"agent/db/sqlitefile"
 )
 
-// Salvage writes what can still be read of a damaged state folder to out: one JSON object a row, and at the end of each
-// table how many places could not be read. It reads row by row, so one damaged page costs the rows on it and no more, and
-// changes nothing. It works without Open, which a damaged file may refuse. Secrets that an older release has written in the
-// clear are placeholders in it.
+// Salvage writes what can still be read of a damaged state folder to out: one JSON object a row,
+// and at the end of each table how many places could not be read. It reads row by row, so one
+// damaged page costs the rows on it and no more, and changes nothing. It works without Open, which
+// a damaged file may refuse. Secrets that an older release has written in the clear are
+// placeholders in it.
 func Salvage(ctx context.Context, dir string, out io.Writer) error {
 	s, err := db.OpenDamaged(dir)
 	if err != nil {
@@ -59,8 +60,9 @@ type salvager struct {
 	lost int // places of all tables that could not be read
 }
 
-// maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in growing steps. The keys of a run's
-// facts begin far behind those of the run before it, so steps begin anew there, for as many runs as maxRuns in which nothing is found.
+// maxStep bounds how far is looked beyond a place that cannot be read: first row by row, then in
+// growing steps. The keys of a run's facts begin far behind those of the run before it, so steps
+// begin anew there, for as many runs as maxRuns in which nothing is found.
 const (
 	singleSteps = 512
 	maxStep     = int64(1) << 40
@@ -191,7 +193,8 @@ func (v *salvager) explain(table string, row map[string]any) {
 	}
 }
 
-// blob unpacks a body where it matches its hash. What is of another type than it should be counts as empty.
+// blob unpacks a body where it matches its hash. What is of another type than it should be counts
+// as empty.
 func (v *salvager) blob(row map[string]any) {
 	hash, _ := row["hash"].([]byte)
 	encoding, _ := row["encoding"].(string)

@@ -23,7 +23,8 @@ func (d SchemaDifference) Repairable() bool { return len(d.repair) > 0 }
 
 func (d SchemaDifference) String() string { return fmt.Sprintf("%s %s %s", d.Kind, d.Name, d.What) }
 
-// SchemaDifferences compares every object of the schema with what the migrations make in an empty database.
+// SchemaDifferences compares every object of the schema with what the migrations make in an empty
+// database.
 func SchemaDifferences(ctx context.Context, s *db.Store) ([]SchemaDifference, error) {
 	r, err := db.NewReplay(ctx, s)
 	if err != nil {
@@ -75,8 +76,9 @@ func schemaDifferences(have, want []sqlitefile.Record) []SchemaDifference {
 	return out
 }
 
-// RepairSchema makes missing tables, indexes and views again, replaces indexes and views that are others, and builds every index
-// anew from its table. Rows of a table that was lost are made by Repair.
+// RepairSchema makes missing tables, indexes and views again, replaces indexes and views that are
+// others, and builds every index anew from its table. Rows of a table that was lost are made by
+// Repair.
 func RepairSchema(ctx context.Context, s *db.Store) ([]SchemaDifference, error) {
 	if !s.File().Writable() {
 		return nil, fmt.Errorf("repair the schema: %w", db.ErrReadOnly)

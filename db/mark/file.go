@@ -12,8 +12,8 @@ import (
 	"agent/tools/durable"
 )
 
-// Folder holds the mark of a state folder. It is a folder of its own since every write to a file wakes those who watch its
-// folder for changes of the database.
+// Folder holds the mark of a state folder. It is a folder of its own since every write to a file
+// wakes those who watch its folder for changes of the database.
 const Folder = "marks"
 
 // Path is where the mark of the state folder dir lies.

@@ -1,17 +1,18 @@
 // Package mark keeps the small file that says how far a store had come.
 //
-// A mark names the last fact that was durable when it was written. It is written after the commit of that fact and never
-// synced: after a power cut it may be older than the store, or missing, and it is never newer. So a store that does not have
-// the fact that its mark names went back in time: an older copy of the database was put in its place, or its write-ahead log
-// was lost.
+// A mark names the last fact that was durable when it was written. It is written after the commit
+// of that fact and never synced: after a power cut it may be older than the store, or missing, and
+// it is never newer. So a store that does not have the fact that its mark names went back in time:
+// an older copy of the database was put in its place, or its write-ahead log was lost.
 //
-// One format serves beside the database and outside the state folder. A file is Size bytes: a checksum (CRC-32 of IEEE 802.3,
-// eight hexadecimal digits), a space, one JSON object, spaces up to the last byte, a line feed. It is written with a single
-// write in place, so a reader sees the old mark, the new one, or, for an instant or after a power cut, one whose checksum
-// does not match: that one counts as missing.
+// One format serves beside the database and outside the state folder. A file is Size bytes: a
+// checksum (CRC-32 of IEEE 802.3, eight hexadecimal digits), a space, one JSON object, spaces up to
+// the last byte, a line feed. It is written with a single write in place, so a reader sees the old
+// mark, the new one, or, for an instant or after a power cut, one whose checksum does not match:
+// that one counts as missing.
 //
-// Processes that drive different runs write the same file. Two commits in the same moment may leave the mark of the earlier
-// one: it is older than it could be, and still true.
+// Processes that drive different runs write the same file. Two commits in the same moment may leave
+// the mark of the earlier one: it is older than it could be, and still true.
 package mark
 
 import (
@@ -40,15 +41,16 @@ const Version = 1
 type Mark struct {
 	Version int    `json:"version"`
 	Store   string `json:"store"` // identity of the store: what is kept of its key, shortened
-	// Runs is the highest number of a run that the writer knew of. It never goes down while the store goes forward.
+	// Runs is the highest number of a run that the writer knew of. It never goes down while the
+	// store goes forward.
 	Runs   int64     `json:"runs"`
 	Run    string    `json:"run,omitempty"`    // the run of the last fact; empty in a store without runs
 	No     int64     `json:"no,omitempty"`     // its number in the store
 	Seq    int64     `json:"seq,omitempty"`    // of the last fact in that run
 	Digest string    `json:"digest,omitempty"` // of that fact, which covers all facts of the run before it; hexadecimal
 	At     time.Time `json:"at"`               // when it was written, UTC
-	// Decided is when a person last decided that the store counts although it was behind a mark; zero: never. What lies in
-	// the folder and is older belongs to what was abandoned then.
+	// Decided is when a person last decided that the store counts although it was behind a mark;
+	// zero: never. What lies in the folder and is older belongs to what was abandoned then.
 	Decided time.Time `json:"decided,omitzero"`
 }
 
@@ -58,7 +60,8 @@ var (
 	ErrDamaged = errors.New("the mark is damaged")
 )
 
-// tries is how often a mark that does not match its checksum is read again: it may be in the middle of being written.
+// tries is how often a mark that does not match its checksum is read again: it may be in the middle
+// of being written.
 const tries = 5
 
 // Read reads the mark at path.
@@ -111,7 +114,8 @@ func parse(b []byte) (Mark, bool) {
 // head is the length of the checksum and the blank behind it.
 const head = 9
 
-// appendTo adds the mark as JSON. It is written after every commit: by hand, this takes a tenth of the time of encoding/json.
+// appendTo adds the mark as JSON. It is written after every commit: by hand, this takes a tenth of
+// the time of encoding/json.
 func (m Mark) appendTo(b []byte) []byte {
 	quoted := func(name, s string) {
 		b = append(append(append(b, name...), '"'), s...)
@@ -137,7 +141,8 @@ func (m Mark) appendTo(b []byte) []byte {
 	return append(b, '}')
 }
 
-// Write writes the mark into an open file, with one write in place. It is durable when the caller syncs the file.
+// Write writes the mark into an open file, with one write in place. It is durable when the caller
+// syncs the file.
 func Write(f io.WriterAt, m Mark) error {
 	m.Version = Version
 	for _, s := range []string{m.Store, m.Run, m.Digest} {

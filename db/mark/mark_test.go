@@ -44,7 +44,8 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// A mark that is torn, flipped, cut or of a newer format is no mark: it never makes a store look behind.
+// A mark that is torn, flipped, cut or of a newer format is no mark: it never makes a store look
+// behind.
 func TestDamaged(t *testing.T) {
 	f := file(t)
 	if _, err := Read(f.Name()); !errors.Is(err, ErrNone) {

@@ -2,8 +2,9 @@ package redact
 
 import "strings"
 
-// findAssignment finds the value that is given to a name such as DB_PASSWORD: in a shell, a configuration, code, a flag, a
-// header, a URL's query, XML. The word text[from:to] is part of the name.
+// findAssignment finds the value that is given to a name such as DB_PASSWORD: in a shell, a
+// configuration, code, a flag, a header, a URL's query, XML. The word text[from:to] is part of the
+// name.
 func findAssignment(text string, from, to int, add func(from, to int, rule string)) {
 	start := from
 	for start > 0 && from-start < 64 && nameByte(text[start-1]) {
@@ -62,7 +63,8 @@ func (a *assignment) operator(text string, start, end int) int {
 	return i + span(text[i:], 16, func(b byte) bool { return b == ' ' || b == '\t' || a.tag && blank(b) })
 }
 
-// eastAsian is the first byte in UTF-8 from U+3000 on: such scripts have no blanks, so a value without quotes ends there.
+// eastAsian is the first byte in UTF-8 from U+3000 on: such scripts have no blanks, so a value
+// without quotes ends there.
 const eastAsian = 0xE3
 
 const longestValue = 2048 // bytes of a value that is assigned
@@ -129,7 +131,8 @@ func (a *assignment) loud() bool {
 	return strings.ToUpper(a.name) == a.name && strings.ContainsAny(a.name, "_ABCDEFGHIJKLMNOPQRSTUVWXYZ") && !a.spaced && !a.call
 }
 
-// startsLine says that nothing but blanks, export, a list's dash or a quote stands before in the line.
+// startsLine says that nothing but blanks, export, a list's dash or a quote stands before in the
+// line.
 func startsLine(text string, start int) bool {
 	from := strings.LastIndexByte(text[:start], '\n') + 1
 	switch strings.Trim(text[from:start], " \t\"'-$") {
@@ -150,7 +153,8 @@ func memberIsSecret(k kind, v string) bool {
 	return len(v) >= 12 && mixed(v) && !identifier(v) && entropy(v) > 2.5
 }
 
-// plausible says that a value is none of what stands in a secret's place: a reference, a path, a row of one character.
+// plausible says that a value is none of what stands in a secret's place: a reference, a path, a
+// row of one character.
 func plausible(v string) bool {
 	return distinct(v) > 2 && !isReference(v) && !isPath(v) && !strings.Contains(v, "://") && !strings.Contains(v, "${") &&
 		!strings.Contains(v, "{{") && !strings.Contains(v, "...") && !strings.Contains(v, "***") && !strings.HasPrefix(v, "%") &&
@@ -169,13 +173,14 @@ func dummy(v string) bool {
 	return strings.HasPrefix(l, "your") || strings.HasPrefix(l, "my-") || strings.HasPrefix(l, "enter") || strings.Contains(l, "passw") && !hasDigit(l)
 }
 
-// strange says that a value is not written as words and names are: it has a digit or another character.
+// strange says that a value is not written as words and names are: it has a digit or another
+// character.
 func strange(v string) bool {
 	return mixed(v) || strings.ContainsAny(v, "!@#$%^&*+/=~?|")
 }
 
-// identifier says that a value reads as the name of something in code: words joined by _ . - or capitals, with at most
-// a short number at the end.
+// identifier says that a value reads as the name of something in code: words joined by _ . - or
+// capitals, with at most a short number at the end.
 func identifier(v string) bool {
 	if member(v) {
 		return true

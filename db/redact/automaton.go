@@ -1,7 +1,8 @@
 package redact
 
-// automaton finds many words in one pass (Aho and Corasick 1975), without regard to ASCII case, as a table of states by
-// classes of bytes. A whole text is followed only from where a word may begin, as a table of bits says of three bytes at a time.
+// automaton finds many words in one pass (Aho and Corasick 1975), without regard to ASCII case, as
+// a table of states by classes of bytes. A whole text is followed only from where a word may begin,
+// as a table of bits says of three bytes at a time.
 type automaton struct {
 	class [256]uint8
 	fold  [256]uint8
@@ -62,7 +63,8 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// mark notes how a word begins. After one of two bytes any byte may come, and no byte is as good as a zero.
+// mark notes how a word begins. After one of two bytes any byte may come, and no byte is as good as
+// a zero.
 func (a *automaton) mark(word string) {
 	for third := range uint32(256) {
 		if len(word) > 2 {
@@ -80,7 +82,8 @@ func (a *automaton) grow() uint32 {
 	return uint32(state)
 }
 
-// link fills in where to go on when the next byte does not fit, from the shortest beginnings to the longest.
+// link fills in where to go on when the next byte does not fit, from the shortest beginnings to the
+// longest.
 func (a *automaton) link() {
 	fall := make([]uint32, len(a.words))
 	flag := make([]uint32, len(a.words))
@@ -117,8 +120,8 @@ func (a *automaton) link() {
 	}
 }
 
-// each calls hit with the number of every word in the text and the place after it, until it says that this is enough. Every word has
-// two bytes or more.
+// each calls hit with the number of every word in the text and the place after it, until it says
+// that this is enough. Every word has two bytes or more.
 func (a *automaton) each(text string, hit func(word uint16, end int) (enough bool)) {
 	for at := a.begins(text, 0); at < len(text); at = a.begins(text, at) {
 		from, state := at, uint32(0)
@@ -156,7 +159,8 @@ func (a *automaton) begins(text string, at int) int {
 	return len(text)
 }
 
-// follow is each for a text that goes on where another one ended: in the state that its end was. It gives the state of this end.
+// follow is each for a text that goes on where another one ended: in the state that its end was. It
+// gives the state of this end.
 func (a *automaton) follow(state uint32, text string, hit func(word uint16, end int)) uint32 {
 	for i := range len(text) {
 		state = a.next[state&^flags+uint32(a.class[text[i]])]

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The automaton finds what looking for every word at every place finds, words within words included.
+// The automaton finds what looking for every word at every place finds, words within words
+// included.
 func TestAutomatonFindsEveryWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{2,5}`), 1, 12, rapid.ID[string]).Draw(t, "words")
@@ -33,8 +34,8 @@ func TestAutomatonFindsEveryWord(t *testing.T) {
 	})
 }
 
-// A text that grows, is forgotten from its beginning, and is now and then shown without its end, has the words that going over all of
-// it finds, in the same order.
+// A text that grows, is forgotten from its beginning, and is now and then shown without its end,
+// has the words that going over all of it finds, in the same order.
 func TestSeenWordsAreThoseOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{2,5}`), 1, 12, rapid.ID[string]).Draw(t, "words")

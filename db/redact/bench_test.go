@@ -96,7 +96,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is what a process pays that redacts: the known values at once, the patterns with the first text.
+// BenchmarkNew is what a process pays that redacts: the known values at once, the patterns with the
+// first text.
 func BenchmarkNew(b *testing.B) {
 	b.Run("known values", func(b *testing.B) {
 		for b.Loop() {

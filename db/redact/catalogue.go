@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// gitleaksJSON holds the rules of gitleaks v8.30.1 (MIT: LICENSE-gitleaks): its configuration without what asks for
-// the path of a file, one rule a line.
+// gitleaksJSON holds the rules of gitleaks v8.30.1 (MIT: LICENSE-gitleaks): its configuration
+// without what asks for the path of a file, one rule a line.
 //
 //go:embed gitleaks.json
 var gitleaksJSON []byte
@@ -205,7 +205,8 @@ func longest(x *syntax.Regexp) int {
 	return min(n, 1<<20)
 }
 
-// lead is what an expression begins with: a cheap look at a word's place before the expression is tried.
+// lead is what an expression begins with: a cheap look at a word's place before the expression is
+// tried.
 type lead struct {
 	text     string
 	boundary bool       // what stands before it is no letter, digit or _
@@ -213,8 +214,8 @@ type lead struct {
 	of       *[256]bool // what those bytes are
 }
 
-// leadOf is the literal with which every match begins, and the class of what follows it. It is empty where there is none
-// or its case does not matter.
+// leadOf is the literal with which every match begins, and the class of what follows it. It is
+// empty where there is none or its case does not matter.
 func leadOf(x *syntax.Regexp) lead {
 	var l lead
 	parts := flatten(x)
@@ -260,7 +261,8 @@ func bytesOf(class *syntax.Regexp) *[256]bool {
 	return &of
 }
 
-// fits says whether a match may begin with the word at from, which is true where the lead does not tell.
+// fits says whether a match may begin with the word at from, which is true where the lead does not
+// tell.
 func (l *lead) fits(text, word string, from int) bool {
 	if len(l.text) < 2 {
 		return true

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// gitleaksCase is one of gitleaks' own test cases, with the secrets that gitleaks v8.30.1 finds in it. They are kept
-// compressed so that nobody's scanner takes the made-up keys for real ones.
+// gitleaksCase is one of gitleaks' own test cases, with the secrets that gitleaks v8.30.1 finds in
+// it. They are kept compressed so that nobody's scanner takes the made-up keys for real ones.
 type gitleaksCase struct {
 	Rule    string   `json:"rule"`
 	Text    string   `json:"text"`

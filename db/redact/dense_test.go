@@ -30,8 +30,9 @@ func TestTokensBehindDenseWords(t *testing.T) {
 	}
 }
 
-// The time for each byte of such a text must not grow with its length: 64 KiB of "[secret:a:b]" once took a quarter of a minute,
-// since each word was looked at with the four KiB behind it, by each of its rules. The limit is the rate at 8 KiB.
+// The time for each byte of such a text must not grow with its length: 64 KiB of "[secret:a:b]"
+// once took a quarter of a minute, since each word was looked at with the four KiB behind it, by
+// each of its rules. The limit is the rate at 8 KiB.
 func BenchmarkDenseWords(b *testing.B) {
 	set := New(nil)
 	for _, word := range dense {

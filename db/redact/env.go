@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// FromEnvironment gives the values of an environment (NAME=value) that are secret: those of variables whose names say
-// so (KEY, TOKEN, SECRET, PASSWORD, PASSWD, PASS, CREDENTIALS, AUTH, DSN …, as words of the name), passwords inside URLs and
-// connection strings whatever the variable is called, and the secret members of a value that is JSON. A variable whose
-// name only sounds so (SSH_AUTH_SOCK, PUBLIC_KEY, ..._KEY_FILE) or whose value is a path is none.
+// FromEnvironment gives the values of an environment (NAME=value) that are secret: those of
+// variables whose names say so (KEY, TOKEN, SECRET, PASSWORD, PASSWD, PASS, CREDENTIALS, AUTH, DSN
+// …, as words of the name), passwords inside URLs and connection strings whatever the variable is
+// called, and the secret members of a value that is JSON. A variable whose name only sounds so
+// (SSH_AUTH_SOCK, PUBLIC_KEY, ..._KEY_FILE) or whose value is a path is none.
 func FromEnvironment(environ []string) []Known {
 	var found []Known
 	for _, pair := range environ {
@@ -50,7 +51,8 @@ func environmentName(name string) bool {
 	return kindOf(name) != plain || strings.EqualFold(name, "key")
 }
 
-// connection finds the password in what is no URL: user:password@tcp(host)/db, and password=… of libpq and ADO.
+// connection finds the password in what is no URL: user:password@tcp(host)/db, and password=… of
+// libpq and ADO.
 var connection = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^[\w.-]+:([^@\s/]+)@(?:tcp|unix|[\w.-]+:\d)|\b(?:password|pwd|accountkey|sharedaccesskey)=('[^']*'|[^;\s&]+)`)
 })
@@ -90,7 +92,8 @@ func secretMembers(found []string, name string, v any) []string {
 	return found
 }
 
-// Unusable says why a value cannot be looked for as a known value, or "": it would be found all over ordinary text.
+// Unusable says why a value cannot be looked for as a known value, or "": it would be found all
+// over ordinary text.
 func Unusable(value string) string {
 	switch {
 	case len(value) < leastKnown:
@@ -123,7 +126,8 @@ func distinct(s string) int {
 	return n
 }
 
-// isReference says that a text stands for a value that is elsewhere, or is yet to be filled in: $NAME, ${{ x }}, <key>, %s.
+// isReference says that a text stands for a value that is elsewhere, or is yet to be filled in:
+// $NAME, ${{ x }}, <key>, %s.
 func isReference(s string) bool {
 	return strings.HasPrefix(s, "$") && (len(s) < 2 || !digit(s[1])) || strings.HasPrefix(s, "{{") || strings.HasPrefix(s, "%(") ||
 		len(s) == 2 && s[0] == '%' ||
@@ -147,7 +151,8 @@ func isPath(s string) bool {
 	return strings.Trim(first, "abcdefghijklmnopqrstuvwxyz._-") == "" || first == "Users" || first == "Library"
 }
 
-// ordinary says that a text is words as people write them: letters of one case, or with a capital first, and what joins them.
+// ordinary says that a text is words as people write them: letters of one case, or with a capital
+// first, and what joins them.
 func ordinary(s string) bool {
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("-_. /:,", r) }) {
 		rest := w[1:]

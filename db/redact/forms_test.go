@@ -176,7 +176,8 @@ func TestJSONMembers(t *testing.T) {
 	}
 }
 
-// Hermes #77164, minimax #153: the names of variables, and the values that a name alone does not tell.
+// Hermes #77164, minimax #153: the names of variables, and the values that a name alone does not
+// tell.
 func TestFromEnvironment(t *testing.T) {
 	var got []string
 	for _, k := range FromEnvironment([]string{

@@ -38,8 +38,8 @@ func disguises(value string) []string {
 	return out
 }
 
-// FuzzRestore: what was taken out is put back to the byte, whatever the bytes; a known value is left in none of its forms, wherever it
-// stands; and a stream shows the same however it is cut.
+// FuzzRestore: what was taken out is put back to the byte, whatever the bytes; a known value is
+// left in none of its forms, wherever it stands; and a stream shows the same however it is cut.
 func FuzzRestore(f *testing.F) {
 	known, shapes := secretsToPlant()
 	s := New(known)

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// JSON replaces the secrets in the strings and the member names of one JSON text. Everything else stays to the byte,
-// and Restore gives the text back to the byte. A text that is no JSON is an error: Text takes it as it is.
+// JSON replaces the secrets in the strings and the member names of one JSON text. Everything else
+// stays to the byte, and Restore gives the text back to the byte. A text that is no JSON is an
+// error: Text takes it as it is.
 //
 // A number is never replaced, since a placeholder is none: a secret must be a string to be found.
 func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
@@ -19,7 +20,8 @@ func (s *Set) JSON(data []byte, id Namer) ([]byte, []Secret, error) {
 	return out, found, nil
 }
 
-// Encoded is JSON for a text that package encoding/json has just written: it is not read once more to see that it is JSON.
+// Encoded is JSON for a text that package encoding/json has just written: it is not read once more
+// to see that it is JSON.
 func (s *Set) Encoded(data []byte, id Namer) ([]byte, []Secret) {
 	w := walker{set: s, data: data, all: string(data)}
 	w.id = id

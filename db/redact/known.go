@@ -14,9 +14,9 @@ const (
 	depth      = 3   // how often text is escaped: JSON in a string of JSON in a string of JSON
 )
 
-// passed are the bytes over which the search goes as if they were not there, in the text and in what it looks for: by
-// them a value is wrapped or put together from pieces ("abc" + "def", a backslash before a line's end). A + that is a
-// blank in a URL is one of them, and so is the blank.
+// passed are the bytes over which the search goes as if they were not there, in the text and in
+// what it looks for: by them a value is wrapped or put together from pieces ("abc" + "def", a
+// backslash before a line's end). A + that is a blank in a URL is one of them, and so is the blank.
 func passed(b byte) bool {
 	const below64 = 1<<' ' | 1<<'\t' | 1<<'\r' | 1<<'\n' | 1<<'"' | 1<<'\'' | 1<<'+'
 	return b < 64 && below64>>b&1 != 0 || b == '\\' || b == '`'
@@ -29,8 +29,9 @@ type needle struct {
 	left, right bool // base64: the character beside it holds bits of the value too
 }
 
-// knowns finds known values. It compares the last eight bytes at every position with the first eight of every needle,
-// by a table of bits first, so its speed does not depend on how many values there are or how long they are.
+// knowns finds known values. It compares the last eight bytes at every position with the first
+// eight of every needle, by a table of bits first, so its speed does not depend on how many values
+// there are or how long they are.
 type knowns struct {
 	needles []needle
 	exact   []Known // values of which fewer than eight bytes are left without those that are passed over
@@ -85,8 +86,8 @@ func (k *knowns) add(n needle) {
 
 func bit(w uint64) uint64 { return w * 0x9E3779B97F4A7C15 >> 48 }
 
-// forms are the needles of one value: as it is, hexadecimal, and base64 at each of the three places at which it can stand
-// in a longer text, in both alphabets.
+// forms are the needles of one value: as it is, hexadecimal, and base64 at each of the three places
+// at which it can stand in a longer text, in both alphabets.
 func forms(v Known) []needle {
 	plain := needle{text: strip(v.Value), rule: v.Rule}
 	out := []needle{plain}
@@ -135,8 +136,8 @@ func (k *knowns) find(text string, add func(from, to int, rule string)) {
 	})
 }
 
-// news are the pieces of a reading in which a value may stand that does not stand in what it was decoded from: around
-// what was decoded, as far as the longest value reaches.
+// news are the pieces of a reading in which a value may stand that does not stand in what it was
+// decoded from: around what was decoded, as far as the longest value reaches.
 func (k *knowns) news(v *view, text string) [][2]int {
 	reach := max(k.longest, leastKnown) + 2
 	if v == nil || len(v.units)*4*reach > len(text) {
@@ -154,8 +155,8 @@ func (k *knowns) news(v *view, text string) [][2]int {
 	return pieces
 }
 
-// extent goes from a place as many bytes on, or back, as hold so many that are not passed over, or to a gap that ends
-// every value.
+// extent goes from a place as many bytes on, or back, as hold so many that are not passed over, or
+// to a gap that ends every value.
 func extent(text string, at, count, step int) int {
 	gap := 0
 	for count > 0 && gap <= longestGap {
@@ -175,7 +176,8 @@ func extent(text string, at, count, step int) int {
 	return at
 }
 
-// readings shows the text as it stands and as it reads once it is decoded, in every way and order that is likely.
+// readings shows the text as it stands and as it reads once it is decoded, in every way and order
+// that is likely.
 func readings(text string, show func(v *view, text string)) {
 	var v *view
 	for range depth + 1 {
@@ -236,7 +238,8 @@ func (k *knowns) scan(text string, add func(from, to int, rule string)) {
 	}
 }
 
-// rest says whether what follows the first eight bytes of the needle follows at i, and where it ends.
+// rest says whether what follows the first eight bytes of the needle follows at i, and where it
+// ends.
 func (n *needle) rest(text string, i int) (int, bool) {
 	gap := 0
 	for j := 8; j < len(n.text); i++ {
@@ -257,7 +260,8 @@ func (n *needle) rest(text string, i int) (int, bool) {
 	return i, true
 }
 
-// back gives where the nth byte stands that is not passed over, counted backwards from the one at i.
+// back gives where the nth byte stands that is not passed over, counted backwards from the one at
+// i.
 func back(text string, i, n int) int {
 	for ; ; i-- {
 		if !passed(text[i]) {
@@ -281,8 +285,8 @@ func (n *needle) edges(text string, from, to int) (int, int) {
 
 func base64Byte(b byte) bool { return idByte(b) || b == '+' || b == '/' }
 
-// open says from where on the text may be the beginning of a value, of which the rest has not come yet: at its end if
-// nowhere.
+// open says from where on the text may be the beginning of a value, of which the rest has not come
+// yet: at its end if nowhere.
 func (k *knowns) open(text string) int {
 	from := len(text)
 	if len(k.needles) == 0 {

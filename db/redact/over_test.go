@@ -11,8 +11,8 @@ import (
 
 const overBudget = 0.001 // lines of ordinary code in which something may be replaced
 
-// S17: ordinary code stays as it is. The keys that a test suite holds on purpose count against us too: nobody can tell
-// them from others.
+// S17: ordinary code stays as it is. The keys that a test suite holds on purpose count against us
+// too: nobody can tell them from others.
 func TestOrdinaryCodeStaysAsItIs(t *testing.T) {
 	s := New([]Known{{"env-canary-key", canary}})
 	for _, tree := range []struct {

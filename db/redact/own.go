@@ -26,8 +26,8 @@ func ownRules(add func(r *rule, keywords []string)) {
 	}
 }
 
-// prefix is how the keys of one issuer begin, and how many bytes follow at least. They are taken for secrets whatever
-// follows, since a key that looks little random is a key too.
+// prefix is how the keys of one issuer begin, and how many bytes follow at least. They are taken
+// for secrets whatever follows, since a key that looks little random is a key too.
 type prefix struct {
 	text, rule string
 	least      int
@@ -76,7 +76,8 @@ func ordinaryIdentifier(s string) bool {
 	return strings.ToLower(s) == s || strings.ToUpper(s) == s
 }
 
-// findAuthorization finds the credentials of an Authorization header (RFC 9110, section 11.6.2), in HTTP, code and JSON.
+// findAuthorization finds the credentials of an Authorization header (RFC 9110, section 11.6.2), in
+// HTTP, code and JSON.
 func findAuthorization(text string, from, to int, add func(from, to int, rule string)) {
 	i := to + span(text[to:], 12, func(b byte) bool {
 		return passed(b) && b != '+' || b == ':' || b == '=' || b == ',' || b == '>' || b == ')' || b == ']'
@@ -148,7 +149,8 @@ func findAWSSecret(text string, from, to int, add func(from, to int, rule string
 	}
 }
 
-// openAWS is where 40 such characters stand beside which an access key id may still come: len(text) if nowhere.
+// openAWS is where 40 such characters stand beside which an access key id may still come: len(text)
+// if nowhere.
 func openAWS(text string) int {
 	const window = awsNear + 24
 	from := max(0, len(text)-window)
@@ -172,7 +174,8 @@ func awsSecret(s string) bool {
 	return entropy(s) > 3.9 && hasDigit(s) && strings.ToLower(s) != s && strings.ToUpper(s) != s
 }
 
-// findNetrc finds the password of an entry in a .netrc: machine H login L password P, in one line or several.
+// findNetrc finds the password of an entry in a .netrc: machine H login L password P, in one line
+// or several.
 func findNetrc(text string, _, to int, add func(from, to int, rule string)) {
 	end := min(len(text), to+300)
 	at := strings.Index(text[to:end], "password")

@@ -32,12 +32,14 @@ func findPatterns(name, text string, known *seen, add func(from, to int, rule st
 	}
 }
 
-// nothing says that no pattern fits: none of their words is there, nothing hides one, and the name promises no secret.
+// nothing says that no pattern fits: none of their words is there, nothing hides one, and the name
+// promises no secret.
 func (p *patterns) nothing(name, text string) bool {
 	return strings.IndexByte(text, '\\') < 0 && !p.words.has(text) && (name == "" || !p.words.has(name) && !p.names.has(name))
 }
 
-// openPattern is where in the text a secret may begin that only what has not come yet will show: its end if nowhere.
+// openPattern is where in the text a secret may begin that only what has not come yet will show:
+// its end if nowhere.
 func openPattern(text string) int { return min(openPEM(text), openAWS(text)) }
 
 // member looks at a whole value under its name, as if it were assigned to it.
@@ -61,8 +63,8 @@ func (p *patterns) member(name, text string, add func(from, to int, rule string)
 	})
 }
 
-// find goes over the text once for the rules' words and tries a rule only where one of its words is. Known are those of its words that
-// were seen before; it may be nil.
+// find goes over the text once for the rules' words and tries a rule only where one of its words
+// is. Known are those of its words that were seen before; it may be nil.
 func (p *patterns) find(text string, known *seen, add func(from, to int, rule string)) {
 	trials := map[int32]*trial{}
 	hit := func(word uint16, end int) {
@@ -97,8 +99,9 @@ type trial struct {
 	from, to int // of the piece that is yet to be shown
 }
 
-// enough is how often a rule is shown a text, if its words stand so close that it sees each byte with many of them. After that
-// such places are shown to it as one, so that no text takes longer than its length says.
+// enough is how often a rule is shown a text, if its words stand so close that it sees each byte
+// with many of them. After that such places are shown to it as one, so that no text takes longer
+// than its length says.
 const enough = 4
 
 // about has a rule tried around the word text[from:to].
@@ -193,10 +196,12 @@ func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int
 // mostRun is how far a secret without a blank may go on beyond what an expression was shown, bytes.
 const mostRun = 4 << 10
 
-// generic is the rule that takes anything that looks random for a secret, if a key or a token is spoken of.
+// generic is the rule that takes anything that looks random for a secret, if a key or a token is
+// spoken of.
 const generic = "generic-api-key"
 
-// checksum says that what looks random is a checksum, as in go.sum and in lock files, or an id of this program.
+// checksum says that what looks random is a checksum, as in go.sum and in lock files, or an id of
+// this program.
 func checksum(before, value string) bool {
 	for _, mark := range []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha384:", "sha512:", "hmac-sha256:", "v1:"} {
 		if strings.HasSuffix(before, mark) || strings.HasPrefix(value, mark) {

@@ -4,8 +4,8 @@ import "strings"
 
 const pemLongest = 32 << 10 // bytes of a private key block: RSA with 16384 bits has 12.7 KB
 
-// findPEM finds the private key block (RFC 7468, and OpenPGP's) whose "PRIVATE KEY" stands at at: the whole block, or
-// what there is of it where its end or its beginning was cut off.
+// findPEM finds the private key block (RFC 7468, and OpenPGP's) whose "PRIVATE KEY" stands at at:
+// the whole block, or what there is of it where its end or its beginning was cut off.
 func findPEM(text string, at int, add func(from, to int, rule string)) {
 	line, ok := pemLine(text, at)
 	if !ok {
@@ -70,8 +70,8 @@ func pemLine(text string, at int) (pemMark, bool) {
 	return m, true
 }
 
-// pemBody is the length of what follows a block's first line: up to the end of its last, or as far as it looks like one.
-// It is complete when what comes after it cannot make it longer.
+// pemBody is the length of what follows a block's first line: up to the end of its last, or as far
+// as it looks like one. It is complete when what comes after it cannot make it longer.
 func pemBody(text string) (n int, complete bool) {
 	for n < len(text) {
 		switch {
@@ -101,7 +101,8 @@ const (
 	pemEnd   = "-----END"
 )
 
-// pemHeader is the rest of a line such as "Proc-Type: 4,ENCRYPTED" from its first byte on that is no base64.
+// pemHeader is the rest of a line such as "Proc-Type: 4,ENCRYPTED" from its first byte on that is
+// no base64.
 func pemHeader(text string) int {
 	line, _, _ := strings.Cut(text[:min(len(text), 200)], "\n")
 	switch {
@@ -113,7 +114,8 @@ func pemHeader(text string) int {
 	return 0
 }
 
-// pemByte says what a block consists of, also where it stands in a string: quoted, escaped, put together from lines.
+// pemByte says what a block consists of, also where it stands in a string: quoted, escaped, put
+// together from lines.
 func pemByte(b byte) bool {
 	return letter(b) || digit(b) || passed(b) || b == '/' || b == '=' || b == ',' || b == '>' || b == '|'
 }

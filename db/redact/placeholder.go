@@ -16,7 +16,8 @@ const (
 
 func placeholder(s Secret) string { return opening + s.Rule + ":" + s.ID + "]" }
 
-// parsePlaceholder reads the placeholder at the start of a text: its id, and its length, which is 0 where there is none.
+// parsePlaceholder reads the placeholder at the start of a text: its id, and its length, which is 0
+// where there is none.
 func parsePlaceholder(text string) (id string, n int) {
 	rest, ok := strings.CutPrefix(text, opening)
 	if !ok {
@@ -50,8 +51,8 @@ func idByte(b byte) bool { return ruleByte(b) || b >= 'A' && b <= 'Z' || b == '_
 // ruleName makes a rule's name fit for a placeholder.
 func ruleName(name string) string { return fit(strings.ToLower(name), maxRule, ruleByte) }
 
-// idOf makes an id fit for a placeholder. An id that had to be changed is not found again by whoever gave it: the secret
-// is gone then, and not shown.
+// idOf makes an id fit for a placeholder. An id that had to be changed is not found again by
+// whoever gave it: the secret is gone then, and not shown.
 func idOf(id string) string { return fit(id, maxID, idByte) }
 
 func fit(name string, limit int, fits func(byte) bool) string {
@@ -67,8 +68,8 @@ func fit(name string, limit int, fits func(byte) bool) string {
 	return string(b)
 }
 
-// findLiterals finds text that looks like a placeholder. It is sealed as a secret is, so that what a page or a model
-// writes is never taken for a placeholder when values are put back.
+// findLiterals finds text that looks like a placeholder. It is sealed as a secret is, so that what
+// a page or a model writes is never taken for a placeholder when values are put back.
 func findLiterals(text string, add func(from, to int, rule string)) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], opening)
@@ -86,8 +87,9 @@ func findLiterals(text string, add func(from, to int, rule string)) {
 	}
 }
 
-// Restore puts the values back into what Text or JSON gave. Open tells what an id stands for. What is put in is not looked
-// at again. Missing are the ids that open did not know, each once: their placeholders stay.
+// Restore puts the values back into what Text or JSON gave. Open tells what an id stands for. What
+// is put in is not looked at again. Missing are the ids that open did not know, each once: their
+// placeholders stay.
 func Restore(data []byte, open func(id string) ([]byte, bool)) (out []byte, missing []string) {
 	seen := map[string]bool{}
 	done := 0

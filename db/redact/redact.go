@@ -13,14 +13,16 @@ type Known struct {
 	Value string
 }
 
-// Set is what is looked for: known values, and the patterns. It never changes and may be used by several goroutines.
-// The patterns are read when the first text is looked at, so that a process that redacts nothing does not pay for them.
+// Set is what is looked for: known values, and the patterns. It never changes and may be used by
+// several goroutines. The patterns are read when the first text is looked at, so that a process
+// that redacts nothing does not pay for them.
 type Set struct {
 	values map[string]bool
 	search *knowns
 }
 
-// New makes a set. A known value that Unusable refuses is not looked for as a known value; the patterns still are.
+// New makes a set. A known value that Unusable refuses is not looked for as a known value; the
+// patterns still are.
 func New(known []Known) *Set {
 	empty := &knowns{start: map[uint64][]int32{}, seen: map[string]bool{}}
 	return (&Set{values: map[string]bool{}, search: empty}).With(known...)
@@ -49,8 +51,8 @@ type Span struct {
 	Rule     string
 }
 
-// Find gives the secrets of a text, in their order and disjoint. Name is the name of the JSON member whose value the text
-// is, or "": a value called password is secret whatever it looks like.
+// Find gives the secrets of a text, in their order and disjoint. Name is the name of the JSON
+// member whose value the text is, or "": a value called password is secret whatever it looks like.
 func (s *Set) Find(name, text string) []Span { return s.find(name, text, nil) }
 
 // find is Find for a text whose beginning was looked at before.
@@ -77,9 +79,9 @@ func (s *Set) findAny(name, text string, known *seen) []Span {
 // shortest is the least number of bytes that any rule takes for a secret.
 const shortest = 6
 
-// merge sorts spans and joins those that overlap, so that nothing of either is left over. The rule of the longest one
-// that was joined is kept, but for the rule of what looks like a placeholder: others are shown such text as it stands, so it
-// gives way to every secret that has another extent.
+// merge sorts spans and joins those that overlap, so that nothing of either is left over. The rule
+// of the longest one that was joined is kept, but for the rule of what looks like a placeholder:
+// others are shown such text as it stands, so it gives way to every secret that has another extent.
 func merge(found []Span) []Span {
 	if len(found) < 2 {
 		return found
@@ -117,11 +119,12 @@ type Secret struct {
 	From int    // the place of the first of them in the text
 }
 
-// Namer gives a secret the id of its placeholder: 1 to 64 of A-Z, a-z, 0-9, - and _. The same bytes may get the same id;
-// different bytes never.
+// Namer gives a secret the id of its placeholder: 1 to 64 of A-Z, a-z, 0-9, - and _. The same bytes
+// may get the same id; different bytes never.
 type Namer func(rule string, raw []byte) string
 
-// Text replaces the secrets of a text by placeholders. It gives the same bytes back where it finds none.
+// Text replaces the secrets of a text by placeholders. It gives the same bytes back where it finds
+// none.
 func (s *Set) Text(data []byte, id Namer) ([]byte, []Secret) {
 	spans := s.Find("", string(data))
 	if len(spans) == 0 {

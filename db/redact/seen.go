@@ -1,7 +1,8 @@
 package redact
 
-// seen are the words of rules in a text that grows at its end and is forgotten from its beginning, as a stream's does. With every piece
-// of it the text is looked at again, and is gone over for words only where it is new: they are few, and it is long.
+// seen are the words of rules in a text that grows at its end and is forgotten from its beginning,
+// as a stream's does. With every piece of it the text is looked at again, and is gone over for
+// words only where it is new: they are few, and it is long.
 type seen struct {
 	state uint32 // of the automaton, at to
 	to    int    // up to here the text was gone over
@@ -14,7 +15,8 @@ type seenWord struct {
 	end  int
 }
 
-// each calls hit as the automaton of p would for the whole text. It must begin as the text of the call before.
+// each calls hit as the automaton of p would for the whole text. It must begin as the text of the
+// call before.
 func (s *seen) each(p *patterns, text string, hit func(word uint16, end int)) {
 	if s.to < len(text) {
 		from := s.to

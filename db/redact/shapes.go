@@ -7,7 +7,8 @@ const (
 	pemRule = "private-key"
 )
 
-// findURLPasswords finds the password of a URL's userinfo (RFC 3986, section 3.2.1): the :// stands at at.
+// findURLPasswords finds the password of a URL's userinfo (RFC 3986, section 3.2.1): the :// stands
+// at at.
 func findURLPasswords(text string, at int, add func(from, to int, rule string)) {
 	from := at + len("://")
 	n := span(text[from:], 4<<10, func(b byte) bool {
@@ -15,7 +16,8 @@ func findURLPasswords(text string, at int, add func(from, to int, rule string)) 
 	})
 	authority := text[from : from+n]
 	if slash := strings.IndexAny(authority, "/?#"); slash >= 0 {
-		// A password may hold a slash that somebody did not encode, if an @ and a host come after it.
+		// A password may hold a slash that somebody did not encode, if an @ and a host come after
+		// it.
 		if rest := authority[slash:]; !strings.Contains(authority[:slash], "@") && strings.Contains(authority[:slash], ":") && hostAfter(rest) {
 			slash = len(authority)
 		}

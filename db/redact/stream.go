@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// StreamReach is the length up to which a secret that a pattern finds is found whatever the cutting of its pieces, bytes.
-	// Known values and private keys are found at any length.
+	// StreamReach is the length up to which a secret that a pattern finds is found whatever the
+	// cutting of its pieces, bytes. Known values and private keys are found at any length.
 	StreamReach = 8 << 10
 
 	streamContext  = 1 << 10  // bytes already shown that stay, since a rule may need what stands before a secret
@@ -17,10 +17,11 @@ const (
 	streamHeld     = 64 << 10 // bytes of an open secret that are waited for before its beginning is given out as a secret
 )
 
-// Stream redacts text that comes in pieces: a model's words, a command's output. A word is given out when the blank after
-// it has come, unless it may be the beginning of a secret. What comes out is what Text makes of the whole, however the
-// pieces were cut (limits: StreamReach, and what only a later line shows to be a secret, such as a Kubernetes manifest's data
-// before its kind). It holds less than 150 KiB, or three times the longest known value.
+// Stream redacts text that comes in pieces: a model's words, a command's output. A word is given
+// out when the blank after it has come, unless it may be the beginning of a secret. What comes out
+// is what Text makes of the whole, however the pieces were cut (limits: StreamReach, and what only
+// a later line shows to be a secret, such as a Kubernetes manifest's data before its kind). It
+// holds less than 150 KiB, or three times the longest known value.
 //
 // It is used by one goroutine at a time.
 type Stream struct {
@@ -34,13 +35,15 @@ type Stream struct {
 	swift    func([]byte) int // inside a secret whose beginning was given out: how many bytes of what follows belong to it
 }
 
-// Stream begins one. Learn is called with the secrets that are about to be taken out, and gives the set that is to be used from
-// there on, or nil for the same: what was found once is then found again where nothing beside it tells. It may be nil.
+// Stream begins one. Learn is called with the secrets that are about to be taken out, and gives the
+// set that is to be used from there on, or nil for the same: what was found once is then found
+// again where nothing beside it tells. It may be nil.
 func (s *Set) Stream(id Namer, learn func([]Secret) *Set) *Stream {
 	return &Stream{set: s, id: id, learn: learn}
 }
 
-// Write takes the next piece and gives what may be shown now, and the secrets that were taken out of it.
+// Write takes the next piece and gives what may be shown now, and the secrets that were taken out
+// of it.
 func (t *Stream) Write(piece []byte) ([]byte, []Secret) {
 	before := len(t.buf)
 	t.buf = append(t.buf, piece...)
@@ -75,8 +78,8 @@ func (t *Stream) Flush() ([]byte, []Secret) {
 	return r.out, r.secrets
 }
 
-// boundary is the end of the last blank after from, or of the last character after it of a script that is written without
-// blanks; 0 if there is none.
+// boundary is the end of the last blank after from, or of the last character after it of a script
+// that is written without blanks; 0 if there is none.
 func boundary(buf []byte, from int) int {
 	i := len(buf)
 	for i > from && !blank(buf[i-1]) {
@@ -98,7 +101,8 @@ func boundary(buf []byte, from int) int {
 	return cut
 }
 
-// ideographic says that a character is of a script without blanks, or a sign beside such ones: East Asian, emoji.
+// ideographic says that a character is of a script without blanks, or a sign beside such ones: East
+// Asian, emoji.
 func ideographic(r rune) bool {
 	return r >= 0x2E80 && r < 0xA4D0 || r >= 0xAC00 && r < 0xD7A4 || r >= 0xFF01 && r < 0xFF61 || r >= 0x1F300 && r < 0x40000
 }

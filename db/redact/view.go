@@ -18,7 +18,8 @@ type view struct {
 // unit is a piece that was decoded: n bytes at at, from m bytes at raw.
 type unit struct{ at, n, raw, m int }
 
-// origin gives the place in the text itself of view bytes [from, to). A piece of which one byte is meant is meant whole.
+// origin gives the place in the text itself of view bytes [from, to). A piece of which one byte is
+// meant is meant whole.
 func (v *view) origin(from, to int) (int, int) {
 	for ; v != nil; v = v.parent {
 		from, _ = v.source(from)
@@ -41,8 +42,9 @@ func (v *view) source(i int) (from, to int) {
 	return from, from + 1
 }
 
-// decode replaces every piece that one finds: one looks at the text from a lead byte on and gives what it stands for and
-// its length, 0 if it stands for itself. It gives nil where there is nothing to decode.
+// decode replaces every piece that one finds: one looks at the text from a lead byte on and gives
+// what it stands for and its length, 0 if it stands for itself. It gives nil where there is nothing
+// to decode.
 func decode(parent *view, text string, lead byte, one func(string) (string, int)) *view {
 	var b strings.Builder
 	var units []unit
@@ -144,7 +146,8 @@ func hexValue(s string, from, to int) (rune, bool) {
 	return r, true
 }
 
-// unpercent decodes %XX (RFC 3986, section 2.1). A + that stands for a blank is passed over by the search itself.
+// unpercent decodes %XX (RFC 3986, section 2.1). A + that stands for a blank is passed over by the
+// search itself.
 func unpercent(parent *view, text string) *view {
 	return decode(parent, text, '%', func(s string) (string, int) {
 		b, ok := hexValue(s, 1, 3)
@@ -155,8 +158,8 @@ func unpercent(parent *view, text string) *view {
 	})
 }
 
-// unentity decodes the character references that HTML and XML need, and those by number, which may stand for any character: Go's
-// templates write a + so.
+// unentity decodes the character references that HTML and XML need, and those by number, which may
+// stand for any character: Go's templates write a + so.
 func unentity(parent *view, text string) *view {
 	return decode(parent, text, '&', func(s string) (string, int) {
 		end := strings.IndexByte(s[:min(len(s), len("&#x10FFFF;"))], ';')

@@ -66,7 +66,8 @@ func (b *ballast) make() {
 	}
 }
 
-// dropHalf removes what was written of a ballast when its process ended. Each would keep the room of a whole one.
+// dropHalf removes what was written of a ballast when its process ended. Each would keep the room
+// of a whole one.
 func (b *ballast) dropHalf() {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {

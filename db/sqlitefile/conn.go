@@ -38,8 +38,9 @@ const (
 	walSizeLimit = 8 << 20 // what a reset log is cut down to, bytes
 )
 
-// UseOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the database files
-// inside this process would drop its locks, and commits after that could be lost. It has to come before the first open.
+// UseOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the
+// database files inside this process would drop its locks, and commits after that could be lost. It
+// has to come before the first open.
 func UseOFDLocks() error {
 	if runtime.GOOS != "linux" {
 		return nil // there are none; doctor names what this costs
@@ -91,8 +92,9 @@ func dsn(path string, write bool) string {
 	return fileURI(path) + "?" + v.Encode()
 }
 
-// readingDSN is for reading only. A log that an unclean end has left stays as it is for the next process that drives; one
-// that is made for this reading is removed with it, which takes a connection that may write files.
+// readingDSN is for reading only. A log that an unclean end has left stays as it is for the next
+// process that drives; one that is made for this reading is removed with it, which takes a
+// connection that may write files.
 func (f *File) readingDSN() string {
 	switch {
 	case !f.walEmpty():
@@ -103,8 +105,8 @@ func (f *File) readingDSN() string {
 	return readOnlyDSN(f.path, true)
 }
 
-// readOnlyDSN changes nothing. A file that nobody can write and that has no log is read as if nobody ever wrote it, since
-// SQLite could not make the files that it needs beside it.
+// readOnlyDSN changes nothing. A file that nobody can write and that has no log is read as if
+// nobody ever wrote it, since SQLite could not make the files that it needs beside it.
 func readOnlyDSN(path string, immutable bool) string {
 	v := url.Values{}
 	v.Set("_defensive", "1")
@@ -118,14 +120,15 @@ func readOnlyDSN(path string, immutable bool) string {
 	return fileURI(path) + "?" + v.Encode()
 }
 
-// salvageDSN is readOnlyDSN for a file whose own word about its size or its tables may be wrong: SQLite then reads what it
-// finds.
+// salvageDSN is readOnlyDSN for a file whose own word about its size or its tables may be wrong:
+// SQLite then reads what it finds.
 func salvageDSN(path string, immutable bool) string {
 	dsn := strings.Replace(readOnlyDSN(path, immutable), "_defensive=1&", "", 1)
 	return dsn + "&_pragma=writable_schema(1)"
 }
 
-// diskFullDSN locks everybody else out, and with that needs no file beside the database and its log.
+// diskFullDSN locks everybody else out, and with that needs no file beside the database and its
+// log.
 func diskFullDSN(path string) string {
 	v := url.Values{}
 	v.Set("_defensive", "1")
@@ -176,8 +179,8 @@ func (f *File) connectReaders(ctx context.Context, dsn string) error {
 // Conn takes a connection that cannot write. The caller closes it.
 func (f *File) Conn(ctx context.Context) (*sql.Conn, error) { return f.dial(ctx, f.readers) }
 
-// dial takes a connection from a pool. A log that has to be recovered makes the first of several processes lock out the
-// others for a moment.
+// dial takes a connection from a pool. A log that has to be recovered makes the first of several
+// processes lock out the others for a moment.
 func (f *File) dial(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	for wait := newRetries(f.o.BusyWait); ; {
 		conn, err := pool.Conn(ctx)
@@ -258,8 +261,9 @@ func code(err error) int {
 
 func isBusy(err error) bool { return code(err)&0xff == codeBusy }
 
-// isDiskFull says that there was no room. Where the disk's blocks are smaller than a page of memory, or are taken anew by every
-// write, the wal-index has a place and no block for it, and what fails is the page and not a write.
+// isDiskFull says that there was no room. Where the disk's blocks are smaller than a page of
+// memory, or are taken anew by every write, the wal-index has a place and no block for it, and what
+// fails is the page and not a write.
 func (f *File) isDiskFull(err error) bool {
 	switch c := code(err); {
 	case c&0xff == codeFull || c == codeShmSize:
@@ -271,19 +275,22 @@ func (f *File) isDiskFull(err error) bool {
 	return false
 }
 
-// leastRoom is what is left of a disk on which SQLite finds nothing any more for the files beside the database; bytes.
+// leastRoom is what is left of a disk on which SQLite finds nothing any more for the files beside
+// the database; bytes.
 const leastRoom = 64 << 10
 
 // IsTaken says that a row with this key exists already.
 func IsTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
 
-// IsUnreadable says that no row of a table can be read: it is not there, or the file is no database.
+// IsUnreadable says that no row of a table can be read: it is not there, or the file is no
+// database.
 func IsUnreadable(err error) bool {
 	c := code(err) & 0xff
 	return c == codeError || c == codeNotADB
 }
 
-// Explain turns SQLite's classes of errors into ours, where a person or a caller can do something about them.
+// Explain turns SQLite's classes of errors into ours, where a person or a caller can do something
+// about them.
 func (f *File) Explain(err error) error {
 	switch c := code(err); {
 	case c == 0:
@@ -307,7 +314,8 @@ func (f *File) Explain(err error) error {
 	return err
 }
 
-// retries waits between two tries, always about as long, so that nobody who came later is served first for long.
+// retries waits between two tries, always about as long, so that nobody who came later is served
+// first for long.
 type retries struct{ until time.Time }
 
 func newRetries(limit time.Duration) *retries { return &retries{until: time.Now().Add(limit)} }

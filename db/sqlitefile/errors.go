@@ -14,7 +14,8 @@ var (
 	// ErrReadOnly says that the state folder cannot be written.
 	ErrReadOnly = errors.New("the state folder cannot be written")
 
-	// ErrNoFiles says that the state folder may be written, and yet no file can be opened or made in it.
+	// ErrNoFiles says that the state folder may be written, and yet no file can be opened or made
+	// in it.
 	ErrNoFiles = errors.New("no file can be opened or made in the state folder")
 
 	// ErrDiskFull says that there is no room for the record, not even with the ballast freed.
@@ -41,7 +42,8 @@ func (e *FolderError) Error() string {
 	return fmt.Sprintf("use state folder %s: %s; %s", e.Dir, e.What, e.Remedy)
 }
 
-// ForeignError says that a file is not a database of agent, or of a build that was never released. It was not touched.
+// ForeignError says that a file is not a database of agent, or of a build that was never released.
+// It was not touched.
 type ForeignError struct {
 	Path string
 	What string
@@ -62,7 +64,8 @@ func (e *NewerError) Error() string {
 		e.Path, e.Have, e.Know)
 }
 
-// CorruptError says that what is stored does not match itself. Run is empty when the file as a whole is meant.
+// CorruptError says that what is stored does not match itself. Run is empty when the file as a
+// whole is meant.
 type CorruptError struct {
 	Path string
 	Run  string
@@ -96,8 +99,8 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// CommitError says that a commit returned an error, so nobody knows whether it is on disk. The store refuses everything
-// after it; the truth is read by the next process.
+// CommitError says that a commit returned an error, so nobody knows whether it is on disk. The
+// store refuses everything after it; the truth is read by the next process.
 type CommitError struct{ Err error }
 
 func (e *CommitError) Error() string {

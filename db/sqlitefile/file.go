@@ -17,8 +17,8 @@ import (
 	"agent/recovery/fault"
 )
 
-// Format is what a program's database is known by, and what the program does at the steps of opening it. Each function may be
-// nil.
+// Format is what a program's database is known by, and what the program does at the steps of
+// opening it. Each function may be nil.
 type Format struct {
 	Name          string   // of the database in its folder
 	Beside        []string // patterns of the names of what else the program makes in the folder
@@ -28,9 +28,11 @@ type Format struct {
 	TrialLayouts  []int  // of formats that were never released
 	Probe         string // a query for one number that fails where the tables cannot be read
 
-	// Missing says why no database may be made where there is none; ErrNoState where one may, nil where there is one by now.
+	// Missing says why no database may be made where there is none; ErrNoState where one may, nil
+	// where there is one by now.
 	Missing func(path string) error
-	// Prepare reads what belongs to the database and lies beside it, or makes it for a database that is about to be made.
+	// Prepare reads what belongs to the database and lies beside it, or makes it for a database
+	// that is about to be made.
 	Prepare func(dir string, fresh bool) error
 	// Fill writes the first rows of a new database, in the transaction that makes its tables.
 	Fill func(ctx context.Context, conn *sql.Conn) error
@@ -50,7 +52,8 @@ type Options struct {
 	Committed       func(note any)    // gets the last note of a transaction (Tx.Note) once it is durable
 }
 
-// File is an open database with its folder: readers, at most one writer, and what is kept free for it on the disk.
+// File is an open database with its folder: readers, at most one writer, and what is kept free for
+// it on the disk.
 type File struct {
 	Format Format
 
@@ -68,11 +71,13 @@ type File struct {
 	closed  atomic.Bool
 }
 
-// Open opens the database of a folder for reading and writing, and creates both when they are not there. In this order:
+// Open opens the database of a folder for reading and writing, and creates both when they are not
+// there. In this order:
 //
 //  1. the folder is made, or refused for its file system, its owner or its modes;
 //  2. the header is compared with the format, before SQLite sees the file;
-//  3. what lies beside the database is read or made (Format.Prepare), and then a database that is missing (createDatabase);
+//  3. what lies beside the database is read or made (Format.Prepare), and then a database that is
+//     missing (createDatabase);
 //  4. readers connect, verify what they asked for (verify) and let the program look (Format.Check);
 //  5. the files that they opened are noted (pin): a commit into any other is found;
 //  6. missing migrations are run;
@@ -97,8 +102,8 @@ func Open(ctx context.Context, dir string, format Format, o Options) (*File, err
 	return f, nil
 }
 
-// Refuse says why Open would refuse the folder for what it is, and makes nothing in it: nil where it can be used, or is not
-// there yet.
+// Refuse says why Open would refuse the folder for what it is, and makes nothing in it: nil where
+// it can be used, or is not there yet.
 func Refuse(dir string, format Format, o Options) error {
 	f, err := At(dir, format, o)
 	if err != nil {
@@ -125,14 +130,15 @@ func Refuse(dir string, format Format, o Options) error {
 	return nil
 }
 
-// OpenRead opens the database of a folder for reading. It creates and changes nothing, so it works on a read-only folder
-// too. ErrNoState says that there is nothing to read.
+// OpenRead opens the database of a folder for reading. It creates and changes nothing, so it works
+// on a read-only folder too. ErrNoState says that there is nothing to read.
 func OpenRead(ctx context.Context, dir string, format Format, o Options) (*File, error) {
 	return openToRead(ctx, dir, format, o, (*File).readingDSN)
 }
 
-// OpenDiskFull opens the database of a folder for reading when its disk is so full that Open fails with ErrDiskFull or
-// ErrNoFiles: SQLite then keeps in memory what it would write beside the database. Nobody else can use the database meanwhile.
+// OpenDiskFull opens the database of a folder for reading when its disk is so full that Open fails
+// with ErrDiskFull or ErrNoFiles: SQLite then keeps in memory what it would write beside the
+// database. Nobody else can use the database meanwhile.
 func OpenDiskFull(ctx context.Context, dir string, format Format, o Options) (*File, error) {
 	f, err := openToRead(ctx, dir, format, o, func(f *File) string {
 		if _, err := os.Stat(f.path + "-wal"); errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +158,8 @@ func OpenDiskFull(ctx context.Context, dir string, format Format, o Options) (*F
 	return f, nil
 }
 
-// OpenDamaged opens whatever is there for reading row by row, without a look at what it is. The caller closes it.
+// OpenDamaged opens whatever is there for reading row by row, without a look at what it is. The
+// caller closes it.
 func OpenDamaged(dir string, format Format, o Options) (*File, error) {
 	f, err := At(dir, format, o)
 	if err != nil {
@@ -226,8 +233,8 @@ func (f *File) create(ctx context.Context) error {
 	return f.checkHeader()
 }
 
-// connect opens the readers, brings an older database up to date and prepares the writer, which connects when it is
-// first used.
+// connect opens the readers, brings an older database up to date and prepares the writer, which
+// connects when it is first used.
 func (f *File) connect(ctx context.Context) error {
 	if err := UseOFDLocks(); err != nil {
 		return err
@@ -268,7 +275,8 @@ func (f *File) abandon() error {
 	return err
 }
 
-// Close waits for what was handed to the writer, brings the write-ahead log into the database and lets go of the files.
+// Close waits for what was handed to the writer, brings the write-ahead log into the database and
+// lets go of the files.
 func (f *File) Close() error {
 	if f.closed.Swap(true) {
 		return nil
@@ -284,7 +292,8 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// Notices lists, in order, what a person should know about the folder. Each is a sentence without its full stop.
+// Notices lists, in order, what a person should know about the folder. Each is a sentence without
+// its full stop.
 func (f *File) Notices() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -298,7 +307,8 @@ func (f *File) Notice(format string, args ...any) {
 	f.notices = append(f.notices, fmt.Sprintf(format, args...))
 }
 
-// DiskFull says whether the disk was full since the file was opened. What was written is kept; nothing new may start.
+// DiskFull says whether the disk was full since the file was opened. What was written is kept;
+// nothing new may start.
 func (f *File) DiskFull() bool { return f.full.Load() }
 
 // Dir is the folder, absolute.

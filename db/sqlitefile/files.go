@@ -65,14 +65,14 @@ func (f *File) makeFolder() error {
 	return f.tighten(info)
 }
 
-// syncAbove makes the names of a folder, and of the folders above it, durable. They may be as new as what is put there, and
-// then a power cut would take all of it.
+// syncAbove makes the names of a folder, and of the folders above it, durable. They may be as new
+// as what is put there, and then a power cut would take all of it.
 func syncAbove(dir string) error {
 	dir = resolved(dir)
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := durable.SyncDir(parent)
-		// There is no other way where a folder is closed to those who read, or a file system knows of no such thing; on one
-		// that cannot be written nothing is new.
+		// There is no other way where a folder is closed to those who read, or a file system knows
+		// of no such thing; on one that cannot be written nothing is new.
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EROFS) {
 			return err
 		}
@@ -92,7 +92,8 @@ func MakeDir(path string) error {
 	return os.Chmod(path, 0o700)
 }
 
-// Owns says whether the program makes files of this name in the folder. Some are made before the database.
+// Owns says whether the program makes files of this name in the folder. Some are made before the
+// database.
 func (o Format) Owns(name string) bool {
 	own := []string{o.Name, o.Name + "-wal", o.Name + "-shm", ballastName, ".agent-*.db*", ".agent-try-*", ballastTemp}
 	return slices.ContainsFunc(append(own, o.Beside...), func(pattern string) bool {
@@ -101,7 +102,8 @@ func (o Format) Owns(name string) bool {
 	})
 }
 
-// tighten closes a folder of ours to others. A folder that holds something else keeps its mode; our files are 0600.
+// tighten closes a folder of ours to others. A folder that holds something else keeps its mode; our
+// files are 0600.
 func (f *File) tighten(info fs.FileInfo) error {
 	if info.Mode().Perm() == 0o700 || !KeepsModes {
 		return nil

@@ -14,7 +14,8 @@ import (
 // KeepsModes says whether the file system knows of modes for others.
 const KeepsModes = true
 
-// unsafeFileSystems are those on which another machine, or a program, answers for locks and fsync. It is read only.
+// unsafeFileSystems are those on which another machine, or a program, answers for locks and fsync.
+// It is read only.
 var unsafeFileSystems = map[int64]string{
 	0x6969:     "NFS",
 	0x517b:     "SMB",
@@ -121,8 +122,8 @@ func freeFiles(dir string) int64 {
 	return int64(st.Ffree)
 }
 
-// names says whether path leads to the file that want describes. It is asked of three files several times a turn, so it
-// takes the number of the file from the kernel and nothing else.
+// names says whether path leads to the file that want describes. It is asked of three files several
+// times a turn, so it takes the number of the file from the kernel and nothing else.
 func names(path string, want fs.FileInfo) (bool, error) {
 	var now unix.Stat_t
 	err := unix.Stat(path, &now)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// checkpoint copies the log into the database and cuts it down, when something was written since. That somebody reads at
-// this moment only puts it off.
+// checkpoint copies the log into the database and cuts it down, when something was written since.
+// That somebody reads at this moment only puts it off.
 func (w *writer) checkpoint() {
 	if !w.dirty || w.dead != nil || w.on == nil {
 		return
@@ -20,15 +20,17 @@ func (w *writer) checkpoint() {
 	w.dirty = busy
 }
 
-// copyLog returns what SQLite says about the copying: an error alone would not tell that some of it was left.
+// copyLog returns what SQLite says about the copying: an error alone would not tell that some of it
+// was left.
 func (w *writer) copyLog(mode string) (busy bool, frames, copied int, err error) {
 	err = w.on.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied)
 	return busy, frames, copied, err
 }
 
-// recoverWAL is for the first start after an unclean end, when the page cache may show what the disk does not hold: the log
-// is copied into the database, with an fsync of both, and a commit is tried, before anything is shown or done. The log is begun anew
-// and not cut down, which the close does: what it takes of the disk need not be taken again.
+// recoverWAL is for the first start after an unclean end, when the page cache may show what the
+// disk does not hold: the log is copied into the database, with an fsync of both, and a commit is
+// tried, before anything is shown or done. The log is begun anew and not cut down, which the close
+// does: what it takes of the disk need not be taken again.
 func (w *writer) recoverWAL() error {
 	return w.queue.submit(&job{between: w.recoverNow})
 }
@@ -64,8 +66,9 @@ func (w *writer) recoverNow() error {
 	return nil
 }
 
-// afterFullDisk frees the ballast and writes the batch once more, through a new connection: what the failed one shows
-// is not what the disk holds. What the first try has written after all is not written again.
+// afterFullDisk frees the ballast and writes the batch once more, through a new connection: what
+// the failed one shows is not what the disk holds. What the first try has written after all is not
+// written again.
 func (w *writer) afterFullDisk(batch []*job, cause error) error {
 	if !w.f.GiveUpBallast() {
 		w.dead = &CommitError{Err: w.f.Explain(cause)}

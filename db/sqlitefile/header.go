@@ -15,8 +15,8 @@ const (
 	magic      = "SQLite format 3\x00"
 )
 
-// checkHeader reads the beginning of the database file, before SQLite sees it: a file that is not ours must not even get
-// a log beside it. ErrNoState says that there is no file.
+// checkHeader reads the beginning of the database file, before SQLite sees it: a file that is not
+// ours must not even get a log beside it. ErrNoState says that there is no file.
 func (f *File) checkHeader() error {
 	info, err := os.Lstat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +38,9 @@ func (f *File) checkHeader() error {
 	if len(head) < headerSize || string(head[:len(magic)]) != magic {
 		return &ForeignError{Path: f.path, What: "it is not a database"}
 	}
-	// Both numbers are in the file from its first moment (createDatabase), so no log can be ahead of them unless a newer
-	// agent was ended while it brought the file up to date; verify looks again, through the log.
+	// Both numbers are in the file from its first moment (createDatabase), so no log can be ahead
+	// of them unless a newer agent was ended while it brought the file up to date; verify looks
+	// again, through the log.
 	stamp := int(binary.BigEndian.Uint32(head[60:]))
 	app := int(binary.BigEndian.Uint32(head[68:]))
 	return f.checkIdentity(app, stamp)
@@ -62,7 +63,8 @@ func (f *File) checkIdentity(app, stamp int) error {
 	return nil
 }
 
-// readHeader opens and closes the file. With locks by open file description that frees none of SQLite's own.
+// readHeader opens and closes the file. With locks by open file description that frees none of
+// SQLite's own.
 func readHeader(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

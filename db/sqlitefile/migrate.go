@@ -27,8 +27,8 @@ type Migration struct {
 	Up      string // statements
 }
 
-// The number user_version, which is read before SQLite sees the file, holds the format in its low byte and 23 bits of the
-// layout above it, so that it is never negative.
+// The number user_version, which is read before SQLite sees the file, holds the format in its low
+// byte and 23 bits of the layout above it, so that it is never negative.
 const (
 	formatBits = 8
 	layoutBits = 23
@@ -109,7 +109,8 @@ func (f *File) migrate(ctx context.Context) error {
 	return f.w.upgrade(f.Format.Migrations)
 }
 
-// Upgrade runs the migrations that the database does not have, inside the transaction that the caller has begun.
+// Upgrade runs the migrations that the database does not have, inside the transaction that the
+// caller has begun.
 func Upgrade(ctx context.Context, conn *sql.Conn, files fs.FS) error {
 	list, err := Migrations(files)
 	if err != nil {
@@ -135,9 +136,10 @@ func Upgrade(ctx context.Context, conn *sql.Conn, files fs.FS) error {
 	return nil
 }
 
-// createDatabase makes the database under another name and gives it its own when it is whole: no moment exists at which
-// a file without tables, or without our mark, could be taken for the database. Whoever else makes one at the same time
-// either comes first, and then that one counts, or comes second.
+// createDatabase makes the database under another name and gives it its own when it is whole: no
+// moment exists at which a file without tables, or without our mark, could be taken for the
+// database. Whoever else makes one at the same time either comes first, and then that one counts,
+// or comes second.
 func (f *File) createDatabase(ctx context.Context) error {
 	if err := UseOFDLocks(); err != nil {
 		return err
@@ -174,7 +176,8 @@ func (f *File) createDatabase(ctx context.Context) error {
 	return durable.SyncDir(f.dir)
 }
 
-// removeTemps removes what this and earlier tries left. A process that loses its file so finds the database there.
+// removeTemps removes what this and earlier tries left. A process that loses its file so finds the
+// database there.
 func removeTemps(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, ".agent-*.db*"))
 	if err != nil {
@@ -201,7 +204,8 @@ func (o Format) fill(ctx context.Context, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	// Free pages can be given back later, a few at a time, only where this was said before there were any.
+	// Free pages can be given back later, a few at a time, only where this was said before there
+	// were any.
 	for _, text := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "BEGIN IMMEDIATE", fmt.Sprintf("PRAGMA application_id = %d", o.ApplicationID)} {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return err

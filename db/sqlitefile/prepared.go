@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Prepared reads with one query again and again. It stays prepared on a connection, since preparing it takes as long as reading
-// fifty rows. One goroutine uses it, and releases the connection before it waits long for anything else: readers that wait for
-// each other must not hold all of them.
+// Prepared reads with one query again and again. It stays prepared on a connection, since preparing
+// it takes as long as reading fifty rows. One goroutine uses it, and releases the connection before
+// it waits long for anything else: readers that wait for each other must not hold all of them.
 type Prepared struct {
 	readers *sql.DB
 	text    string
@@ -25,8 +25,8 @@ func (f *File) Prepared(text string, columns int) *Prepared {
 	return &Prepared{readers: f.readers, text: text, columns: columns}
 }
 
-// Rows calls with each row's values, from the driver itself: that takes two thirds of the time and leaves less behind for the
-// collector. The slice is used again for the next row.
+// Rows calls with each row's values, from the driver itself: that takes two thirds of the time and
+// leaves less behind for the collector. The slice is used again for the next row.
 func (p *Prepared) Rows(ctx context.Context, with func([]driver.Value), args ...driver.NamedValue) (err error) {
 	if p.conn == nil {
 		if p.conn, err = p.readers.Conn(ctx); err != nil {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// GoneError says that a file of the open database is no longer the one that its path names: it was removed, renamed or
-// replaced, or the state folder was. What is written from then on is in no file that the next process would open.
+// GoneError says that a file of the open database is no longer the one that its path names: it was
+// removed, renamed or replaced, or the state folder was. What is written from then on is in no file
+// that the next process would open.
 type GoneError struct {
 	Path string // of the file as it was opened
 	What string // what is at the path now
@@ -24,15 +25,17 @@ func (e *GoneError) Error() string {
 	return s
 }
 
-// pinned are the files of an open database: the main file, its log and the index of the log, which carries the locks of the
-// log. Another process uses the same three only if their paths lead it to the same inodes.
+// pinned are the files of an open database: the main file, its log and the index of the log, which
+// carries the locks of the log. Another process uses the same three only if their paths lead it to
+// the same inodes.
 type pinned struct {
 	paths []string
 	infos []fs.FileInfo
 }
 
-// pin notes which files the connections have open. main is the main file as it was before they were made: a file that
-// took its place meanwhile is found. The other two exist from the first read on and until the last connection is closed.
+// pin notes which files the connections have open. main is the main file as it was before they were
+// made: a file that took its place meanwhile is found. The other two exist from the first read on
+// and until the last connection is closed.
 func pin(path string, main fs.FileInfo) (pinned, error) {
 	o := pinned{paths: []string{path, path + "-wal", path + "-shm"}, infos: []fs.FileInfo{main}}
 	for _, path := range o.paths[1:] {
@@ -45,8 +48,9 @@ func pin(path string, main fs.FileInfo) (pinned, error) {
 	return o, o.present()
 }
 
-// Present compares device and inode of the open files with what their paths name now. A store that was opened for reading
-// only is not looked at. The error is a *GoneError; of a store that was closed, and let go of its log with that, it is ErrClosed.
+// Present compares device and inode of the open files with what their paths name now. A store that
+// was opened for reading only is not looked at. The error is a *GoneError; of a store that was
+// closed, and let go of its log with that, it is ErrClosed.
 func (f *File) Present() error {
 	err := f.opened.present()
 	if err != nil && f.closed.Load() {
@@ -55,7 +59,8 @@ func (f *File) Present() error {
 	return err
 }
 
-// present also serves the commits of a store that is being closed: they are made before its files are let go.
+// present also serves the commits of a store that is being closed: they are made before its files
+// are let go.
 func (o pinned) present() error {
 	for i, path := range o.paths {
 		same, err := names(path, o.infos[i])
@@ -77,8 +82,8 @@ func whatIsThere(err error) string {
 	return fmt.Sprintf("cannot be reached (%v)", err)
 }
 
-// openName is the name under which this process's open file is found now; empty where it has none or the system does not
-// tell (proc_pid_fd(5)).
+// openName is the name under which this process's open file is found now; empty where it has none
+// or the system does not tell (proc_pid_fd(5)).
 func openName(want fs.FileInfo) string {
 	const dir = "/proc/self/fd"
 	entries, err := os.ReadDir(dir)

@@ -21,9 +21,10 @@ type job struct {
 	turn    chan bool // true: the caller leads now; false: its job is done
 }
 
-// queue lets one goroutine at a time write. A caller that finds nobody writing leads: it does its own job, and takes along
-// whatever waits already; while its commit is made durable the next ones queue up, and the first of them leads after it.
-// So nothing waits for company, a lone caller pays for no other goroutine, and many share a commit.
+// queue lets one goroutine at a time write. A caller that finds nobody writing leads: it does its
+// own job, and takes along whatever waits already; while its commit is made durable the next ones
+// queue up, and the first of them leads after it. So nothing waits for company, a lone caller pays
+// for no other goroutine, and many share a commit.
 type queue struct {
 	w *writer
 
@@ -65,7 +66,8 @@ func (q *queue) submit(j *job) error {
 	return j.err
 }
 
-// lead does the job at the head of the queue, which is the caller's own, with those behind it that can share its commit.
+// lead does the job at the head of the queue, which is the caller's own, with those behind it that
+// can share its commit.
 func (q *queue) lead() {
 	batch := q.take()
 	defer q.pass(batch)
@@ -82,7 +84,8 @@ func (q *queue) lead() {
 	q.w.commit(batch)
 }
 
-// take removes the head of the queue: one job that is done between transactions, or all others before the next such one.
+// take removes the head of the queue: one job that is done between transactions, or all others
+// before the next such one.
 func (q *queue) take() []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,9 +166,10 @@ func (w *writer) exclusive(j *job) {
 	}
 }
 
-// Write runs do inside a transaction that others may share, and returns once it is durable. An error of do undoes do
-// alone. ctx is looked at before do is queued and not after: a write that was stopped half way reports an error although
-// it may be committed. ErrReadOnly says that the file was opened for reading.
+// Write runs do inside a transaction that others may share, and returns once it is durable. An
+// error of do undoes do alone. ctx is looked at before do is queued and not after: a write that was
+// stopped half way reports an error although it may be committed. ErrReadOnly says that the file
+// was opened for reading.
 func (f *File) Write(ctx context.Context, do func(t *Tx) error) error {
 	if f.w == nil {
 		return ErrReadOnly

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a gigabyte). *CorruptError names
-// the first thing that is wrong.
+// QuickCheck reads the whole file for damage (PRAGMA quick_check: about 0.7 seconds for a
+// gigabyte). *CorruptError names the first thing that is wrong.
 func (f *File) QuickCheck(ctx context.Context) error {
 	conn, err := f.Conn(ctx)
 	if err != nil {

@@ -15,7 +15,8 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// EachRow calls row for every row of a query whose columns are not known beforehand, with their names and values.
+// EachRow calls row for every row of a query whose columns are not known beforehand, with their
+// names and values.
 func EachRow(ctx context.Context, q querier, row func(columns []string, values []any), query string, args ...any) (err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Statements is what generated queries run on: each statement is prepared when it is first needed, on the one connection that
-// writes, and kept. No write is given a context that can be cancelled.
+// Statements is what generated queries run on: each statement is prepared when it is first needed,
+// on the one connection that writes, and kept. No write is given a context that can be cancelled.
 type Statements struct {
 	conn *sql.Conn
 	kept map[string]*sql.Stmt
@@ -64,7 +64,8 @@ func (s *Statements) prepared(text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// close closes statements and connection. A statement left open would keep the log beside the database.
+// close closes statements and connection. A statement left open would keep the log beside the
+// database.
 func (s *Statements) close() error {
 	var errs []error
 	for _, st := range s.kept {

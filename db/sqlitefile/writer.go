@@ -11,18 +11,22 @@ import (
 	"agent/recovery/fault"
 )
 
-// Tx is the transaction that a job writes in. Queries run on statements that are prepared once and kept.
+// Tx is the transaction that a job writes in. Queries run on statements that are prepared once and
+// kept.
 type Tx struct {
 	*Statements
 	note any
-	// Again is set when the transaction is tried a second time after a full disk: what the first try has left counts.
+	// Again is set when the transaction is tried a second time after a full disk: what the first
+	// try has left counts.
 	Again bool
 }
 
-// Note keeps what Options.Committed gets once the transaction is durable: the last note of a job in it that did not fail.
+// Note keeps what Options.Committed gets once the transaction is durable: the last note of a job in
+// it that did not fail.
 func (t *Tx) Note(note any) { t.note = note }
 
-// writer is the one connection of this process that writes. One goroutine at a time uses it: the one that leads the queue.
+// writer is the one connection of this process that writes. One goroutine at a time uses it: the
+// one that leads the queue.
 type writer struct {
 	f     *File
 	queue *queue
@@ -57,9 +61,9 @@ func (w *writer) commit(batch []*job) {
 	}
 }
 
-// attempt runs the batch in one transaction. An error it returns is everybody's; that of a single job is kept in the job.
-// Jobs rarely fail, so the first try does without savepoints, and only a failure among several has the batch done again
-// with one for each.
+// attempt runs the batch in one transaction. An error it returns is everybody's; that of a single
+// job is kept in the job. Jobs rarely fail, so the first try does without savepoints, and only a
+// failure among several has the batch done again with one for each.
 func (w *writer) attempt(batch []*job, again bool) error {
 	err := w.transact(batch, again, false)
 	if errors.Is(err, errOneFailed) {
@@ -107,7 +111,8 @@ func (w *writer) transact(batch []*job, again, savepoints bool) error {
 	w.dirty = true
 	w.f.o.Hit(fault.AfterCommit)
 	if err := w.f.opened.present(); err != nil {
-		// What was committed is not where the next process looks for it, and neither would anything after it be.
+		// What was committed is not where the next process looks for it, and neither would anything
+		// after it be.
 		w.dead = err
 	}
 	if w.dead == nil && w.note != nil && w.f.o.Committed != nil {
@@ -150,14 +155,16 @@ func (w *writer) noted(t *Tx, err error) {
 	}
 }
 
-// fatal says that an error came from the database itself and not from what a job wanted: the transaction may be gone.
+// fatal says that an error came from the database itself and not from what a job wanted: the
+// transaction may be gone.
 func fatal(err error) bool {
 	c := code(err) & 0xff
 	return c != 0 && c != codeConstraint
 }
 
-// abort ends the transaction after an error of the database. A full disk is looked at by the caller; after anything else
-// the writer refuses all further work, since nobody knows what is on disk.
+// abort ends the transaction after an error of the database. A full disk is looked at by the
+// caller; after anything else the writer refuses all further work, since nobody knows what is on
+// disk.
 func (w *writer) abort(err error) error {
 	if w.f.isDiskFull(err) {
 		return err // the connection is closed, which undoes what is left of the transaction
@@ -166,8 +173,9 @@ func (w *writer) abort(err error) error {
 	return w.dead
 }
 
-// panicked is for a panic of this program in the middle of a transaction, which no disk has anything to do with: closing the
-// connection undoes what was not committed, so those who write after it can. The batch itself may be committed or not.
+// panicked is for a panic of this program in the middle of a transaction, which no disk has
+// anything to do with: closing the connection undoes what was not committed, so those who write
+// after it can. The batch itself may be committed or not.
 func (w *writer) panicked(p any, batch []*job) {
 	err := &CommitError{Err: fmt.Errorf("panic: %v", p)}
 	for _, j := range batch {

@@ -23,8 +23,8 @@ const (
 
 const keyRemedy = "put the key back that was made with the database, or restore a backup of the whole folder"
 
-// OpenKey reads the key of the fingerprints, or makes it for a database that is about to be made. A key that is gone
-// cannot be made again: no recorded call could be recognised with another one.
+// OpenKey reads the key of the fingerprints, or makes it for a database that is about to be made. A
+// key that is gone cannot be made again: no recorded call could be recognised with another one.
 func OpenKey(dir string, fresh bool) ([]byte, error) {
 	path := filepath.Join(dir, KeyName)
 	key, err := os.ReadFile(path)
@@ -60,7 +60,8 @@ func CheckKey(dir, database string, key, mac []byte) error {
 	return &sqlitefile.CorruptError{Path: filepath.Join(dir, KeyName), What: "the key is not the one that belongs to " + database, Remedy: keyRemedy}
 }
 
-// makeKey writes a new key under another name first, so that half a key is never found. Of several makers one wins.
+// makeKey writes a new key under another name first, so that half a key is never found. Of several
+// makers one wins.
 func makeKey(dir, path string) error {
 	key := make([]byte, KeySize)
 	if _, err := io.ReadFull(rand.Reader, key); err != nil {

@@ -11,7 +11,8 @@ import (
 	"agent/db/redact"
 )
 
-// passes is how often a text is gone through: what a pattern finds in one place is looked for everywhere in the next pass.
+// passes is how often a text is gone through: what a pattern finds in one place is looked for
+// everywhere in the next pass.
 const passes = 4
 
 // finder is redact's Text, JSON or Encoded.
@@ -57,8 +58,9 @@ func asSecrets(found []redact.Secret) []secret {
 	return out
 }
 
-// Encode is the one way by which what was said and done comes to rest: bodies of facts, answers, messages to an owner.
-// What must not lie on the disk in the clear is taken out here; the rows keep it sealed.
+// Encode is the one way by which what was said and done comes to rest: bodies of facts, answers,
+// messages to an owner. What must not lie on the disk in the clear is taken out here; the rows keep
+// it sealed.
 func (v *Vault) Encode(value any) ([]byte, []Row, error) {
 	data, err := encodeJSON(value)
 	if err != nil {
@@ -101,7 +103,8 @@ func encodeJSON(v any) ([]byte, error) {
 // Placeholder begins every placeholder.
 const Placeholder = "[secret:"
 
-// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays what it is.
+// Redact is a text as others may see it: with placeholders for its secrets. A placeholder stays
+// what it is.
 func (v *Vault) Redact(text string) string {
 	out, found, err := v.takeOut([]byte(text), inText)
 	if err != nil || len(found) == 0 {
@@ -110,7 +113,8 @@ func (v *Vault) Redact(text string) string {
 	return string(literally(out, found))
 }
 
-// RedactorOf redacts texts without a state folder: values that are known, and what looks like a secret.
+// RedactorOf redacts texts without a state folder: values that are known, and what looks like a
+// secret.
 func RedactorOf(known []redact.Known) func(string) string {
 	v, err := New(nil, known, Rows{})
 	if err != nil {
@@ -119,7 +123,8 @@ func RedactorOf(known []redact.Known) func(string) string {
 	return v.Redact
 }
 
-// RedactValue is a value as others may see it. It is copied through JSON when there is something to take out.
+// RedactValue is a value as others may see it. It is copied through JSON when there is something to
+// take out.
 func RedactValue[T any](v *Vault, value T) T {
 	data, err := encodeJSON(value)
 	if err != nil {
@@ -151,7 +156,8 @@ func (v *Vault) Find(data []byte) (rules []string, err error) {
 	return rules, err
 }
 
-// literally puts texts back that look like placeholders: what others see is never turned back into anything.
+// literally puts texts back that look like placeholders: what others see is never turned back into
+// anything.
 func literally(data []byte, found []redact.Secret) []byte {
 	texts := map[string][]byte{}
 	for _, f := range found {
@@ -177,8 +183,8 @@ const (
 // leastOf is how many bytes of a value tell it.
 func leastOf(value string) int { return min(max(leastPart, len(value)/3), mostPart) }
 
-// parts are the beginnings and ends of known secrets that stand in a text without the rest: a page of an output, or the words
-// of it that a tool repeats, may be cut anywhere.
+// parts are the beginnings and ends of known secrets that stand in a text without the rest: a page
+// of an output, or the words of it that a tool repeats, may be cut anywhere.
 func (v *Vault) parts(data []byte) []redact.Known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -221,8 +227,8 @@ func (v *Vault) parts(data []byte) []redact.Known {
 	return out
 }
 
-// remember has a value known, and its beginning and its end found. Both are looked up by the eight bytes of them that are
-// furthest inside: private keys begin and end alike.
+// remember has a value known, and its beginning and its end found. Both are looked up by the eight
+// bytes of them that are furthest inside: private keys begin and end alike.
 func (v *Vault) remember(value, rule string) {
 	if _, known := v.values[value]; !known && len(value) > leastOf(value) {
 		least := leastOf(value)
@@ -248,7 +254,8 @@ type Unrecoverable struct {
 	Gone bool // its sealed value has no row; it does not open otherwise
 }
 
-// Restore gives a stored text its secrets back, to the byte. What cannot be given back is added to lost.
+// Restore gives a stored text its secrets back, to the byte. What cannot be given back is added to
+// lost.
 func (v *Vault) Restore(ctx context.Context, data []byte, lost *[]Unrecoverable) ([]byte, error) {
 	if !bytes.Contains(data, []byte(Placeholder)) {
 		return data, nil
@@ -281,7 +288,8 @@ func (v *Vault) Restore(ctx context.Context, data []byte, lost *[]Unrecoverable)
 	return out, nil
 }
 
-// RestoreText gives a stored text its secrets back, for what this process does with it; what is gone stays a placeholder.
+// RestoreText gives a stored text its secrets back, for what this process does with it; what is
+// gone stays a placeholder.
 func (v *Vault) RestoreText(ctx context.Context, text string) (string, error) {
 	if !strings.Contains(text, Placeholder) {
 		return text, nil
@@ -311,7 +319,8 @@ func (r *Redactor) learn(found []redact.Secret) *redact.Set {
 	return r.v.set.Load()
 }
 
-// Piece takes the next piece and returns what can be shown: what may be the beginning of a secret is held back.
+// Piece takes the next piece and returns what can be shown: what may be the beginning of a secret
+// is held back.
 func (r *Redactor) Piece(p []byte) []byte { return r.shown(r.of.Write(p)) }
 
 // Rest ends the text.

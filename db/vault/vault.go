@@ -32,8 +32,9 @@ type Rows struct {
 	Now  func() time.Time
 }
 
-// Vault names the secrets that are taken out of the record, seals them, and gives them back to who may have them. What this
-// process named or opened it keeps in memory, as the run that it drives does.
+// Vault names the secrets that are taken out of the record, seals them, and gives them back to who
+// may have them. What this process named or opened it keeps in memory, as the run that it drives
+// does.
 type Vault struct {
 	stored Rows
 	aead   cipher.AEAD // nil without the key: nothing is sealed and nothing opened
@@ -65,8 +66,8 @@ type Redacted struct {
 	Placeholder string
 }
 
-// ruleLiteral is that of a text which looks like a placeholder and is none: it is put aside like a secret, so that nothing
-// that a page or a model writes is ever turned into somebody's secret.
+// ruleLiteral is that of a text which looks like a placeholder and is none: it is put aside like a
+// secret, so that nothing that a page or a model writes is ever turned into somebody's secret.
 const ruleLiteral = "literal"
 
 // idLetters is how much of a name is used: the first length that no other value has.
@@ -101,7 +102,8 @@ func New(key []byte, known []redact.Known, rows Rows) (*Vault, error) {
 	return v, nil
 }
 
-// Open is New with the key that lies in the folder. Who only reads can do without it: values stay placeholders then.
+// Open is New with the key that lies in the folder. Who only reads can do without it: values stay
+// placeholders then.
 func Open(dir string, known []redact.Known, rows Rows) (*Vault, error) {
 	key, err := os.ReadFile(filepath.Join(dir, KeyName))
 	if err != nil || len(key) != KeySize {
@@ -209,12 +211,13 @@ func spellings(raw []byte) []string {
 	return out
 }
 
-// mostLearned is the longest value that is looked for once it was found: the private key of an RSA key of 16384 bits has 12.7 KB.
-// What is longer says by itself what it is, and looking for its beginning in every piece of a stream takes its length squared.
+// mostLearned is the longest value that is looked for once it was found: the private key of an RSA
+// key of 16384 bits has 12.7 KB. What is longer says by itself what it is, and looking for its
+// beginning in every piece of a stream takes its length squared.
 const mostLearned = 16 << 10
 
-// telling says whether a value that a pattern found is so unlike a word that it is a secret wherever it stands: the password
-// of a test database may be "postgres".
+// telling says whether a value that a pattern found is so unlike a word that it is a secret
+// wherever it stands: the password of a test database may be "postgres".
 func telling(value string) bool {
 	digit := strings.ContainsFunc(value, unicode.IsDigit)
 	mixed := strings.ContainsFunc(value, unicode.IsLower) && strings.ContainsFunc(value, unicode.IsUpper)
@@ -252,7 +255,8 @@ func (v *Vault) rows(found []redact.Secret) ([]Row, error) {
 	return out, nil
 }
 
-// ErrNameTaken says that another value has the id of a secret: it gets a longer one when it is named again, at most Names times.
+// ErrNameTaken says that another value has the id of a secret: it gets a longer one when it is
+// named again, at most Names times.
 var ErrNameTaken = errors.New("another secret has this name")
 
 // Names is how many names a value may get.
@@ -302,7 +306,8 @@ func (v *Vault) Stored(run string, rows []Row) {
 	}
 }
 
-// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the first of each rule.
+// TakeRedacted says which secrets were kept out of a run's record since it was last asked: the
+// first of each rule.
 func (v *Vault) TakeRedacted(run string) []Redacted {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -311,7 +316,8 @@ func (v *Vault) TakeRedacted(run string) []Redacted {
 	return out
 }
 
-// open finds a secret by its id: in memory, else in the database. It says false where there is none that can be opened.
+// open finds a secret by its id: in memory, else in the database. It says false where there is none
+// that can be opened.
 func (v *Vault) open(ctx context.Context, id string) (secret, bool, error) {
 	if have, ok := v.get(id); ok {
 		return have, !have.shut, nil
@@ -362,8 +368,8 @@ func (v *Vault) LearnSealed(ctx context.Context) error {
 	})
 }
 
-// CheckSealed opens every sealed value and says which do not open: such a one is never given back, and no call that needs it is run
-// again.
+// CheckSealed opens every sealed value and says which do not open: such a one is never given back,
+// and no call that needs it is run again.
 func (v *Vault) CheckSealed(ctx context.Context) (shut []string, err error) {
 	if v.aead == nil {
 		return nil, nil // whoever opens the store for writing gets the error that the key is missing

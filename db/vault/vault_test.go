@@ -54,7 +54,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// Every beginning and end of a known value that is long enough is found, wherever it stands and however many values there are.
+// Every beginning and end of a known value that is long enough is found, wherever it stands and
+// however many values there are.
 func TestParts(t *testing.T) {
 	value := func(i int) string { return fmt.Sprintf("ghp_%08d%s%08d", i*7919, "kLm9Qx2ZtR7vB1nYc5Wd", i*104729) }
 	var known []redact.Known
@@ -81,8 +82,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// BenchmarkManySecrets looks at 256 KiB of words in which nothing is secret, for 6000 values that are known. What it costs
-// may grow with the text, but not with the text times the values.
+// BenchmarkManySecrets looks at 256 KiB of words in which nothing is secret, for 6000 values that
+// are known. What it costs may grow with the text, but not with the text times the values.
 func BenchmarkManySecrets(b *testing.B) {
 	var known []redact.Known
 	for i := range 6000 {
@@ -99,7 +100,8 @@ func BenchmarkManySecrets(b *testing.B) {
 	}
 }
 
-// A value that goes on for ever, as a page may hold one, is not looked for in everything that comes after it.
+// A value that goes on for ever, as a page may hold one, is not looked for in everything that comes
+// after it.
 func TestEndlessSecretsAreNotLearned(t *testing.T) {
 	v, err := New(nil, nil, Rows{})
 	if err != nil {

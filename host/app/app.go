@@ -11,7 +11,8 @@ import (
 	"agent/host/view"
 )
 
-// App is what a front door runs with: settings of one process that no run records, and where notices go.
+// App is what a front door runs with: settings of one process that no run records, and where
+// notices go.
 type App struct {
 	Env        func(string) string // variables of the environment
 	Version    string
@@ -45,8 +46,8 @@ func Usage(err error) error {
 	return &UsageError{err}
 }
 
-// CollectLater has the collector begin at a heap of 8 MB instead of 4, and go on as always from there: most runs act before
-// that, and what they wait for on two processors is processor time.
+// CollectLater has the collector begin at a heap of 8 MB instead of 4, and go on as always from
+// there: most runs act before that, and what they wait for on two processors is processor time.
 func CollectLater() {
 	const usual = 100
 	if was := debug.SetGCPercent(2 * usual); was != usual {

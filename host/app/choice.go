@@ -24,7 +24,8 @@ type Settings struct {
 	Path    string // the person's file, which need not be there
 }
 
-// Settings reads the configuration: the person's, and the workspace's where a folder is given. What is wrong is wrong usage.
+// Settings reads the configuration: the person's, and the workspace's where a folder is given. What
+// is wrong is wrong usage.
 func (a *App) Settings(folder string) (*Settings, error) {
 	conf, user, err := a.config(folder)
 	if err != nil {
@@ -91,9 +92,10 @@ func (s *Folder) lastOf(ctx context.Context, row db.RunRow) (Previous, error) {
 	return l, nil
 }
 
-// ChooseModel decides which model a new run asks: --model, else the thread's, else the configuration's, else the first whose
-// key is found, else an Ollama on this machine; runbook only where it is named. It refuses one that cannot be asked. thread is the
-// run that the new one follows; nil when there is none.
+// ChooseModel decides which model a new run asks: --model, else the thread's, else the
+// configuration's, else the first whose key is found, else an Ollama on this machine; runbook only
+// where it is named. It refuses one that cannot be asked. thread is the run that the new one
+// follows; nil when there is none.
 func (s *Folder) ChooseModel(ctx context.Context, f Wish, thread *db.RunRow, conf *Settings) (Choice, error) {
 	var before Previous
 	if thread != nil {
@@ -228,7 +230,8 @@ const (
 	showWait = 300 * time.Millisecond
 )
 
-// askOllama lists the models of an Ollama, the one used last first. One that does not answer has none.
+// askOllama lists the models of an Ollama, the one used last first. One that does not answer has
+// none.
 func askOllama(ctx context.Context, models *catalog.Catalog) []catalog.LocalModel {
 	p, ok := models.Provider("ollama")
 	if !ok {

@@ -49,7 +49,8 @@ window = 1000
 max_output = 100
 `
 
-// What is chosen comes with all that the requests of the run will need, and where it is asked only when a flag names a place.
+// What is chosen comes with all that the requests of the run will need, and where it is asked only
+// when a flag names a place.
 func TestChooseSetup(t *testing.T) {
 	sonnet := &journal.Price{Input: 2_000_000, Cached: 100_000, Written: 2_500_000, Output: 10_000_000}
 	for _, tt := range []struct {

@@ -26,7 +26,8 @@ type examination struct {
 	armed string // what is reported about an armed fault point
 }
 
-// Examine looks whether anything is wrong with the installation and the state folder, and with fix repairs what needs no decision.
+// Examine looks whether anything is wrong with the installation and the state folder, and with fix
+// repairs what needs no decision.
 func (a *App) Examine(ctx context.Context, home, armed string, fix bool) doctor.Findings {
 	f, e := doctor.Folder(home), &examination{a, armed}
 	e.examineSelf(home, &f)
@@ -34,7 +35,8 @@ func (a *App) Examine(ctx context.Context, home, armed string, fix bool) doctor.
 	return f
 }
 
-// ExamineSecrets looks through the whole state folder for secrets that lie in it in the clear. show hears how far it is.
+// ExamineSecrets looks through the whole state folder for secrets that lie in it in the clear. show
+// hears how far it is.
 func (a *App) ExamineSecrets(ctx context.Context, home string, show func(string)) doctor.Findings {
 	var f doctor.Findings
 	(&examination{App: a}).findSecrets(ctx, home, show, &f)
@@ -96,7 +98,8 @@ func (a *examination) examineConfig(f *doctor.Findings) {
 	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
 }
 
-// examineStore opens the state folder, for reading unless something is to be fixed, and looks into it.
+// examineStore opens the state folder, for reading unless something is to be fixed, and looks into
+// it.
 func (a *examination) examineStore(ctx context.Context, home string, fix bool, f *doctor.Findings) {
 	s, err := a.openDoctor(ctx, home)
 	if errors.Is(err, db.ErrNoState) {
@@ -143,7 +146,8 @@ func remedyFor(err error) string {
 	return remedySave
 }
 
-// openDoctor opens without the look that every other command begins with: what it would mark is a finding here.
+// openDoctor opens without the look that every other command begins with: what it would mark is a
+// finding here.
 func (a *examination) openDoctor(ctx context.Context, home string) (*Folder, error) {
 	write, err := Writable(home)
 	if err != nil {
@@ -187,7 +191,8 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	a.examineSizes(r, f)
 }
 
-// examineSchema compares every table, index and view with what the migrations make, and with fix makes them so again.
+// examineSchema compares every table, index and view with what the migrations make, and with fix
+// makes them so again.
 func (a *examination) examineSchema(ctx context.Context, s *Folder, fix bool, f *doctor.Findings) {
 	list, err := maintain.SchemaDifferences(ctx, s.Store)
 	if err != nil {
@@ -282,7 +287,8 @@ func (a *examination) findSecrets(ctx context.Context, home string, show func(st
 	}
 }
 
-// exposed tells of one place. What a command that is still running has printed lies there until its result is stored.
+// exposed tells of one place. What a command that is still running has printed lies there until its
+// result is stored.
 func (a *examination) exposed(ctx context.Context, s *Folder, x maintain.Exposed, f *doctor.Findings) {
 	const change = "change that secret where it is valid, since whoever could read the folder may have it"
 	switch run, isCall := strings.CutPrefix(x.File, "calls"+string(filepath.Separator)); {

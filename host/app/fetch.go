@@ -6,8 +6,9 @@ import (
 	"agent/tools/fetch"
 )
 
-// fetchOptions are what the fetch tool goes by. The configuration is read when a request needs it: most commands need none. One
-// that cannot be read is reported where a run begins; here it allows nothing.
+// fetchOptions are what the fetch tool goes by. The configuration is read when a request needs it:
+// most commands need none. One that cannot be read is reported where a run begins; here it allows
+// nothing.
 func (a *App) fetchOptions() fetch.Options {
 	return fetch.Options{
 		Agent: "agent/" + a.Version,

@@ -47,7 +47,8 @@ const (
 	DryRun            // as useRead, and marks nothing
 )
 
-// Open opens the state folder. db.ErrNoState means that nothing was ever run. Once somebody observes the hub, begin follows.
+// Open opens the state folder. db.ErrNoState means that nothing was ever run. Once somebody
+// observes the hub, begin follows.
 func (a *App) Open(ctx context.Context, how Use) (*Folder, error) {
 	home, err := a.Home()
 	if err != nil {
@@ -134,8 +135,9 @@ func Writable(home string) (bool, error) {
 	return true, f.Close()
 }
 
-// store opens the database under locks/store, which every process that writes holds shared. Who finds it free and a
-// write-ahead log left behind is the first after an unclean end, and repairs alone.
+// store opens the database under locks/store, which every process that writes holds shared. Who
+// finds it free and a write-ahead log left behind is the first after an unclean end, and repairs
+// alone.
 func (s *Folder) store(ctx context.Context, home string, write bool) (*db.Store, error) {
 	return s.storeAnew(ctx, home, write, false)
 }
@@ -171,14 +173,15 @@ func (s *Folder) storeAnew(ctx context.Context, home string, write, anew bool) (
 	return store, err
 }
 
-// Crowded opens for reading what a full disk keeps from being opened as always. The lock that was taken is kept, and the
-// session counts as one that cannot write.
+// Crowded opens for reading what a full disk keeps from being opened as always. The lock that was
+// taken is kept, and the session counts as one that cannot write.
 func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 	s.guard, s.lock = s.lock, nil
 	return db.OpenDiskFull(ctx, home)
 }
 
-// storeLock takes locks/store: alone where it is free, else shared. It waits for a process that repairs.
+// storeLock takes locks/store: alone where it is free, else shared. It waits for a process that
+// repairs.
 func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
 	dir := filepath.Join(home, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -260,7 +263,8 @@ func (s *Folder) Close() error {
 	return err
 }
 
-// reconcile marks runs that lost their owner, where that can be written and is wanted, and notes each in one line.
+// reconcile marks runs that lost their owner, where that can be written and is wanted, and notes
+// each in one line.
 func (s *Folder) reconcile(ctx context.Context, how Use) error {
 	mark := s.write && how != DryRun
 	marks, err := s.Reconcile(ctx, mark)

@@ -54,9 +54,9 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	return h, nil
 }
 
-// binary is what this process starts itself again by. Where the kernel has it that is no name: a command that may write where the
-// binary lies, a workspace with its own build among them, could put another in its place, and the host would start that one outside
-// of every sandbox.
+// binary is what this process starts itself again by. Where the kernel has it that is no name: a
+// command that may write where the binary lies, a workspace with its own build among them, could
+// put another in its place, and the host would start that one outside of every sandbox.
 func binary() (string, error) {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {
@@ -93,7 +93,8 @@ func (r Records) Before(ctx context.Context, run string, turn int) (int64, error
 // outputs lets read_output read what the store keeps.
 type outputs struct{ *db.Store }
 
-// Output is the whole output of a call by the call's id, or what was piped into a run by the run's id.
+// Output is the whole output of a call by the call's id, or what was piped into a run by the run's
+// id.
 func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
 	if strings.HasPrefix(callID, "r-") {
 		return o.Store.TrueInput(ctx, callID)

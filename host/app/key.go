@@ -14,8 +14,8 @@ import (
 	"agent/host/model/catalog"
 )
 
-// keyring holds the keys of this process by provider, so that a command is asked once. Keys are in no argument, log, record
-// or error.
+// keyring holds the keys of this process by provider, so that a command is asked once. Keys are in
+// no argument, log, record or error.
 type keyring struct {
 	mu   sync.Mutex
 	held map[string]*keySource
@@ -27,7 +27,8 @@ type keyring struct {
 // key is the keeper of a provider's key.
 func (a *App) key(p catalog.Provider) *keySource { return a.keys.of(p, a.Env, a.Complaints) }
 
-// of is the keeper of a provider's key. What a command that prints one complains of goes to complaints, and nowhere else.
+// of is the keeper of a provider's key. What a command that prints one complains of goes to
+// complaints, and nowhere else.
 func (k *keyring) of(p catalog.Provider, getenv func(string) string, complaints io.Writer) *keySource {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +63,8 @@ func (e *keylessError) Error() string { return e.text }
 
 func keyless(format string, args ...any) error { return &keylessError{fmt.Sprintf(format, args...)} }
 
-// allowHTTP is the line of the configuration, below the provider's table, that lets its key go over plain HTTP.
+// allowHTTP is the line of the configuration, below the provider's table, that lets its key go over
+// plain HTTP.
 const allowHTTP = "allow_http = true"
 
 // exposedKey refuses to send a provider's key to its address.
@@ -70,8 +72,8 @@ func exposedKey(p catalog.Provider) error {
 	return keyless("the key of %s is not sent to %s unencrypted", p.Name, hostOf(p.BaseURL))
 }
 
-// get is the key; "" when the provider needs none. The error is a *keylessError or the context's own, and holds neither a key
-// nor anything that a command printed.
+// get is the key; "" when the provider needs none. The error is a *keylessError or the context's
+// own, and holds neither a key nor anything that a command printed.
 func (k *keySource) get(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"agent/host/tty"
 )
 
-// runAlone runs a command in a process group of its own, so that its context's end ends whatever it started too. A command that
-// asks a person for a password reads from the terminal, which only the group in the foreground may: it is lent the foreground.
+// runAlone runs a command in a process group of its own, so that its context's end ends whatever it
+// started too. A command that asks a person for a password reads from the terminal, which only the
+// group in the foreground may: it is lent the foreground.
 func runAlone(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -11,8 +11,8 @@ import (
 	"agent/recovery/fault"
 )
 
-// List reads the rows and completes them with what only the locks know: who drives a run, and which runs nobody does. left counts what
-// a plain list leaves out.
+// List reads the rows and completes them with what only the locks know: who drives a run, and which
+// runs nobody does. left counts what a plain list leaves out.
 func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int, err error) {
 	rows, left, err := s.RunsIn(ctx, f)
 	if err != nil {
@@ -112,7 +112,8 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	return v, nil
 }
 
-// Undecided completes rows of undecided calls with what their arguments say. A list must stand where the journal is damaged.
+// Undecided completes rows of undecided calls with what their arguments say. A list must stand
+// where the journal is damaged.
 func (s *Folder) Undecided(ctx context.Context, rows []CallRow) []view.Unknown {
 	out := []view.Unknown{}
 	for _, row := range rows {
@@ -125,8 +126,8 @@ func (s *Folder) Undecided(ctx context.Context, rows []CallRow) []view.Unknown {
 	return out
 }
 
-// RunsIn lists runs as the store does, those of one folder alone where Only names it. left counts what a plain list
-// leaves out.
+// RunsIn lists runs as the store does, those of one folder alone where Only names it. left counts
+// what a plain list leaves out.
 func (s *Folder) RunsIn(ctx context.Context, f Filter) (rows []RunRow, left int, err error) {
 	if s.Only == "" {
 		rows, err = s.Store.Runs(ctx, f)
@@ -164,7 +165,8 @@ func (s *Folder) PendingIn(ctx context.Context, all bool) ([]PendingRow, error) 
 	return rows, errors.Join(errs...)
 }
 
-// LostIn lists the runs that were found without their owner and not marked, those of one folder alone where Only names it.
+// LostIn lists the runs that were found without their owner and not marked, those of one folder
+// alone where Only names it.
 func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
 	if s.Only == "" {
 		return s.Lost, nil

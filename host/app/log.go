@@ -18,12 +18,14 @@ import (
 	"agent/recovery/journal"
 )
 
-// logLimit bounds log/agent.log; bytes. One older file of the same size is kept beside it, as agent.log.1.
+// logLimit bounds log/agent.log; bytes. One older file of the same size is kept beside it, as
+// agent.log.1.
 const logLimit = 1 << 20
 
-// logWriter writes ids, counts and reasons, never content, into log/agent.log of the state folder: one line when a run is claimed, one
-// for each turn, one for its end, and one for whatever went wrong. It is an observer, so a slow disk holds up nothing, and it
-// opens its file with the first line. The journal is the record; the log is for whoever looks for what this binary did at what
+// logWriter writes ids, counts and reasons, never content, into log/agent.log of the state folder:
+// one line when a run is claimed, one for each turn, one for its end, and one for whatever went
+// wrong. It is an observer, so a slow disk holds up nothing, and it opens its file with the first
+// line. The journal is the record; the log is for whoever looks for what this binary did at what
 // time.
 type logWriter struct {
 	path    string
@@ -184,7 +186,8 @@ func (l *logWriter) close() error {
 	return l.file.Close()
 }
 
-// logged is an error that the log keeps, with the run that it is about: its text has ids and reasons and no content.
+// logged is an error that the log keeps, with the run that it is about: its text has ids and
+// reasons and no content.
 func logged(err error) (what, run string) {
 	var held *owner.HeldError
 	var corrupt *db.CorruptError
@@ -204,8 +207,8 @@ func logged(err error) (what, run string) {
 	return "", ""
 }
 
-// LogError appends what a command ends with, where the log keeps that, into the log of a state folder that is there; it makes
-// none. What cannot be logged was printed.
+// LogError appends what a command ends with, where the log keeps that, into the log of a state
+// folder that is there; it makes none. What cannot be logged was printed.
 func (a *App) LogError(err error) {
 	var p *host.PanicError
 	if errors.As(err, &p) {

@@ -26,9 +26,10 @@ import (
 	"agent/tools/shell"
 )
 
-// Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any other run's model is shown a
-// list of tools, so the servers are started before its run is created or claimed, all at once, and end with it. What does not
-// start, or may not, is reported, and the run goes on without its tools.
+// Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any
+// other run's model is shown a list of tools, so the servers are started before its run is created
+// or claimed, all at once, and end with it. What does not start, or may not, is reported, and the
+// run goes on without its tools.
 
 // envOf is host.Host.EnvOf.
 func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, error) {
@@ -62,9 +63,10 @@ func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, err
 	return env, err
 }
 
-// lastServers keeps the servers of the run before until the next one has named its own, so that a command that resumes run after run
-// does not start the same servers for each of them. Those that the next run does not use end before any of its own starts: two may
-// not fit beside each other, such as at one port.
+// lastServers keeps the servers of the run before until the next one has named its own, so that a
+// command that resumes run after run does not start the same servers for each of them. Those that
+// the next run does not use end before any of its own starts: two may not fit beside each other,
+// such as at one port.
 type lastServers struct {
 	mu  sync.Mutex // guards end
 	end func()
@@ -80,7 +82,8 @@ func (l *lastServers) keep(end func()) {
 	l.end = end
 }
 
-// startsFrom names the files of the workspace that a server starts from, with their digests: changed ones make it another server.
+// startsFrom names the files of the workspace that a server starts from, with their digests:
+// changed ones make it another server.
 func (f *ServerFiles) startsFrom(s mcp.Server) string { return fmt.Sprint(f.scripts[scriptKey(s)]) }
 
 // join puts the tools of servers behind those that are built in.
@@ -112,8 +115,8 @@ type ServerFiles struct {
 	trustAt string                       // where the person's decision is kept
 }
 
-// findServers reads the definitions. What is wrong in the person's file is refused; a workspace's file comes with its
-// repository, so what is wrong in it is noted and does not stop a run.
+// findServers reads the definitions. What is wrong in the person's file is refused; a workspace's
+// file comes with its repository, so what is wrong in it is noted and does not stop a run.
 func (a *App) findServers(folder string) (*ServerFiles, error) {
 	user := config.UserPath(a.Env)
 	f := &ServerFiles{folder: folder, person: config.MCPPath(user), Workspace: config.WorkspaceMCPPath(folder), trustAt: config.TrustPath(user)}
@@ -143,8 +146,8 @@ func (a *App) lookup(name string) (string, bool) {
 	return v, v != ""
 }
 
-// startServers starts servers and notes how each came up. What the journal should say of them is returned. each hears
-// of every server; nil for nobody.
+// startServers starts servers and notes how each came up. What the journal should say of them is
+// returned. each hears of every server; nil for nobody.
 func (a *App) startServers(ctx context.Context, pool *mcp.Pool, list []mcp.Server, o mcp.Options, each func(mcp.Started)) (*mcp.Set, []string) {
 	var notes []string
 	slow := time.AfterFunc(time.Second, func() {
@@ -180,8 +183,9 @@ func namesOf(list []mcp.Server) []string {
 	return names
 }
 
-// mcpOptions is what servers start with: the environment that commands get, within the sandbox of a command that may do
-// anything. They see neither the state folder nor the host, and cannot change the policy.
+// mcpOptions is what servers start with: the environment that commands get, within the sandbox of a
+// command that may do anything. They see neither the state folder nor the host, and cannot change
+// the policy.
 func (a *App) mcpOptions(home, folder string) mcp.Options {
 	names := shell.EnvironmentNames(os.Environ())
 	var environ []string
@@ -205,7 +209,8 @@ func (a *App) mcpOptions(home, folder string) mcp.Options {
 	return o
 }
 
-// secretsOf are the values of a definition that no record may hold: those whose names say so, and all headers.
+// secretsOf are the values of a definition that no record may hold: those whose names say so, and
+// all headers.
 func secretsOf(s mcp.Server) []redact.Known {
 	var environ []string
 	for _, e := range s.Env {
@@ -222,7 +227,8 @@ func secretsOf(s mcp.Server) []redact.Known {
 	return known
 }
 
-// notStarted says in one line why a workspace's servers are not started, with the command that helps.
+// notStarted says in one line why a workspace's servers are not started, with the command that
+// helps.
 func (f *ServerFiles) notStarted(why string) string {
 	return fmt.Sprintf("the MCP servers of %s (%s) are not started: %s; see and allow them with: agent tools --trust --dir %s",
 		f.Workspace, strings.Join(namesOf(f.theirs.Servers), ", "), why, view.ShellWord(f.folder))

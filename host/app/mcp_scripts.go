@@ -9,9 +9,10 @@ import (
 	"agent/tools/mcp"
 )
 
-// A definition that names a file of the workspace, ./tools/server.js say, starts whatever the agent wrote there. So a server is
-// allowed together with the digests of those files, the person's own servers too: these with what they find when they are first
-// started in a folder, before anything acted there.
+// A definition that names a file of the workspace, ./tools/server.js say, starts whatever the agent
+// wrote there. So a server is allowed together with the digests of those files, the person's own
+// servers too: these with what they find when they are first started in a folder, before anything
+// acted there.
 
 // scriptKey is how a server's files are kept: the person's and a workspace's may have one name.
 func scriptKey(s mcp.Server) string { return s.From + ":" + s.Name }
@@ -36,7 +37,8 @@ func (f *ServerFiles) look() error {
 	return nil
 }
 
-// take keeps what servers start from as it was looked at, also that it is nothing: a file that is there later is a change.
+// take keeps what servers start from as it was looked at, also that it is nothing: a file that is
+// there later is a change.
 func (t *trusted) take(f *ServerFiles, list []mcp.Server) {
 	if t.Scripts == nil {
 		t.Scripts = map[string]map[string]map[string]string{}
@@ -53,7 +55,8 @@ func (t *trusted) take(f *ServerFiles, list []mcp.Server) {
 	}
 }
 
-// ChangedOwn lists the person's servers whose files in the workspace are not those that were allowed.
+// ChangedOwn lists the person's servers whose files in the workspace are not those that were
+// allowed.
 func (f *ServerFiles) ChangedOwn() ([]mcp.Server, error) {
 	t, err := f.read()
 	var out []mcp.Server
@@ -65,7 +68,8 @@ func (f *ServerFiles) ChangedOwn() ([]mcp.Server, error) {
 	return out, err
 }
 
-// ownAllowed returns the person's servers that may be started: not those whose files in the workspace changed since.
+// ownAllowed returns the person's servers that may be started: not those whose files in the
+// workspace changed since.
 func (f *ServerFiles) ownAllowed(ctx context.Context, ask AskTrust) (list []mcp.Server, notes []string, err error) {
 	t, err := f.read()
 	if err != nil {
@@ -116,7 +120,8 @@ func (f *ServerFiles) askOwn(ctx context.Context, s mcp.Server, ask AskTrust) (b
 	return ok, err
 }
 
-// admit refuses a start, the first one or one in the middle of a run, from files that are not those that were allowed.
+// admit refuses a start, the first one or one in the middle of a run, from files that are not those
+// that were allowed.
 func (f *ServerFiles) admit(s mcp.Server) error {
 	now, err := s.Scripts(f.folder)
 	if err != nil {

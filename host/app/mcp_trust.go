@@ -21,17 +21,18 @@ import (
 	"agent/tools/mcp"
 )
 
-// A workspace's .mcp.json comes with its repository and names programs to start. Until the person notes yes to exactly these
-// bytes, nothing of it is started and nothing is sent. The decision is kept by the folder's path with the file's SHA-256, in the
-// person's own folder, where no command of a run can write.
+// A workspace's .mcp.json comes with its repository and names programs to start. Until the person
+// notes yes to exactly these bytes, nothing of it is started and nothing is sent. The decision is
+// kept by the folder's path with the file's SHA-256, in the person's own folder, where no command
+// of a run can write.
 
 // trusted is trust.json.
 type trusted struct {
 	Version int                 `json:"version"`
 	MCP     map[string]decision `json:"mcp"` // by the workspace's path
 
-	// What the servers start from of a workspace's files when they were allowed: by the workspace's path, by server, by the file's
-	// path below the workspace, its SHA-256.
+	// What the servers start from of a workspace's files when they were allowed: by the workspace's
+	// path, by server, by the file's path below the workspace, its SHA-256.
 	Scripts map[string]map[string]map[string]string `json:"scripts,omitempty"`
 }
 
@@ -82,7 +83,8 @@ func (a *App) allowed(ctx context.Context, f *ServerFiles, ask AskTrust) ([]mcp.
 
 const refusedIt = "you refused this content"
 
-// decided looks up what the person decided about the file as it is now, and else says why it is not started.
+// decided looks up what the person decided about the file as it is now, and else says why it is not
+// started.
 func (f *ServerFiles) decided() (yes bool, why string, err error) {
 	t, err := f.read()
 	w, there := t.MCP[f.folder]
@@ -148,7 +150,8 @@ func (f *ServerFiles) write(t trusted) error {
 	return nil
 }
 
-// Shown is everything that the workspace's file would start or ask, with what cannot be seen by its number.
+// Shown is everything that the workspace's file would start or ask, with what cannot be seen by its
+// number.
 func (f *ServerFiles) Shown() string {
 	var b strings.Builder
 	if !f.OwnOnly {

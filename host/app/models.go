@@ -50,7 +50,8 @@ func (s *Settings) known() []view.Model {
 	return out
 }
 
-// Unpriced says whether a provider has models whose list price is known and does not hold where they are asked.
+// Unpriced says whether a provider has models whose list price is known and does not hold where
+// they are asked.
 func (s *Settings) Unpriced(provider string) bool {
 	for _, m := range catalog.Known() {
 		name, of, err := s.Catalog.Parse(m.Name)

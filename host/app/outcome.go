@@ -61,7 +61,8 @@ func (s *Folder) LastWords(out host.Outcome) string {
 	return ""
 }
 
-// LastFault is why the model brought no answer, with the model, where that is what interrupted the run; else nil.
+// LastFault is why the model brought no answer, with the model, where that is what interrupted the
+// run; else nil.
 func (s *Folder) LastFault(out host.Outcome) (string, *journal.ModelFailed) {
 	if out.Cause != journal.CauseModel {
 		return "", nil

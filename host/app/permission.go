@@ -14,7 +14,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// config reads the configuration: the person's file, whose path is returned, and the workspace's where a folder is given.
+// config reads the configuration: the person's file, whose path is returned, and the workspace's
+// where a folder is given.
 func (a *App) config(folder string) (config.Config, string, error) {
 	user, workspace := config.UserPath(a.Env), ""
 	if folder != "" {
@@ -32,7 +33,8 @@ func knownNames() config.Known {
 	return config.Known{Providers: catalog.Names(), Reserved: []string{runbook.Name, strings.TrimSuffix(catalog.Replay, ":")}}
 }
 
-// permitted gives the host the rules of permission, and a way to add to those of the person at this process.
+// permitted gives the host the rules of permission, and a way to add to those of the person at this
+// process.
 func (s *Folder) permitted() {
 	s.Env.Rules = s.rulesIn
 	if config.UserPath(s.app.Env) != "" {
@@ -40,7 +42,8 @@ func (s *Folder) permitted() {
 	}
 }
 
-// rulesIn are the rules that hold in a workspace: the person's, and its own, which can only restrict.
+// rulesIn are the rules that hold in a workspace: the person's, and its own, which can only
+// restrict.
 func (s *Folder) rulesIn(folder string) ([]permission.Rule, error) {
 	conf, _, err := s.app.config(folder)
 	if err != nil {
@@ -52,8 +55,8 @@ func (s *Folder) rulesIn(folder string) ([]permission.Rule, error) {
 	return conf.Rules, nil
 }
 
-// stand adds what an answer adds to the person's configuration, and says where it stands. Its rules hold in the run's workspace
-// alone: anything else did not come from the question.
+// stand adds what an answer adds to the person's configuration, and says where it stands. Its rules
+// hold in the run's workspace alone: anything else did not come from the question.
 func (s *Folder) stand(run string, r journal.Request, text string) (string, error) {
 	path := config.UserPath(s.app.Env)
 	if strings.Contains(text, "[secret:") {

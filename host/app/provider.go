@@ -22,8 +22,9 @@ import (
 	"agent/tools"
 )
 
-// newModel makes the model that a run was created with. What the run recorded about it holds, whatever the configuration
-// says now; where it is asked and with which key is the configuration's, unless a flag said where.
+// newModel makes the model that a run was created with. What the run recorded about it holds,
+// whatever the configuration says now; where it is asked and with which key is the configuration's,
+// unless a flag said where.
 func (a *App) newModel(created journal.RunCreated, reg *tools.Registry) (model.Model, error) {
 	if created.Model == runbook.Name {
 		m := runbook.New()
@@ -63,7 +64,8 @@ func (s *Settings) asked(name string, setup journal.Setup) catalog.Provider {
 	return p
 }
 
-// FetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not begin.
+// FetchKey gets the key of a chosen model: without one nothing can be asked, so a run need not
+// begin.
 func (a *App) FetchKey(ctx context.Context, conf *Settings, ch Choice) error {
 	name, _, err := conf.Catalog.Parse(ch.Name)
 	if err != nil || name == "" {
@@ -77,10 +79,12 @@ func (a *App) FetchKey(ctx context.Context, conf *Settings, ch Choice) error {
 	return err
 }
 
-// idleHere is how long a model on this machine may be silent: it may read a long conversation before its first word.
+// idleHere is how long a model on this machine may be silent: it may read a long conversation
+// before its first word.
 const idleHere = 10 * time.Minute
 
-// idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the client.
+// idle is how long a model may be silent: --idle, else the configuration's; 0 leaves it to the
+// client.
 func (a *App) idle(conf *Settings, p catalog.Provider) time.Duration {
 	switch {
 	case a.Idle > 0:
@@ -91,7 +95,8 @@ func (a *App) idle(conf *Settings, p catalog.Provider) time.Duration {
 	return conf.Idle
 }
 
-// unsaid are the values that stand in no recording and in no error: the key, and what the environment holds that looks like one.
+// unsaid are the values that stand in no recording and in no error: the key, and what the
+// environment holds that looks like one.
 func unsaid(key *keySource) func() []string {
 	others := transport.EnvSecrets(os.Environ())
 	return func() []string { return append(key.secrets(), others...) }
@@ -110,8 +115,8 @@ func provided(p catalog.Provider, of string, key *keySource, client *http.Client
 	return m
 }
 
-// remedied says what a person can do about a fault in words of the provider, and drops a key that is not accepted, so that the
-// next request asks for it anew.
+// remedied says what a person can do about a fault in words of the provider, and drops a key that
+// is not accepted, so that the next request asks for it anew.
 type remedied struct {
 	model.Model
 	p   catalog.Provider
@@ -119,7 +124,8 @@ type remedied struct {
 	key *keySource
 }
 
-// Stream passes everything on; names that the server gives lose their secrets: one that echoes the key would have it recorded.
+// Stream passes everything on; names that the server gives lose their secrets: one that echoes the
+// key would have it recorded.
 func (m remedied) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		for d, err := range m.Model.Stream(ctx, req) {

@@ -10,8 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// recorder is where the exchanges of a run are written, where --record says so. A model that is only looked at, before
-// there is a run, records nothing.
+// recorder is where the exchanges of a run are written, where --record says so. A model that is
+// only looked at, before there is a run, records nothing.
 func (a *App) recorder(created journal.RunCreated, p catalog.Provider) (*transport.Recorder, error) {
 	if a.Record == "" || created.Run == "" || a.recording != nil {
 		return a.recording, nil

@@ -6,7 +6,8 @@ import (
 	"agent/db"
 )
 
-// What a state folder answers with. A front door reads it through these names and reaches neither the store's package nor tools.
+// What a state folder answers with. A front door reads it through these names and reaches neither
+// the store's package nor tools.
 type (
 	Store      = db.Store
 	RunRow     = db.RunRow

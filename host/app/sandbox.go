@@ -12,7 +12,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// sandbox is what confines commands here: they see neither the state folder nor can they change the person's policy.
+// sandbox is what confines commands here: they see neither the state folder nor can they change the
+// person's policy.
 func (a *App) sandbox(exe, home string) *sandbox.System {
 	s := &sandbox.System{
 		Exe: exe, Hidden: home, Probed: func() sandbox.Support { return a.enforces.support(exe) },
@@ -30,7 +31,8 @@ func (a *App) sandbox(exe, home string) *sandbox.System {
 	return s
 }
 
-// enforced is what this system can enforce: found out once in a process, for the commands and for every server.
+// enforced is what this system can enforce: found out once in a process, for the commands and for
+// every server.
 type enforced struct {
 	once sync.Once
 	what sandbox.Support

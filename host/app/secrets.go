@@ -11,7 +11,8 @@ import (
 // known are the values of this process's environment that must come to rest nowhere in the clear.
 func known() []redact.Known { return redact.FromEnvironment(os.Environ()) }
 
-// lookalikes finds what recordings hide besides the values of unsaid: what the state folder takes for a secret too.
+// lookalikes finds what recordings hide besides the values of unsaid: what the state folder takes
+// for a secret too.
 func lookalikes() transport.Finder {
 	set := redact.New(known())
 	return func(text string) [][2]int {
@@ -28,7 +29,8 @@ func lookalikes() transport.Finder {
 	}
 }
 
-// redactsWith has what the store knows taken out of errors and the log, and has the store know every key that is fetched.
+// redactsWith has what the store knows taken out of errors and the log, and has the store know
+// every key that is fetched.
 func (a *App) redactsWith(s *db.Store) {
 	a.redact = s.Redact
 	a.keys.announce(func(provider, key string) {

@@ -20,8 +20,8 @@ import (
 	"agent/tools/shell"
 )
 
-// Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are started for it; end ends them. Before
-// that decide hears of the servers that the files name.
+// Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are
+// started for it; end ends them. Before that decide hears of the servers that the files name.
 func (a *App) Tools(ctx context.Context, folder, only string, decide func(*ServerFiles) error) (v view.Tools, end func(), err error) {
 	end = func() {}
 	home, err := a.Home()
@@ -91,8 +91,8 @@ type sample struct {
 	when string
 }
 
-// samples are arguments for each effect that a tool may have: those that say nothing make the usual one, and those that cannot
-// be read the most dangerous.
+// samples are arguments for each effect that a tool may have: those that say nothing make the usual
+// one, and those that cannot be read the most dangerous.
 func samples(tool string) []sample {
 	list := []sample{{args: json.RawMessage(`{}`)}, {}}
 	if tool == "shell" {
@@ -119,7 +119,8 @@ func originView(t tools.Tool) *view.Origin {
 	return &view.Origin{Server: o.Server.Name, Name: o.Remote, Trusted: o.Server.Trusted, Pin: o.Pin, Outward: o.Outward}
 }
 
-// servedTools are the tools here with those of MCP servers, which are started for it; end ends them.
+// servedTools are the tools here with those of MCP servers, which are started for it; end ends
+// them.
 func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.Registry, decide func(*ServerFiles) error) (
 	reg *tools.Registry, servers []view.Server, end func(), err error,
 ) {

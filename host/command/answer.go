@@ -77,7 +77,8 @@ type answering struct {
 	c *cli.Command
 }
 
-// reply is an answer as it was given on the command line; neither text nor value when it is to be asked for.
+// reply is an answer as it was given on the command line; neither text nor value when it is to be
+// asked for.
 type reply struct {
 	text  string
 	value json.RawMessage
@@ -141,8 +142,8 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	return id, r, nil
 }
 
-// answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id is the answer to the
-// one open request.
+// answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id
+// is the answer to the one open request.
 func (s answering) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
 	switch {
 	case text == "":
@@ -168,7 +169,8 @@ func (s answering) answered(ctx context.Context, text string, r *reply) (row app
 	return row, nil, err
 }
 
-// couldBeID says whether a text has the form of an id or the beginning of one. The words that answer questions do not count.
+// couldBeID says whether a text has the form of an id or the beginning of one. The words that
+// answer questions do not count.
 func couldBeID(text string) bool {
 	if slices.Contains([]string{"yes", "no", "happened", "run", "leave", "stop-asking", "always", "never"}, text) {
 		return false
@@ -185,7 +187,8 @@ const (
 	idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 
-// perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer by a mistyped id.
+// perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer
+// by a mistyped id.
 func (s answering) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
 	var unknown *app.UnknownIDError
 	if !errors.As(err, &unknown) || given {

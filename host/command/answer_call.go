@@ -14,8 +14,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// decide records what a person knows about a call whose outcome is unknown. Where a run asks about that call, it goes on as after an
-// answer. It closes the session.
+// decide records what a person knows about a call whose outcome is unknown. Where a run asks about
+// that call, it goes on as after an answer. It closes the session.
 func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error {
 	word, err := s.resolution(ctx, call, r)
 	if err != nil {
@@ -83,7 +83,8 @@ func ruleable(call app.CallRow) error {
 	return nil
 }
 
-// word reads what is said about the call. Yes and no could mean two things each, so they mean nothing here.
+// word reads what is said about the call. Yes and no could mean two things each, so they mean
+// nothing here.
 func (s answering) word(ctx context.Context, call app.CallRow, r reply) (journal.Word, error) {
 	text := r.text
 	if !r.given {

@@ -13,7 +13,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// askHere lets the host put questions to the controlling terminal, where there is one and no program reads the output.
+// askHere lets the host put questions to the controlling terminal, where there is one and no
+// program reads the output.
 func (s *session) askHere(c *cli.Command) {
 	if !s.app.Interactive() || c.Bool("json") {
 		return

@@ -60,7 +60,8 @@ func (m *modelBench) held(b *testing.B, skip int) modeltest.Exchange {
 	return e
 }
 
-// events reads a stream as plainly as it can be read: lines, and the text in the JSON of each. It asks what the host asked.
+// events reads a stream as plainly as it can be read: lines, and the text in the JSON of each. It
+// asks what the host asked.
 type events struct {
 	lines *bufio.Reader
 	body  io.Closer
@@ -129,8 +130,8 @@ func (e *events) next() (string, error) {
 	}
 }
 
-// BenchmarkModelFirstToken is the time from the moment when a provider sends the first piece of an answer to its being on
-// the terminal. The limit is a client in this process that only parses it.
+// BenchmarkModelFirstToken is the time from the moment when a provider sends the first piece of an
+// answer to its being on the terminal. The limit is a client in this process that only parses it.
 func BenchmarkModelFirstToken(b *testing.B) {
 	before := map[modeltest.Protocol]int{modeltest.Anthropic: 2, modeltest.Responses: 4, modeltest.Chat: 1} // events
 	for _, p := range speakers() {
@@ -189,8 +190,8 @@ func awaitText(b *testing.B, from io.Reader, text string) {
 	}
 }
 
-// BenchmarkModelFirstRequest is the time from the start of agent run to its first request at the provider, in a state folder
-// that is there; beside it the start of the process alone.
+// BenchmarkModelFirstRequest is the time from the start of agent run to its first request at the
+// provider, in a state folder that is there; beside it the start of the process alone.
 func BenchmarkModelFirstRequest(b *testing.B) {
 	for _, p := range speakers() {
 		b.Run(string(p.protocol), func(b *testing.B) {

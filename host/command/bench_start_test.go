@@ -13,8 +13,8 @@ import (
 	"agent/tools/process"
 )
 
-// grown writes the journal of a run that was killed behind its last settled turn, as the host would have, but many turns to
-// a commit. Its prompt is a runbook of one step more.
+// grown writes the journal of a run that was killed behind its last settled turn, as the host would
+// have, but many turns to a commit. Its prompt is a runbook of one step more.
 func grown(tb testing.TB, store *db.Store, run, folder string, turns int, content, last string) {
 	tb.Helper()
 	ctx := context.Background()
@@ -62,8 +62,8 @@ func settledTurn(tb testing.TB, store *db.Store, run string, n int, content stri
 	}
 }
 
-// BenchmarkAtRest is the memory of a host that waits for a command, over a state folder with a million facts and over an
-// empty one.
+// BenchmarkAtRest is the memory of a host that waits for a command, over a state folder with a
+// million facts and over an empty one.
 func BenchmarkAtRest(b *testing.B) {
 	full, empty := newBench(b), newBench(b)
 	store := openStore(b, full.home)

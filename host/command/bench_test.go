@@ -16,9 +16,10 @@ import (
 	"agent/db"
 )
 
-// The benchmarks in bench_*_test.go measure what scripts/bench has no row for, and assert nothing. Each states beside its figure what the machine gives at
-// best, measured in the same iteration and in turns with it, since a figure alone says more about the machine than about
-// this code. They take medians, so a dozen iterations are enough:
+// The benchmarks in bench_*_test.go measure what scripts/bench has no row for, and assert nothing.
+// Each states beside its figure what the machine gives at best, measured in the same iteration and
+// in turns with it, since a figure alone says more about the machine than about this code. They
+// take medians, so a dozen iterations are enough:
 //
 //	go test ./host/command -run xxx -bench . -benchtime 12x
 
@@ -93,8 +94,8 @@ func (c bench) book(tb testing.TB, name string, steps int, step func(i int) stri
 
 func block(script string) string { return "```sh\n" + script + "\n```" }
 
-// peak is the most memory that a process held, in MB. Its own page tables are asked: the figure that wait gives begins
-// with the memory of whoever started it.
+// peak is the most memory that a process held, in MB. Its own page tables are asked: the figure
+// that wait gives begins with the memory of whoever started it.
 func peak(tb testing.TB, pid int) float64 {
 	tb.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
@@ -126,7 +127,8 @@ func newFifo(tb testing.TB) *fifo {
 	return &fifo{path, f}
 }
 
-// awaitFrom starts a command that writes to the pipe and returns when it has. What ends without writing is an error.
+// awaitFrom starts a command that writes to the pipe and returns when it has. What ends without
+// writing is an error.
 func (f *fifo) awaitFrom(tb testing.TB, cmd *exec.Cmd) (took time.Duration, wait func()) {
 	tb.Helper()
 	var said strings.Builder

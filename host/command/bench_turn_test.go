@@ -42,8 +42,9 @@ func withData(tb testing.TB) bench {
 	return c
 }
 
-// BenchmarkOwnCost is what the binary that ships adds to the work of a turn: a runbook of 50 steps without what one of 2
-// takes, over 48, and for a command without the time of the same command alone. The memory is the most that it ever held.
+// BenchmarkOwnCost is what the binary that ships adds to the work of a turn: a runbook of 50 steps
+// without what one of 2 takes, over 48, and for a command without the time of the same command
+// alone. The memory is the most that it ever held.
 func BenchmarkOwnCost(b *testing.B) {
 	for _, name := range []string{"read_file", "shell"} {
 		b.Run(name, func(b *testing.B) {

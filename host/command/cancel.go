@@ -175,7 +175,8 @@ func (s *session) settleOutput() {
 	s.show.Wait()
 }
 
-// find completes an id of one of the kinds. What is typed without a type is looked for in the order of the kinds.
+// find completes an id of one of the kinds. What is typed without a type is looked for in the order
+// of the kinds.
 func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind byte, id string, err error) {
 	defer func() {
 		if kind == 'r' {

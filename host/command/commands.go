@@ -21,7 +21,8 @@ type namedCommand struct {
 	here    string
 }
 
-// commandsByName lists the commands in the order in which help shows them: what is done every day comes first.
+// commandsByName lists the commands in the order in which help shows them: what is done every day
+// comes first.
 func (a *commandLine) commandsByName() []namedCommand {
 	return []namedCommand{
 		{"run", runCommand{a}.command, ""},
@@ -42,8 +43,9 @@ func (a *commandLine) commandsByName() []namedCommand {
 	}
 }
 
-// commands are all commands, or the one alone whose name was typed first: to make the others would take longer than many a command
-// does. Help lists them all, and so does the answer to a name that is none.
+// commands are all commands, or the one alone whose name was typed first: to make the others would
+// take longer than many a command does. Help lists them all, and so does the answer to a name that
+// is none.
 func (a *commandLine) commands() []*cli.Command {
 	all := a.commandsByName()
 	if len(a.args) > 1 && a.args[1] != "help" {
@@ -78,7 +80,8 @@ func noSuchCommand(c *cli.Command, name string) error {
 	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
 }
 
-// meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings have to be the same.
+// meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings
+// have to be the same.
 func meant(near, typed string) string {
 	dashes := len(near) - len(strings.TrimLeft(near, "-"))
 	if len(near) == dashes || len(typed) <= dashes+1 || near[:dashes+1] != typed[:dashes+1] {
@@ -87,8 +90,8 @@ func meant(near, typed string) string {
 	return fmt.Sprintf(" (did you mean %s?)", near)
 }
 
-// wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether JSON is wanted is looked for
-// in what was typed.
+// wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether
+// JSON is wanted is looked for in what was typed.
 func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {

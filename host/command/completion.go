@@ -12,7 +12,8 @@ import (
 	"agent/host/app"
 )
 
-// The scripts pass the words to the hidden command of host/complete as arguments and never evaluate them.
+// The scripts pass the words to the hidden command of host/complete as arguments and never evaluate
+// them.
 var (
 	//go:embed completion.bash
 	bashCompletion string

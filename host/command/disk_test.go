@@ -21,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a small file system of its own, mounted for one test: a tmpfs, or an ext4 in an image file.
+// disk is a small file system of its own, mounted for one test: a tmpfs, or an ext4 in an image
+// file.
 type disk struct {
 	t     *testing.T
 	path  string
@@ -44,8 +45,8 @@ func mountDisk(t *testing.T, path string, mib int) *disk {
 	return d
 }
 
-// mountExt4 mounts an ext4 of that many MiB, which turns read-only at its first error. Where that cannot be done the test
-// is skipped.
+// mountExt4 mounts an ext4 of that many MiB, which turns read-only at its first error. Where that
+// cannot be done the test is skipped.
 func mountExt4(t *testing.T, path string, mib int) *disk {
 	t.Helper()
 	onlyRoot(t)
@@ -65,7 +66,8 @@ func mountExt4(t *testing.T, path string, mib int) *disk {
 	return d
 }
 
-// onlyRoot keeps these tests together under one beginning of a name: only root can mount a disk, and .ci/run has root try these.
+// onlyRoot keeps these tests together under one beginning of a name: only root can mount a disk,
+// and .ci/run has root try these.
 func onlyRoot(t *testing.T) {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), "TestDisk") {
@@ -128,9 +130,11 @@ func (d *disk) repair() {
 	if err := d.unused(func() error { return unix.Unmount(d.path, 0) }); err != nil {
 		d.t.Fatalf("unmount %s: %v", d.path, err)
 	}
-	// A command that any test confined meanwhile took a copy of the mounts along, and keeps the failed disk until it ends.
+	// A command that any test confined meanwhile took a copy of the mounts along, and keeps the
+	// failed disk until it ends.
 	await(d.t, "the end of the last copy of the mount "+d.path, func() bool { return !mountedAnywhere(d.path) })
-	// A copy below another root cannot be seen by its path: as long as there is one, what is mounted is still the failed disk.
+	// A copy below another root cannot be seen by its path: as long as there is one, what is
+	// mounted is still the failed disk.
 	await(d.t, "a mount of the repaired disk at "+d.path, func() bool {
 		if out, err := exec.Command("e2fsck", "-fy", d.image).CombinedOutput(); err != nil {
 			d.t.Logf("e2fsck: %v\n%s", err, out) // it reports when it has fixed something
@@ -271,7 +275,8 @@ func (w *world) launch(arm string, args ...string) *child {
 	return p
 }
 
-// stopped waits until the process stands at its fault point; false says that it ended without coming by.
+// stopped waits until the process stands at its fault point; false says that it ended without
+// coming by.
 func (p *child) stopped() bool {
 	p.w.t.Helper()
 	var info unix.Siginfo
@@ -387,8 +392,8 @@ func (w *world) wake(pid int) {
 	}
 }
 
-// A disk that is full exactly at a commit, with the ballast and without: the run can be resumed, nothing
-// happens twice, nothing that was said to be done is lost. // issue, behaviour 9
+// A disk that is full exactly at a commit, with the ballast and without: the run can be resumed,
+// nothing happens twice, nothing that was said to be done is lost. // issue, behaviour 9
 func TestDiskFullAtEveryCommit(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -440,7 +445,8 @@ func TestDiskFullAtEveryCommit(t *testing.T) {
 	}
 }
 
-// afterRoom is what a person does once there is room again: start the run where none was recorded, else go on with it.
+// afterRoom is what a person does once there is room again: start the run where none was recorded,
+// else go on with it.
 func (w *world) afterRoom(code int) {
 	w.t.Helper()
 	_, out := w.say("ls", "--all")
@@ -451,7 +457,8 @@ func (w *world) afterRoom(code int) {
 	w.check(false)
 }
 
-// With the ballast the result of the call that runs is kept, the host says so, and nothing new is started.
+// With the ballast the result of the call that runs is kept, the host says so, and nothing new is
+// started.
 func TestDiskBallastKeepsTheResult(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
 	p := w.launch("db.before_commit:3:stop", "run", "--runbook", "-f", "blocks.md")
@@ -485,8 +492,9 @@ func TestDiskBallastKeepsTheResult(t *testing.T) {
 	}
 }
 
-// A start that only the ballast made room for is recorded and not carried out, which is the order of effects: record, then
-// act, and nothing new on a full disk. The next owner sees that it never began.
+// A start that only the ballast made room for is recorded and not carried out, which is the order
+// of effects: record, then act, and nothing new on a full disk. The next owner sees that it never
+// began.
 func TestDiskBallastStartsNothing(t *testing.T) {
 	for name, step := range map[string]string{
 		"a command": "```sh\ncat <<'end' > out.txt\n%s\nend\n```\n",
@@ -523,7 +531,8 @@ func TestDiskBallastStartsNothing(t *testing.T) {
 	}
 }
 
-// A disk that is full at the runner's records: what could not be begun never ran, and what ended keeps its end.
+// A disk that is full at the runner's records: what could not be begun never ran, and what ended
+// keeps its end.
 func TestDiskFullAtTheRunner(t *testing.T) {
 	for _, c := range []struct {
 		point string
@@ -566,8 +575,8 @@ func TestDiskFullAtTheRunner(t *testing.T) {
 	}
 }
 
-// A disk that has room and no inode left when a runner is to begin: the command never ran, which is no result of its call, and
-// what is recorded can be read meanwhile.
+// A disk that has room and no inode left when a runner is to begin: the command never ran, which is
+// no result of its call, and what is recorded can be read meanwhile.
 func TestDiskWithoutInodesAtTheRunner(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 48)
 	p := w.launch("runner.before_began:1:stop", "run", "--runbook", "-f", "blocks.md")
@@ -596,8 +605,8 @@ func TestDiskWithoutInodesAtTheRunner(t *testing.T) {
 	}
 }
 
-// A disk that becomes full when a command that only shows something is about to mark a run that lost its owner: the mark is said and
-// not recorded.
+// A disk that becomes full when a command that only shows something is about to mark a run that
+// lost its owner: the mark is said and not recorded.
 func TestDiskFullAtTheMark(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 24)
 	w.write("ask.md", "- list_dir .\n")
@@ -618,8 +627,8 @@ func TestDiskFullAtTheMark(t *testing.T) {
 	}
 }
 
-// A commit that the disk refuses stops the host, which says so; what was recorded before is the truth that the next start
-// tells, and nothing happens twice.
+// A commit that the disk refuses stops the host, which says so; what was recorded before is the
+// truth that the next start tells, and nothing happens twice.
 func TestDiskFailsAtACommit(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -654,8 +663,8 @@ func TestDiskFailsAtACommit(t *testing.T) {
 	}
 }
 
-// A disk that is full where the run works, and not where it is recorded: the write fails, nothing half is left, and it is
-// reported as not having happened.
+// A disk that is full where the run works, and not where it is recorded: the write fails, nothing
+// half is left, and it is reported as not having happened.
 func TestDiskFullInTheWorkspace(t *testing.T) {
 	w := newWorld(t)
 	d := mountDisk(t, w.dir, 1)
@@ -699,7 +708,8 @@ func (w *world) sums() string {
 	return b.String()
 }
 
-// A state folder that cannot be written can be read, and what would have been marked is only said. Nothing runs.
+// A state folder that cannot be written can be read, and what would have been marked is only said.
+// Nothing runs.
 func TestDiskReadOnlyState(t *testing.T) {
 	w, d := newDiskWorld(t, mountDisk, 64)
 	w.write("ask.md", "- confirm_action \"Go on?\"\n")
@@ -768,8 +778,8 @@ func patch(t *testing.T, path string, at int64, b []byte) {
 	}
 }
 
-// What is no database of ours, of a newer agent, damaged, or not safe is refused by every command, with the file and the
-// remedy named, and left as it is.
+// What is no database of ours, of a newer agent, damaged, or not safe is refused by every command,
+// with the file and the remedy named, and left as it is.
 func TestStateThatIsRefused(t *testing.T) {
 	database := func(change func(t *testing.T, path string)) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { change(t, w.state("agent.db")) }
@@ -853,7 +863,8 @@ func TestStateThatIsRefused(t *testing.T) {
 	}
 }
 
-// unflip puts back the first byte of a text that was flipped, wherever it lies now: its page may have been written anew.
+// unflip puts back the first byte of a text that was flipped, wherever it lies now: its page may
+// have been written anew.
 func unflip(t *testing.T, path string, text []byte) {
 	t.Helper()
 	now, err := os.ReadFile(path)
@@ -870,8 +881,8 @@ func unflip(t *testing.T, path string, text []byte) {
 	}
 }
 
-// A flipped bit in a stored body, wherever it lies: nothing of that run runs, the first fact that differs is named, and all
-// other runs work. Once the body is as it was the run goes on.
+// A flipped bit in a stored body, wherever it lies: nothing of that run runs, the first fact that
+// differs is named, and all other runs work. Once the body is as it was the run goes on.
 func TestFlippedBit(t *testing.T) {
 	notRaced(t)
 	filler := base64.StdEncoding.EncodeToString(garbage(300_000))

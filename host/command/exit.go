@@ -24,7 +24,8 @@ func withCode(code int) error {
 	return &codeError{code}
 }
 
-// exit turns the error of a command into its exit code and shows it. This is the only place that does.
+// exit turns the error of a command into its exit code and shows it. This is the only place that
+// does.
 func (a *commandLine) exit(err error) int {
 	err = a.bySignal(err)
 	var code *codeError
@@ -54,7 +55,8 @@ func (a *commandLine) exit(err error) int {
 	return view.ExitFailed
 }
 
-// bySignal is the error of a command that a signal ended on its way; a run that was driven has an outcome instead.
+// bySignal is the error of a command that a signal ended on its way; a run that was driven has an
+// outcome instead.
 func (a *commandLine) bySignal(err error) error {
 	if err == nil || a.told == nil || !strings.Contains(err.Error(), context.Canceled.Error()) { // not every layer keeps it as a value
 		return err
@@ -65,8 +67,9 @@ func (a *commandLine) bySignal(err error) error {
 	return err
 }
 
-// panicked tells of a fault of this program outside a run's loop, which settles its calls itself, and returns the exit code.
-// The trace is for whoever fixes it: it goes into the log, and to stderr where that is asked for or there is no log.
+// panicked tells of a fault of this program outside a run's loop, which settles its calls itself,
+// and returns the exit code. The trace is for whoever fixes it: it goes into the log, and to stderr
+// where that is asked for or there is no log.
 func (a *commandLine) panicked(p any, trace []byte) int {
 	fmt.Fprintf(a.Err, "agent: panic: %s; nothing recorded is lost: agent ls --interrupted\n", a.Redacted(fmt.Sprint(p)))
 	if err := a.LogPanic(p, trace); err != nil || a.Verbose {

@@ -12,7 +12,8 @@ import (
 	"agent/host/view"
 )
 
-// A signal that ends a command on its way is said as such, whatever layer noticed it; an error of another kind is kept.
+// A signal that ends a command on its way is said as such, whatever layer noticed it; an error of
+// another kind is kept.
 func TestStoppedBySignal(t *testing.T) {
 	signalled := fmt.Errorf("%w by terminated", host.ErrShutdown)
 	for _, c := range []struct {

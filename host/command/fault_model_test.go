@@ -16,7 +16,8 @@ func providerPoints() []fault.Point {
 	return []fault.Point{fault.AfterFailed, fault.BeforeSummary, fault.AfterSummary}
 }
 
-// modelStory fills its window, so that older turns are summarised, and may meet a provider without capacity.
+// modelStory fills its window, so that older turns are summarised, and may meet a provider without
+// capacity.
 func modelStory(fails bool) modeltest.Script {
 	var faults []modeltest.Fault
 	if fails {
@@ -32,8 +33,9 @@ func modelStory(fails bool) modeltest.Script {
 	}}
 }
 
-// MOD-02, CTX-04: a run of a real model that is killed at any point of a request, of an answer or of a summary, also again
-// while it goes on, ends in the same world: each effect once, and the provider takes every request.
+// MOD-02, CTX-04: a run of a real model that is killed at any point of a request, of an answer or
+// of a summary, also again while it goes on, ends in the same world: each effect once, and the
+// provider takes every request.
 func TestKilledAtEveryPointOfAModel(t *testing.T) {
 	points := append(providerPoints(), fault.BeforeModel, fault.MidAnswer, fault.AfterModel, fault.AfterStarted,
 		fault.AfterSettled, fault.AfterTurn, fault.BeforeCommit, fault.AfterCommit, fault.BeforeTerminal)
@@ -57,7 +59,8 @@ func TestKilledAtEveryPointOfAModel(t *testing.T) {
 	}
 }
 
-// killedTalk carries the story to its end with one arm after the other, and says whether one of them was reached.
+// killedTalk carries the story to its end with one arm after the other, and says whether one of
+// them was reached.
 func killedTalk(t *testing.T, p speaker, arms ...string) bool {
 	t.Helper()
 	k := newTalk(t, p, modelStory(strings.HasPrefix(arms[0], string(fault.AfterFailed))))

@@ -42,18 +42,21 @@ func (s panickedRun) claims() int {
 	return n
 }
 
-// outsideRuns are the points at which this process holds no run: it panics like any command, and no run ends by it.
+// outsideRuns are the points at which this process holds no run: it panics like any command, and no
+// run ends by it.
 func outsideRuns() []fault.Point {
 	return append(providerPoints(), fault.Started, fault.AnswerRecorded, fault.BeforeMark)
 }
 
-// inTools are the points inside a tool: its call settles as far as can be known, and the run goes on.
+// inTools are the points inside a tool: its call settles as far as can be known, and the run goes
+// on.
 func inTools() []fault.Point {
 	return []fault.Point{fault.WriteTemp, fault.WriteRenamed, fault.RunnerStarted}
 }
 
-// A panic of the host, wherever it holds a run, ends the run as failed at once: every call is settled, none that never began is
-// reported as unknown, and no result that came is lost. Before the claim is durable the run stays as it was. // Issue 11, A9
+// A panic of the host, wherever it holds a run, ends the run as failed at once: every call is
+// settled, none that never began is reported as unknown, and no result that came is lost. Before
+// the claim is durable the run stays as it was. // Issue 11, A9
 func TestPanicAtEveryPoint(t *testing.T) {
 	for _, p := range fault.All() {
 		if slices.Contains(outsideRuns(), p) || strings.HasPrefix(string(p), "runner.") && p != fault.RunnerStarted {
@@ -81,8 +84,8 @@ func TestPanicAtEveryPoint(t *testing.T) {
 	}
 }
 
-// panicked carries the story to the command, with one arm for each command before it, and has the command panic when it comes by
-// the point for the n-th time. It says whether it did.
+// panicked carries the story to the command, with one arm for each command before it, and has the
+// command panic when it comes by the point for the n-th time. It says whether it did.
 func panicked(t *testing.T, p fault.Point, n int, command []string, before ...string) bool {
 	t.Helper()
 	w, arm := newWorld(t), fmt.Sprintf("%s:%d:panic", p, n)
@@ -118,8 +121,9 @@ func panicked(t *testing.T, p fault.Point, n int, command []string, before ...st
 	return true
 }
 
-// settled compares the calls with what happened. A run that goes on may have calls that wait. Where the panic comes beside a command at
-// work, the command is stopped, and may have got as far as its effect.
+// settled compares the calls with what happened. A run that goes on may have calls that wait. Where
+// the panic comes beside a command at work, the command is stopped, and may have got as far as its
+// effect.
 func (w *world) settled(s panickedRun, goesOn, beside bool, fail func(string, ...any)) {
 	w.t.Helper()
 	done, stopped := 0, 0

@@ -96,8 +96,8 @@ func (w *world) agent(arm string, args ...string) int {
 	return 0
 }
 
-// finish brings the run to its end the way a person would: resume what was interrupted, say yes to what is asked. arms
-// are armed one after the other, one for each command that follows.
+// finish brings the run to its end the way a person would: resume what was interrupted, say yes to
+// what is asked. arms are armed one after the other, one for each command that follows.
 func (w *world) finish(code int, arms ...string) {
 	w.t.Helper()
 	for range 40 {
@@ -121,7 +121,8 @@ func (w *world) finish(code int, arms ...string) {
 	w.t.Fatalf("the run never ends\n%s", w.log.String())
 }
 
-// afterRefusal is what a person does next when nothing was recorded yet, the run failed, or it was answered already.
+// afterRefusal is what a person does next when nothing was recorded yet, the run failed, or it was
+// answered already.
 func (w *world) afterRefusal() []string {
 	w.t.Helper()
 	var l listed
@@ -175,8 +176,8 @@ func passes() int {
 	return 1
 }
 
-// quickPoints are the fault points of a quick run: the two sides of a commit, of a call's start and of its effect, and one in the
-// runner. The crash lab and AGENT_TESTS=whole try them all.
+// quickPoints are the fault points of a quick run: the two sides of a commit, of a call's start and
+// of its effect, and one in the runner. The crash lab and AGENT_TESTS=whole try them all.
 func quickPoints() []fault.Point {
 	points := []fault.Point{fault.AfterStarted, fault.AfterCommit}
 	if !raceEnabled {
@@ -185,8 +186,8 @@ func quickPoints() []fault.Point {
 	return points
 }
 
-// Every fault point is reached, and a run that was killed there ends in the same world: no effect twice, none without
-// its record, none lost. // RUN-15 TOOL-01 TOOL-02
+// Every fault point is reached, and a run that was killed there ends in the same world: no effect
+// twice, none without its record, none lost. // RUN-15 TOOL-01 TOOL-02
 func TestKilledAtEveryPoint(t *testing.T) {
 	for _, p := range fault.All() {
 		if slices.Contains(providerPoints(), p) {
@@ -204,7 +205,8 @@ func TestKilledAtEveryPoint(t *testing.T) {
 				w := newWorld(t)
 				w.finish(w.agent(arm, "run", "--runbook", "-f", "book.md"))
 				w.check(runner)
-				// Killed once in the middle, then again at the point while it recovers and while it is answered.
+				// Killed once in the middle, then again at the point while it recovers and while it
+				// is answered.
 				v := newWorld(t)
 				v.finish(v.agent(string(fault.AfterStarted)+":4", "run", "--runbook", "-f", "book.md"), arm, arm, arm, arm)
 				v.check(runner)

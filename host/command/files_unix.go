@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// leastFiles is how many files a run may have open at once: the database, locks, a command and its output, connections.
+// leastFiles is how many files a run may have open at once: the database, locks, a command and its
+// output, connections.
 const leastFiles = 64
 
 // enoughFiles refuses to start where files would run out in the middle of something.

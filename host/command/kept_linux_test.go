@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// Each archive in testdata/kept is a state folder as scripts/keep-folder made it with a version of its time, and the folder that
-// its runs worked in. What was recorded then must be read, and carried on with, by every later version. Only a layout that was
-// never released may change: then `scripts/keep-folder NAME` makes the folder anew.
+// Each archive in testdata/kept is a state folder as scripts/keep-folder made it with a version of
+// its time, and the folder that its runs worked in. What was recorded then must be read, and
+// carried on with, by every later version. Only a layout that was never released may change: then
+// `scripts/keep-folder NAME` makes the folder anew.
 func TestKeptFolders(t *testing.T) {
 	archives, err := filepath.Glob("testdata/kept/*.tar.gz")
 	if err != nil || len(archives) == 0 {
@@ -92,7 +93,8 @@ func (k *kept) listed() {
 	}
 }
 
-// shown looks at every run, and at an output of each way to store one: in the row, as a blob, as a file.
+// shown looks at every run, and at an output of each way to store one: in the row, as a blob, as a
+// file.
 func (k *kept) shown() {
 	k.t.Helper()
 	for name, r := range k.runs {

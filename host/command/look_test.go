@@ -15,8 +15,8 @@ import (
 	"agent/tools/process"
 )
 
-// A process that is stopped in the middle of a commit keeps nobody from seeing which runs lost their owner; the mark is written
-// once it can be.
+// A process that is stopped in the middle of a commit keeps nobody from seeing which runs lost
+// their owner; the mark is written once it can be.
 func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 	ctx := t.Context()
 	home := filepath.Join(t.TempDir(), "state")
@@ -51,7 +51,8 @@ func TestLookWhileTheDatabaseIsLocked(t *testing.T) {
 	}
 }
 
-// inTransaction keeps the database locked for writing, as another process does, until the function that it returns is called.
+// inTransaction keeps the database locked for writing, as another process does, until the function
+// that it returns is called.
 func inTransaction(t *testing.T, path string) (unlock func()) {
 	t.Helper()
 	pool := connection(t, path)
@@ -68,7 +69,8 @@ func inTransaction(t *testing.T, path string) (unlock func()) {
 	}
 }
 
-// cutLog brings the log into the database and leaves none: what is written next takes room of the disk.
+// cutLog brings the log into the database and leaves none: what is written next takes room of the
+// disk.
 func cutLog(t *testing.T, path string) {
 	t.Helper()
 	pool := connection(t, path)

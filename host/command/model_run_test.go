@@ -112,7 +112,8 @@ func done(text string, u journal.Usage) model.Delta {
 	}}
 }
 
-// show says with what a model was asked, what that used and what it cost; what it thought only on request.
+// show says with what a model was asked, what that used and what it cost; what it thought only on
+// request.
 func TestShowOfAModelsRun(t *testing.T) {
 	d := openDesk(t, filepath.Join(t.TempDir(), "state"), provider(func(_ context.Context, yield func(model.Delta, error) bool) {
 		_ = yield(model.Delta{Reasoning: "let me see"}, nil) &&
@@ -203,7 +204,8 @@ func (t *written) eventually(tt *testing.T, text string) {
 	}
 }
 
-// Another process watches what a model thinks and says while it does, and sees each of it once. // STR-01
+// Another process watches what a model thinks and says while it does, and sees each of it
+// once. // STR-01
 func TestFollowOfAThinkingModel(t *testing.T) {
 	for _, thinking := range []bool{true, false} {
 		home, next := filepath.Join(t.TempDir(), "state"), make(chan struct{})
@@ -259,7 +261,8 @@ func observe(t *testing.T, home, run string, thinking bool) (shown *written, ove
 	}
 }
 
-// An answer that breaks off is asked for again: another process sees that what it has seen is void, and the whole answer once.
+// An answer that breaks off is asked for again: another process sees that what it has seen is void,
+// and the whole answer once.
 func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
 	home, next := filepath.Join(t.TempDir(), "state"), make(chan struct{})
 	tries := 0

@@ -12,7 +12,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// atOnce is longer than a busy machine takes for what waits for nothing, and shorter than anything that a model may be waited for here.
+// atOnce is longer than a busy machine takes for what waits for nothing, and shorter than anything
+// that a model may be waited for here.
 const atOnce = 20 * time.Second
 
 // modelFault is something that goes wrong with the first answer, and what a person sees of it.
@@ -55,8 +56,8 @@ func mended() []modelFault {
 	}
 }
 
-// Issue 3, failures: what asking again can fix is asked again, in the time that the provider wants, and shown while it is
-// waited for. The same request is sent.
+// Issue 3, failures: what asking again can fix is asked again, in the time that the provider wants,
+// and shown while it is waited for. The same request is sent.
 func TestModelFaultsThatAskingAgainMends(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		story := func(f modeltest.Fault) modeltest.Script {
@@ -100,8 +101,8 @@ func lasting() []modelFault {
 	}
 }
 
-// What only a person can fix is shown with its remedy at once; the run is kept, and goes on once it is fixed. A provider that
-// quotes the key back puts it nowhere.
+// What only a person can fix is shown with its remedy at once; the run is kept, and goes on once it
+// is fixed. A provider that quotes the key back puts it nowhere.
 func TestModelFaultsThatAPersonMends(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		for _, c := range lasting() {
@@ -123,7 +124,8 @@ func TestModelFaultsThatAPersonMends(t *testing.T) {
 	})
 }
 
-// Issue 3, behaviour 6: what never ends, or is far too large, is bounded in memory and time, and reported.
+// Issue 3, behaviour 6: what never ends, or is far too large, is bounded in memory and time, and
+// reported.
 func TestModelThatNeverEnds(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		var talks []*talk
@@ -154,8 +156,8 @@ func TestModelThatNeverEnds(t *testing.T) {
 	})
 }
 
-// A call that cannot be carried out goes back to the model as an error, and nothing of it runs; nor does anything of an
-// answer that its length cut off in the middle of a call.
+// A call that cannot be carried out goes back to the model as an error, and nothing of it runs; nor
+// does anything of an answer that its length cut off in the middle of a call.
 func TestModelCallsThatFitNothing(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{
@@ -181,7 +183,8 @@ func TestModelCallsThatFitNothing(t *testing.T) {
 	})
 }
 
-// A refusal of the model's own, and one of the provider's filter in the middle of an answer, end the run with what was said.
+// A refusal of the model's own, and one of the provider's filter in the middle of an answer, end
+// the run with what was said.
 func TestModelThatRefuses(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		for _, text := range []string{"I will not do that.", ""} {
@@ -224,7 +227,8 @@ func TestModelKeysAreNowhere(t *testing.T) {
 	})
 }
 
-// While a request waits to be sent again, Ctrl-C and a cancel from elsewhere end the wait at once, and a kill costs nothing.
+// While a request waits to be sent again, Ctrl-C and a cancel from elsewhere end the wait at once,
+// and a kill costs nothing.
 func TestModelWaitEndsAtOnce(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{

@@ -51,7 +51,8 @@ func speakers() []speaker {
 	}
 }
 
-// eachSpeaker runs a test for every protocol, side by side; in a quick run for one of them, which is not the same for all tests.
+// eachSpeaker runs a test for every protocol, side by side; in a quick run for one of them, which
+// is not the same for all tests.
 func eachSpeaker(t *testing.T, test func(t *testing.T, p speaker)) {
 	if !slices.Contains(racedTalks(), t.Name()) {
 		notRaced(t)
@@ -79,7 +80,8 @@ type talk struct {
 
 func newTalk(t *testing.T, p speaker, script modeltest.Script) *talk {
 	t.Helper()
-	// The key is one that occurs nowhere else, so that a copy of it is found, and looks like no provider's.
+	// The key is one that occurs nowhere else, so that a copy of it is found, and looks like no
+	// provider's.
 	k := &talk{world: newWorld(t), p: p, key: fmt.Sprintf("test%x%x", time.Now().UnixNano(), os.Getpid())}
 	if script.Quirks.Reasoning == "" {
 		script.Quirks.Reasoning = "reasoning_content"
@@ -88,7 +90,8 @@ func newTalk(t *testing.T, p speaker, script modeltest.Script) *talk {
 	if k.server, err = modeltest.Start(modeltest.Options{Script: script, Key: k.key, Only: []modeltest.Protocol{p.protocol}}); err != nil {
 		t.Fatal(err)
 	}
-	// Where another server than OpenAI's answers for openai, it is asked for Chat Completions unless the configuration says more.
+	// Where another server than OpenAI's answers for openai, it is asked for Chat Completions
+	// unless the configuration says more.
 	k.config("[providers.openai]\nkind = \"responses\"\n")
 	t.Cleanup(func() {
 		if err := k.server.Close(); err != nil {
@@ -280,7 +283,8 @@ func (k *talk) story() string {
 	return b.String()
 }
 
-// clean expects that the server took every request for what a provider takes, and was shown what it had said.
+// clean expects that the server took every request for what a provider takes, and was shown what it
+// had said.
 func (k *talk) clean() {
 	k.t.Helper()
 	for _, e := range k.server.Exchanges() {

@@ -13,8 +13,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// Issue 3, behaviour 3: reads run side by side, side effects one after the other in the model's order, and the results go
-// back in the model's order.
+// Issue 3, behaviour 3: reads run side by side, side effects one after the other in the model's
+// order, and the results go back in the model's order.
 func TestModelParallelCalls(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		search := func(folder, word string) modeltest.Call {
@@ -49,8 +49,8 @@ func TestModelParallelCalls(t *testing.T) {
 	})
 }
 
-// watchReads fills two folders and watches which of their files are opened. What it returns says so in order: 1 for a file
-// of the first, 2 for one of the second.
+// watchReads fills two folders and watches which of their files are opened. What it returns says so
+// in order: 1 for a file of the first, 2 for one of the second.
 func watchReads(t *testing.T, first, second string, fill func(folder string)) (saw func() string) {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -86,7 +86,8 @@ func watchReads(t *testing.T, first, second string, fill func(folder string)) (s
 			if err != nil {
 				t.Fatal(err)
 			}
-			// An event is: watch, mask, cookie and the length of the name, 4 bytes each, and the name (inotify(7)).
+			// An event is: watch, mask, cookie and the length of the name, 4 bytes each, and the
+			// name (inotify(7)).
 			for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
 				watch, mask := binary.NativeEndian.Uint32(b), binary.NativeEndian.Uint32(b[4:])
 				if mask&unix.IN_ISDIR == 0 {

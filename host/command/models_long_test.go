@@ -49,8 +49,9 @@ func (k *talk) small(window int) {
 	k.config(fmt.Sprintf("[providers.openai]\nkind = \"responses\"\n[models.%q]\nwindow = %d\nmax_output = 1000\n", k.p.model, window))
 }
 
-// Issue 3, compaction: as the window fills, older turns are summed up and the run goes on, with every effect once. A kill while
-// the summary is written changes nothing. The record keeps everything.
+// Issue 3, compaction: as the window fills, older turns are summed up and the run goes on, with
+// every effect once. A kill while the summary is written changes nothing. The record keeps
+// everything.
 func TestModelSumsUpWhatIsOlder(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: chapters(7), Summary: modeltest.Turn{Text: "We read and wrote.", Faults: hold(-40)}})
@@ -143,7 +144,8 @@ func TestModelTokenLimitAsks(t *testing.T) {
 	})
 }
 
-// What was recorded is played back without the provider and without a key: the same answers, the same effects.
+// What was recorded is played back without the provider and without a key: the same answers, the
+// same effects.
 func TestModelIsRecordedAndReplayed(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: longStory()})
@@ -169,8 +171,9 @@ func TestModelIsRecordedAndReplayed(t *testing.T) {
 	})
 }
 
-// AGENTS.md of the workspace and of its parents up to the repository's root reaches the model; one that is edited while the
-// run is interrupted changes nothing of its requests, and the resume says so.
+// AGENTS.md of the workspace and of its parents up to the repository's root reaches the model; one
+// that is edited while the run is interrupted changes nothing of its requests, and the resume says
+// so.
 func TestModelReadsStandingInstructions(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: "Done.", Faults: hold(-1)}}})
@@ -204,8 +207,8 @@ func TestModelReadsStandingInstructions(t *testing.T) {
 	})
 }
 
-// A thread that goes on with another model over another protocol is understood by it, thinking, calls and ids included, and
-// so is the first one when it gets the thread back.
+// A thread that goes on with another model over another protocol is understood by it, thinking,
+// calls and ids included, and so is the first one when it gets the thread back.
 func TestModelIsChangedInAThread(t *testing.T) {
 	notRaced(t)
 	t.Parallel()
@@ -239,7 +242,8 @@ func TestModelIsChangedInAThread(t *testing.T) {
 	}
 }
 
-// A picture reaches the model, and after a kill the same one again, though its file is another by then.
+// A picture reaches the model, and after a kill the same one again, though its file is another by
+// then.
 func TestModelIsShownAPicture(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: "A dot.", Faults: hold(-1)}}})
@@ -260,8 +264,8 @@ func TestModelIsShownAPicture(t *testing.T) {
 	})
 }
 
-// A run that was cancelled leaves a prompt without an answer in its thread. The next prompt is understood all the same, also by
-// a server that takes no two messages of one role in a row.
+// A run that was cancelled leaves a prompt without an answer in its thread. The next prompt is
+// understood all the same, also by a server that takes no two messages of one role in a row.
 func TestModelAfterARunThatWasCancelled(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{
@@ -297,7 +301,8 @@ func TestModelAfterARunThatWasCancelled(t *testing.T) {
 	})
 }
 
-// A model that wants its own thinking before calls takes over a thread in which another model's calls were answered last.
+// A model that wants its own thinking before calls takes over a thread in which another model's
+// calls were answered last.
 func TestModelWithABudgetTakesOverACancelledRun(t *testing.T) {
 	t.Parallel()
 	all := speakers()

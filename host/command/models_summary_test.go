@@ -6,8 +6,9 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// Issue 3, compaction: an answer that was refused or cut off stands for nothing, and one that asks for a call is no summary. It is
-// asked for once more, then the run waits for a person, with every turn as it was.
+// Issue 3, compaction: an answer that was refused or cut off stands for nothing, and one that asks
+// for a call is no summary. It is asked for once more, then the run waits for a person, with every
+// turn as it was.
 func TestModelSummaryThatIsNone(t *testing.T) {
 	tests := []struct {
 		name string

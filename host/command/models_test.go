@@ -25,8 +25,9 @@ func longStory() []modeltest.Turn {
 	}
 }
 
-// Issue 3, behaviour 1: the request after a resume has the same bytes as the one before the crash, and the request of the
-// next turn begins with them, through four kills and into the next run of the thread.
+// Issue 3, behaviour 1: the request after a resume has the same bytes as the one before the crash,
+// and the request of the next turn begins with them, through four kills and into the next run of
+// the thread.
 func TestModelRequestsAreTheSameAfterAKill(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		first := longStory()
@@ -63,8 +64,8 @@ func TestModelRequestsAreTheSameAfterAKill(t *testing.T) {
 	})
 }
 
-// Issue 3, behaviour 2: a kill at any byte of an answer acts on nothing; the same request is sent again; each effect
-// happens once.
+// Issue 3, behaviour 2: a kill at any byte of an answer acts on nothing; the same request is sent
+// again; each effect happens once.
 func TestModelKilledAtAnyByteOfAnAnswer(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		turn := modeltest.Turn{Thinking: "I think.", Text: "Now.", Calls: []modeltest.Call{effect("one"), effect("two")}}
@@ -116,7 +117,8 @@ func TestModelKilledAtAnyByteOfAnAnswer(t *testing.T) {
 	})
 }
 
-// Issue 3, behaviour 4: ids of a provider that repeat, collide across turns or are not there mix nothing up.
+// Issue 3, behaviour 4: ids of a provider that repeat, collide across turns or are not there mix
+// nothing up.
 func TestModelCallIDsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for i, p := range speakers() {
@@ -156,7 +158,8 @@ func TestModelCallIDsThatAreNone(t *testing.T) {
 	}
 }
 
-// Issue 3, behaviour 5: Ctrl-C in an answer ends within a second, shows what came as a part, and keeps it as no answer.
+// Issue 3, behaviour 5: Ctrl-C in an answer ends within a second, shows what came as a part, and
+// keeps it as no answer.
 func TestModelInterruptedInAnAnswer(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		text := "This is the first half of it. And this is the second."

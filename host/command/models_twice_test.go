@@ -9,7 +9,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// One word to stop that is sent twice, as timeout(1) does to a process and to its group, is one: the run says how it goes on.
+// One word to stop that is sent twice, as timeout(1) does to a process and to its group, is one:
+// the run says how it goes on.
 func TestModelStoppedByOneSignalTwice(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		k := newTalk(t, p, modeltest.Script{Turns: []modeltest.Turn{{Text: "This is all of it.", Faults: hold(-1)}}})

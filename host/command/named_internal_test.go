@@ -15,8 +15,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// Every command that a text of the product names is there, with the flags that stand behind it: a refusal that names a command
-// which does not exist leaves a person stuck (issue 11, item 19).
+// Every command that a text of the product names is there, with the flags that stand behind it: a
+// refusal that names a command which does not exist leaves a person stuck (issue 11, item 19).
 func TestNamedCommandsExist(t *testing.T) {
 	commands := map[string]*cli.Command{}
 	for _, c := range newCommandLine(IO{}).commands() {
@@ -52,7 +52,8 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// literals are the string literals of a file by their places. Import paths and struct tags are none.
+// literals are the string literals of a file by their places. Import paths and struct tags are
+// none.
 func literals(t *testing.T, path string) map[string]string {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
@@ -80,8 +81,8 @@ var named = regexp.MustCompile("\\bagent ([a-z_]+)\\b((?: +[^;\n`,() ]+)*)")
 // flagWord is a long flag.
 var flagWord = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
 
-// misnamed counts the commands that a text names and says what is wrong with them. A word behind the name that belongs to a
-// sentence is no command.
+// misnamed counts the commands that a text names and says what is wrong with them. A word behind
+// the name that belongs to a sentence is no command.
 func misnamed(commands map[string]*cli.Command, text string) (names int, wrong []string) {
 	prose := []string{"is", "does", "at", "wrote", "writes", "with", "stay", "keeps", "idempotency", "found", "for", "promises"}
 	for _, m := range named.FindAllStringSubmatch(text, -1) {

@@ -18,7 +18,8 @@ func (a *commandLine) here(c *cli.Command, usage string) *cli.Command {
 	return c
 }
 
-// only is the folder that --dir names; "" without it. A folder that is gone can be named too: its runs are still there.
+// only is the folder that --dir names; "" without it. A folder that is gone can be named too: its
+// runs are still there.
 func (a *commandLine) only() (string, error) {
 	if a.dir == "" {
 		return "", nil
@@ -42,7 +43,8 @@ func (a *commandLine) inFolder() string {
 	return " in " + a.Tilde(only)
 }
 
-// newestHere is the newest run of the folder that --dir names. With the flag nothing else but last can be meant.
+// newestHere is the newest run of the folder that --dir names. With the flag nothing else but last
+// can be meant.
 func (s *session) newestHere(ctx context.Context, text string) (string, error) {
 	if text != "last" {
 		return "", app.Usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))

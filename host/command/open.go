@@ -17,8 +17,8 @@ type session struct {
 	several bool // answers of several runs are printed: each names its run
 }
 
-// open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState means that nothing was
-// ever run.
+// open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState
+// means that nothing was ever run.
 func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 	only, err := a.only()
 	if err != nil {
@@ -40,7 +40,8 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 	return s, nil
 }
 
-// sayBehind prints that nothing is driven here and what decides about it. A command that would drive is refused with the same.
+// sayBehind prints that nothing is driven here and what decides about it. A command that would
+// drive is refused with the same.
 func (s *session) sayBehind() {
 	if b := s.Store.Behind(); b != nil {
 		s.app.Say(s.app.Err, "agent: %v", b)
@@ -50,7 +51,8 @@ func (s *session) sayBehind() {
 	}
 }
 
-// unlessBehind is the error of a list that cannot be whole: the folder knows of more than its database.
+// unlessBehind is the error of a list that cannot be whole: the folder knows of more than its
+// database.
 func (s *session) unlessBehind() error {
 	if s.Store.Behind() != nil {
 		return withCode(view.ExitFailed)

@@ -9,7 +9,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// asksToTouch is a model that wants to make a file; what it says beside holds what a terminal would obey.
+// asksToTouch is a model that wants to make a file; what it says beside holds what a terminal would
+// obey.
 const asksToTouch = `{"stories": [{"prompt": "go", "turns": [
   {"calls": [{"tool": "shell", "args": {"command": "touch made"}}]},
   {"text": "Done."}]},
@@ -17,7 +18,8 @@ const asksToTouch = `{"stories": [{"prompt": "go", "turns": [
   {"calls": [{"tool": "shell", "args": {"command": "touch made # \u001b]8;;http://x\u0007ok\u001b]8;;\u0007\r\u001b[1A\u001b[2Kls \u202eevil\u200b\n` + "PADDING" + `rm -rf made"}}]},
   {"text": "Done."}]}]}`
 
-// atDesk prepares a person's place: a configuration whose model is a server of the test, and a workspace.
+// atDesk prepares a person's place: a configuration whose model is a server of the test, and a
+// workspace.
 func atDesk(t *testing.T) (w *world, config string) {
 	t.Helper()
 	script, err := modeltest.ParseScript([]byte(strings.Replace(asksToTouch, "PADDING", strings.Repeat(" ", 10_000), 1)))
@@ -94,8 +96,8 @@ func TestAlwaysThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// S18: what is asked is shown whole, and nothing in it reaches the terminal as a control sequence, goes back over a line, or is out
-// of sight; what cannot be said exactly is not offered to stand.
+// S18: what is asked is shown whole, and nothing in it reaches the terminal as a control sequence,
+// goes back over a line, or is out of sight; what cannot be said exactly is not offered to stand.
 func TestApprovalPromptShowsAll(t *testing.T) {
 	w, _ := atDesk(t)
 	s := sit(t, w, "", "run", "hide")

@@ -9,7 +9,8 @@ import (
 	"agent/tools/builtin"
 )
 
-// Each built-in tool that needs permission can be named by a rule, and no other name can: a rule about it would do nothing.
+// Each built-in tool that needs permission can be named by a rule, and no other name can: a rule
+// about it would do nothing.
 func TestRulesNameTheBuiltInTools(t *testing.T) {
 	dir := t.TempDir()
 	list, err := builtin.Tools(builtin.Options{

@@ -21,7 +21,8 @@ type shownCommand struct {
 	line, prints string
 }
 
-// transcripts are the commands that a part of README or of a topic shows after a $, with their output.
+// transcripts are the commands that a part of README or of a topic shows after a $, with their
+// output.
 func transcripts(t *testing.T, text, heading string) []shownCommand {
 	t.Helper()
 	_, part, ok := strings.Cut(texts(t)[text], "\n## "+heading+"\n")
@@ -78,7 +79,8 @@ func (r *reader) command(line string) *exec.Cmd {
 	return c
 }
 
-// plain makes two outputs comparable: names, times and places that differ each time become the same, and lines are broken anywhere.
+// plain makes two outputs comparable: names, times and places that differ each time become the
+// same, and lines are broken anywhere.
 func (r *reader) plain(text string) string {
 	text = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]").ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, r.home, "/home/ada")
@@ -88,7 +90,8 @@ func (r *reader) plain(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// learn takes down how the ids that README shows are called here: the first of each kind is the first of that kind.
+// learn takes down how the ids that README shows are called here: the first of each kind is the
+// first of that kind.
 func (r *reader) learn(shown, here string) {
 	for _, kind := range []string{"r", "p", "t", "c"} {
 		ids := regexp.MustCompile(`\b` + kind + `-[0-9a-z]{8}\b`)
@@ -99,7 +102,8 @@ func (r *reader) learn(shown, here string) {
 	}
 }
 
-// differs says where an output is not what README shows; "" where it is. A line of three dots stands for anything.
+// differs says where an output is not what README shows; "" where it is. A line of three dots
+// stands for anything.
 func (r *reader) differs(shown, here string) string {
 	got := r.plain(here)
 	parts := regexp.MustCompile(`(?m)^\.\.\.$`).Split(shown, -1)
@@ -155,7 +159,8 @@ func (r *reader) follow(c shownCommand) {
 	}
 }
 
-// begin starts a command in the background, where the shell prints its number, and returns once it printed what README shows.
+// begin starts a command in the background, where the shell prints its number, and returns once it
+// printed what README shows.
 func (r *reader) begin(c shownCommand, line string) {
 	r.t.Helper()
 	var out terminaltest.Tape
@@ -183,8 +188,8 @@ func (r *reader) begin(c shownCommand, line string) {
 	r.learn(c.prints, here())
 }
 
-// begun waits until the second step of the runbook is at its sleep. A person is slower; until then a process that the host is about to
-// start may hold what the host held.
+// begun waits until the second step of the runbook is at its sleep. A person is slower; until then
+// a process that the host is about to start may hold what the host held.
 func (r *reader) begun() {
 	r.t.Helper()
 	limit, again := time.After(enough()), time.NewTicker(10*time.Millisecond)
@@ -202,7 +207,8 @@ func (r *reader) begun() {
 	}
 }
 
-// atTerminal carries a command out at a terminal of 80 columns. What is typed is typed once the last line that README shows is there.
+// atTerminal carries a command out at a terminal of 80 columns. What is typed is typed once the
+// last line that README shows is there.
 func (r *reader) atTerminal(c shownCommand, typed string) {
 	r.t.Helper()
 	master, slave := openPTY(r.t)
@@ -257,7 +263,8 @@ func TestReadmeKill(t *testing.T) {
 	}
 }
 
-// What the topic shows of an unknown outcome is printed where the host and the runner of a command were killed.
+// What the topic shows of an unknown outcome is printed where the host and the runner of a command
+// were killed.
 func TestRecoveryTopicOnUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)

@@ -46,7 +46,8 @@ func (s *session) settle() {
 	s.show.Idle()
 }
 
-// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next command.
+// print writes the outcome: the answer on stdout, everything else on stderr, with the exact next
+// command.
 func (s *session) print(out host.Outcome) {
 	a, words := s.app, s.LastWords(out)
 	switch out.Status {
@@ -134,7 +135,8 @@ func (s *session) printInterrupted(out host.Outcome) {
 	a.Say(a.Err, "end it:         agent cancel %s", out.Run)
 }
 
-// sayElsewhere prints how a resume asks elsewhere: by itself it keeps its model, and asks where it asked before.
+// sayElsewhere prints how a resume asks elsewhere: by itself it keeps its model, and asks where it
+// asked before.
 func (a *commandLine) sayElsewhere(out host.Outcome, f journal.Fault) {
 	switch f {
 	case journal.FaultRequest, journal.FaultGarbage, journal.FaultNetwork, journal.FaultNoModel:

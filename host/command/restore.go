@@ -67,7 +67,8 @@ func (a restoreCommand) run(ctx context.Context, c *cli.Command) error {
 	return errors.Join(a.decideHere(ctx, c, s), s.close())
 }
 
-// openRestore opens the store without the look for lost runs. Where no database is left it makes one only after a yes.
+// openRestore opens the store without the look for lost runs. Where no database is left it makes
+// one only after a yes.
 func (a restoreCommand) openRestore(ctx context.Context, c *cli.Command, home string) (*session, error) {
 	anew := false
 	write, err := app.Writable(home)

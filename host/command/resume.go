@@ -108,7 +108,8 @@ type resuming struct {
 	changes host.Changes
 }
 
-// all goes on with every interrupted run. One that brought nothing forward several times in a row is left alone.
+// all goes on with every interrupted run. One that brought nothing forward several times in a row
+// is left alone.
 func (s *resuming) all(ctx context.Context) error {
 	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}

@@ -37,7 +37,8 @@ func resumeModel() []cli.Flag {
 	}
 }
 
-// resumeArgs are what a resume names: the run as it was typed, a message for its model, and its folder where that moved.
+// resumeArgs are what a resume names: the run as it was typed, a message for its model, and its
+// folder where that moved.
 type resumeArgs struct {
 	run, message, folder string
 }

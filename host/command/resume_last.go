@@ -12,7 +12,8 @@ import (
 	"agent/recovery"
 )
 
-// nothingToResumeError says that no run of a folder can be resumed, with the commands for what there is.
+// nothingToResumeError says that no run of a folder can be resumed, with the commands for what
+// there is.
 type nothingToResumeError struct {
 	folder    string
 	none      bool   // no run was started there
@@ -34,8 +35,8 @@ func (e *nothingToResumeError) Error() string {
 // Fixes is what there is to do instead.
 func (e *nothingToResumeError) Fixes() []view.Fix { return e.fixes }
 
-// toResume is the run that a resume names. last is the newest run of the folder that can be resumed: an older one that was
-// interrupted stands behind none that is done.
+// toResume is the run that a resume names. last is the newest run of the folder that can be
+// resumed: an older one that was interrupted stands behind none that is done.
 func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (string, error) {
 	if strings.ToLower(strings.TrimSpace(text)) != "last" {
 		_, run, err := s.find(ctx, text, 'r')
@@ -77,7 +78,8 @@ func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (st
 	return "", out
 }
 
-// resumable lists the interrupted and waiting runs of all folders, the newest first, with those whose loss could not be marked.
+// resumable lists the interrupted and waiting runs of all folders, the newest first, with those
+// whose loss could not be marked.
 func (s *resuming) resumable(ctx context.Context) ([]app.RunRow, error) {
 	rows, err := s.Store.Runs(ctx, app.Filter{Interrupted: true, Waiting: true})
 	for _, id := range s.Lost {

@@ -87,7 +87,8 @@ func readRunFlags(c *cli.Command) (runFlags, error) {
 	return f, err
 }
 
-// vain refuses flags that say how a provider is asked where none is, or where a recording plays one.
+// vain refuses flags that say how a provider is asked where none is, or where a recording plays
+// one.
 func (f runFlags) vain(ch app.Choice) error {
 	none, replayed := ch.Setup.Provider == "", strings.HasPrefix(ch.Name, catalog.Replay)
 	for _, flag := range []struct {
@@ -108,7 +109,8 @@ func (f runFlags) vain(ch app.Choice) error {
 	return nil
 }
 
-// limitFlags reads the flags that bound a run. What is wrong with the mode, the turns and the time is checkLimits' to say.
+// limitFlags reads the flags that bound a run. What is wrong with the mode, the turns and the time
+// is checkLimits' to say.
 func limitFlags(c *cli.Command) (config.Limits, error) {
 	l := config.Limits{Mode: journal.Mode(c.String("mode"))}
 	if c.IsSet("max-turns") {
@@ -202,8 +204,9 @@ func readImage(name string) (journal.Image, error) {
 	return journal.Image{Media: media, Data: data}, nil
 }
 
-// bound puts together what bounds a run: the flags, else the mode of the thread, else the person's configuration, else 100
-// turns in mode ask; and then what the workspace allows at most. It says what the workspace changed.
+// bound puts together what bounds a run: the flags, else the mode of the thread, else the person's
+// configuration, else 100 turns in mode ask; and then what the workspace allows at most. It says
+// what the workspace changed.
 func bound(flags config.Limits, thread journal.Mode, conf config.Config) (journal.Mode, journal.Limits, []string) {
 	turns := 100
 	wished := flags.Or(config.Limits{Mode: thread}).Or(conf.Defaults).Or(config.Limits{Mode: journal.ModeAsk, MaxTurns: &turns})

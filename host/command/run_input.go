@@ -40,7 +40,8 @@ func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source st
 	return args.First(), "", nil
 }
 
-// readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that stays open.
+// readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that
+// stays open.
 func (a runCommand) readPrompt(ctx context.Context, s *input.Stream, announced bool) (string, error) {
 	patience := inputPatience
 	if !announced {
@@ -57,7 +58,8 @@ func (a runCommand) readPrompt(ctx context.Context, s *input.Stream, announced b
 	return text, nil
 }
 
-// piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a pipe may be silent.
+// piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a
+// pipe may be silent.
 func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) (string, error) {
 	if c.Args().First() == "-" || !input.Carries(a.In) {
 		return "", nil

@@ -16,7 +16,8 @@ import (
 	"agent/host/view"
 )
 
-// named takes up what the front matter of the prompt says. A prompt that names itself a runbook does not go with another model.
+// named takes up what the front matter of the prompt says. A prompt that names itself a runbook
+// does not go with another model.
 func (f *runFlags) named(req host.StartRequest) error {
 	what := "the prompt"
 	if req.Source != "" {
@@ -36,7 +37,8 @@ func (f *runFlags) named(req host.StartRequest) error {
 	return nil
 }
 
-// noModelError refuses a prompt that no model is there for, with what makes the prompt a runbook where it looks like one.
+// noModelError refuses a prompt that no model is there for, with what makes the prompt a runbook
+// where it looks like one.
 type noModelError struct {
 	*catalog.NoModelError
 	hint    string

@@ -19,7 +19,8 @@ type starting struct {
 	c *cli.Command
 }
 
-// complete fills in what the flags leave open: the thread to go on with, the model and how it is asked, what bounds the run.
+// complete fills in what the flags leave open: the thread to go on with, the model and how it is
+// asked, what bounds the run.
 func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartRequest) error {
 	thread, err := s.chooseThread(ctx, req)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 //	pages FILE...  sets $PAGES to its address, $PAGES_HOST to its host and port,
 //	               and writes both into the files
 //
-// It notes every request in pages.log: method, path, key. A request that writes is answered with 201. One below /hold is
-// answered once the file let is there; one below /away leads to another host.
+// It notes every request in pages.log: method, path, key. A request that writes is answered
+// with 201. One below /hold is answered once the file let is there; one below /away leads to
+// another host.
 func cmdPages(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: pages FILE...")

@@ -22,8 +22,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// The scripts in testdata/script run the binary that ships, built once, with real processes and real signals. Beside the
-// commands of testscript they have:
+// The scripts in testdata/script run the binary that ships, built once, with real processes and
+// real signals. Beside the commands of testscript they have:
 //
 //	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
@@ -79,7 +79,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		binDir = dir
-		// A binary with the race detector waits for a second at its end, for each of hundreds of processes.
+		// A binary with the race detector waits for a second at its end, for each of hundreds of
+		// processes.
 		if err := os.Setenv("GORACE", noWait); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -89,8 +90,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// hear catches signals that whoever started the tests (nohup, say) made them ignore: an ignored signal stays ignored in a
-// child, a caught one does not.
+// hear catches signals that whoever started the tests (nohup, say) made them ignore: an ignored
+// signal stays ignored in a child, a caught one does not.
 func hear(signals ...os.Signal) {
 	for _, sig := range signals {
 		if signal.Ignored(sig) {
@@ -99,8 +100,9 @@ func hear(signals ...os.Signal) {
 	}
 }
 
-// build makes the binaries. Without -trimpath, the packages that the tests themselves were built from are not built once more: on a
-// machine that has built nothing before, that alone could take longer than go test lets a package take.
+// build makes the binaries. Without -trimpath, the packages that the tests themselves were built
+// from are not built once more: on a machine that has built nothing before, that alone could take
+// longer than go test lets a package take.
 func build(dir string) error {
 	args := []string{"build", "-tags", "urfave_cli_no_template", "-o", filepath.Join(dir, "agent"), "agent"}
 	cgo := "CGO_ENABLED=0"
@@ -269,14 +271,16 @@ func endRunners(work string) {
 	}
 }
 
-// processes lists the processes of a script whose command line begins with agent and a word, by number.
+// processes lists the processes of a script whose command line begins with agent and a word, by
+// number.
 func processes(work, word string) []int {
 	return processesWith(work, func(words []string) bool {
 		return len(words) >= 2 && words[1] == word && filepath.Base(words[0]) == "agent"
 	})
 }
 
-// cmdWaitCmd and cmdEndCmd name a process by its command line: the number that a command sees of itself means nothing outside.
+// cmdWaitCmd and cmdEndCmd name a process by its command line: the number that a command sees of
+// itself means nothing outside.
 func cmdWaitCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: waitcmd WORD...")
@@ -333,8 +337,8 @@ func cmdKillRunner(ts *testscript.TestScript, neg bool, args []string) {
 	eventually(ts, "the end of the runner", func() bool { return !slices.ContainsFunc(pids, living) })
 }
 
-// living says whether a process still has its files, and so its locks: its command line is gone before they are, and its
-// first thread may be dead before the others.
+// living says whether a process still has its files, and so its locks: its command line is gone
+// before they are, and its first thread may be dead before the others.
 func living(pid int) bool {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil || len(threads) != 1 {

@@ -14,8 +14,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// Two secrets: the environment's is known by its value, the other one is found by what it looks like. It is put together here
-// so that nobody who looks for secrets in this file finds one.
+// Two secrets: the environment's is known by its value, the other one is found by what it looks
+// like. It is put together here so that nobody who looks for secrets in this file finds one.
 const ofEnvironment = "qZ8-Vt4w_canary_Lk2jH9sXe"
 
 func ofPattern() string { return "ghp_" + "a8F3kLm9Qx2ZtR7vB1nYc5WdE6uJhT0pKs4G"[:36] }
@@ -54,9 +54,10 @@ func secretive(env, pat string) modeltest.Script {
 	}
 }
 
-// SEC, behaviour 4 of issue 4: a secret in the prompt, in a folder's and a file's name, in instructions, in an answer of the model
-// that is cut anywhere, in arguments, in results of every size, in an error and in a person's answer stands nowhere in the
-// state folder and in no output. Killed in the middle, the model gets the same bytes as before, true values in them.
+// SEC, behaviour 4 of issue 4: a secret in the prompt, in a folder's and a file's name, in
+// instructions, in an answer of the model that is cut anywhere, in arguments, in results of every
+// size, in an error and in a person's answer stands nowhere in the state folder and in no output.
+// Killed in the middle, the model gets the same bytes as before, true values in them.
 func TestSecretsStandNowhere(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		env, pat := ofEnvironment, ofPattern()

@@ -35,7 +35,8 @@ func (s showing) setup(t *terminal.Printer, b journal.RunCreated) {
 	}
 }
 
-// used is what a run used of its model so far; false for a model without a provider, and where the record cannot be added up.
+// used is what a run used of its model so far; false for a model without a provider, and where the
+// record cannot be added up.
 func (s showing) used(ctx context.Context, b journal.RunCreated) (view.Spending, bool) {
 	if b.Setup.Provider == "" {
 		return view.Spending{}, false

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Every command, and every process that runs or confines a call, is a start of this binary. What a package of ours prepares before
-// main, such as a compiled expression, all of them pay for; it is prepared when it is first needed instead.
+// Every command, and every process that runs or confines a call, is a start of this binary. What a
+// package of ours prepares before main, such as a compiled expression, all of them pay for; it is
+// prepared when it is first needed instead.
 func TestStartPreparesNothing(t *testing.T) {
 	const most = 8 << 10 // bytes of memory of one package
 	cmd := exec.Command(filepath.Join(binDir, "agent"), "version")

@@ -8,8 +8,8 @@ import (
 	"agent/host/view"
 )
 
-// missed says that what a command printed is not whole, and returns the exit code: what is done and was not delivered has
-// failed for whoever called. A run that ended otherwise keeps its own.
+// missed says that what a command printed is not whole, and returns the exit code: what is done and
+// was not delivered has failed for whoever called. A run that ended otherwise keeps its own.
 func (a *commandLine) missed(code int) int {
 	err := a.Undelivered()
 	if err == nil {

@@ -29,7 +29,8 @@ type seat struct {
 	ended chan struct{}
 }
 
-// sit starts agent at a terminal of its own. typed stands in the terminal's buffer before anything is asked.
+// sit starts agent at a terminal of its own. typed stands in the terminal's buffer before anything
+// is asked.
 func sit(t *testing.T, w *world, typed string, args ...string) *seat {
 	t.Helper()
 	master, slave := openPTY(t)
@@ -168,8 +169,8 @@ func (w *world) published(want string) {
 	}
 }
 
-// At a terminal a question is asked at once; a wrong answer is asked again, and the answer goes on. The run's own answer
-// stands on the screen once. // issue: questions
+// At a terminal a question is asked at once; a wrong answer is asked again, and the answer goes on.
+// The run's own answer stands on the screen once. // issue: questions
 func TestAskedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
@@ -212,7 +213,8 @@ func TestInterruptedQuestionStaysOpen(t *testing.T) {
 	w.published("published\n")
 }
 
-// A question that is answered from elsewhere is withdrawn from the terminal, and the run goes on there. // issue, behaviour 7
+// A question that is answered from elsewhere is withdrawn from the terminal, and the run goes on
+// there. // issue, behaviour 7
 func TestAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
@@ -238,7 +240,8 @@ func TestJSONAsksNobody(t *testing.T) {
 	}
 }
 
-// On a terminal that is too narrow for it the next command stands whole on a line of its own. // DESIGN 13
+// On a terminal that is too narrow for it the next command stands whole on a line of its
+// own. // DESIGN 13
 func TestListAtNarrowTerminal(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)

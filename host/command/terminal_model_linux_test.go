@@ -7,8 +7,9 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// An answer is shown at the terminal as it comes, what the model thinks only on request. Ctrl-C in its middle stops at once: the
-// part that came is said to be no answer, and a resume sends the same bytes again and shows the whole. // issue 3, behaviours 1, 2, 5
+// An answer is shown at the terminal as it comes, what the model thinks only on request. Ctrl-C in
+// its middle stops at once: the part that came is said to be no answer, and a resume sends the same
+// bytes again and shows the whole. // issue 3, behaviours 1, 2, 5
 func TestCtrlCInTheMiddleOfAnAnswer(t *testing.T) {
 	for _, thinking := range []bool{true, false} {
 		server, err := modeltest.Start(modeltest.Options{Script: modeltest.Script{Turns: []modeltest.Turn{{

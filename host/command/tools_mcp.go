@@ -47,7 +47,8 @@ func (a toolsCommand) trust(ctx context.Context, c *cli.Command, f *app.ServerFi
 	return nil
 }
 
-// decision shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the flag is the word.
+// decision shows the file, and asks at a terminal whether what was seen is allowed. Elsewhere the
+// flag is the word.
 func (a toolsCommand) decision(ctx context.Context, f *app.ServerFiles, wanted bool) (bool, error) {
 	if wanted {
 		if t, err := terminal.OpenPrompt(); err == nil {

@@ -105,7 +105,8 @@ func shown(text string) []string {
 	return all
 }
 
-// Every command, flag and topic that a text shows is there, so that whoever follows it gets what it says.
+// Every command, flag and topic that a text shows is there, so that whoever follows it gets what it
+// says.
 func TestTextsShowWhatIsThere(t *testing.T) {
 	have := helped(t)
 	all := texts(t)
@@ -238,7 +239,8 @@ func keysOf(t *testing.T, text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// The topic names every key that the parser knows, with its default and an example that parses, and no other.
+// The topic names every key that the parser knows, with its default and an example that parses, and
+// no other.
 func TestConfigurationTopic(t *testing.T) {
 	text := texts(t)["configuration"]
 	blocks := fence(text, "toml")
@@ -463,7 +465,8 @@ func TestScriptingTopicOnJSON(t *testing.T) {
 	}
 }
 
-// The topic lists each environment variable that the program reads, but those that arm fault points in tests.
+// The topic lists each environment variable that the program reads, but those that arm fault points
+// in tests.
 func TestConfigurationTopicOnVariables(t *testing.T) {
 	text := texts(t)["configuration"]
 	for name := range declarations(t).env {

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// Most tests of this package start the program again and again, and nearly all of their time goes to that. A plain go test tries
-// what shows most for its time; AGENT_TESTS=whole tries everything, as scripts/check does in its step scripts. The race detector
-// makes a process ten times slower and looks at the same code in each, so there even less is tried.
+// Most tests of this package start the program again and again, and nearly all of their time goes
+// to that. A plain go test tries what shows most for its time; AGENT_TESTS=whole tries everything,
+// as scripts/check does in its step scripts. The race detector makes a process ten times slower and
+// looks at the same code in each, so there even less is tried.
 const allOfThem = "left out of a quick run; all of it: AGENT_TESTS=whole go test ./host/command"
 
 func whole() bool { return os.Getenv("AGENT_TESTS") == "whole" }
@@ -29,13 +30,14 @@ func notRaced(t *testing.T) {
 	}
 }
 
-// racedScripts are those in which processes and goroutines meet: a runner that outlives its host, owners that follow each other,
-// an observer, servers and signals.
+// racedScripts are those in which processes and goroutines meet: a runner that outlives its host,
+// owners that follow each other, an observer, servers and signals.
 func racedScripts() []string {
 	return []string{"cancel_run", "kill_attach", "mcp_run", "model_kill", "run", "show_follow", "signals", "takeover", "two_resumes"}
 }
 
-// racedTalks are the tests with a model in which something ends, waits or goes on beside something else.
+// racedTalks are the tests with a model in which something ends, waits or goes on beside something
+// else.
 func racedTalks() []string {
 	return []string{"TestModelInterruptedInAnAnswer", "TestModelParallelCalls", "TestModelWaitEndsAtOnce", "TestModelSumsUpWhatIsOlder"}
 }

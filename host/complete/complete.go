@@ -1,5 +1,6 @@
-// Package complete gives a shell what may stand where a command line is being typed: commands, flags, their values, and the ids of runs
-// and questions. It looks at the words and carries nothing out.
+// Package complete gives a shell what may stand where a command line is being typed: commands,
+// flags, their values, and the ids of runs and questions. It looks at the words and carries nothing
+// out.
 package complete
 
 import (
@@ -20,8 +21,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Command is the hidden first argument with which the scripts of agent completion ask what may stand next. The words
-// typed so far follow, the one that is being typed last. They are looked at and never carried out.
+// Command is the hidden first argument with which the scripts of agent completion ask what may
+// stand next. The words typed so far follow, the one that is being typed last. They are looked at
+// and never carried out.
 const Command = "__complete"
 
 // What a shell completes by itself.
@@ -30,8 +32,8 @@ const (
 	folders = ":folders"
 )
 
-// Completer knows the commands and the state folder. It prints one candidate a line: the word, a tab, what it is; or :files or
-// :folders alone, which the shell knows best.
+// Completer knows the commands and the state folder. It prints one candidate a line: the word, a
+// tab, what it is; or :files or :folders alone, which the shell knows best.
 type Completer struct {
 	*app.App
 	Root func() *cli.Command // the command line
@@ -132,7 +134,8 @@ func (t *typedLine) commands() {
 	}
 }
 
-// topics completes the names of the help's topics. What is wrong with them is reported by agent help.
+// topics completes the names of the help's topics. What is wrong with them is reported by agent
+// help.
 func (t *typedLine) topics() {
 	topics, err := help.Topics()
 	if err != nil {
@@ -203,7 +206,8 @@ func (t *typedLine) arguments(ctx context.Context) {
 	}
 }
 
-// models completes the name of a model. What is wrong with the configuration is said by every command that reads it.
+// models completes the name of a model. What is wrong with the configuration is said by every
+// command that reads it.
 func (t *typedLine) models() {
 	conf, err := t.c.Settings("")
 	if err != nil {
@@ -301,8 +305,8 @@ func (t *typedLine) offer(word, about string) {
 	fmt.Fprintf(t.c.Out, "%s%s\t%s\n", t.before, word, displaywidth.TruncateString(about, 60, "…"))
 }
 
-// withStore reads the state folder without changing anything. An error is not shown: it would be printed into the line
-// that the person is typing, and every command shows it when it is run.
+// withStore reads the state folder without changing anything. An error is not shown: it would be
+// printed into the line that the person is typing, and every command shows it when it is run.
 func (a *Completer) withStore(ctx context.Context, f func(*app.Store) error) {
 	home, err := a.Home()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // lockPatience is how long a process waits while others add to the same file.
 const lockPatience = 5 * time.Second
 
-// Rules reads rules of permission from a text that holds nothing else, as permission.TOML writes them.
+// Rules reads rules of permission from a text that holds nothing else, as permission.TOML writes
+// them.
 func Rules(text string) ([]permission.Rule, error) {
 	c, err := parseUser("rules", []byte(text), Known{})
 	if err != nil {
@@ -34,9 +35,10 @@ func Rules(text string) ([]permission.Rule, error) {
 	return rules, nil
 }
 
-// Add writes rules at the end of the person's file, below a line of comment, and returns the line at which the first of them
-// stands. What is in the file stays as it is. The file is replaced at once or not at all, and only by one that can be read; processes
-// that add at the same time wait for each other.
+// Add writes rules at the end of the person's file, below a line of comment, and returns the line
+// at which the first of them stands. What is in the file stays as it is. The file is replaced at
+// once or not at all, and only by one that can be read; processes that add at the same time wait
+// for each other.
 func Add(path, rules, comment string, known Known) (line int, err error) {
 	if path == "" {
 		return 0, errors.New("add to the configuration: neither XDG_CONFIG_HOME nor HOME says where it is")
@@ -83,7 +85,8 @@ func Add(path, rules, comment string, known Known) (line int, err error) {
 	return line, nil
 }
 
-// lockFolder keeps other processes that add from doing so at the same time. It leaves no file behind.
+// lockFolder keeps other processes that add from doing so at the same time. It leaves no file
+// behind.
 func lockFolder(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -109,7 +112,8 @@ func lockFolder(dir string) (unlock func(), err error) {
 	}
 }
 
-// replace writes the new text beside the file and puts it in its place, unless somebody changed the file since it was read.
+// replace writes the new text beside the file and puts it in its place, unless somebody changed the
+// file since it was read.
 func replace(path string, old, text []byte, mode fs.FileMode) error {
 	temp, err := durable.Temp(filepath.Dir(path), ".config-*.toml", mode, bytes.NewReader(text))
 	if err != nil {

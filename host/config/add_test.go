@@ -17,7 +17,8 @@ func ruleFor(command string) string {
 	return permission.TOML([]permission.Rule{{Decision: journal.DecisionAllow, Tool: "shell", Command: command, Access: "full", Folder: "/work"}})
 }
 
-// An answer that stands is added below what a person wrote, which stays as it is to the byte; the mode of the file and a link to it stay.
+// An answer that stands is added below what a person wrote, which stays as it is to the byte; the
+// mode of the file and a link to it stay.
 func TestAdd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dotfiles", "config.toml")
@@ -79,8 +80,9 @@ func TestAddFirst(t *testing.T) {
 	}
 }
 
-// A file that would not be read afterwards is left alone, and so is one of a person who wrote what cannot be added to; what is no
-// rule is added to none, whatever a journal says that an answer adds.
+// A file that would not be read afterwards is left alone, and so is one of a person who wrote what
+// cannot be added to; what is no rule is added to none, whatever a journal says that an answer
+// adds.
 func TestAddRefuses(t *testing.T) {
 	for _, old := range []string{"mode = 1\n", "allow = [{tool = \"shell\", command = \"ls\"}]\n", "[[allow]\n"} {
 		path := filepath.Join(t.TempDir(), "config.toml")
@@ -105,7 +107,8 @@ func TestAddRefuses(t *testing.T) {
 	}
 }
 
-// Processes that add at once lose nothing of each other. Each call opens and locks anew, as a process of its own does.
+// Processes that add at once lose nothing of each other. Each call opens and locks anew, as a
+// process of its own does.
 func TestAddAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	const n = 20

@@ -1,4 +1,5 @@
-// Package config reads the configuration: the person's config.toml, and the .agent/config.toml of a workspace.
+// Package config reads the configuration: the person's config.toml, and the .agent/config.toml of a
+// workspace.
 //
 // The person's file may say everything:
 //
@@ -56,9 +57,10 @@
 //	host = "*.example.com"
 //	method = "POST"
 //
-// A provider that is known by name needs only what differs. What rules match is documented in package permit. A workspace's file comes
-// with a repository, so it is not trusted: it may make the mode stricter, lower max_turns, max_tokens, max_cost and timeout, and
-// hold [[ask]] and [[deny]]; anything else in it is refused.
+// A provider that is known by name needs only what differs. What rules match is documented in
+// package permit. A workspace's file comes with a repository, so it is not trusted: it may make the
+// mode stricter, lower max_turns, max_tokens, max_cost and timeout, and hold [[ask]] and [[deny]];
+// anything else in it is refused.
 //
 // What is wrong is refused with its file, line and column; nothing is ignored.
 package config
@@ -132,7 +134,8 @@ type Known struct {
 	Reserved  []string // no provider may be called so
 }
 
-// UserPath is the person's file: $XDG_CONFIG_HOME/agent/config.toml, else ~/.config/agent/config.toml; "" without either.
+// UserPath is the person's file: $XDG_CONFIG_HOME/agent/config.toml, else
+// ~/.config/agent/config.toml; "" without either.
 func UserPath(getenv func(string) string) string {
 	if x := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(x) {
 		return filepath.Join(x, "agent", "config.toml")
@@ -146,8 +149,9 @@ func UserPath(getenv func(string) string) string {
 // WorkspacePath is the file of a workspace.
 func WorkspacePath(folder string) string { return filepath.Join(folder, ".agent", "config.toml") }
 
-// Load reads the person's file and that of a workspace; "" leaves one out. A file that is not there says nothing. The error
-// names everything that is wrong; each part of it is an *Error where it is about a place in a file.
+// Load reads the person's file and that of a workspace; "" leaves one out. A file that is not there
+// says nothing. The error names everything that is wrong; each part of it is an *Error where it is
+// about a place in a file.
 func Load(user, workspace string, known Known) (Config, error) {
 	var c Config
 	text, there, err := read(user, openFile)
@@ -184,8 +188,8 @@ const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
 func openFile(path string) (*os.File, error) { return os.OpenFile(path, openFlags, 0) }
 
-// openInside opens the file that WorkspacePath names. No link leads out of the workspace: what is wrong in a file is shown with its
-// line, and a repository must not choose whose lines are shown.
+// openInside opens the file that WorkspacePath names. No link leads out of the workspace: what is
+// wrong in a file is shown with its line, and a repository must not choose whose lines are shown.
 func openInside(path string) (*os.File, error) {
 	folder := filepath.Dir(filepath.Dir(path))
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
@@ -239,8 +243,8 @@ func read(path string, open func(string) (*os.File, error)) ([]byte, bool, error
 	return text, true, nil
 }
 
-// Tighten returns the limits that hold where l was wished and w allows at most so much, and a sentence for each that w changed.
-// A limit of l that is nil is none.
+// Tighten returns the limits that hold where l was wished and w allows at most so much, and a
+// sentence for each that w changed. A limit of l that is nil is none.
 func (w Limits) Tighten(l Limits) (Limits, []string) {
 	var said []string
 	if w.Mode != "" && l.Mode.LooserThan(w.Mode) {

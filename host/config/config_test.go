@@ -99,7 +99,8 @@ func TestLoadNothing(t *testing.T) {
 	}
 }
 
-// What is wrong is refused with file, line and column, the line, and what is right instead. USER and WORK stand for the files.
+// What is wrong is refused with file, line and column, the line, and what is right instead. USER
+// and WORK stand for the files.
 func TestLoadErrors(t *testing.T) {
 	tests := []struct{ name, user, workspace, want string }{
 		{"unknown key", "\nmodle = \"x\"\n", "", `
@@ -251,7 +252,8 @@ func TestLoadUnreadable(t *testing.T) {
 	}
 }
 
-// A link in a workspace that leads out of it is not followed: an error would show a line of whatever it leads to.
+// A link in a workspace that leads out of it is not followed: an error would show a line of
+// whatever it leads to.
 func TestLoadLinkOut(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

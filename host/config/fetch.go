@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Private is a place on this machine or in a private network that the fetch tool may ask. Either Net is set, or Host and Port.
+// Private is a place on this machine or in a private network that the fetch tool may ask. Either
+// Net is set, or Host and Port.
 type Private struct {
 	Net  netip.Prefix
 	Host string // a name or an address, in small letters

@@ -27,8 +27,9 @@ func parts(err error) []error {
 	return []error{err}
 }
 
-// FuzzConfig: whatever is in a file, reading it is the same each time, and a refusal names a place of the file in words that a terminal
-// may be shown. A file that was written for a person's limits and rules is read again as them; one of a workspace loosens nothing.
+// FuzzConfig: whatever is in a file, reading it is the same each time, and a refusal names a place
+// of the file in words that a terminal may be shown. A file that was written for a person's limits
+// and rules is read again as them; one of a workspace loosens nothing.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
 		"", "model = \"work/qwen3\"\nmode = \"auto\"\nmax_turns = 50\nmax_tokens = 2_000_000\nmax_cost = \"2.50\"\ntimeout = \"1h30m\"\neffort = \"high\"\nidle = \"90s\"\n" +
@@ -129,8 +130,8 @@ func looser[T cmp.Ordered](was, is *T) bool {
 	return is == nil || *is == none || *is > *was
 }
 
-// A file comes with a repository and may be made to take long: it is refused soon, whatever it is full of, and what is said is bounded
-// where the file has no end of keys that may not stand there.
+// A file comes with a repository and may be made to take long: it is refused soon, whatever it is
+// full of, and what is said is bounded where the file has no end of keys that may not stand there.
 func TestFullFileIsReadSoon(t *testing.T) {
 	deep := strings.Repeat("a.", maxFile/2-8)
 	for name, text := range map[string]string{

@@ -20,7 +20,8 @@ func MCPPath(user string) string {
 // WorkspaceMCPPath is the file of MCP servers that a workspace brings along.
 func WorkspaceMCPPath(folder string) string { return filepath.Join(folder, ".mcp.json") }
 
-// TrustPath is where a person's decision on such files is kept, beside their config.toml; "" without one.
+// TrustPath is where a person's decision on such files is kept, beside their config.toml; ""
+// without one.
 func TrustPath(user string) string {
 	if user == "" {
 		return ""

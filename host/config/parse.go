@@ -101,7 +101,8 @@ func keysAt(table []string) []string {
 	return nil
 }
 
-// Keys are all keys of the person's file, with the tables that hold them: sandbox.full. A * stands for a name of the person's own.
+// Keys are all keys of the person's file, with the tables that hold them: sandbox.full. A * stands
+// for a name of the person's own.
 func Keys() []string {
 	var all []string
 	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"allow"}, {"ask"}, {"deny"}} {

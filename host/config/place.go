@@ -54,8 +54,8 @@ type document struct {
 // deepest is how many parts of a key are looked at; no key that may stand in a file has more.
 const deepest = 4
 
-// manyStrange is how many keys that may not stand in a file are reported one by one. The decoder needs for each a time that grows
-// with the file, and anybody can write the file of a workspace.
+// manyStrange is how many keys that may not stand in a file are reported one by one. The decoder
+// needs for each a time that grows with the file, and anybody can write the file of a workspace.
 const manyStrange = 40
 
 type place struct{ line, column int }
@@ -131,7 +131,8 @@ func (d *document) stranger(name string) {
 	}
 }
 
-// start is where a key begins. The parser would tell too, by counting lines from the beginning of the text for each key.
+// start is where a key begins. The parser would tell too, by counting lines from the beginning of
+// the text for each key.
 func (d *document) start(n *unstable.Node) place {
 	offset := int(n.Raw.Offset)
 	line := sort.SearchInts(d.ends, offset+1)

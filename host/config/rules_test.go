@@ -29,7 +29,8 @@ tool = "write_file"
 path = "docs/**"
 `
 
-// Rules are read from both files, each with the place where it stands; a workspace's hold in it and can only restrict.
+// Rules are read from both files, each with the place where it stands; a workspace's hold in it and
+// can only restrict.
 func TestRules(t *testing.T) {
 	user, workspace := files(t, someRules, "[[ask]]\ntool = \"mcp__github__*\"\n[[deny]]\ntool = \"shell\"\ncommand = \"sudo *\"\n")
 	got, err := config.Load(user, workspace, known)
@@ -48,8 +49,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A rule that says nothing or could never match is refused at the key that is wrong, in the person's file as in a workspace's; so is
-// one by which a repository would allow itself something (S10, behaviour 5).
+// A rule that says nothing or could never match is refused at the key that is wrong, in the
+// person's file as in a workspace's; so is one by which a repository would allow itself something
+// (S10, behaviour 5).
 func TestRuleErrors(t *testing.T) {
 	tests := []struct{ name, user, workspace, want string }{
 		{"no tool", "\n[[allow]]\ncommand = \"ls\"\n", "", `USER:2:3: tool: a rule names its tool, such as tool = "shell"`},

@@ -11,7 +11,8 @@ import (
 	"agent/host/config"
 )
 
-// The person says what commands may write beside the workspace, and whether full ones see the state folder.
+// The person says what commands may write beside the workspace, and whether full ones see the state
+// folder.
 func TestSandbox(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {

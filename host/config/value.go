@@ -28,7 +28,8 @@ func Dollars(text string) (int64, error) {
 	return n, nil
 }
 
-// CheckURL says what is wrong with the address of a provider. The error does not repeat it: it may hold a password.
+// CheckURL says what is wrong with the address of a provider. The error does not repeat it: it may
+// hold a password.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -15,7 +15,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// leftovers looks at the folders that commands leave: those whose result is in the database are needed no more.
+// leftovers looks at the folders that commands leave: those whose result is in the database are
+// needed no more.
 func (e *examiner) leftovers(ctx context.Context) error {
 	all, err := filepath.Glob(filepath.Join(e.h.CallsDir(), "*", "*"))
 	if err != nil {
@@ -40,8 +41,8 @@ func (e *examiner) leftovers(ctx context.Context) error {
 	return nil
 }
 
-// temps looks at the temporary folders that commands of a run share: one stays behind when the host is killed at the run's end.
-// Those of runs that are not known here belong to another state folder.
+// temps looks at the temporary folders that commands of a run share: one stays behind when the host
+// is killed at the run's end. Those of runs that are not known here belong to another state folder.
 func (e *examiner) temps(context.Context) error {
 	runs, err := sandbox.Temps()
 	if err != nil {
@@ -92,8 +93,8 @@ func (e *examiner) callFolder(ctx context.Context, folder string, ended bool) er
 	return nil
 }
 
-// needless is the folder of a call whose result is in the database, or that can never run. With fix it is removed, unless
-// the run is being driven: its owner does so itself.
+// needless is the folder of a call whose result is in the database, or that can never run. With fix
+// it is removed, unless the run is being driven: its owner does so itself.
 func (e *examiner) needless(folder string, call db.CallRow) error {
 	if !e.fix {
 		e.Warn(areaCalls, "agent doctor --fix removes it", "%s: what became of call %s is in the database, the folder is needed no more", folder, call.ID)

@@ -1,6 +1,6 @@
-// Package doctor looks whether what a state folder promises holds, and says what a person can do about what does not. With fix it
-// repairs what needs no decision: runs without an owner are marked, rows are made again from their journals, files that nothing
-// needs any more are removed.
+// Package doctor looks whether what a state folder promises holds, and says what a person can do
+// about what does not. With fix it repairs what needs no decision: runs without an owner are
+// marked, rows are made again from their journals, files that nothing needs any more are removed.
 package doctor
 
 import (
@@ -82,8 +82,8 @@ const (
 	roomNeeded = 32 << 20
 )
 
-// Folder looks at a state folder from outside: where it lies, who can read it, how much room there is. It opens no
-// database and changes nothing.
+// Folder looks at a state folder from outside: where it lies, who can read it, how much room there
+// is. It opens no database and changes nothing.
 func Folder(home string) Findings {
 	var f Findings
 	info, err := os.Stat(home)
@@ -142,8 +142,9 @@ func (f *Findings) disk(home string) {
 	}
 }
 
-// modes looks for what others could read or write of ours. Files below a closed folder are looked at too: a copy of the folder
-// keeps their modes, not its own. What agent did not make there is not its business.
+// modes looks for what others could read or write of ours. Files below a closed folder are looked
+// at too: a copy of the folder keeps their modes, not its own. What agent did not make there is not
+// its business.
 func (f *Findings) modes(home string) {
 	if runtime.GOOS == "windows" {
 		return // there are none
@@ -184,8 +185,8 @@ func (f *Findings) modes(home string) {
 	f.folderMode(home, foreign, seen, len(open) == 0)
 }
 
-// folderMode judges the state folder itself. An open one that holds nothing else is closed by whatever opens it next; one
-// that others can write in is refused.
+// folderMode judges the state folder itself. An open one that holds nothing else is closed by
+// whatever opens it next; one that others can write in is refused.
 func (f *Findings) folderMode(home string, foreign bool, seen int, closed bool) {
 	info, err := os.Stat(home)
 	if err != nil {
@@ -214,7 +215,8 @@ func firstOf(list []string, n int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
 }
 
-// temporary finds files that were being made when their process ended. They cost room and nothing else.
+// temporary finds files that were being made when their process ended. They cost room and nothing
+// else.
 func (f *Findings) temporary(home string) {
 	var left []string
 	for _, pattern := range []string{".key-*", ".ballast-*", ".agent-try-*", "blobs/*/.new-*"} {
@@ -241,8 +243,9 @@ func (f *Findings) platform() {
 			"a file system on the network is not recognised; a reboot is taken for a crash", runtime.GOOS)
 }
 
-// Examine looks at everything that the store, the locks and the calls' folders say. With fix it also repairs what can be
-// repaired without a decision: it marks runs that lost their owner, and removes files that nothing needs any more.
+// Examine looks at everything that the store, the locks and the calls' folders say. With fix it
+// also repairs what can be repaired without a decision: it marks runs that lost their owner, and
+// removes files that nothing needs any more.
 func Examine(ctx context.Context, h *host.Host, fix bool) (Findings, error) {
 	var f Findings
 	e := &examiner{h: h, fix: fix, Findings: &f}
@@ -273,7 +276,8 @@ func (e *examiner) reload(ctx context.Context) error {
 	return err
 }
 
-// health reports what the file system of the state folder says of itself. What the disk loses when it fails, no record can keep.
+// health reports what the file system of the state folder says of itself. What the disk loses when
+// it fails, no record can keep.
 func (f *Findings) health(home string) {
 	d := drive.DiskOf(home)
 	const remedy = "see to the disk (dmesg, e2fsck); calls of which a record is missing since are asked about"

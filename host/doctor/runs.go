@@ -130,8 +130,8 @@ func (e *examiner) journals(ctx context.Context) error {
 	return nil
 }
 
-// tables compares every row that is written from a journal with what the journal proves. With fix it makes the rows right again, but
-// for runs that are being driven: their owners write them.
+// tables compares every row that is written from a journal with what the journal proves. With fix
+// it makes the rows right again, but for runs that are being driven: their owners write them.
 func (e *examiner) tables(ctx context.Context) error {
 	list, err := maintain.Differences(ctx, e.h.Store)
 	if err != nil {

@@ -23,8 +23,8 @@ func (h held) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: journal.EffectWriteLocal, Confinement: h.to, Question: &journal.Question{}}
 }
 
-// PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the rules and the tools that it was given
-// for. Each of them voids it when it changes, by name.
+// PERM: a yes holds for the call, the folder, the mode, the environment's names, the sandbox, the
+// rules and the tools that it was given for. Each of them voids it when it changes, by name.
 func TestEveryPartOfAYesCounts(t *testing.T) {
 	bound := func(change func(*policy, *recovery.Call)) string {
 		t.Helper()
@@ -72,7 +72,8 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 	}
 }
 
-// What is different from when a run was created is recorded at its claim: the binary and the tools among it.
+// What is different from when a run was created is recorded at its claim: the binary and the tools
+// among it.
 func TestChangedBinaryAndToolsAreTold(t *testing.T) {
 	reg, err := tools.NewRegistry(held{})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"agent/tools/runner"
 )
 
-// caller carries out the calls of the turn: it makes them ready, begins them once their start is durable, and takes what comes back.
+// caller carries out the calls of the turn: it makes them ready, begins them once their start is
+// durable, and takes what comes back.
 type caller struct {
 	*recorder
 	policy  *policy
@@ -56,9 +57,10 @@ type prepared struct {
 	call   tools.Call
 }
 
-// prepare lays ready what the call needs and records its start; a call that cannot be made ready is settled as not executed.
-// A state folder that takes no files is no fault of the call: the run stops here, and the call is still to come.
-// The start is in the commit of step 4, or of step 6 where another call was before it.
+// prepare lays ready what the call needs and records its start; a call that cannot be made ready is
+// settled as not executed. A state folder that takes no files is no fault of the call: the run
+// stops here, and the call is still to come. The start is in the commit of step 4, or of step 6
+// where another call was before it.
 func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	t, err := cl.env.Tools.Get(c.Tool)
 	if err != nil {
@@ -120,7 +122,8 @@ func (cl *caller) begin(ctx context.Context, c *recovery.Call, t tools.Tool) {
 	cl.fly(ctx, c, journal.HowExecuted, do)
 }
 
-// orAttach has a call whose tool panicked waited for as a recovery would: its process may be running.
+// orAttach has a call whose tool panicked waited for as a recovery would: its process may be
+// running.
 func (cl *caller) orAttach(do act, a tools.Process) act {
 	return func(ctx context.Context, c tools.Call) (r journal.Result, err error) {
 		defer func() {
@@ -212,7 +215,8 @@ func (cl *caller) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 	return nil
 }
 
-// stopPatience is how long a call is waited for after it was asked to stop; a runner kills its command after two seconds.
+// stopPatience is how long a call is waited for after it was asked to stop; a runner kills its
+// command after two seconds.
 const stopPatience = 15 * time.Second
 
 // giveUp ends by force what does not react, and judges it by what it left, as a recovery would.
@@ -237,7 +241,8 @@ func (cl *caller) giveUp(ctx context.Context, calls []*recovery.Call) {
 	}
 }
 
-// underWay are the calls that act now, in the model's order. Those that wait for their commit do not.
+// underWay are the calls that act now, in the model's order. Those that wait for their commit do
+// not.
 func (cl *caller) underWay() []journal.Place {
 	var running []journal.Place
 	for i := range cl.flying {

@@ -9,16 +9,16 @@ import (
 	"agent/recovery/journal"
 )
 
-// Changes is what a resume changes about a run; the zero value changes nothing. The mode and the limits only become tighter: a
-// looser one has no effect.
+// Changes is what a resume changes about a run; the zero value changes nothing. The mode and the
+// limits only become tighter: a looser one has no effect.
 type Changes struct {
 	Mode     journal.Mode
 	MaxTurns int
 	Timeout  time.Duration
 	Tokens   int64
 	Cost     int64 // millionths of a US dollar
-	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a server that moved, or a
-	// wrong address, would leave a run that nothing brings forward.
+	// BaseURL is where the model is asked from then on; "" changes nothing. It is no loosening: a
+	// server that moved, or a wrong address, would leave a run that nothing brings forward.
 	BaseURL string
 	Model   *journal.ModelChange // asked from then on
 	Folder  string               // where the workspace is now, absolute
@@ -76,8 +76,8 @@ func (t Changes) notes(s *recovery.State) []string {
 	return notes
 }
 
-// messages is what the model is shown before its next answer: the folder, where it changed, since the system prompt names the one
-// before, and what the person says.
+// messages is what the model is shown before its next answer: the folder, where it changed, since
+// the system prompt names the one before, and what the person says.
 func (t Changes) messages(s *recovery.State, b journal.RunClaimed, who string) []journal.Body {
 	var out []journal.Body
 	if b.Folder != "" && s.Created.Setup.Provider != "" {

@@ -24,11 +24,13 @@ func (e *FinishedError) Error() string {
 // ErrFolder says that a run's workspace cannot be used. Nothing was run.
 var ErrFolder = errors.New("the run's folder cannot be used")
 
-// ClaimTries bounds how often a claim starts over because the run was marked between its reading and its claim.
+// ClaimTries bounds how often a claim starts over because the run was marked between its reading
+// and its claim.
 const ClaimTries = 10
 
-// claim takes the lock, reads the journal, and drives the run, which record claims first. The one fact that is written without
-// the lock is the mark of Reconcile; a claim that meets it reads the journal again. read folds it.
+// claim takes the lock, reads the journal, and drives the run, which record claims first. The one
+// fact that is written without the lock is the mark of Reconcile; a claim that meets it reads the
+// journal again. read folds it.
 func (p *Process) claim(ctx context.Context, run string, read folding, record func(context.Context, *driver) error) (out Outcome, err error) {
 	err = Holding(p, run, func(lock *ofd.File) error {
 		for try := 1; ; try++ {
@@ -67,7 +69,8 @@ func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.
 	return d, err
 }
 
-// corrupt leaves a run whose journal does not match its digests as interrupted, with the cause; nothing of it runs.
+// corrupt leaves a run whose journal does not match its digests as interrupted, with the cause;
+// nothing of it runs.
 func (p *Process) corrupt(ctx context.Context, head db.Head, err error) error {
 	var bad *db.CorruptError
 	if !errors.As(err, &bad) {
@@ -165,8 +168,8 @@ func (j judge) changes(s *recovery.State) []string {
 	return notes
 }
 
-// Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each further decision is a fact that
-// observers see.
+// Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each
+// further decision is a fact that observers see.
 func Claim(ctx context.Context, p *Process, run string, t Changes, shown func(Plan)) (Outcome, error) {
 	return p.claim(ctx, run, p.unredacted, func(ctx context.Context, d *driver) error {
 		if err := d.claimed(ctx, t); err != nil {
@@ -184,7 +187,8 @@ func Claim(ctx context.Context, p *Process, run string, t Changes, shown func(Pl
 	})
 }
 
-// ClaimToEnd claims the run and ends it. A folder that is gone is no obstacle: nothing of the run is started any more.
+// ClaimToEnd claims the run and ends it. A folder that is gone is no obstacle: nothing of the run
+// is started any more.
 func ClaimToEnd(ctx context.Context, p *Process, run string) (Outcome, error) {
 	return p.claim(ctx, run, p.ownState, func(ctx context.Context, d *driver) error {
 		d.record(d.judge().claimFact(d.state, nil))

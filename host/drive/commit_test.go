@@ -15,8 +15,9 @@ import (
 // errCrash ends a process in the middle: nothing of what it still does is kept.
 var errCrash = errors.New("the process was killed")
 
-// A commit that fails has an unknown outcome: nothing is started and nothing further is written, whatever the error, and whether the
-// facts were kept or not. The next process finds out from the journal, and the call acts once at most (DESIGN 4, 5 and 1).
+// A commit that fails has an unknown outcome: nothing is started and nothing further is written,
+// whatever the error, and whether the facts were kept or not. The next process finds out from the
+// journal, and the call acts once at most (DESIGN 4, 5 and 1).
 func TestStoryCommitFails(t *testing.T) {
 	unknown := &db.CommitError{Err: db.ErrIO}
 	for name, c := range map[string]struct {
@@ -139,7 +140,8 @@ func TestStoryBusyDatabase(t *testing.T) {
 	})
 }
 
-// A database whose files are no longer those of the folder: the run stops and names what happened that nobody will find recorded.
+// A database whose files are no longer those of the folder: the run stops and names what happened
+// that nobody will find recorded.
 func TestStoryRecordGone(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {

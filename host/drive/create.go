@@ -72,14 +72,16 @@ func (d *driver) settleDown(a recovery.Action) {
 	}
 }
 
-// noteMove says that a run of a thread works elsewhere than the one before it: what that one left is not in this folder.
+// noteMove says that a run of a thread works elsewhere than the one before it: what that one left
+// is not in this folder.
 func (d *driver) noteMove(before string) {
 	if c := d.state.Created; before != "" && before != c.Folder {
 		d.record(journal.RunNoted{Text: fmt.Sprintf("thread %s worked in %s before; this run works in %s", c.Thread, before, c.Folder)})
 	}
 }
 
-// noteEdited says that the file was edited whose recorded steps a run goes on with; "" where it was not.
+// noteEdited says that the file was edited whose recorded steps a run goes on with; "" where it was
+// not.
 func (d *driver) noteEdited(source string) {
 	if source != "" {
 		d.record(journal.RunNoted{Text: fmt.Sprintf("%s was edited since; the recorded steps count; to carry out the new text: agent run --runbook -f %s",

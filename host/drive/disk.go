@@ -15,7 +15,8 @@ import (
 	"agent/tools/filesystem"
 )
 
-// NotedPath is the file that counts the errors of the disk that processes of this program met in the state folder.
+// NotedPath is the file that counts the errors of the disk that processes of this program met in
+// the state folder.
 func NotedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
 
 // DiskOf is what can be read of the state folder's file system now.
@@ -46,8 +47,9 @@ func noted(home string) int64 {
 	return n
 }
 
-// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see journal.Disk. Where the disk
-// does not take the note either, the file system's own count is all there is.
+// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see
+// journal.Disk. Where the disk does not take the note either, the file system's own count is all
+// there is.
 func noteDiskError(home string, err error) error {
 	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {
 		return nil

@@ -23,8 +23,8 @@ type pendingStart struct {
 	begin func()
 }
 
-// abortStart drops an effect that waited. Its start is recorded, and what a runner prepared for it is left as it is and let go
-// of: the proof for the next owner that it never began.
+// abortStart drops an effect that waited. Its start is recorded, and what a runner prepared for it
+// is left as it is and let go of: the proof for the next owner that it never began.
 func (cl *caller) abortStart(index int) {
 	if cancel := cl.flying[index]; cancel != nil {
 		cancel()
@@ -64,8 +64,8 @@ func (d *driver) stopOnFullDisk(ctx context.Context) error {
 // minFree is what a runner needs for its records, with something to spare; bytes.
 const minFree = 64 << 10
 
-// stalled says that a call's runner never began because the state folder took none of its records. That is no result of the call:
-// it is still to come.
+// stalled says that a call's runner never began because the state folder took none of its records.
+// That is no result of the call: it is still to come.
 func (cl *caller) stalled(t tools.Tool, e ended) bool {
 	if !outlives(t) || e.err == nil || e.result.Applied != journal.AppliedNo || cl.state.Stopping != nil {
 		return false

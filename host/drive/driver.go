@@ -14,8 +14,9 @@ import (
 	"agent/tools/ofd"
 )
 
-// driver carries one claimed run. Its goroutine alone folds and builds batches; calls and the reader of the model's stream run in
-// goroutines of their own and come back over channels. Its parts stand on each other in this order.
+// driver carries one claimed run. Its goroutine alone folds and builds batches; calls and the
+// reader of the model's stream run in goroutines of their own and come back over channels. Its
+// parts stand on each other in this order.
 type driver struct {
 	*recorder            // the journal as its owner writes it
 	policy    *policy    // what may run
@@ -59,8 +60,9 @@ func (d *driver) use(e Env) {
 	d.state.Acting = d.judge().acting
 }
 
-// drive claims the run and carries it on until it ends, waits for a person, or the context ends. Whatever happens, what can be
-// recorded is, and nothing that works for the run is left behind in this process. A run that could not be claimed has no outcome.
+// drive claims the run and carries it on until it ends, waits for a person, or the context ends.
+// Whatever happens, what can be recorded is, and nothing that works for the run is left behind in
+// this process. A run that could not be claimed has no outcome.
 func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (out Outcome, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,8 +89,8 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 	return out, errors.Join(err, closing)
 }
 
-// failing records what kept this process from driving the run on: in its journal, or, where a commit failed, beside its lock
-// for who finds the run without an owner.
+// failing records what kept this process from driving the run on: in its journal, or, where a
+// commit failed, beside its lock for who finds the run without an owner.
 func (d *driver) failing(ctx context.Context, err error) error {
 	if d.dead == nil && d.owns() && d.state.Status == recovery.StatusRunning && !errors.As(err, new(*PanicError)) {
 		d.elicits.withdraw("the host could not go on")
@@ -103,7 +105,8 @@ func (d *driver) failing(ctx context.Context, err error) error {
 	return nil
 }
 
-// outcome is what the journal says. After a commit that failed nobody knows what it says, so nothing is claimed.
+// outcome is what the journal says. After a commit that failed nobody knows what it says, so
+// nothing is claimed.
 func (d *driver) outcome() Outcome {
 	switch {
 	case !d.owns():
@@ -131,7 +134,8 @@ func (d *driver) close() {
 	d.env.Release()
 }
 
-// openLive begins when a run is driven: a call that goes on from an earlier process prints before the model is asked.
+// openLive begins when a run is driven: a call that goes on from an earlier process prints before
+// the model is asked.
 func (d *driver) openLive() {
 	l, err := stream.CopyLive(filepath.Join(d.p.Home, "live"), d.state.Created.Run, d.p.Hub)
 	if err != nil {
@@ -141,7 +145,8 @@ func (d *driver) openLive() {
 	d.live = l
 }
 
-// dropLive removes what an owner left of a run that has ended: a part of an answer that never became a fact.
+// dropLive removes what an owner left of a run that has ended: a part of an answer that never
+// became a fact.
 func (d *driver) dropLive() {
 	if d.dead == nil && d.state.Status.Terminal() {
 		_ = os.Remove(filepath.Join(d.p.Home, "live", d.state.Created.Run)) // mostly it is not there; doctor finds one that stays

@@ -50,8 +50,8 @@ func (el *elicits) asker(place journal.Place) func(context.Context, journal.Ques
 	}
 }
 
-// received takes up the question of a call. It is opened once no other call is under way: a run has one open request, and
-// nothing but the call that asks waits for it.
+// received takes up the question of a call. It is opened once no other call is under way: a run has
+// one open request, and nothing but the call that asks waits for it.
 func (el *elicits) received(a *asking) {
 	if el.asked != nil {
 		a.reply <- reply{err: fmt.Errorf("call %s asks already; ask again when it has its answer", el.asked.place)}
@@ -60,7 +60,8 @@ func (el *elicits) received(a *asking) {
 	el.asked = a
 }
 
-// openAsked opens the question that was heard, when it may be. alone says that no other call is under way.
+// openAsked opens the question that was heard, when it may be. alone says that no other call is
+// under way.
 func (el *elicits) openAsked(alone bool) bool {
 	if el.asked == nil || el.asked.id != "" || !alone || el.state.Stopping != nil || el.state.Open != nil {
 		return false
@@ -94,7 +95,8 @@ func (el *elicits) withdraw(reason string) {
 	}
 }
 
-// askDuring waits for the answer to a question of a call that is under way. Its tool may take the question back, or end.
+// askDuring waits for the answer to a question of a call that is under way. Its tool may take the
+// question back, or end.
 func (qs *questions) askDuring(ctx context.Context, r *journal.Request) error {
 	typed, stop := qs.typing(ctx, r)
 	defer stop()

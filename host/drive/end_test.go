@@ -25,7 +25,8 @@ func (s *stage) shutdown(after time.Duration) context.Context {
 	return ctx
 }
 
-// A shutdown while the model thinks leaves the run resumable, and the request after the resume is the same to the byte (DESIGN 9, 11).
+// A shutdown while the model thinks leaves the run resumable, and the request after the resume is
+// the same to the byte (DESIGN 9, 11).
 func TestStoryShutdownDuringAnAnswer(t *testing.T) {
 	story(t, []line{hangs}, nil, func(s *stage) {
 		out, err := s.start(s.shutdown(time.Hour))
@@ -40,7 +41,8 @@ func TestStoryShutdownDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// A shutdown does not end a command: it goes on under its runner, that is said, and the next process waits for it.
+// A shutdown does not end a command: it goes on under its runner, that is said, and the next
+// process waits for it.
 func TestStoryShutdownDuringACommand(t *testing.T) {
 	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
 	acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
@@ -63,8 +65,9 @@ func TestStoryShutdownDuringACommand(t *testing.T) {
 	})
 }
 
-// What acts inside this process is waited for, for a bounded time: a result that comes within it is kept, and one that comes too late is
-// unknown. Neither is repeated. What follows from a result that came is recorded too.
+// What acts inside this process is waited for, for a bounded time: a result that comes within it is
+// kept, and one that comes too late is unknown. Neither is repeated. What follows from a result
+// that came is recorded too.
 func TestStoryShutdownDuringACall(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes       time.Duration
@@ -200,7 +203,8 @@ func TestStoryAnswerFromElsewhere(t *testing.T) {
 	})
 }
 
-// An answer and a cancel at once: the answer was first, so it is on record, and the run ends all the same.
+// An answer and a cancel at once: the answer was first, so it is on record, and the run ends all
+// the same.
 func TestStoryAnswerAndCancel(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
@@ -297,7 +301,8 @@ func TestStoryClockIsSet(t *testing.T) {
 	})
 }
 
-// A panic of the host ends the run as failed with every call settled; nothing is left running in this process.
+// A panic of the host ends the run as failed with every call settled; nothing is left running in
+// this process.
 func TestStoryPanic(t *testing.T) {
 	boom := func(context.Context) (*model.Answer, error) { panic("boom") }
 	story(t, []line{calls("acts"), boom}, []tools.Tool{writes("acts")}, func(s *stage) {

@@ -10,8 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// flush makes the facts durable, shows them, and only then begins the effects that waited for them: the commits of steps
-// 4, 6 and 7, and the publishing of step 7.
+// flush makes the facts durable, shows them, and only then begins the effects that waited for them:
+// the commits of steps 4, 6 and 7, and the publishing of step 7.
 func (cl *caller) flush(ctx context.Context) error {
 	if cl.dead != nil {
 		return cl.dead
@@ -78,7 +78,8 @@ func reached(facts []journal.Event) {
 	}
 }
 
-// deliver passes durable facts on to who waits for them: a call that asked, and the run that a decision is about.
+// deliver passes durable facts on to who waits for them: a call that asked, and the run that a
+// decision is about.
 func (cl *caller) deliver(ctx context.Context, facts []journal.Event) {
 	for _, f := range facts {
 		switch b := f.Body.(type) {

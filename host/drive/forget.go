@@ -26,8 +26,8 @@ func (cl *caller) forget() {
 	cl.done = nil
 }
 
-// forgetLeftovers removes what an earlier owner had no time to: files of calls with a durable result, and of attempts
-// that were followed by another.
+// forgetLeftovers removes what an earlier owner had no time to: files of calls with a durable
+// result, and of attempts that were followed by another.
 func (cl *caller) forgetLeftovers() {
 	dir := filepath.Join(cl.p.CallsDir(), cl.state.Created.Run)
 	entries, err := os.ReadDir(dir)
@@ -79,8 +79,9 @@ func (p *Process) Decided() time.Time {
 	return m.Decided
 }
 
-// clearGivenUp is for a call that is about to start and whose folder says that it began: its start was recorded, and is not any
-// more. Where a person decided since that the database counts all the same, the folder goes. Else nothing is driven.
+// clearGivenUp is for a call that is about to start and whose folder says that it began: its start
+// was recorded, and is not any more. Where a person decided since that the database counts all the
+// same, the folder goes. Else nothing is driven.
 func (p *Process) clearGivenUp(c tools.Call) error {
 	folder := runner.Identity{Run: c.Run, Turn: c.Turn, Index: c.Index, Attempt: c.Attempt}.Folder(p.CallsDir())
 	began := filepath.Join(folder, "began")

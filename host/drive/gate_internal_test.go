@@ -45,8 +45,8 @@ func seen(t *testing.T, h *Process, obs *stream.Observer) (all []stream.Event) {
 	}
 }
 
-// SEC: whatever the pieces are in which a text comes, observers see no secret of it; they see everything else, in its order, and
-// before the fact that ends it.
+// SEC: whatever the pieces are in which a text comes, observers see no secret of it; they see
+// everything else, in its order, and before the fact that ends it.
 func TestTheGateHoldsSecretsBack(t *testing.T) {
 	said := "I use " + secretOf() + " and go on"
 	for size := 1; size <= len(said); size += 3 {
@@ -94,7 +94,8 @@ func TestTheGateForgetsWhatIsVoid(t *testing.T) {
 	}
 }
 
-// A call that was never started is not carried out with a placeholder in the place of a secret that is gone.
+// A call that was never started is not carried out with a placeholder in the place of a secret that
+// is gone.
 func TestNothingRunsWithAPlaceholder(t *testing.T) {
 	h, _ := guarded(t)
 	args := json.RawMessage(`{"command":"echo x"}`)

@@ -29,8 +29,9 @@ type inbox struct {
 	passed []journal.CallResolved // decisions about calls of other runs that were left for this one
 }
 
-// readInbox takes what other processes left for the owner: a cancel, a word on an unknown call. Each row is taken in the
-// commit that journals it. It comes with every hint that the database changed, so whether it is still there is looked at too.
+// readInbox takes what other processes left for the owner: a cancel, a word on an unknown call.
+// Each row is taken in the commit that journals it. It comes with every hint that the database
+// changed, so whether it is still there is looked at too.
 func (in *inbox) readInbox(ctx context.Context) error {
 	if err := in.present(); err != nil {
 		return err
@@ -100,7 +101,8 @@ func PutOwnResolution(ctx context.Context, p *Process, run string, r journal.Cal
 	return PutResolution(ctx, p, run, r)
 }
 
-// PutResolution leaves a decision for the owner of a run; it may be about a call of another run of the thread.
+// PutResolution leaves a decision for the owner of a run; it may be about a call of another run of
+// the thread.
 func PutResolution(ctx context.Context, p *Process, run string, r journal.CallResolved) (int64, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -109,8 +111,9 @@ func PutResolution(ctx context.Context, p *Process, run string, r journal.CallRe
 	return p.Store.PutInbox(ctx, run, inboxResolution, body, r.By)
 }
 
-// TakeResolutions journals words on unknown calls of a run that nobody drives. A word that an earlier one made needless is let
-// go with a warning, unless it is the one numbered own, whose caller looks what became of it.
+// TakeResolutions journals words on unknown calls of a run that nobody drives. A word that an
+// earlier one made needless is let go with a warning, unless it is the one numbered own, whose
+// caller looks what became of it.
 func TakeResolutions(ctx context.Context, p *Process, run string, own int64) error {
 	return Holding(p, run, func(lock *ofd.File) error { return takeResolutionsUnder(ctx, p, lock, run, own) })
 }
@@ -147,7 +150,8 @@ func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run s
 	return d.closeSuperseded(ctx)
 }
 
-// dropRefused takes from the inbox what no fact follows from, when there is no fact to take it with.
+// dropRefused takes from the inbox what no fact follows from, when there is no fact to take it
+// with.
 func (in *inbox) dropRefused(ctx context.Context) error {
 	if len(in.refused) == 0 {
 		return nil
@@ -160,7 +164,8 @@ func (in *inbox) dropRefused(ctx context.Context) error {
 	return nil
 }
 
-// TakeThreadResolutions brings home words on calls of a thread's earlier runs that a process which ended had no time to.
+// TakeThreadResolutions brings home words on calls of a thread's earlier runs that a process which
+// ended had no time to.
 func TakeThreadResolutions(ctx context.Context, p *Process, thread, except string) error {
 	rows, err := p.Store.ThreadRuns(ctx, thread)
 	if err != nil {
@@ -184,8 +189,9 @@ func TakeThreadResolutions(ctx context.Context, p *Process, thread, except strin
 	return nil
 }
 
-// settleElsewhere puts a person's decision on a call of another run into that run's inbox before the fact here is durable:
-// the answer is on record already, so if this process ends in between, it is taken again and nothing is lost.
+// settleElsewhere puts a person's decision on a call of another run into that run's inbox before
+// the fact here is durable: the answer is on record already, so if this process ends in between, it
+// is taken again and nothing is lost.
 func (in *inbox) settleElsewhere(ctx context.Context) error {
 	for _, f := range in.facts {
 		if b, ok := f.Body.(journal.CallResolved); ok && b.Run != "" && !in.cameFromThere(b) {
@@ -197,7 +203,8 @@ func (in *inbox) settleElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// settledElsewhere journals the word in the other run. Where that fails now, the next run of the thread does it.
+// settledElsewhere journals the word in the other run. Where that fails now, the next run of the
+// thread does it.
 func (in *inbox) settledElsewhere(ctx context.Context, b journal.CallResolved) {
 	err := TakeResolutions(context.WithoutCancel(ctx), in.p, b.Run, 0)
 	var p *PanicError
@@ -209,8 +216,8 @@ func (in *inbox) settledElsewhere(ctx context.Context, b journal.CallResolved) {
 	}
 }
 
-// closeSuperseded ends the question of the twin guard of a run that nobody drives, where what became of the first call answers it. An
-// answer that somebody gave at the same moment stands.
+// closeSuperseded ends the question of the twin guard of a run that nobody drives, where what
+// became of the first call answers it. An answer that somebody gave at the same moment stands.
 func (d *driver) closeSuperseded(ctx context.Context) error {
 	end, ok := recovery.Superseded(d.state)
 	if !ok || d.state.Status != recovery.StatusWaiting || d.dead != nil {
@@ -227,10 +234,12 @@ func (d *driver) closeSuperseded(ctx context.Context) error {
 	return nil
 }
 
-// cameFromThere says whether a decision about another run's call came from that run, which has it already.
+// cameFromThere says whether a decision about another run's call came from that run, which has it
+// already.
 func (in *inbox) cameFromThere(b journal.CallResolved) bool { return slices.Contains(in.passed, b) }
 
-// cancelled ends the run on a person's request. An answer that was given before is taken first: its row is closed already.
+// cancelled ends the run on a person's request. An answer that was given before is taken first: its
+// row is closed already.
 func (in *inbox) cancelled(ctx context.Context, by string) error {
 	_, err := in.takeAnswer(ctx)
 	if err == nil {

@@ -72,8 +72,9 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 	return ok && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
 }
 
-// noneAlive looks again for the call that a question calls possibly running, at the moment when it is to be asked. It returns the
-// fact that nothing of it runs any more; nil when that is not so, or is not known.
+// noneAlive looks again for the call that a question calls possibly running, at the moment when it
+// is to be asked. It returns the fact that nothing of it runs any more; nil when that is not so, or
+// is not known.
 func (j judge) noneAlive(ctx context.Context, s *recovery.State, facts []journal.Body) journal.Body {
 	o, ok := facts[len(facts)-1].(journal.RequestOpened)
 	if !ok {

@@ -12,10 +12,12 @@ import (
 	"agent/recovery/journal"
 )
 
-// errLeave ends the loop: the run goes no further in this process, and everything that can be said is recorded.
+// errLeave ends the loop: the run goes no further in this process, and everything that can be said
+// is recorded.
 var errLeave = errors.New("leave the run")
 
-// loop asks what is next and performs it. Facts gather until an effect is due; then they are made durable first.
+// loop asks what is next and performs it. Facts gather until an effect is due; then they are made
+// durable first.
 func (d *driver) loop(ctx context.Context) error {
 	for {
 		err := d.step(ctx, recovery.Next(d.state))
@@ -32,8 +34,9 @@ func (d *driver) loop(ctx context.Context) error {
 	}
 }
 
-// readAgain is for facts that ended a question in the moment in which somebody else did. Nothing of them was written: the
-// journal is read again, with that person's word, and what was to end the run still does.
+// readAgain is for facts that ended a question in the moment in which somebody else did. Nothing of
+// them was written: the journal is read again, with that person's word, and what was to end the run
+// still does.
 func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
@@ -84,8 +87,8 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	return d.perform(ctx, action)
 }
 
-// recordNext records what follows from the journal, or first what was seen just now and lets something else follow. The end of a
-// turn is step 7.
+// recordNext records what follows from the journal, or first what was seen just now and lets
+// something else follow. The end of a turn is step 7.
 func (d *driver) recordNext(ctx context.Context, facts []journal.Body) {
 	if gone := d.judge().noneAlive(ctx, d.state, facts); gone != nil {
 		facts = []journal.Body{gone}
@@ -130,8 +133,8 @@ func endsRun(r recovery.Record) bool {
 	return false
 }
 
-// await makes durable what is recorded and waits for whatever comes first: a result, a word of a person, the end of the
-// time limit, the end of the context.
+// await makes durable what is recorded and waits for whatever comes first: a result, a word of a
+// person, the end of the time limit, the end of the context.
 func (d *driver) await(ctx context.Context) error {
 	if d.elicits.openAsked(len(d.calls.flying) == 1) || d.calls.gathers(ctx) {
 		return nil
@@ -165,7 +168,8 @@ func (d *driver) shutDown(ctx context.Context) error {
 	return d.leave(ctx, journal.CauseShutdown, cause(ctx))
 }
 
-// leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited for.
+// leave leaves the run resumable. Calls of a runner go on; what acts inside this process is waited
+// for.
 func (d *driver) leave(ctx context.Context, why journal.Cause, detail string) error {
 	if err := d.calls.flush(ctx); err != nil {
 		return err

@@ -10,8 +10,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// RecordLostError says that a run was stopped because the files of its record are no longer those of the state folder. Nothing
-// was started since that was seen, and nobody who opens the folder finds what Facts tells of.
+// RecordLostError says that a run was stopped because the files of its record are no longer those
+// of the state folder. Nothing was started since that was seen, and nobody who opens the folder
+// finds what Facts tells of.
 type RecordLostError struct {
 	Run   string
 	Facts []string // what happened and is not recorded in the folder, each as a short sentence
@@ -29,7 +30,8 @@ func (e *RecordLostError) Error() string {
 // Unwrap is the error that names the file.
 func (e *RecordLostError) Unwrap() error { return e.Err }
 
-// present stops the run where its record is no longer in the state folder. A commit looks of itself.
+// present stops the run where its record is no longer in the state folder. A commit looks of
+// itself.
 func (rec *recorder) present() error {
 	err := rec.p.Store.Present()
 	if err == nil {
@@ -39,8 +41,9 @@ func (rec *recorder) present() error {
 	return rec.dead
 }
 
-// recordLost completes an error about the files of the store with what of this run is not in the folder: the facts of the
-// commit that went elsewhere, and the calls that are under way. Any other error is returned as it is.
+// recordLost completes an error about the files of the store with what of this run is not in the
+// folder: the facts of the commit that went elsewhere, and the calls that are under way. Any other
+// error is returned as it is.
 func (rec *recorder) recordLost(err error) error {
 	var gone *db.GoneError
 	if !errors.As(err, &gone) {
@@ -58,7 +61,8 @@ func (rec *recorder) recordLost(err error) error {
 	return lost
 }
 
-// lostFact tells in a few words what a fact says that a person must know of; empty for those that only lead there.
+// lostFact tells in a few words what a fact says that a person must know of; empty for those that
+// only lead there.
 func (rec *recorder) lostFact(b journal.Body) string {
 	switch b := b.(type) {
 	case journal.CallSettled:

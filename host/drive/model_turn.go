@@ -24,8 +24,9 @@ type modelTurn struct {
 	model  model.Model // made when it is needed first
 }
 
-// callModel asks for one answer. Its text is shown as it comes and is not durable; the answer is one fact. So is that none
-// came: what follows from that is decided by the facts, here and after a crash alike. Step 3.
+// callModel asks for one answer. Its text is shown as it comes and is not durable; the answer is
+// one fact. So is that none came: what follows from that is decided by the facts, here and after a
+// crash alike. Step 3.
 func (mt *modelTurn) callModel(ctx context.Context, a recovery.CallModel) error {
 	if err := mt.mayAsk(ctx, a.NotBefore); err != nil {
 		return orLeave(err)
@@ -71,7 +72,8 @@ func wordsOf(a *model.Answer) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// errStopped says that the run is to end, or that this process is: nothing is recorded about the request.
+// errStopped says that the run is to end, or that this process is: nothing is recorded about the
+// request.
 var errStopped = errors.New("the run is to end")
 
 // orLeave drops errStopped: the loop looks at why, and leaves or ends the run.
@@ -126,8 +128,8 @@ func (mt *modelTurn) meanwhile(ctx context.Context, over <-chan time.Time) error
 	}
 }
 
-// noAnswer records why there is none, and whether the request is sent again. Asked to stop, it records nothing: the same
-// request is sent after a resume.
+// noAnswer records why there is none, and whether the request is sent again. Asked to stop, it
+// records nothing: the same request is sent after a resume.
 func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) error {
 	var e *model.Error
 	switch {
@@ -150,7 +152,8 @@ func (mt *modelTurn) noAnswer(ctx context.Context, s *streaming, err error) erro
 	return nil
 }
 
-// quiet says how long a provider wants no request; beyond a day by its date, since nobody counts so many hours.
+// quiet says how long a provider wants no request; beyond a day by its date, since nobody counts so
+// many hours.
 func quiet(after time.Duration, now time.Time) string {
 	if after <= 24*time.Hour {
 		return "for " + after.Round(time.Second).String()
@@ -158,7 +161,8 @@ func quiet(after time.Duration, now time.Time) string {
 	return "before " + now.Add(after).UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// streaming is one request and what came of it so far. The reader's goroutine owns it until it is done.
+// streaming is one request and what came of it so far. The reader's goroutine owns it until it is
+// done.
 type streaming struct {
 	req   model.Request
 	shown bool // its text is for the person
@@ -172,14 +176,15 @@ type streamed struct {
 }
 
 const (
-	// forgetAfter is how long a model may think before the files of calls that are done with go meanwhile; after a quick
-	// answer they go beside the next call.
+	// forgetAfter is how long a model may think before the files of calls that are done with go
+	// meanwhile; after a quick answer they go beside the next call.
 	forgetAfter = 20 * time.Millisecond
 	// letGo is how long a model may take to notice that nobody wants its answer any more.
 	letGo = 500 * time.Millisecond
 )
 
-// stream reads the answer in a goroutine, so that a cancel, the time limit or a shutdown ends it at once.
+// stream reads the answer in a goroutine, so that a cancel, the time limit or a shutdown ends it at
+// once.
 func (mt *modelTurn) stream(ctx context.Context, s *streaming) (*model.Answer, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -214,8 +219,8 @@ func (mt *modelTurn) stream(ctx context.Context, s *streaming) (*model.Answer, e
 	}
 }
 
-// abandoned gives the reader a moment to end. An answer that is whole by then is not taken: the run is asked to stop, and the
-// same request is sent after a resume.
+// abandoned gives the reader a moment to end. An answer that is whole by then is not taken: the run
+// is asked to stop, and the same request is sent after a resume.
 func abandoned(got <-chan streamed) (*model.Answer, error) {
 	late := time.NewTimer(letGo)
 	defer late.Stop()
@@ -226,7 +231,8 @@ func abandoned(got <-chan streamed) (*model.Answer, error) {
 	return nil, errStopped
 }
 
-// read drains the stream. It only publishes: it never waits for a disk, a database or a slow observer.
+// read drains the stream. It only publishes: it never waits for a disk, a database or a slow
+// observer.
 func (mt *modelTurn) read(ctx context.Context, s *streaming) (answer *model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -15,8 +15,8 @@ import (
 	"agent/tools/ofd"
 )
 
-// PanicError is a panic of this program while it held the lock of a run. A run that it had claimed ended as failed; another
-// one stayed as it was.
+// PanicError is a panic of this program while it held the lock of a run. A run that it had claimed
+// ended as failed; another one stayed as it was.
 type PanicError struct {
 	Run   string
 	Value any
@@ -25,8 +25,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("drive run %s: panic: %v", e.Run, e.Value) }
 
-// newPanic turns what recover returned into an error. Call it in the deferred function that recovered. A panic that was passed
-// on from another goroutine stays what it was.
+// newPanic turns what recover returned into an error. Call it in the deferred function that
+// recovered. A panic that was passed on from another goroutine stays what it was.
 func newPanic(run string, p any) *PanicError {
 	if first, ok := p.(*PanicError); ok {
 		return first
@@ -64,8 +64,8 @@ func Holding(p *Process, run string, do func(*ofd.File) error) error {
 // panicTries bounds how often the end of a run is tried that meets another panic each time.
 const panicTries = 2
 
-// guarded has do work on the run. A panic ends the run as failed, with every call settled. A run that cannot even be ended is
-// left as interrupted.
+// guarded has do work on the run. A panic ends the run as failed, with every call settled. A run
+// that cannot even be ended is left as interrupted.
 func (d *driver) guarded(ctx context.Context, do func() error) error {
 	err := caught(d.head.Run, do)
 	var first *PanicError
@@ -81,8 +81,8 @@ func (d *driver) guarded(ctx context.Context, do func() error) error {
 	return errors.Join(err, caught(d.head.Run, func() error { return d.abandon(ctx, first) }))
 }
 
-// afterPanic settles every call and ends the run as failed, within a bounded time of its own. What the journal does not say
-// yet is dropped, but for the results that came: those calls are done.
+// afterPanic settles every call and ends the run as failed, within a bounded time of its own. What
+// the journal does not say yet is dropped, but for the results that came: those calls are done.
 func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -114,7 +114,8 @@ func (d *driver) afterPanic(ctx context.Context, p *PanicError) error {
 	return err
 }
 
-// reload reads the run again as the journal has it. It says whether the claim of this process is in it.
+// reload reads the run again as the journal has it. It says whether the claim of this process is in
+// it.
 func (d *driver) reload(ctx context.Context) (bool, error) {
 	if d.dead != nil {
 		return false, nil // nothing may be written any more

@@ -19,8 +19,8 @@ import (
 	"agent/tools/shell"
 )
 
-// Permit says what a mode makes of a call where no rule does. It leaves out that what the person who started a run wrote needs
-// no further yes.
+// Permit says what a mode makes of a call where no rule does. It leaves out that what the person
+// who started a run wrote needs no further yes.
 func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 	q := permission.Request{Mode: m, Effect: e}
 	if outward {
@@ -30,8 +30,8 @@ func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 	return d
 }
 
-// policy says what may run: the rules that hold in the run's folder, as they were when this process took the run, and what a yes is
-// bound to.
+// policy says what may run: the rules that hold in the run's folder, as they were when this process
+// took the run, and what a yes is bound to.
 type policy struct {
 	*recorder
 	rules permission.Policy
@@ -39,7 +39,8 @@ type policy struct {
 	lost  []db.Unrecoverable // secrets of the run that cannot be given back
 }
 
-// setRules reads the rules that hold in the run's folder. What cannot be read stops the run before anything is decided.
+// setRules reads the rules that hold in the run's folder. What cannot be read stops the run before
+// anything is decided.
 func (pol *policy) setRules(folder string) error {
 	if pol.env.Rules == nil {
 		return nil
@@ -51,8 +52,9 @@ func (pol *policy) setRules(folder string) error {
 	return err
 }
 
-// query is a call as the rules see it, now. The paths that it works on are looked up only for rules: that takes a look at every
-// folder on the way, and more time than all else that is decided about a call.
+// query is a call as the rules see it, now. The paths that it works on are looked up only for
+// rules: that takes a look at every folder on the way, and more time than all else that is decided
+// about a call.
 func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permission.Request {
 	q := permission.Request{
 		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect, Outward: is.Outward, Folder: pol.state.Created.Folder,
@@ -63,8 +65,9 @@ func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) per
 	return q
 }
 
-// pathsOf are the paths that a file tool works on, seen from the workspace: as they are written and, where links are on the way, as
-// they lead. "." is the workspace; what leads out of it is kept as it is, and matches no rule of a workspace.
+// pathsOf are the paths that a file tool works on, seen from the workspace: as they are written
+// and, where links are on the way, as they lead. "." is the workspace; what leads out of it is kept
+// as it is, and matches no rule of a workspace.
 func pathsOf(is tools.Traits, folder string, args json.RawMessage) []string {
 	given := is.Paths
 	if given == nil {
@@ -90,7 +93,8 @@ func pathsOf(is tools.Traits, folder string, args json.RawMessage) []string {
 	return out
 }
 
-// acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of the tool is in doubt.
+// acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of
+// the tool is in doubt.
 func (j judge) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
 	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return followed(folder, p) }}
 	if t, err := j.tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
@@ -119,7 +123,8 @@ func within(folder, p string) string {
 	return path.Clean(filepath.ToSlash(p))
 }
 
-// followed is where a path leads: the part of it that is there with its links followed, and the rest as it is written.
+// followed is where a path leads: the part of it that is there with its links followed, and the
+// rest as it is written.
 func followed(folder, p string) string {
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(folder, p)
@@ -137,7 +142,8 @@ func followed(folder, p string) string {
 	}
 }
 
-// readRules reads the rules again once an answer of this run added some. Where that fails, those of before hold.
+// readRules reads the rules again once an answer of this run added some. Where that fails, those of
+// before hold.
 func (pol *policy) readRules() {
 	if !pol.stale {
 		return
@@ -157,8 +163,8 @@ func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	}
 }
 
-// void is the fact that what let a call run no longer does: what a yes was bound to has changed, or the rules of now are stricter
-// than those of when it was recorded. Nil when it may start.
+// void is the fact that what let a call run no longer does: what a yes was bound to has changed, or
+// the rules of now are stricter than those of when it was recorded. Nil when it may start.
 func (pol *policy) void(c *recovery.Call) journal.Body {
 	fact := journal.ApprovalVoided{Place: c.Place}
 	t, err := pol.env.Tools.Get(c.Tool)
@@ -186,8 +192,9 @@ func strictness(d journal.Decision) int {
 	return slices.Index([]journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}, d)
 }
 
-// binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the variables that a command's
-// environment passes on, what confines it, the rules that restrict, and the tools. If one of them changes, the yes is void.
+// binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the
+// variables that a command's environment passes on, what confines it, the rules that restrict, and
+// the tools. If one of them changes, the yes is void.
 func (pol *policy) binding(c *recovery.Call) string {
 	s := pol.state
 	level := ""
@@ -231,8 +238,8 @@ func bindingChanges(then, now string) string {
 	return strings.Join(changed, ", ") + " changed"
 }
 
-// SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on record. The answer stands, whatever
-// becomes of its rules.
+// SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on
+// record. The answer stands, whatever becomes of its rules.
 func SaveRules(p *Process, e Env, run string, r journal.Request, answer json.RawMessage) {
 	rules := r.Rules[journal.Text(answer)]
 	if rules == "" || e.Stand == nil {
@@ -251,7 +258,8 @@ func addsRules(r journal.Request, answer json.RawMessage) bool {
 	return r.Rules[journal.Text(answer)] != ""
 }
 
-// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is not what was asked for.
+// entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is
+// not what was asked for.
 func (pol *policy) entire(c *recovery.Call) error {
 	if len(pol.lost) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"agent/tools"
 )
 
-// The paths of a call are seen from the workspace, as they are written and as links lead, so that a rule about a folder holds for
-// every way into it.
+// The paths of a call are seen from the workspace, as they are written and as links lead, so that a
+// rule about a folder holds for every way into it.
 func TestPathsOf(t *testing.T) {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -61,7 +61,8 @@ func TestBindingChanges(t *testing.T) {
 	}
 }
 
-// A call's paths are looked up where a rule is about its tool, and where a person is asked, whose standing answer names them.
+// A call's paths are looked up where a rule is about its tool, and where a person is asked, whose
+// standing answer names them.
 func TestPathsAreLookedUpForRules(t *testing.T) {
 	args := json.RawMessage(`{"path":"docs/a.md"}`)
 	is := tools.Traits{Effect: journal.EffectWriteLocal}

@@ -14,7 +14,8 @@ import (
 	"agent/tools"
 )
 
-// Plan is what a resume carries out: decisions with their reasons. A dry run prints the same value that a resume executes.
+// Plan is what a resume carries out: decisions with their reasons. A dry run prints the same value
+// that a resume executes.
 type Plan struct {
 	Run        string
 	Prompt     string // its beginning
@@ -93,7 +94,8 @@ func imagine(s *recovery.State, bodies ...journal.Body) error {
 	return nil
 }
 
-// imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel, words on calls.
+// imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel,
+// words on calls.
 func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
 	unknown, err := j.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
 	if err != nil {
@@ -142,8 +144,8 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 	return nil
 }
 
-// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as replayed. With
-// endRest, what is left of a call whose outcome is unknown is ended first.
+// planFor judges the lost calls by what can be seen of them, and lists the rest of the turn as
+// replayed. With endRest, what is left of a call whose outcome is unknown is ended first.
 func (j judge) planFor(ctx context.Context, s *recovery.State, lost []*recovery.Call, endRest bool) Plan {
 	p := Plan{Run: s.Created.Run, Prompt: opening(j.Store.Redact(s.Created.Prompt)), Checkpoint: s.Checkpoint}
 	for i, t := range s.Turns {
@@ -219,7 +221,8 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	return e
 }
 
-// buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot be ended is named.
+// buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot
+// be ended is named.
 func (j judge) buried(ctx context.Context, a tools.Process, tc tools.Call, s recovery.ProcessEvidence) recovery.ProcessEvidence {
 	left, err := a.Kill(ctx, tc)
 	if err != nil {
@@ -234,8 +237,8 @@ func (j judge) buried(ctx context.Context, a tools.Process, tc tools.Call, s rec
 	return s
 }
 
-// recover decides about the calls that an earlier owner left, records the decisions, and shows them.
-// Step 2.
+// recover decides about the calls that an earlier owner left, records the decisions, and shows
+// them. Step 2.
 func (cl *caller) recover(ctx context.Context, lost []*recovery.Call) error {
 	p := cl.judge().planFor(ctx, cl.state, lost, true)
 	fault.Hit(fault.InRecovery)

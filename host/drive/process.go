@@ -23,13 +23,15 @@ import (
 	"agent/tools/process"
 )
 
-// ErrShutdown is the one cause with which a context tells the host to stop: the run stays resumable.
+// ErrShutdown is the one cause with which a context tells the host to stop: the run stays
+// resumable.
 var ErrShutdown = errors.New("asked to stop")
 
 // ErrLeftOpen says that the person at the terminal left the question open.
 var ErrLeftOpen = errors.New("the question was left open")
 
-// Process is what the runs that this process drives share. Its fields are set before the first run and stay as they are.
+// Process is what the runs that this process drives share. Its fields are set before the first run
+// and stay as they are.
 type Process struct {
 	Store *db.Store
 	// Journal is where facts become durable; nil is Store.
@@ -40,10 +42,11 @@ type Process struct {
 	Version string
 	Self    process.Identity
 	Env     Env // what runs are looked at with, and driven with where EnvOf is nil
-	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is not created yet it knows the
-	// folder and the model.
+	// EnvOf makes the environment of a run before it is created or claimed here. Of a run that is
+	// not created yet it knows the folder and the model.
 	EnvOf func(context.Context, journal.RunCreated) (Env, error)
-	// Disk reads what the file system of the state folder says of itself; nil reads it from the system.
+	// Disk reads what the file system of the state folder says of itself; nil reads it from the
+	// system.
 	Disk func() journal.Disk
 	// Who names the person of this process in answers.
 	Who string
@@ -76,7 +79,8 @@ type Outcome struct {
 	Text      string // the answer, or the reason of the end
 	Request   *journal.Request
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
-	// AboutUndecided says that the request is about such a call, of this run or of an earlier one of its thread.
+	// AboutUndecided says that the request is about such a call, of this run or of an earlier one
+	// of its thread.
 	AboutUndecided bool
 
 	Unread    bool        // its journal is damaged: nobody can decide on those calls
@@ -102,10 +106,12 @@ type NamedCall struct {
 	Why     string    // of a refused one
 }
 
-// IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and typed.
+// IDLetters are Crockford's base 32 in lower case: no i, l, o, u, so an id can be read aloud and
+// typed.
 const IDLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending requests.
+// NewID makes a short random id of the type: r for runs, t for threads, c for calls, p for pending
+// requests.
 func NewID(kind string) string {
 	var b [5]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
@@ -150,29 +156,31 @@ func (p *Process) Guard() {
 	})
 }
 
-// sayKept tells, once per run and kind of secret, what was kept out of the record that was just written.
+// sayKept tells, once per run and kind of secret, what was kept out of the record that was just
+// written.
 func (p *Process) sayKept(run string) {
 	for _, k := range p.Store.TakeRedacted(run) {
 		p.Note(run, "a secret (%s) is kept out of the record, which has %s in its place; the model sees it as it is", k.Rule, k.Placeholder)
 	}
 }
 
-// Env is what one run is driven with. It belongs to that run: other runs of the process may have other tools, servers, rules and
-// models, and begin and end meanwhile.
+// Env is what one run is driven with. It belongs to that run: other runs of the process may have
+// other tools, servers, rules and models, and begin and end meanwhile.
 type Env struct {
 	Tools   *tools.Registry     // all of the run's tools
 	Servers []journal.ServerPin // what MCP servers said of theirs
 	Notes   []string            // what is to be said of them; the journal of the run has them
 	Model   func(journal.RunCreated, *tools.Registry) (model.Model, error)
-	// Ask puts a question to the person at the terminal and returns the answer; nil when there is no terminal. It returns
-	// ErrLeftOpen when the person left the question open.
+	// Ask puts a question to the person at the terminal and returns the answer; nil when there is
+	// no terminal. It returns ErrLeftOpen when the person left the question open.
 	Ask func(ctx context.Context, run string, r journal.Request) (json.RawMessage, error)
 	// Rules reads the rules of permission that hold in a workspace; nil for none.
 	Rules func(folder string) ([]permission.Rule, error)
-	// Stand adds rules, as they stand in a configuration, to that of the person of this process, and says where; nil where answers
-	// that stand cannot be kept.
+	// Stand adds rules, as they stand in a configuration, to that of the person of this process,
+	// and says where; nil where answers that stand cannot be kept.
 	Stand func(run string, r journal.Request, rules string) (string, error)
-	// Close ends the run's use of what it shares with other runs, such as servers; nil where it shares nothing. It may be called again.
+	// Close ends the run's use of what it shares with other runs, such as servers; nil where it
+	// shares nothing. It may be called again.
 	Close func()
 }
 
@@ -183,7 +191,8 @@ func (e Env) Release() {
 	}
 }
 
-// EnvFor makes the environment of a run before it is created or claimed. Whoever asked for it releases it.
+// EnvFor makes the environment of a run before it is created or claimed. Whoever asked for it
+// releases it.
 func (p *Process) EnvFor(ctx context.Context, c journal.RunCreated) (Env, error) {
 	if p.EnvOf == nil {
 		return p.Env, nil
@@ -191,7 +200,8 @@ func (p *Process) EnvFor(ctx context.Context, c journal.RunCreated) (Env, error)
 	return p.EnvOf(ctx, c)
 }
 
-// envToLook is EnvFor for a look at a run. Only a run that was started with other tools than those that every run has needs its own.
+// envToLook is EnvFor for a look at a run. Only a run that was started with other tools than those
+// that every run has needs its own.
 func (p *Process) envToLook(ctx context.Context, s *recovery.State) (Env, error) {
 	if s.Created.ToolsHash == p.Env.Tools.Digest() {
 		return p.Env, nil

@@ -8,8 +8,8 @@ import (
 	"agent/tools"
 )
 
-// answered turns the model's answer into the fact of commit A: every call with its fingerprint, its effect and what the
-// permission rules say. Before step 4.
+// answered turns the model's answer into the fact of commit A: every call with its fingerprint, its
+// effect and what the permission rules say. Before step 4.
 func (pol *policy) answered(a *model.Answer) journal.ModelAnswered {
 	pol.readRules()
 	fact := journal.ModelAnswered{Stop: a.Stop, Usage: a.Usage, Served: a.Served, Origin: a.Origin}
@@ -23,7 +23,8 @@ func (pol *policy) answered(a *model.Answer) journal.ModelAnswered {
 	return fact
 }
 
-// proposed is a call of the answer. What a model asks for while it refuses to answer is not carried out.
+// proposed is a call of the answer. What a model asks for while it refuses to answer is not carried
+// out.
 func (pol *policy) proposed(a *model.Answer, c *journal.CallBlock) journal.Proposal {
 	p := pol.propose(c)
 	if a.Stop == journal.AnswerRefuse && p.Invalid == "" {

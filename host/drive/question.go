@@ -19,8 +19,8 @@ type questions struct {
 	calls   *caller
 }
 
-// ask makes the open question durable and waits for its answer where somebody can give it here; otherwise the run waits
-// without a process. Step 5.
+// ask makes the open question durable and waits for its answer where somebody can give it here;
+// otherwise the run waits without a process. Step 5.
 func (qs *questions) ask(ctx context.Context, r *journal.Request) error {
 	if err := qs.calls.flush(ctx); err != nil {
 		return err
@@ -78,7 +78,8 @@ func (qs *questions) askHere(ctx context.Context, r *journal.Request) error {
 	}
 }
 
-// typing puts the question to the terminal, if there is one. stop ends that, and returns when the terminal is restored.
+// typing puts the question to the terminal, if there is one. stop ends that, and returns when the
+// terminal is restored.
 func (qs *questions) typing(ctx context.Context, r *journal.Request) (<-chan reply, func()) {
 	if qs.env.Ask == nil {
 		return nil, func() {}
@@ -98,8 +99,9 @@ func (qs *questions) typing(ctx context.Context, r *journal.Request) (<-chan rep
 	return typed, func() { cancel(); <-over }
 }
 
-// untilExpiry fires when the question's time is over; never without one. The clock may be set meanwhile: it is asked for anew
-// whenever something happened, and when it fires the clock has the last word.
+// untilExpiry fires when the question's time is over; never without one. The clock may be set
+// meanwhile: it is asked for anew whenever something happened, and when it fires the clock has the
+// last word.
 func untilExpiry(r *journal.Request, now time.Time) <-chan time.Time {
 	if r.Expires == nil {
 		return nil
@@ -107,8 +109,8 @@ func untilExpiry(r *journal.Request, now time.Time) <-chan time.Time {
 	return time.After(r.Expires.Sub(now) + time.Millisecond)
 }
 
-// stopped reads the inbox while a question stands. It says whether something came that is to be recorded at once: the end of the run, or a
-// decision about a call that may answer the question.
+// stopped reads the inbox while a question stands. It says whether something came that is to be
+// recorded at once: the end of the run, or a decision about a call that may answer the question.
 func (qs *questions) stopped(ctx context.Context) (bool, error) {
 	err := qs.inbox.readInbox(ctx)
 	return qs.state.Stopping != nil || len(qs.facts) > 0, err

@@ -10,34 +10,38 @@ import (
 	"agent/recovery/journal"
 )
 
-// folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given back.
+// folding reads a run's journal as who drives it sees it. lost are secrets that cannot be given
+// back.
 type folding func(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error)
 
-// reading is how the facts of a run are read: as others may see them, or with the secrets in their places.
+// reading is how the facts of a run are read: as others may see them, or with the secrets in their
+// places.
 type reading func(run string) iter.Seq2[journal.Event, error]
 
-// State reads a run's journal and folds it, with what the thread's earlier runs said: as others may see it, with placeholders
-// for its secrets.
+// State reads a run's journal and folds it, with what the thread's earlier runs said: as others may
+// see it, with placeholders for its secrets.
 func (p *Process) State(ctx context.Context, run string) (*recovery.State, error) {
 	return p.reader().whole(ctx, run, p.reader().shown(ctx))
 }
 
-// unredacted is State for who drives the run: with its secrets. lost are those that cannot be given back.
+// unredacted is State for who drives the run: with its secrets. lost are those that cannot be given
+// back.
 func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
 	r := p.reader()
 	s, err = r.whole(ctx, run, r.restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }))
 	return s, lost, err
 }
 
-// ownState is unredacted without what the thread said before, for who asks the model nothing: damage there is no obstacle.
+// ownState is unredacted without what the thread said before, for who asks the model nothing:
+// damage there is no obstacle.
 func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
 	r := p.reader()
 	s, err = r.fold(run, r.restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }), nil)
 	return s, lost, err
 }
 
-// Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a *db.CorruptError. lost are secrets
-// that cannot be given back.
+// Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a
+// *db.CorruptError. lost are secrets that cannot be given back.
 func (p *Process) Verify(ctx context.Context, run string, lost func(db.Unrecoverable)) error {
 	r := p.reader()
 	_, err := r.fold(run, r.restored(ctx, lost), nil)
@@ -77,7 +81,8 @@ func (r reader) whole(ctx context.Context, run string, read reading) (*recovery.
 	})
 }
 
-// fold reads and folds facts. What the thread said before is known once the run's first fact is, and before its second.
+// fold reads and folds facts. What the thread said before is known once the run's first fact is,
+// and before its second.
 func (r reader) fold(run string, read reading, earlier func(journal.RunCreated) ([]journal.Message, error)) (*recovery.State, error) {
 	s := &recovery.State{Acting: r.acting}
 	for e, err := range read(run) {

@@ -11,8 +11,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// recorder is the journal of a run as its owner writes it: what is folded, what of it is durable, and whether anything may still be
-// written.
+// recorder is the journal of a run as its owner writes it: what is folded, what of it is durable,
+// and whether anything may still be written.
 type recorder struct {
 	p      *Process
 	env    Env
@@ -31,7 +31,8 @@ type recorder struct {
 	inFlight func() []journal.Place      // the calls that act now
 }
 
-// record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of this program.
+// record folds facts and keeps them for the next commit. A fact that cannot follow is a fault of
+// this program.
 func (rec *recorder) record(bodies ...journal.Body) { rec.recordAll(bodies) }
 
 func (rec *recorder) recordAll(bodies []journal.Body) {
@@ -87,7 +88,8 @@ func (rec *recorder) stamped(b journal.Body) journal.Body {
 	return o
 }
 
-// commit waits out a database that others keep busy, however long, as long as the run is wanted: nothing was written then.
+// commit waits out a database that others keep busy, however long, as long as the run is wanted:
+// nothing was written then.
 func (rec *recorder) commit(ctx context.Context) error {
 	for {
 		err := rec.write(context.WithoutCancel(ctx))
@@ -140,17 +142,19 @@ func (rec *recorder) timeIsUp() {
 	rec.stopFor(journal.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout))
 }
 
-// moment is one moment by the clock, and by what measures how much time passes: no setting of the clock changes that.
+// moment is one moment by the clock, and by what measures how much time passes: no setting of the
+// clock changes that.
 type moment struct{ date, at time.Time }
 
 // momentAt is the moment of now, with its date by the writer's clock.
 func momentAt(date time.Time) moment { return moment{date, time.Now()} }
 
-// clockSlack is how far the clock may drift between two facts before a word is said. It is set in small steps all day long.
+// clockSlack is how far the clock may drift between two facts before a word is said. It is set in
+// small steps all day long.
 const clockSlack = 10 * time.Second
 
-// clockSet says that the clock went another way than the time that passed since the last fact. What is recorded next carries
-// the new time.
+// clockSet says that the clock went another way than the time that passed since the last fact. What
+// is recorded next carries the new time.
 func (rec *recorder) clockSet() (journal.RunNoted, bool) {
 	step := rec.p.Now().Sub(rec.steady()).Round(time.Millisecond)
 	going := rec.state.Status == recovery.StatusRunning || rec.state.Status == recovery.StatusWaiting
@@ -164,5 +168,6 @@ func (rec *recorder) clockSet() (journal.RunNoted, bool) {
 	return journal.RunNoted{Text: text + "; limits and waits count what has passed without that", Clock: step}, true
 }
 
-// steady is the time by the clock as it stood at the last fact: what waits and limits are held against.
+// steady is the time by the clock as it stood at the last fact: what waits and limits are held
+// against.
 func (rec *recorder) steady() time.Time { return rec.seen.date.Add(time.Since(rec.seen.at)) }

@@ -14,7 +14,8 @@ import (
 	"agent/tools"
 )
 
-// settle takes what came back from a call. A panic of the host beside the call is passed on once the result is recorded.
+// settle takes what came back from a call. A panic of the host beside the call is passed on once
+// the result is recorded.
 func (cl *caller) settle(e ended) {
 	cl.came = append(cl.came, e)
 	cl.settleOne(e)
@@ -23,9 +24,10 @@ func (cl *caller) settle(e ended) {
 	}
 }
 
-// settleOne turns what came back into the call's one result. A call of a runner that this process only stopped watching
-// stays without one: it goes on, and the next owner picks it up. So does a call that a shutdown kept from acting, where the next
-// owner can see that it did not act: as a failed call it would be lost.
+// settleOne turns what came back into the call's one result. A call of a runner that this process
+// only stopped watching stays without one: it goes on, and the next owner picks it up. So does a
+// call that a shutdown kept from acting, where the next owner can see that it did not act: as a
+// failed call it would be lost.
 // The result is in the commit of step 6.
 func (cl *caller) settleOne(e ended) {
 	if cancel := cl.flying[e.place.Index]; cancel != nil {
@@ -59,7 +61,8 @@ func untouched(t tools.Tool, r journal.Result) bool {
 	return inspects && r.Applied == journal.AppliedNo
 }
 
-// finish completes a result: a panic or an error after a side effect may have begun is unknown, never a plain failure.
+// finish completes a result: a panic or an error after a side effect may have begun is unknown,
+// never a plain failure.
 func finish(c *recovery.Call, e ended) journal.Result {
 	r := e.result
 	if r.Took == 0 {
@@ -103,8 +106,8 @@ func appliedBy(reads bool) journal.Applied {
 
 func firstLine(v any) string { return words.Brief(fmt.Sprint(v), 200) }
 
-// gathers waits for further results where there is nothing to record but results of reads, so that reads that end together
-// share a commit. It says whether one came.
+// gathers waits for further results where there is nothing to record but results of reads, so that
+// reads that end together share a commit. It says whether one came.
 func (cl *caller) gathers(ctx context.Context) bool {
 	if len(cl.facts) == 0 || len(cl.pending) > 0 || len(cl.consume) > 0 {
 		return false
@@ -143,7 +146,8 @@ func (cl *caller) drain() {
 	}
 }
 
-// collect takes the results of calls that act inside this process. Those of a runner come back at once, without a result.
+// collect takes the results of calls that act inside this process. Those of a runner come back at
+// once, without a result.
 func (cl *caller) collect(wait time.Duration) {
 	limit := time.NewTimer(wait)
 	defer limit.Stop()
@@ -157,8 +161,8 @@ func (cl *caller) collect(wait time.Duration) {
 	}
 }
 
-// gatherFor is how long results of reads wait for those of their neighbours. Nothing is in doubt meanwhile: a read whose
-// result was not recorded is read again.
+// gatherFor is how long results of reads wait for those of their neighbours. Nothing is in doubt
+// meanwhile: a read whose result was not recorded is read again.
 const gatherFor = 20 * time.Millisecond
 
 func (cl *caller) tool(c tools.Call) tools.Tool {
@@ -200,8 +204,9 @@ func (cl *caller) settleAgain() {
 	}
 }
 
-// dropPending forgets what waited for a commit. It closes what was prepared for calls that had not begun, which is their proof of
-// it, and returns that with those calls whose start may be on record.
+// dropPending forgets what waited for a commit. It closes what was prepared for calls that had not
+// begun, which is their proof of it, and returns that with those calls whose start may be on
+// record.
 func (cl *caller) dropPending() (never []journal.Place, ready []prepared) {
 	for _, l := range cl.pending {
 		if cancel := cl.flying[l.place.Index]; cancel != nil {

@@ -21,8 +21,9 @@ import (
 	"agent/tools/process"
 )
 
-// stage is a process with a state folder of its own, in a bubble in which time passes once everybody waits. Its store is a real one;
-// its model and its tools do what the story says, and nothing but the story hints that the database changed.
+// stage is a process with a state folder of its own, in a bubble in which time passes once
+// everybody waits. Its store is a real one; its model and its tools do what the story says, and
+// nothing but the story hints that the database changed.
 type stage struct {
 	*Process
 	t       *testing.T

@@ -16,9 +16,11 @@ import (
 	"agent/tools"
 )
 
-// Every action of recovery.Next is performed as DESIGN 4 orders it, with a fake model and fake tools.
+// Every action of recovery.Next is performed as DESIGN 4 orders it, with a fake model and fake
+// tools.
 
-// Record, CallModel and Done: an answer without calls ends the run, in the commits of creation and end.
+// Record, CallModel and Done: an answer without calls ends the run, in the commits of creation and
+// end.
 func TestStoryAnswer(t *testing.T) {
 	story(t, []line{says("hello")}, nil, func(s *stage) {
 		out := s.mustStart()
@@ -49,7 +51,8 @@ func TestStoryStart(t *testing.T) {
 	})
 }
 
-// Await: neighbouring reads act side by side and share a commit; what writes waits for all before it (step 5).
+// Await: neighbouring reads act side by side and share a commit; what writes waits for all before
+// it (step 5).
 func TestStoryReadsSideBySide(t *testing.T) {
 	reads, acts := &prop{name: "reads", effect: journal.EffectRead}, writes("acts")
 	story(t, []line{calls("reads", "reads", "acts")}, []tools.Tool{reads, acts}, func(s *stage) {
@@ -98,7 +101,8 @@ func TestStoryCancelDuringTheWait(t *testing.T) {
 	})
 }
 
-// Compact: a request that is too long is followed by one for a summary, which stands for older messages from then on.
+// Compact: a request that is too long is followed by one for a summary, which stands for older
+// messages from then on.
 func TestStoryCompact(t *testing.T) {
 	acts := writes("acts")
 	acts.act = func(context.Context, tools.Call) (journal.Result, error) {
@@ -114,8 +118,8 @@ func TestStoryCompact(t *testing.T) {
 	})
 }
 
-// Recover: a call that a crash left without a result is judged by what can be seen of it, and what acts is never repeated on a guess
-// (step 2, DESIGN 6).
+// Recover: a call that a crash left without a result is judged by what can be seen of it, and what
+// acts is never repeated on a guess (step 2, DESIGN 6).
 func TestStoryRecover(t *testing.T) {
 	result := fine()
 	for _, c := range []struct {
@@ -160,7 +164,8 @@ func TestStoryRecover(t *testing.T) {
 	}
 }
 
-// AskPerson without a terminal: the question is durable and the run waits without a process; the answer carries it on.
+// AskPerson without a terminal: the question is durable and the run waits without a process; the
+// answer carries it on.
 func TestStoryWaiting(t *testing.T) {
 	story(t, []line{calls("asks")}, []tools.Tool{asks{}}, func(s *stage) {
 		out := s.mustStart()
@@ -175,7 +180,8 @@ func TestStoryWaiting(t *testing.T) {
 	})
 }
 
-// AskPerson at a terminal: nothing is hurried, and the call that needed a yes acts once it is recorded.
+// AskPerson at a terminal: nothing is hurried, and the call that needed a yes acts once it is
+// recorded.
 func TestStoryAskHere(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
@@ -239,7 +245,8 @@ func (s *stage) cancel(by string) {
 	s.hint()
 }
 
-// StopCalls of a call that does not react: after a bounded time it is judged by what it left, and the run ends. Never stuck.
+// StopCalls of a call that does not react: after a bounded time it is judged by what it left, and
+// the run ends. Never stuck.
 func TestStoryStopsTheDeaf(t *testing.T) {
 	acts := writes("acts")
 	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
@@ -286,7 +293,8 @@ func TestStoryClaim(t *testing.T) {
 	})
 }
 
-// A state folder that takes no files starts nothing: the run stops with the remedy, and the call is still to come, once.
+// A state folder that takes no files starts nothing: the run stops with the remedy, and the call is
+// still to come, once.
 func TestStoryNoRoomToPrepare(t *testing.T) {
 	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}}
 	acts.prepare = func() error { return syscall.ENOSPC }

@@ -1,4 +1,5 @@
-// Package follow shows a run at a terminal from outside of the process that drives it: what is on record, and then what happens.
+// Package follow shows a run at a terminal from outside of the process that drives it: what is on
+// record, and then what happens.
 package follow
 
 import (
@@ -54,8 +55,8 @@ func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
 	return &Follower{s: folder, run: run, hub: hub, r: terminal.NewRenderer(p, hub, app.Records{Store: folder.Store}), calls: map[journal.Place]*followedCall{}}
 }
 
-// Follow shows a run's past and goes on with what happens, until it ends, until it waits or is interrupted and nobody drives it, or
-// until ctx is done, which is no error.
+// Follow shows a run's past and goes on with what happens, until it ends, until it waits or is
+// interrupted and nobody drives it, or until ctx is done, which is no error.
 func (f *Follower) Follow(ctx context.Context) error {
 	defer f.r.Wait()
 	defer f.hub.Close()
@@ -153,7 +154,8 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 	}
 }
 
-// state says whether nothing more comes of a run that stands so. One that lost its owner is marked: then the cause comes as a fact.
+// state says whether nothing more comes of a run that stands so. One that lost its owner is marked:
+// then the cause comes as a fact.
 func (f *Follower) state(ctx context.Context, s watch.State) (over bool, err error) {
 	f.idle = owned
 	if s.Held || s.Status.Terminal() { // the end of the feed comes behind the last fact

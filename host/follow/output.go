@@ -48,8 +48,9 @@ func (f *Follower) piece(c *followedCall, p journal.Place, at int64, data []byte
 	f.r.Take(stream.Event{Run: f.run, Call: &p, At: at, Output: data})
 }
 
-// finishOutput shows what is missing at the end of an output whose call has its result: the live file comes later than facts.
-// It is taken from the record, where the output is there whole and begins with what was shown.
+// finishOutput shows what is missing at the end of an output whose call has its result: the live
+// file comes later than facts. It is taken from the record, where the output is there whole and
+// begins with what was shown.
 func (f *Follower) finishOutput(ctx context.Context, b journal.CallSettled) {
 	c := f.calls[b.Place]
 	delete(f.calls, b.Place)
@@ -70,8 +71,9 @@ func (f *Follower) finishOutput(ctx context.Context, b journal.CallSettled) {
 	}
 }
 
-// recorded is a call's whole output as it is stored, which is what the live file has: with placeholders for secrets. To clean the output
-// anew would show what only the process that drove the run knew to be secret.
+// recorded is a call's whole output as it is stored, which is what the live file has: with
+// placeholders for secrets. To clean the output anew would show what only the process that drove
+// the run knew to be secret.
 func (f *Follower) recorded(ctx context.Context, p journal.Place) ([]byte, bool) {
 	r, n, err := f.s.Store.Output(ctx, f.r.Known(f.run, p).ID)
 	if err != nil || n > mostRest {

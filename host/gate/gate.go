@@ -1,4 +1,5 @@
-// Package gate is what every event passes on its way to observers: no secret leaves this process through one.
+// Package gate is what every event passes on its way to observers: no secret leaves this process
+// through one.
 package gate
 
 import (
@@ -9,8 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// gate lets events through. Facts come from the store, which replaced each by what it wrote; text that comes in pieces is held
-// back as far as it may be the beginning of a secret.
+// gate lets events through. Facts come from the store, which replaced each by what it wrote; text
+// that comes in pieces is held back as far as it may be the beginning of a secret.
 type gate struct {
 	store *db.Store
 
@@ -24,7 +25,8 @@ type passing struct {
 	passed int64 // bytes that observers were given
 }
 
-// text is one text that comes in pieces: an answer, what the model thinks on its way to it, or the output of a call.
+// text is one text that comes in pieces: an answer, what the model thinks on its way to it, or the
+// output of a call.
 type text struct {
 	run       string
 	turn      int
@@ -62,7 +64,8 @@ func (g *gate) pass(e stream.Event) []stream.Event {
 	return []stream.Event{e}
 }
 
-// piece redacts a piece. What a model thinks and what it says take turns: the rest of one comes before the other.
+// piece redacts a piece. What a model thinks and what it says take turns: the rest of one comes
+// before the other.
 func (g *gate) piece(e stream.Event, of text) []stream.Event {
 	var out []stream.Event
 	if !of.output {

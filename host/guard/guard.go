@@ -68,8 +68,8 @@ func decode(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// encode writes a value in one spelling: keys in order, no white space, each number as the one that it is, and nothing that is empty
-// but texts.
+// encode writes a value in one spelling: keys in order, no white space, each number as the one that
+// it is, and nothing that is empty but texts.
 func encode(v any) string {
 	text, err := json.Marshal(oneSpelling(v))
 	if err != nil {
@@ -141,7 +141,8 @@ func fill(object, schema map[string]any, depth int) {
 	}
 }
 
-// fromFolder is a path as it is written from the workspace, if it lies there, and clean in any case.
+// fromFolder is a path as it is written from the workspace, if it lies there, and clean in any
+// case.
 func fromFolder(folder, p string) string {
 	if p == "" {
 		return "."

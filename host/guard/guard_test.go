@@ -94,7 +94,8 @@ func TestShellArguments(t *testing.T) {
 	}
 }
 
-// Of any tool: defaults, limits, white space, the order of keys, the spelling of numbers and of paths.
+// Of any tool: defaults, limits, white space, the order of keys, the spelling of numbers and of
+// paths.
 func TestArguments(t *testing.T) {
 	const schema = `{"type":"object","properties":{"url":{"type":"string"},"method":{"default":"GET"},"n":{"type":"number"},
 		"deep":{"type":"object","properties":{"on":{"default":true}}}}}`

@@ -47,7 +47,8 @@ func wrapperOf(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// unwrapped is the command that is run in the end. A text that a wrapper gives to a shell is followed on its own.
+// unwrapped is the command that is run in the end. A text that a wrapper gives to a shell is
+// followed on its own.
 func (r *reading) unwrapped(words []string) []string {
 	for range maxInside * 2 {
 		if len(words) == 0 {
@@ -78,7 +79,8 @@ func (r *reading) unwrapped(words []string) []string {
 	return words
 }
 
-// handed follows what a command runs later or more than once: a text that it gives to a shell, or the commands that find runs.
+// handed follows what a command runs later or more than once: a text that it gives to a shell, or
+// the commands that find runs.
 func (r *reading) handed(name string, words []string) {
 	switch name {
 	case "eval":

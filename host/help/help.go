@@ -1,5 +1,6 @@
-// Package help holds the topics of agent help. Each is a Markdown file of at most 80 columns, so that it reads well in a terminal as it
-// is, and in the repository too. The first line of a file is its title: the topic's name, and what it is about.
+// Package help holds the topics of agent help. Each is a Markdown file of at most 80 columns, so
+// that it reads well in a terminal as it is, and in the repository too. The first line of a file is
+// its title: the topic's name, and what it is about.
 package help
 
 import (
@@ -54,7 +55,8 @@ func List(topics []Topic) string {
 	return strings.Join(lines, "\n")
 }
 
-// Meant says which of the texts may be meant by a name that none of them has: by their names, else by what they speak of.
+// Meant says which of the texts may be meant by a name that none of them has: by their names, else
+// by what they speak of.
 func Meant(texts []Topic, name string) string {
 	var names []string
 	for _, t := range texts {
@@ -69,8 +71,8 @@ func Meant(texts []Topic, name string) string {
 	return ""
 }
 
-// Speaking are the names of the texts in which a word stands, at most so many: those whose description has it first, then those that
-// use it most.
+// Speaking are the names of the texts in which a word stands, at most so many: those whose
+// description has it first, then those that use it most.
 func Speaking(texts []Topic, word string, most int) []string {
 	if len(word) < 3 {
 		return nil
@@ -91,7 +93,8 @@ func Speaking(texts []Topic, word string, most int) []string {
 	return found[:min(most, len(found))]
 }
 
-// Near are the names that a word may have been meant for: it begins one, or differs from it by at most two letters.
+// Near are the names that a word may have been meant for: it begins one, or differs from it by at
+// most two letters.
 func Near(all []string, word string) []string {
 	var near []string
 	for _, name := range all {

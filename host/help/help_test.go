@@ -36,7 +36,8 @@ func TestEveryFileIsATopic(t *testing.T) {
 	}
 }
 
-// A topic is shown as it is written, so it has to fit a terminal of 80 columns. Its description has to fit the list of topics.
+// A topic is shown as it is written, so it has to fit a terminal of 80 columns. Its description has
+// to fit the list of topics.
 func TestTopicsFitATerminal(t *testing.T) {
 	for _, topic := range topics(t) {
 		n := 0

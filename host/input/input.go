@@ -1,8 +1,9 @@
-// Package input reads what a person gives to a run: the prompt, the name by which it says how it is to be carried out, and what is
-// piped in beside it.
+// Package input reads what a person gives to a run: the prompt, the name by which it says how it is
+// to be carried out, and what is piped in beside it.
 //
-// A prompt is for a model. It is a runbook only where it is named as one: by its front matter, whose line "agent: runbook" this
-// package reads, or by a flag, which is the command line's. What a text looks like decides nothing.
+// A prompt is for a model. It is a runbook only where it is named as one: by its front matter,
+// whose line "agent: runbook" this package reads, or by a flag, which is the command line's. What a
+// text looks like decides nothing.
 package input
 
 import (
@@ -16,14 +17,16 @@ import (
 // MaxPrompt bounds a prompt, in bytes: what is larger belongs into a file that the run reads.
 const MaxPrompt = 16 << 20
 
-// key is the field of front matter that names how a prompt is carried out, and runbook is its one value.
+// key is the field of front matter that names how a prompt is carried out, and runbook is its one
+// value.
 const (
 	key     = "agent"
 	runbook = "runbook"
 )
 
-// Named reports whether the front matter of a prompt names it a runbook. An unknown name is an error, and so is front matter with
-// a name that is never closed: what was meant to be carried out must not be sent to a model.
+// Named reports whether the front matter of a prompt names it a runbook. An unknown name is an
+// error, and so is front matter with a name that is never closed: what was meant to be carried out
+// must not be sent to a model.
 func Named(prompt string) (bool, error) {
 	if !strings.HasPrefix(strings.TrimPrefix(prompt, "\ufeff"), "---") {
 		return false, nil // most prompts are no Markdown at all, and may be long
@@ -48,8 +51,8 @@ func Named(prompt string) (bool, error) {
 	return named, nil
 }
 
-// Naming is the lines that name a prompt a runbook, as they have to stand in it: whole front matter, or one line for the front
-// matter that the prompt has.
+// Naming is the lines that name a prompt a runbook, as they have to stand in it: whole front
+// matter, or one line for the front matter that the prompt has.
 func Naming(prompt string) []string {
 	line := key + ": " + runbook
 	if count, _ := markdown.FrontMatter(markdown.Lines(prompt)); count > 0 {
@@ -70,8 +73,9 @@ func Text(b []byte) (string, error) {
 	return text, nil
 }
 
-// Piped makes text of what was piped in. What is not UTF-8, which logs hold, becomes U+FFFD; replaced counts those bytes. A NUL
-// byte is an error that names its line: such data is no text at all.
+// Piped makes text of what was piped in. What is not UTF-8, which logs hold, becomes U+FFFD;
+// replaced counts those bytes. A NUL byte is an error that names its line: such data is no text at
+// all.
 func Piped(b []byte) (text string, replaced int, err error) {
 	text = string(b)
 	if at := strings.IndexByte(text, 0); at >= 0 {

@@ -14,8 +14,9 @@ import (
 // ErrQuiet reports that nothing came for a while and the end did not come either.
 var ErrQuiet = errors.New("nothing comes, and the input stays open")
 
-// Stream reads from where a read may wait for ever, such as a pipe, a FIFO or a terminal, so that a signal ends the wait. One
-// goroutine uses it. The read that is under way when the caller goes on without it ends with the process.
+// Stream reads from where a read may wait for ever, such as a pipe, a FIFO or a terminal, so that a
+// signal ends the wait. One goroutine uses it. The read that is under way when the caller goes on
+// without it ends with the process.
 type Stream struct {
 	chunks chan chunk
 }
@@ -32,7 +33,8 @@ func Open(r io.Reader) *Stream {
 	return s
 }
 
-// OpenFile begins to read a file. Next returns the error where it cannot be opened: opening a FIFO waits for its writer.
+// OpenFile begins to read a file. Next returns the error where it cannot be opened: opening a FIFO
+// waits for its writer.
 func OpenFile(path string) *Stream {
 	s := &Stream{chunks: make(chan chunk, 1)}
 	go func() {
@@ -62,8 +64,8 @@ func (s *Stream) read(r io.Reader) {
 	}
 }
 
-// Next is what comes next, io.EOF at the end. With a patience above 0, ErrQuiet says that nothing came for that long; the
-// next call waits on.
+// Next is what comes next, io.EOF at the end. With a patience above 0, ErrQuiet says that nothing
+// came for that long; the next call waits on.
 func (s *Stream) Next(ctx context.Context, patience time.Duration) ([]byte, error) {
 	var quiet <-chan time.Time
 	if patience > 0 {
@@ -81,8 +83,9 @@ func (s *Stream) Next(ctx context.Context, patience time.Duration) ([]byte, erro
 	}
 }
 
-// Begins reports whether something comes within the patience, and takes at most its first byte: what nobody waits for any more is
-// left to the other readers of a pipe, such as the loop of a shell. ErrQuiet says that nothing came and the input stays open.
+// Begins reports whether something comes within the patience, and takes at most its first byte:
+// what nobody waits for any more is left to the other readers of a pipe, such as the loop of a
+// shell. ErrQuiet says that nothing came and the input stays open.
 func Begins(ctx context.Context, r io.Reader, patience time.Duration) (bool, error) {
 	ready := make(chan error, 1)
 	go func() { ready <- waitReady(r, patience) }()
@@ -101,8 +104,8 @@ func Begins(ctx context.Context, r io.Reader, patience time.Duration) (bool, err
 	return n > 0, err
 }
 
-// All reads to the end. quiet is called once, where nothing came for the patience; 0 never calls it. More than MaxPrompt bytes
-// are refused.
+// All reads to the end. quiet is called once, where nothing came for the patience; 0 never calls
+// it. More than MaxPrompt bytes are refused.
 func (s *Stream) All(ctx context.Context, patience time.Duration, quiet func()) ([]byte, error) {
 	var all bytes.Buffer
 	for {
@@ -123,8 +126,8 @@ func (s *Stream) All(ctx context.Context, patience time.Duration, quiet func()) 
 	}
 }
 
-// Carries reports whether something may be piped in by r: a pipe, a socket or a file. A terminal, /dev/null, and what is closed
-// carry nothing.
+// Carries reports whether something may be piped in by r: a pipe, a socket or a file. A terminal,
+// /dev/null, and what is closed carry nothing.
 func Carries(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {

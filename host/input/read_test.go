@@ -44,7 +44,8 @@ func TestAllOfAPipeThatStaysOpen(t *testing.T) {
 	}
 }
 
-// The first signal, which ends the context, ends the wait for a pipe, for the writer of a FIFO, and for more of what has begun.
+// The first signal, which ends the context, ends the wait for a pipe, for the writer of a FIFO, and
+// for more of what has begun.
 func TestNextEndsWithTheContext(t *testing.T) {
 	r, w := pipe(t)
 	if _, err := w.WriteString("begun"); err != nil {
@@ -61,7 +62,8 @@ func TestNextEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// Whether something comes is found out without taking more than its first byte, and what comes later is left alone.
+// Whether something comes is found out without taking more than its first byte, and what comes
+// later is left alone.
 func TestBegins(t *testing.T) {
 	r, w := pipe(t)
 	if _, err := input.Begins(t.Context(), r, time.Millisecond); !errors.Is(err, input.ErrQuiet) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// waitReady reports a file as quiet where nothing can wait for it without reading: what a runbook does not take is left unread.
+// waitReady reports a file as quiet where nothing can wait for it without reading: what a runbook
+// does not take is left unread.
 func waitReady(r io.Reader, _ time.Duration) error {
 	if _, ok := r.(*os.File); ok {
 		return ErrQuiet

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitReady waits until a read of r returns at once: with data, or with the end. ErrQuiet where the patience is over.
+// waitReady waits until a read of r returns at once: with data, or with the end. ErrQuiet where the
+// patience is over.
 func waitReady(r io.Reader, patience time.Duration) error {
 	f, ok := r.(*os.File)
 	if !ok {

@@ -1,8 +1,10 @@
-// Package logfile appends lines to a file that several processes write, and keeps its size within a bound.
+// Package logfile appends lines to a file that several processes write, and keeps its size within a
+// bound.
 //
-// Every line goes to the end of the file in one write. Before a line, a File looks at its path: a file that another process
-// moved away is let go of, and one that reached the limit is moved to PATH.1, in the place of an older one. Only who holds the
-// lock of the file that lies at the path moves it, so two processes never move twice and lose a file.
+// Every line goes to the end of the file in one write. Before a line, a File looks at its path: a
+// file that another process moved away is let go of, and one that reached the limit is moved to
+// PATH.1, in the place of an older one. Only who holds the lock of the file that lies at the path
+// moves it, so two processes never move twice and lose a file.
 package logfile
 
 import (
@@ -22,8 +24,8 @@ type File struct {
 	f     *os.File
 }
 
-// Open opens the log at path, and makes it and its folder where they are not there. limit is the size in bytes from which the
-// file is moved away; it is passed by one line at most.
+// Open opens the log at path, and makes it and its folder where they are not there. limit is the
+// size in bytes from which the file is moved away; it is passed by one line at most.
 func Open(path string, limit int64) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the log's folder: %w", err)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A log that is written for long stays within twice its limit and a line, also while it is open. // Issue 11, C20
+// A log that is written for long stays within twice its limit and a line, also while it is
+// open. // Issue 11, C20
 func TestBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "agent.log")
 	l, err := Open(path, 1000)
@@ -37,8 +38,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Several processes write one log: no line is torn, and one that moves the file away takes nobody's newest lines along. Each
-// File has an open file and a lock of its own, as each process has.
+// Several processes write one log: no line is torn, and one that moves the file away takes nobody's
+// newest lines along. Each File has an open file and a lock of its own, as each process has.
 func TestSeveralWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.log")
 	const writers, lines = 4, 400

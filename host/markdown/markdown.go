@@ -10,15 +10,17 @@ type Field struct {
 	Value string // without the quotes around it
 }
 
-// Lines cuts a text at its line ends, LF or CRLF. A byte order mark at its beginning and a line end at its end are left out.
+// Lines cuts a text at its line ends, LF or CRLF. A byte order mark at its beginning and a line end
+// at its end are left out.
 func Lines(text string) []string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// FrontMatter reads the block between a first line of three dashes and the next such line, or one of three dots. It returns the
-// number of its lines, the two rules included, and the fields that are not indented; 0 where there is no front matter. A first
-// line of dashes with a blank line or a fence below it is a rule across the page, so that no step hides between two of them.
+// FrontMatter reads the block between a first line of three dashes and the next such line, or one
+// of three dots. It returns the number of its lines, the two rules included, and the fields that
+// are not indented; 0 where there is no front matter. A first line of dashes with a blank line or a
+// fence below it is a rule across the page, so that no step hides between two of them.
 func FrontMatter(lines []string) (int, []Field) {
 	if !rule(lines[0]) {
 		return 0, nil

@@ -8,8 +8,9 @@ import (
 // ErrLeft says that nobody reads the answer any more.
 var ErrLeft = errors.New("nobody reads on")
 
-// Gather joins the pieces of an answer that came over the network together, so that whoever shows them is called once for all.
-// No piece waits: a parser reads the body through Gather, which shows what it has before it asks the network for more.
+// Gather joins the pieces of an answer that came over the network together, so that whoever shows
+// them is called once for all. No piece waits: a parser reads the body through Gather, which shows
+// what it has before it asks the network for more.
 type Gather struct {
 	Body io.Reader
 	Show func(Delta) bool // false when nobody reads on

@@ -27,8 +27,8 @@ func (a *arrivals) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Lines that came together are shown together, in their order, and none waits for the network: before more is asked for, all
-// that came is shown. A line that begins with ? is reasoning.
+// Lines that came together are shown together, in their order, and none waits for the network:
+// before more is asked for, all that came is shown. A line that begins with ? is reasoning.
 func TestPiecesThatCameTogetherAreShownTogether(t *testing.T) {
 	var shown []model.Delta
 	came, seen := 0, 0

@@ -1,4 +1,5 @@
-// Package model is the contract between the host and a language model. Messages are provider-neutral.
+// Package model is the contract between the host and a language model. Messages are
+// provider-neutral.
 package model
 
 import (
@@ -18,12 +19,13 @@ type ToolSpec struct {
 	Schema      json.RawMessage
 }
 
-// Request is everything that a model needs for one answer. The same facts give the same request, and the same request
-// gives the same bytes on the wire.
+// Request is everything that a model needs for one answer. The same facts give the same request,
+// and the same request gives the same bytes on the wire.
 //
-// Messages alternate as the run went: a user's, an assistant's with text, reasoning and calls, a tool's with the results of
-// all those calls in their order. Calls and results belong together by their ID, which is unique in the thread; the
-// provider's own ids (Provider) may be empty, repeat or collide and are never used to tell calls apart.
+// Messages alternate as the run went: a user's, an assistant's with text, reasoning and calls, a
+// tool's with the results of all those calls in their order. Calls and results belong together by
+// their ID, which is unique in the thread; the provider's own ids (Provider) may be empty, repeat
+// or collide and are never used to tell calls apart.
 type Request struct {
 	System    string
 	Messages  []journal.Message
@@ -34,8 +36,9 @@ type Request struct {
 	Turn      int            // the run's turn that is asked for, from 1
 }
 
-// Repeats says how many messages a request begins with that another one began with too. Messages are never changed in place, so one
-// whose blocks lie where they lay is the same; earlier holds on to them, so nothing else can come to lie there.
+// Repeats says how many messages a request begins with that another one began with too. Messages
+// are never changed in place, so one whose blocks lie where they lay is the same; earlier holds on
+// to them, so nothing else can come to lie there.
 func Repeats(earlier, messages []journal.Message) int {
 	n := 0
 	for n < min(len(earlier), len(messages)) {
@@ -48,8 +51,9 @@ func Repeats(earlier, messages []journal.Message) int {
 	return n
 }
 
-// Answer is one whole answer. Calls of it are blocks of kind call; their IDs are the provider's (Provider), the host gives
-// its own. A call whose arguments are not JSON keeps their text: nothing runs, and the model is informed.
+// Answer is one whole answer. Calls of it are blocks of kind call; their IDs are the provider's
+// (Provider), the host gives its own. A call whose arguments are not JSON keeps their text: nothing
+// runs, and the model is informed.
 type Answer struct {
 	Blocks []journal.Block
 	Stop   journal.AnswerStop
@@ -58,7 +62,8 @@ type Answer struct {
 	Origin string         // the provider's id of the exchange
 }
 
-// Delta is a piece of an answer as it arrives. The last one carries the whole Answer and nothing else.
+// Delta is a piece of an answer as it arrives. The last one carries the whole Answer and nothing
+// else.
 type Delta struct {
 	Text      string // text for the person, shown as it arrives
 	Reasoning string // what the model thinks, as far as the provider shows it; shown only on request
@@ -66,8 +71,9 @@ type Delta struct {
 	Answer    *Answer
 }
 
-// Model answers requests. Stream ends with one Answer, or with one error: ctx's own, or an *Error where the fault is known.
-// It sends the request once; whether it is sent again is decided and recorded by who asks.
+// Model answers requests. Stream ends with one Answer, or with one error: ctx's own, or an *Error
+// where the fault is known. It sends the request once; whether it is sent again is decided and
+// recorded by who asks.
 type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Delta, error]
 }
@@ -94,24 +100,28 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Authored is a model whose calls were written by the person who started the run: they need no further yes.
+// Authored is a model whose calls were written by the person who started the run: they need no
+// further yes.
 type Authored interface {
 	Authored() bool
 }
 
 // Planner is a model that can say before its first turn what a prompt will need.
 type Planner interface {
-	// Plan refuses a prompt that the model cannot carry out, and counts the turns that it will take, the last answer
-	// included; 0 when it cannot tell. earlier is the transcript of the thread before the prompt.
+	// Plan refuses a prompt that the model cannot carry out, and counts the turns that it will
+	// take, the last answer included; 0 when it cannot tell. earlier is the transcript of the
+	// thread before the prompt.
 	Plan(earlier []journal.Message, prompt string) (turns int, err error)
 }
 
-// Continuer is a model for which a prompt may ask for what an earlier one of the thread left undone.
+// Continuer is a model for which a prompt may ask for what an earlier one of the thread left
+// undone.
 type Continuer interface {
 	Continues(prompt string) bool
 }
 
-// Doubter is a model that can say before its first turn what in a prompt it may take otherwise than it was meant, a line each.
+// Doubter is a model that can say before its first turn what in a prompt it may take otherwise than
+// it was meant, a line each.
 type Doubter interface {
 	Doubts(prompt string) []string
 }

@@ -2,8 +2,8 @@ package model
 
 import "strings"
 
-// FirstCommand names a script for people: its first line that is no comment, its first line where all are, cut to limit
-// letters. " …" follows where the script has more.
+// FirstCommand names a script for people: its first line that is no comment, its first line where
+// all are, cut to limit letters. " …" follows where the script has more.
 func FirstCommand(script string, limit int) string {
 	script = strings.TrimSpace(script)
 	first := ""

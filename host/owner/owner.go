@@ -1,6 +1,8 @@
-// Package owner says which process drives a run. The lock of a run (locks/RUN, an open file description lock) is the only authority: who
-// holds it drives the run, and the kernel lets it go when that process ends. What stands in the lock file is for messages, for a
-// takeover, and for the cause of an interruption that could not be recorded. Lock files are never removed while the store exists.
+// Package owner says which process drives a run. The lock of a run (locks/RUN, an open file
+// description lock) is the only authority: who holds it drives the run, and the kernel lets it go
+// when that process ends. What stands in the lock file is for messages, for a takeover, and for the
+// cause of an interruption that could not be recorded. Lock files are never removed while the store
+// exists.
 package owner
 
 import (
@@ -65,8 +67,8 @@ func (l Locks) Take(run string) (*ofd.File, error) {
 // lastMoment is how long a process that was killed may take to let go of its lock.
 const lastMoment = 500 * time.Millisecond
 
-// try takes the lock if it is free. The lock of a process that is ending, or of a child of it that was on its way to
-// another program, is free in a moment: it is waited for.
+// try takes the lock if it is free. The lock of a process that is ending, or of a child of it that
+// was on its way to another program, is free in a moment: it is waited for.
 func try(f *ofd.File, path string) (bool, error) {
 	late := time.NewTimer(lastMoment)
 	defer late.Stop()
@@ -101,7 +103,8 @@ func (l Locks) Held(run string) (bool, error) {
 	return busy, err
 }
 
-// heldByTrying is for systems that cannot look: the lock is taken and let go at once; claimers retry.
+// heldByTrying is for systems that cannot look: the lock is taken and let go at once; claimers
+// retry.
 func heldByTrying(path string) (bool, error) {
 	f, err := ofd.Open(path)
 	if err != nil {
@@ -124,7 +127,8 @@ func (l Locks) Owner(run string) (process.Identity, bool, error) {
 	return text.Identity, true, nil
 }
 
-// Last is the process that held the run's lock last, with why it could not record anything any more; empty for what is not known.
+// Last is the process that held the run's lock last, with why it could not record anything any
+// more; empty for what is not known.
 func (l Locks) Last(run string) (who process.Identity, failed string) {
 	text, err := read(l.Path(run))
 	if err != nil {
@@ -142,7 +146,8 @@ type lockText struct {
 // maxFailed bounds lockText.Failed, characters.
 const maxFailed = 512
 
-// Describe writes into a lock that this process holds it, and why it can record nothing any more; "" where it can.
+// Describe writes into a lock that this process holds it, and why it can record nothing any more;
+// "" where it can.
 func (l Locks) Describe(f *ofd.File, failed string) error {
 	failed = strings.Join(strings.Fields(failed), " ")
 	if r := []rune(failed); len(r) > maxFailed {

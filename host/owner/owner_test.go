@@ -18,7 +18,8 @@ func locks(t *testing.T) owner.Locks {
 	return owner.Locks{Dir: filepath.Join(t.TempDir(), "locks"), Self: process.Self()}
 }
 
-// RUN-07: one process drives a run. Whoever comes second learns which; once the first lets go, anybody may.
+// RUN-07: one process drives a run. Whoever comes second learns which; once the first lets go,
+// anybody may.
 func TestOneOwner(t *testing.T) {
 	l := locks(t)
 	if who, held, err := l.Owner("r-1"); err != nil || held || who.PID != 0 {

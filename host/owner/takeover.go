@@ -8,8 +8,8 @@ import (
 	"agent/tools/ofd"
 )
 
-// Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for the lock. report gets what a person
-// should see of it, warnings among it.
+// Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for
+// the lock. report gets what a person should see of it, warnings among it.
 func (l Locks) Takeover(ctx context.Context, run string, patience time.Duration, report func(warning bool, text string)) error {
 	held, err := l.Held(run)
 	if err != nil || !held {

@@ -44,8 +44,8 @@ func plausibleCommands() []string {
 	}
 }
 
-// bypasses are those that were published for other agents (RELIABILITY 4.2, S9) and their like. Each does more than the rules above
-// say.
+// bypasses are those that were published for other agents (RELIABILITY 4.2, S9) and their like.
+// Each does more than the rules above say.
 var bypasses = strings.Split(strings.TrimSpace(`
 git status; rm -rf ~
 git status && rm -rf ~
@@ -302,7 +302,8 @@ strace rm
 gdb -ex 'shell rm' x
 `), "\n")
 
-// S9, behaviours 2 and 6: not one of the published bypasses runs without a yes under rules that a person may plausibly have.
+// S9, behaviours 2 and 6: not one of the published bypasses runs without a yes under rules that a
+// person may plausibly have.
 func TestNoBypassIsAllowed(t *testing.T) {
 	p := plausible()
 	for _, line := range append(bypasses, strings.Repeat("git status; ", 51)+"rm -rf ~", strings.Repeat("(", 5000), strings.Repeat("git status;", 9000)) {

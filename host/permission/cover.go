@@ -69,7 +69,8 @@ func (p pattern) allowable() error {
 	return nil
 }
 
-// script is the place after the word that names an interpreter's script or module; 0 when there is none.
+// script is the place after the word that names an interpreter's script or module; 0 when there is
+// none.
 func (p pattern) script() int {
 	for i, w := range p.words[1:] {
 		switch {

@@ -8,7 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// covered are the words that the rules of plausible begin with, for a reading of scripts that knows no more.
+// covered are the words that the rules of plausible begin with, for a reading of scripts that knows
+// no more.
 func covered() (out [][]string) {
 	for _, c := range plausibleCommands() {
 		out = append(out, strings.Fields(strings.TrimSuffix(c, "*")))
@@ -16,7 +17,8 @@ func covered() (out [][]string) {
 	return out
 }
 
-// simple splits a script of nothing but bare words and what stands between commands, on a path of its own. It says no about any other.
+// simple splits a script of nothing but bare words and what stands between commands, on a path of
+// its own. It says no about any other.
 func simple(script string) (commands [][]string, ok bool) {
 	if strings.Trim(script, "abcdefghijklmnopqrstuvwxyz0123456789 ./_-;&|\n()") != "" {
 		return nil, false
@@ -43,9 +45,10 @@ func first() []string {
 	}
 }
 
-// FuzzCommand: nothing that a model can write makes the rules panic, and a script is never allowed of which a command is not covered: not
-// one that is no script, not one with such a command before it, not one of bare words that a simpler reading finds more in. Whatever an
-// answer would add is a rule that can be written down, and a deny rule stops what comes first.
+// FuzzCommand: nothing that a model can write makes the rules panic, and a script is never allowed
+// of which a command is not covered: not one that is no script, not one with such a command before
+// it, not one of bare words that a simpler reading finds more in. Whatever an answer would add is a
+// rule that can be written down, and a deny rule stops what comes first.
 func FuzzCommand(f *testing.F) {
 	for _, s := range bypasses {
 		f.Add(strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace(s))

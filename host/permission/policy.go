@@ -23,7 +23,8 @@ type Request struct {
 	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
 }
 
-// Policy is a set of rules. The zero value has none: the mode decides alone. It is safe for concurrent use.
+// Policy is a set of rules. The zero value has none: the mode decides alone. It is safe for
+// concurrent use.
 type Policy struct{ rules []Rule }
 
 // New makes a policy. Each rule was checked.
@@ -32,8 +33,9 @@ func New(rules ...Rule) Policy { return Policy{slices.Clone(rules)} }
 // With is the policy with further rules.
 func (p Policy) With(rules ...Rule) Policy { return Policy{append(slices.Clone(p.rules), rules...)} }
 
-// Digest identifies what the policy restricts: its ask and deny rules, in any order. Allow rules are left out, since a yes that a
-// person gave is not taken back by a rule that would have given it.
+// Digest identifies what the policy restricts: its ask and deny rules, in any order. Allow rules
+// are left out, since a yes that a person gave is not taken back by a rule that would have given
+// it.
 func (p Policy) Digest() string {
 	var lines []string
 	for _, r := range p.rules {
@@ -89,8 +91,8 @@ func byMode(q Request) (journal.Decision, string) {
 	return journal.DecisionAsk, "it may change anything"
 }
 
-// rulesFor are the rules about the call's tool in its workspace. A glob that allows does not reach shell and fetch: what they
-// may do is said by name.
+// rulesFor are the rules about the call's tool in its workspace. A glob that allows does not reach
+// shell and fetch: what they may do is said by name.
 func (p Policy) rulesFor(q Request) []Rule {
 	var out []Rule
 	for _, r := range p.rules {
@@ -104,7 +106,8 @@ func (p Policy) rulesFor(q Request) []Rule {
 	return out
 }
 
-// Concerns says whether there is a rule about the call's tool in its workspace. Where there is none, Decide looks at no path.
+// Concerns says whether there is a rule about the call's tool in its workspace. Where there is
+// none, Decide looks at no path.
 func (p Policy) Concerns(q Request) bool { return len(p.rulesFor(q)) > 0 }
 
 // restrict is what deny and ask rules say; "" when they say nothing.
@@ -122,7 +125,8 @@ func (p Policy) restrict(rules []Rule, q Request) (journal.Decision, string) {
 	}
 	seen := sightOf(q)
 	for _, r := range restricting {
-		// An ask rule is about what a model asks for; what the person wrote is asked about only where a deny rule may mean it.
+		// An ask rule is about what a model asks for; what the person wrote is asked about only
+		// where a deny rule may mean it.
 		if q.Authored && r.Decision == journal.DecisionAsk {
 			continue
 		}

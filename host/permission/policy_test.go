@@ -40,7 +40,8 @@ func call(tool, args string, effect journal.Effect, mode journal.Mode) permissio
 	return permission.Request{Tool: tool, Args: json.RawMessage(args), Effect: effect, Mode: mode, Folder: "/work"}
 }
 
-// Deny beats ask beats allow, and each beats the mode; the folder bounds a rule; a glob does not reach shell and fetch.
+// Deny beats ask beats allow, and each beats the mode; the folder bounds a rule; a glob does not
+// reach shell and fetch.
 func TestPrecedence(t *testing.T) {
 	rule := func(d journal.Decision, tool string) permission.Rule { return permission.Rule{Decision: d, Tool: tool} }
 	const allow, ask, deny = journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny
@@ -76,8 +77,8 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Access in an allow rule is the most that a command may ask for, and means nothing where the system does not keep the command to it;
-// in a deny rule it is the least.
+// Access in an allow rule is the most that a command may ask for, and means nothing where the
+// system does not keep the command to it; in a deny rule it is the least.
 func TestAccess(t *testing.T) {
 	p := permission.New(permission.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "make *", Access: "write"})
 	for _, tt := range []struct {
@@ -106,8 +107,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// Every path of a call must be covered to be allowed, links followed and not; one that is denied denies it. What shows all below a folder
-// is asked about where a part of that is denied.
+// Every path of a call must be covered to be allowed, links followed and not; one that is denied
+// denies it. What shows all below a folder is asked about where a part of that is denied.
 func TestPaths(t *testing.T) {
 	p := permission.New(
 		permission.Rule{Decision: journal.DecisionAllow, Tool: "*_file", Path: "docs/**"},
@@ -163,7 +164,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// What an answer adds says exactly the call, for its workspace, and nothing where that cannot be said.
+// What an answer adds says exactly the call, for its workspace, and nothing where that cannot be
+// said.
 func TestStanding(t *testing.T) {
 	for _, tt := range []struct{ name, script, always, never string }{
 		{"one command", `go test './a b' '*'`, "[[allow]]\ntool = \"shell\"\ncommand = \"go test './a b' '*'\"\naccess = \"full\"\nfolder = \"/work\"\n",
@@ -220,7 +222,8 @@ func TestMuchToFollow(t *testing.T) {
 	}
 }
 
-// A person who is asked although there are rules is shown what no rule covers, on one line (issue 4, permission).
+// A person who is asked although there are rules is shown what no rule covers, on one line (issue
+// 4, permission).
 func TestUncoveredIsNamed(t *testing.T) {
 	rule := permission.Rule{Decision: journal.DecisionAllow, Tool: "shell", Command: "go test *"}
 	bound := rule
@@ -250,7 +253,8 @@ func TestUncoveredIsNamed(t *testing.T) {
 	}
 }
 
-// A rule about a tool that does not exist would restrict nothing: it is refused. Those of MCP servers are not known beforehand.
+// A rule about a tool that does not exist would restrict nothing: it is refused. Those of MCP
+// servers are not known beforehand.
 func TestRuleNamesATool(t *testing.T) {
 	for tool, ok := range map[string]bool{"shell": true, "read_output": true, "mcp__a__b": true, "mcp__*": true, "*": true, "shel": false, "Shell": false} {
 		if err := (permission.Rule{Decision: journal.DecisionDeny, Tool: tool}).Check(); (err == nil) != ok {

@@ -22,8 +22,9 @@ const (
 // program is what is known of a program by its name.
 type program struct {
 	kind kind
-	// options by which it runs code, or writes or reads elsewhere: they must stand in the rule itself. "--long" also as an
-	// abbreviation and with "=", "-x" also within a cluster, "-long" as it stands and with "=", a plain word as the subcommand.
+	// options by which it runs code, or writes or reads elsewhere: they must stand in the rule
+	// itself. "--long" also as an abbreviation and with "=", "-x" also within a cluster, "-long" as
+	// it stands and with "=", a plain word as the subcommand.
 	options []string
 	// words is set where -abc is one option and not three.
 	words bool
@@ -186,8 +187,8 @@ func programOf(name string) program {
 	return programs()[strings.TrimSuffix(strings.ToLower(base), ".exe")]
 }
 
-// risky finds the first of words that must not stand under a "*"; "" when there is none. first is set where the first of them is in
-// the subcommand's place.
+// risky finds the first of words that must not stand under a "*"; "" when there is none. first is
+// set where the first of them is in the subcommand's place.
 func (p program) risky(words []word, first bool) string {
 	for i, w := range words {
 		t := w.text
@@ -226,7 +227,8 @@ func (p program) is(w, option string, first bool) bool {
 	return w == option && (first || !p.sub)
 }
 
-// codeOptions are those of a program's options that run commands, for rules that restrict. It is read only.
+// codeOptions are those of a program's options that run commands, for rules that restrict. It is
+// read only.
 var codeOptions = map[string]string{
 	"find": "-exec -execdir -ok -okdir", "gfind": "-exec -execdir -ok -okdir", "fd": "-x --exec -X --exec-batch", "fdfind": "-x --exec -X --exec-batch",
 	"rg": "--pre --hostname-bin", "tar": "--checkpoint-action --use-compress-program -I --to-command --rsh-command --rmt-command --info-script --new-volume-script -F",
@@ -250,14 +252,16 @@ func (p program) code(name string, words []word) bool {
 	return false
 }
 
-// gitOptions are those of git's options that are harmless behind some subcommands, and words that are themselves subcommands.
+// gitOptions are those of git's options that are harmless behind some subcommands, and words that
+// are themselves subcommands.
 var gitOptions = map[string]string{
 	"rebase": "-x -i", "clone": "-u -c", "grep": "-O", "archive": "-o", "format-patch": "-o", "am": "-i", "add": "-i -e -p",
 	"commit": "-t -e -p", "stash": "-p", "checkout": "-p", "reset": "-p", "restore": "-p", "clean": "-i", "diff": "-O", "log": "-O",
 	"show": "-O", "submodule": "foreach", "bisect": "run",
 }
 
-// riskyGit is risky for what depends on the subcommand. It may be among the words of the rule or the first one after.
+// riskyGit is risky for what depends on the subcommand. It may be among the words of the rule or
+// the first one after.
 func riskyGit(before []string, words []word) string {
 	if len(words) > 0 {
 		before = append(slices.Clone(before), words[0].text)

@@ -14,7 +14,8 @@ type reached struct {
 	sure  bool // it does run it, as far as can be seen
 }
 
-// reach is all that a script may come to run, as far as that can be seen, and why it cannot be seen whole; "" when it can.
+// reach is all that a script may come to run, as far as that can be seen, and why it cannot be seen
+// whole; "" when it can.
 type reach struct {
 	commands []reached
 	opaque   string
@@ -126,7 +127,8 @@ func (r *reach) tokens(text string) {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-"
 
-// options follows what a program runs because of an option. Of most it is not known how they take it.
+// options follows what a program runs because of an option. Of most it is not known how they take
+// it.
 func (r *reach) options(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
 	r.unwrap(name, args, lang, sure, depth)
 	for _, a := range args {
@@ -137,7 +139,8 @@ func (r *reach) options(name string, args []word, lang syntax.LangVariant, sure 
 	}
 }
 
-// unwrap follows what a command does with its arguments: each of them may begin a command, and may be a script.
+// unwrap follows what a command does with its arguments: each of them may begin a command, and may
+// be a script.
 func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
 	if name == "alias" || name == "enable" || name == "hash" {
 		r.hide(name + " changes what later words mean")
@@ -213,7 +216,8 @@ const (
 	meets
 )
 
-// restricts says how a deny or ask rule with the pattern meets a command: its words are a beginning, flags may stand anywhere.
+// restricts says how a deny or ask rule with the pattern meets a command: its words are a
+// beginning, flags may stand anywhere.
 func (p pattern) restricts(c reached) match {
 	if path.Base(c.words[0].text) != path.Base(p.words[0]) {
 		return misses

@@ -53,7 +53,8 @@ func (e *KeyError) Unwrap() error { return e.Err }
 
 func wrong(key, format string, a ...any) error { return &KeyError{key, fmt.Errorf(format, a...)} }
 
-// Check says what is wrong with a rule: what cannot be read, and what could never match. Each part is a *KeyError.
+// Check says what is wrong with a rule: what cannot be read, and what could never match. Each part
+// is a *KeyError.
 func (r Rule) Check() error {
 	if r.Tool == "" {
 		return wrong("tool", `a rule names its tool, such as tool = "shell"`)

@@ -58,7 +58,8 @@ func parseScript(text string, lang syntax.LangVariant) (s script) {
 
 func unreadable(why string) script { return script{loose: why, opaque: why} }
 
-// strange says what keeps a text from being parsed at all: what the parser and a shell may read differently.
+// strange says what keeps a text from being parsed at all: what the parser and a shell may read
+// differently.
 func strange(text string) string {
 	if len(text) > maxScript {
 		return fmt.Sprintf("it is longer than %d KiB", maxScript>>10)
@@ -96,8 +97,8 @@ func (w *walker) opaque(why string) {
 	}
 }
 
-// loopName is a loop's variable that no shell and no program gives a meaning. It is compiled when it is first needed: every start of
-// the binary would pay for it.
+// loopName is a loop's variable that no shell and no program gives a meaning. It is compiled when
+// it is first needed: every start of the binary would pay for it.
 var loopName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`) })
 
 func (w *walker) visit(n syntax.Node) bool {
@@ -154,7 +155,8 @@ func named(n syntax.Node) string {
 	return "something that no rule is about"
 }
 
-// text keeps quoted text that holds a substitution of its own: some programs and builtins carry it out.
+// text keeps quoted text that holds a substitution of its own: some programs and builtins carry it
+// out.
 func (w *walker) text(s string) {
 	if strings.Contains(s, "$(") || strings.Contains(s, "`") {
 		w.s.texts = append(w.s.texts, s)
@@ -234,8 +236,8 @@ func (w *walker) document(doc *syntax.Word) (string, bool) {
 	return b.String(), true
 }
 
-// Parse reads a script as the shell will that is to run it; nil where it cannot be read, or where it and a shell may read it
-// differently.
+// Parse reads a script as the shell will that is to run it; nil where it cannot be read, or where
+// it and a shell may read it differently.
 func Parse(text, shell string) *syntax.File {
 	for _, v := range variants(shell) {
 		if f, why := parse(text, v); why == "" {

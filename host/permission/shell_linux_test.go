@@ -31,13 +31,15 @@ func covering(words []string) bool {
 	return len(words) > 0 && words[0] == "aa" || slices.Equal(words, []string{"bb", "x"}) || slices.Equal(words, []string{"cc"})
 }
 
-// traced says whether a name in dash's trace is made of commands that the rules of FuzzShell know. The parts of a pipe write at the same time,
-// word by word, so the names of several may run into each other.
+// traced says whether a name in dash's trace is made of commands that the rules of FuzzShell know.
+// The parts of a pipe write at the same time, word by word, so the names of several may run into
+// each other.
 func traced(name string) bool {
 	return name != "" && strings.NewReplacer("aa", "", "bb", "", "cc", "", "+", "", "'", "", `"`, "").Replace(name) == ""
 }
 
-// harmless leaves out of what a shell is given what could do more than name a command that there is not, or take long.
+// harmless leaves out of what a shell is given what could do more than name a command that there is
+// not, or take long.
 func harmless(script string) bool {
 	left := strings.ReplaceAll(script, "/dev/null", "")
 	for _, s := range []string{"/", "..", "+", "while", "until", "\x00"} {
@@ -48,12 +50,14 @@ func harmless(script string) bool {
 	return len(script) < 2000
 }
 
-// bashLog makes bash call a command for each name that it does not find, which is every name: its own commands are taken from it.
+// bashLog makes bash call a command for each name that it does not find, which is every name: its
+// own commands are taken from it.
 const bashLog = `command_not_found_handle() { /usr/bin/printf '%s\0' "$#" "$@" >&3; }
 for b in $(compgen -b); do [[ $b = enable ]] || enable -n "$b"; done; enable -n enable
 `
 
-// shellRun runs what a shell says of a script: bash tells each command that it would run with its words, dash the name of each.
+// shellRun runs what a shell says of a script: bash tells each command that it would run with its
+// words, dash the name of each.
 func shellRun(t *testing.T, shell, script string) (commands [][]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -88,7 +92,8 @@ func shellRun(t *testing.T, shell, script string) (commands [][]string) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What the script left in the background ends here: it waits for nothing but a pipe of this test.
+	// What the script left in the background ends here: it waits for nothing but a pipe of this
+	// test.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	words := strings.Split(string(<-logged), "\x00")
 	_ = r.Close() // it was read to its end
@@ -100,7 +105,8 @@ func shellRun(t *testing.T, shell, script string) (commands [][]string) {
 		commands, words = append(commands, words[1:n+1]), words[n+1:]
 	}
 	for line := range strings.Lines(said.String()) {
-		// The parts of a pipe write their lines at the same time, and the mark of one may stand before the complaint of another.
+		// The parts of a pipe write their lines at the same time, and the mark of one may stand
+		// before the complaint of another.
 		name := strings.Fields(strings.TrimLeft(line, "+ "))
 		if shell == "sh" && strings.HasPrefix(line, "+ ") && len(name) > 0 && name[0] != "dash:" {
 			commands = append(commands, name[:1])

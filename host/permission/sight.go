@@ -137,7 +137,8 @@ func target(q Request) (host, method string) {
 	return net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port), method
 }
 
-// hostMatches compares a rule's host with host:port. Without a port in it, an allow rule means the usual ones.
+// hostMatches compares a rule's host with host:port. Without a port in it, an allow rule means the
+// usual ones.
 func hostMatches(pattern, target string, anyPort bool) bool {
 	host, port, err := net.SplitHostPort(target)
 	if err != nil {
@@ -157,7 +158,8 @@ func hostMatches(pattern, target string, anyPort bool) bool {
 	return want == "*" || want == host
 }
 
-// allowed says whether allow rules cover the call whole, and by which; of a script that they do not cover, why.
+// allowed says whether allow rules cover the call whole, and by which; of a script that they do not
+// cover, why.
 func allowed(rules []Rule, q Request) (string, bool) {
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != journal.DecisionAllow })
 	switch {
@@ -210,7 +212,8 @@ func saidBy(rules []Rule) string {
 	return strings.Join(said, "; ")
 }
 
-// allowedShell wants every simple command covered, in every dialect that may run it, and says which is not.
+// allowedShell wants every simple command covered, in every dialect that may run it, and says which
+// is not.
 func allowedShell(rules []Rule, q Request) (string, bool) {
 	a, all := readShell(q.Args), slices.Clone(rules)
 	rules = slices.DeleteFunc(rules, func(r Rule) bool { return beyond(r, a, q) != "" })

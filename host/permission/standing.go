@@ -10,11 +10,13 @@ import (
 	"agent/recovery/journal"
 )
 
-// maxStanding bounds the rules that an answer may write: what a person cannot take in at a glance is not offered.
+// maxStanding bounds the rules that an answer may write: what a person cannot take in at a glance
+// is not offered.
 const maxStanding = 8
 
-// Always makes the rules that allow the same call in its workspace from now on; nil where they cannot say exactly that: where
-// an ask rule, a deny rule or the mode would stand against them, or the call cannot be expressed.
+// Always makes the rules that allow the same call in its workspace from now on; nil where they
+// cannot say exactly that: where an ask rule, a deny rule or the mode would stand against them, or
+// the call cannot be expressed.
 func (p Policy) Always(q Request) []Rule {
 	rules := standing(journal.DecisionAllow, q)
 	if !sound(rules) || q.Folder == "" {
@@ -32,7 +34,8 @@ func (p Policy) Always(q Request) []Rule {
 	return rules
 }
 
-// Never makes the rules that deny the same call in its workspace from now on; nil where one rule cannot say it.
+// Never makes the rules that deny the same call in its workspace from now on; nil where one rule
+// cannot say it.
 func (p Policy) Never(q Request) []Rule {
 	rules := standing(journal.DecisionDeny, q)
 	if !sound(rules) || q.Folder == "" || q.Tool == "shell" && len(rules) != 1 {

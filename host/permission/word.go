@@ -10,7 +10,8 @@ import (
 type word struct {
 	text    string // its value where it is literal; else what is known of its beginning
 	literal bool
-	// tame is a word that is not literal and yet becomes only names that begin with text, which is no option.
+	// tame is a word that is not literal and yet becomes only names that begin with text, which is
+	// no option.
 	tame bool
 }
 
@@ -71,7 +72,8 @@ func (r *reader) expands(tame bool) {
 	r.literal, r.tame = false, r.tame && tame
 }
 
-// bare reads text without quotes: a backslash keeps the next character, and what a shell would expand is not literal.
+// bare reads text without quotes: a backslash keeps the next character, and what a shell would
+// expand is not literal.
 func (r *reader) bare(s string, first bool) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

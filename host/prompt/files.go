@@ -69,8 +69,8 @@ func repository(folder string) string {
 	}
 }
 
-// quotes reads the files, the outermost first. Where there is too much for the prompt, the nearest to the workspace has
-// precedence.
+// quotes reads the files, the outermost first. Where there is too much for the prompt, the nearest
+// to the workspace has precedence.
 func (r *reader) quotes() []quote {
 	var out []quote
 	room := maxTotal
@@ -155,8 +155,8 @@ func (r *reader) read(path, rel string, room int) (quote, error) {
 	return q, nil
 }
 
-// head is the beginning of a text in at most room bytes, cut behind a line. A first line that is too long for any file is cut
-// in itself.
+// head is the beginning of a text in at most room bytes, cut behind a line. A first line that is
+// too long for any file is cut in itself.
 func head(text string, room int) (string, bool) {
 	if len(text) <= room {
 		return text, false

@@ -1,5 +1,6 @@
-// Package prompt writes the system prompt of a run: a text of our own, and what the repository's files of standing
-// instructions say. The run records the prompt, so that its requests stay the same to the byte whatever is edited later.
+// Package prompt writes the system prompt of a run: a text of our own, and what the repository's
+// files of standing instructions say. The run records the prompt, so that its requests stay the
+// same to the byte whatever is edited later.
 package prompt
 
 import (
@@ -27,12 +28,13 @@ type Prompt struct {
 	Notes []string              // for the person, safe to show: what is not quoted, or not whole, and why
 }
 
-// Read writes the system prompt for a run in folder, which is absolute. It holds nothing that changes from one call to the
-// next, such as the date. Nothing that lies in state, the host's own folder, is ever quoted.
+// Read writes the system prompt for a run in folder, which is absolute. It holds nothing that
+// changes from one call to the next, such as the date. Nothing that lies in state, the host's own
+// folder, is ever quoted.
 //
-// Quoted are the files named AGENTS.md of the folder and of its parents up to the root of the repository, which is the
-// nearest of them with a .git; without a repository only the folder's own. A folder without an AGENTS.md may have a
-// CLAUDE.md instead. The outermost comes first.
+// Quoted are the files named AGENTS.md of the folder and of its parents up to the root of the
+// repository, which is the nearest of them with a .git; without a repository only the folder's own.
+// A folder without an AGENTS.md may have a CLAUDE.md instead. The outermost comes first.
 func Read(folder, state string) (Prompt, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
@@ -84,7 +86,8 @@ func (q quote) text() string {
 	return b.String()
 }
 
-// oneLine keeps a path from looking like more than one line of the prompt, or like something else than it is.
+// oneLine keeps a path from looking like more than one line of the prompt, or like something else
+// than it is.
 func oneLine(path string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -12,7 +12,8 @@ import (
 	"agent/host"
 )
 
-// sameSignal is how long a second signal counts as the first: timeout(1) sends one to the process and one to its group.
+// sameSignal is how long a second signal counts as the first: timeout(1) sends one to the process
+// and one to its group.
 const sameSignal = 100 * time.Millisecond
 
 // Stops are the signals that ask a command to stop.
@@ -21,18 +22,21 @@ type Stops struct {
 	cancel context.CancelCauseFunc
 }
 
-// Watch gives a context that the first signal to stop ends, once they are caught; a second one takes its default action and
-// ends the process, which is safe too, but for SIGQUIT, whose default action is a dump of every goroutine. A closed stdout stops
-// showing, not running: SIGPIPE is caught, and unlike an ignored signal a caught one is not passed on to the commands that are started.
+// Watch gives a context that the first signal to stop ends, once they are caught; a second one
+// takes its default action and ends the process, which is safe too, but for SIGQUIT, whose default
+// action is a dump of every goroutine. A closed stdout stops showing, not running: SIGPIPE is
+// caught, and unlike an ignored signal a caught one is not passed on to the commands that are
+// started.
 func Watch(parent context.Context) (context.Context, *Stops) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return ctx, &Stops{caught: make(chan os.Signal, 1), cancel: cancel}
 }
 
-// Catch begins to catch them. It is for commands that do something: until then, and in one that only prints a few lines, a signal
-// to stop ends the process. Each one that is caught costs such a command a twentieth of its time, for two changes of the thread. A nil
-// Stops catches nothing: the process is another's.
+// Catch begins to catch them. It is for commands that do something: until then, and in one that
+// only prints a few lines, a signal to stop ends the process. Each one that is caught costs such a
+// command a twentieth of its time, for two changes of the thread. A nil Stops catches nothing: the
+// process is another's.
 func (s *Stops) Catch() {
 	if s == nil {
 		return

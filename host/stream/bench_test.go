@@ -7,9 +7,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// What publishing costs the one who publishes. The limit to compare with is no observer at all: one load. The fast
-// observer takes each event at once, and its taking is in the figure; the stalled one is replaced each time it
-// overflows, so that filling its queue is in the figure.
+// What publishing costs the one who publishes. The limit to compare with is no observer at all: one
+// load. The fast observer takes each event at once, and its taking is in the figure; the stalled
+// one is replaced each time it overflows, so that filling its queue is in the figure.
 func BenchmarkPublish(b *testing.B) {
 	for _, kind := range []struct {
 		name  string

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// LiveReader is a position in a run's live file, from any process: it reads what its owner wrote since the last look. Its methods
-// are for one goroutine.
+// LiveReader is a position in a run's live file, from any process: it reads what its owner wrote
+// since the last look. Its methods are for one goroutine.
 type LiveReader struct {
 	path   string
 	run    string
@@ -22,8 +22,8 @@ type LiveReader struct {
 	fresh  bool   // nothing of gen was emitted yet
 }
 
-// NewLiveReader reads the live file of run from its beginning. dir is that of OpenLive; the file need not be there yet, and may go
-// and come again.
+// NewLiveReader reads the live file of run from its beginning. dir is that of OpenLive; the file
+// need not be there yet, and may go and come again.
 func NewLiveReader(dir, run string) (*LiveReader, error) {
 	path, err := livePath(dir, run)
 	if err != nil {
@@ -32,9 +32,10 @@ func NewLiveReader(dir, run string) (*LiveReader, error) {
 	return &LiveReader{path: path, run: run}, nil
 }
 
-// Read calls emit with what was written since the last time: a Turn with Text or Reasoning, or with Void where its answer starts
-// over, or a Call with Output and At. Output may come again (an owner that picked a call up writes it from its beginning) and may
-// lack pieces: At says where it belongs.
+// Read calls emit with what was written since the last time: a Turn with Text or Reasoning, or with
+// Void where its answer starts over, or a Call with Output and At. Output may come again (an owner
+// that picked a call up writes it from its beginning) and may lack pieces: At says where it
+// belongs.
 func (f *LiveReader) Read(emit func(Event)) error {
 	for {
 		if again, err := f.read(emit); err != nil || !again {
@@ -43,7 +44,8 @@ func (f *LiveReader) Read(emit func(Event)) error {
 	}
 }
 
-// read emits whole lines from the position on. It returns true when the file was emptied meanwhile and has new text.
+// read emits whole lines from the position on. It returns true when the file was emptied meanwhile
+// and has new text.
 func (f *LiveReader) read(emit func(Event)) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +73,8 @@ func (f *LiveReader) read(emit func(Event)) (bool, error) {
 		}
 		var l liveLine
 		if json.Unmarshal(line, &l) != nil || l.Gen != f.gen {
-			// Emptied and written anew since the gen was read, or else damaged, and then passed over: this text is a
-			// courtesy and its answer comes as a fact.
+			// Emptied and written anew since the gen was read, or else damaged, and then passed
+			// over: this text is a courtesy and its answer comes as a fact.
 			if now, err := readGen(file); err != nil || now != f.gen {
 				return now != "", err
 			}

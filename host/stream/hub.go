@@ -7,8 +7,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Event is one thing to show. It is a fact, a piece of text, a piece of reasoning, a piece of output, a note or a word that
-// an answer starts over, in this order of precedence should more than one be set.
+// Event is one thing to show. It is a fact, a piece of text, a piece of reasoning, a piece of
+// output, a note or a word that an answer starts over, in this order of precedence should more than
+// one be set.
 type Event struct {
 	Run       string
 	Fact      *journal.Event // durable before it came here; shared by all observers, so never changed
@@ -25,8 +26,8 @@ type Event struct {
 	Void      bool           // what came of the turn's answer is void: it starts over
 }
 
-// Hub hands events to observers. Its methods may be called by any goroutine at any time. Events that one goroutine
-// publishes reach every observer in that order.
+// Hub hands events to observers. Its methods may be called by any goroutine at any time. Events
+// that one goroutine publishes reach every observer in that order.
 type Hub struct {
 	mu     sync.Mutex                  // held to change observers or closed
 	list   atomic.Pointer[[]*Observer] // never changed in place, so that Publish needs no lock of the hub
@@ -38,12 +39,12 @@ type Hub struct {
 // NewHub makes a hub without observers.
 func NewHub() *Hub { return &Hub{} }
 
-// Through has every event pass a filter on its way to the observers, who get what the filter returns instead. It is called
-// by whoever publishes, several at a time.
+// Through has every event pass a filter on its way to the observers, who get what the filter
+// returns instead. It is called by whoever publishes, several at a time.
 func (h *Hub) Through(filter func(Event) []Event) { h.filter.Store(&filter) }
 
-// Publish hands e to every observer and returns at once, whatever the observers do. It keeps no reference to e.Output.
-// After Close it does nothing.
+// Publish hands e to every observer and returns at once, whatever the observers do. It keeps no
+// reference to e.Output. After Close it does nothing.
 func (h *Hub) Publish(e Event) {
 	filter := h.filter.Load()
 	if filter == nil {
@@ -67,8 +68,9 @@ func (h *Hub) publish(e Event) {
 	}
 }
 
-// Observe starts an observation of what is published from now on, of the named runs or else of all. Its queue holds at
-// most limit events (DefaultLimit if limit is not positive) and about 1 MiB. On a closed hub it is at its end already.
+// Observe starts an observation of what is published from now on, of the named runs or else of all.
+// Its queue holds at most limit events (DefaultLimit if limit is not positive) and about 1 MiB. On
+// a closed hub it is at its end already.
 func (h *Hub) Observe(limit int, runs ...string) *Observer {
 	return h.observe(newObserver(h, limit, runs))
 }
@@ -84,7 +86,8 @@ func (h *Hub) observe(o *Observer) *Observer {
 	return o
 }
 
-// Close ends every observation, once it delivered what is queued, and the hub. Closing again does nothing.
+// Close ends every observation, once it delivered what is queued, and the hub. Closing again does
+// nothing.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

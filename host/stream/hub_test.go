@@ -46,8 +46,8 @@ func drain(t testing.TB, o *Observer) ([]Event, error) {
 	}
 }
 
-// STR-03, STR-04: an observer that never reads holds up neither the publisher nor another observer; its own
-// observation ends, and says from which fact on it goes on elsewhere.
+// STR-03, STR-04: an observer that never reads holds up neither the publisher nor another observer;
+// its own observation ends, and says from which fact on it goes on elsewhere.
 func TestStalledObserverIsTheOnlyOneToSuffer(t *testing.T) {
 	const facts, limit = 100_000, 100
 	h := NewHub()
@@ -98,8 +98,8 @@ func TestOverflowNamesEveryRunsCursor(t *testing.T) {
 	}
 }
 
-// STR-05, STR-08: neighbours of one turn's text, of its reasoning and of one call's output merge, nothing else does, the order stays, and
-// a character that comes in two pieces is whole.
+// STR-05, STR-08: neighbours of one turn's text, of its reasoning and of one call's output merge,
+// nothing else does, the order stays, and a character that comes in two pieces is whole.
 func TestNeighboursMerge(t *testing.T) {
 	h := NewHub()
 	o := h.Observe(0)
@@ -156,8 +156,8 @@ func TestNeighboursMerge(t *testing.T) {
 	}
 }
 
-// STR-05: whatever is published and whenever it is taken, the observer sees the same facts, text and output in the same
-// order.
+// STR-05: whatever is published and whenever it is taken, the observer sees the same facts, text
+// and output in the same order.
 func TestMergingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := NewHub()
@@ -307,7 +307,8 @@ func TestObserveOneRun(t *testing.T) {
 	}
 }
 
-// STR-06: every end can come twice and from both sides, keeps what is queued, and makes Publish do nothing.
+// STR-06: every end can come twice and from both sides, keeps what is queued, and makes Publish do
+// nothing.
 func TestCloseIsIdempotent(t *testing.T) {
 	h := NewHub()
 	o, other := h.Observe(0), h.Observe(0)
@@ -350,8 +351,8 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Publishers, observers that read, leave or overflow, and the hub's end, all at once: every reader sees each
-// publisher's facts in order and without a gap.
+// Publishers, observers that read, leave or overflow, and the hub's end, all at once: every reader
+// sees each publisher's facts in order and without a gap.
 func TestConcurrentUse(t *testing.T) {
 	const publishers, facts, readers = 4, 2000, 6
 	h := NewHub()

@@ -16,9 +16,10 @@ import (
 	"agent/recovery/journal"
 )
 
-// liveLine is one line of a live file. Gen comes first and has a fixed width: it names what was written since the file
-// was last emptied, and so tells a follower that its position belongs to something that is gone. A line holds text,
-// reasoning, or output of a call; a binary that knows only text passes over the others.
+// liveLine is one line of a live file. Gen comes first and has a fixed width: it names what was
+// written since the file was last emptied, and so tells a follower that its position belongs to
+// something that is gone. A line holds text, reasoning, or output of a call; a binary that knows
+// only text passes over the others.
 type liveLine struct {
 	Gen       string         `json:"gen"`
 	Turn      int            `json:"turn"`
@@ -30,8 +31,8 @@ type liveLine struct {
 	Bytes     []byte         `json:"base64,omitempty"` // instead of Output, where it is not UTF-8
 }
 
-// maxLive is how large a live file becomes with output, bytes. Then it is emptied and goes on: who follows has seen what is
-// gone, and who comes later sees that something is missing.
+// maxLive is how large a live file becomes with output, bytes. Then it is emptied and goes on: who
+// follows has seen what is gone, and who comes later sees that something is missing.
 const maxLive = 1 << 20
 
 const (
@@ -39,9 +40,10 @@ const (
 	genWidth  = 16
 )
 
-// Live is a run's live file as its owner writes it: the text of the answer that the model is giving now and the output of the
-// calls that run now, for observers in other processes. What it is given holds no secrets any more. It promises nothing: no fsync, gone or torn after a crash. Its methods may be called by any
-// goroutine.
+// Live is a run's live file as its owner writes it: the text of the answer that the model is giving
+// now and the output of the calls that run now, for observers in other processes. What it is given
+// holds no secrets any more. It promises nothing: no fsync, gone or torn after a crash. Its methods
+// may be called by any goroutine.
 type Live struct {
 	path string
 
@@ -55,8 +57,8 @@ type Live struct {
 	held []byte // its last bytes, which begin a character whose rest has not come
 }
 
-// ClearLive drops what a former owner left of the live file of run in dir, which is made if need be: the answer that it was
-// a part of is asked for again. Only the run's owner may call it.
+// ClearLive drops what a former owner left of the live file of run in dir, which is made if need
+// be: the answer that it was a part of is asked for again. Only the run's owner may call it.
 func ClearLive(dir, run string) error {
 	path, err := livePath(dir, run)
 	if err != nil {
@@ -72,13 +74,15 @@ func ClearLive(dir, run string) error {
 	return nil
 }
 
-// OpenLive starts the live file of run in dir, cleared of what was there. Only the run's owner may call it.
+// OpenLive starts the live file of run in dir, cleared of what was there. Only the run's owner may
+// call it.
 func OpenLive(dir, run string) (*Live, error) {
 	path, err := livePath(dir, run)
 	if err != nil {
 		return nil, err
 	}
-	// A file of its own, so that a former owner that wakes up late can neither write to it nor remove it.
+	// A file of its own, so that a former owner that wakes up late can neither write to it nor
+	// remove it.
 	if err := ClearLive(dir, run); err != nil {
 		return nil, err
 	}
@@ -89,14 +93,17 @@ func OpenLive(dir, run string) (*Live, error) {
 	return &Live{path: path, file: file, gen: newGen()}, nil
 }
 
-// Text appends a piece of the given turn's answer. A character whose bytes come in several pieces is written when it is
-// whole. After an error the file stays readable; the piece is lost to observers of other processes and to nobody else.
+// Text appends a piece of the given turn's answer. A character whose bytes come in several pieces
+// is written when it is whole. After an error the file stays readable; the piece is lost to
+// observers of other processes and to nobody else.
 func (l *Live) Text(turn int, s string) error { return l.add(turn, s, false) }
 
-// Reasoning appends a piece of what the model thinks on its way to the given turn's answer, as Text does.
+// Reasoning appends a piece of what the model thinks on its way to the given turn's answer, as Text
+// does.
 func (l *Live) Reasoning(turn int, s string) error { return l.add(turn, s, true) }
 
-// Output appends a piece of a running call's output, which has at bytes before it. Errors are as with Text.
+// Output appends a piece of a running call's output, which has at bytes before it. Errors are as
+// with Text.
 func (l *Live) Output(call journal.Place, at int64, p []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +164,8 @@ func (l *Live) empty() error {
 	return nil
 }
 
-// Close ends the writing and removes the file if it is empty. An unfinished answer stays for observers to see until the
-// run's next owner starts over. Closing again does nothing.
+// Close ends the writing and removes the file if it is empty. An unfinished answer stays for
+// observers to see until the run's next owner starts over. Closing again does nothing.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,7 +245,8 @@ func (l *Live) line(of liveLine) error {
 	return fmt.Errorf("write the live file in turn %d: %w", of.Turn, err)
 }
 
-// unfinished is the number of bytes at the end of b that begin a character and may still be completed.
+// unfinished is the number of bytes at the end of b that begin a character and may still be
+// completed.
 func unfinished(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		tail := b[len(b)-n:]
@@ -252,7 +260,8 @@ func unfinished(b []byte) int {
 	return 0
 }
 
-// livePath is where the live file of run is. A run's id comes from outside, so it must be a plain name.
+// livePath is where the live file of run is. A run's id comes from outside, so it must be a plain
+// name.
 func livePath(dir, run string) (string, error) {
 	if run == "" || run != filepath.Base(run) || !filepath.IsLocal(run) || run == "." {
 		return "", fmt.Errorf("live file of %q: not a run's id", run)

@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// liveDelay is how long output waits for more of it, and for the end of its call: the result of a quick command needs no
-	// live file, which costs as much as a commit.
+	// liveDelay is how long output waits for more of it, and for the end of its call: the result of
+	// a quick command needs no live file, which costs as much as a commit.
 	liveDelay = 100 * time.Millisecond
 	// liveWaiting is how much output waits, bytes; of more the newest.
 	liveWaiting = 1 << 20
 )
 
-// LiveCopy copies the model's text and reasoning and the output of running calls into the run's live file as they come, for
-// observers in other processes. It is an observer itself: what it gets passed the gate, so it holds no secret, and a slow disk
-// never holds up the reader of the model's  Losing it loses nothing: answer and result are facts.
+// LiveCopy copies the model's text and reasoning and the output of running calls into the run's
+// live file as they come, for observers in other processes. It is an observer itself: what it gets
+// passed the gate, so it holds no secret, and a slow disk never holds up the reader of the model's
+// Losing it loses nothing: answer and result are facts.
 type LiveCopy struct {
 	dir, run string
 	hub      *Hub
@@ -36,7 +37,8 @@ type LiveCopy struct {
 	closed bool
 }
 
-// CopyLive begins to copy what is published of a run. What an earlier process left of it is dropped.
+// CopyLive begins to copy what is published of a run. What an earlier process left of it is
+// dropped.
 func CopyLive(dir, run string, hub *Hub) (*LiveCopy, error) {
 	l := &LiveCopy{dir: dir, run: run, hub: hub, done: make(chan struct{})}
 	if err := ClearLive(dir, run); err != nil {
@@ -59,8 +61,8 @@ func (l *LiveCopy) observe() bool {
 	return !l.closed
 }
 
-// wants says whether an event concerns the live file. A fact does only if it ends what was written since the last answer: most turns
-// of quick calls wake nobody.
+// wants says whether an event concerns the live file. A fact does only if it ends what was written
+// since the last answer: most turns of quick calls wake nobody.
 func (l *LiveCopy) wants(e *Event) bool {
 	if e.Fact == nil {
 		if e.Note == "" {
@@ -92,7 +94,8 @@ func (l *LiveCopy) copy() {
 			err = l.reset()
 		}
 		if err != nil {
-			// Closed, or a disk that takes no live text, which keeps no facts either and is reported where it matters.
+			// Closed, or a disk that takes no live text, which keeps no facts either and is
+			// reported where it matters.
 			_ = l.flush()
 			return
 		}
@@ -110,8 +113,8 @@ func (l *LiveCopy) next() (Event, error) {
 	return l.obs.Next(ctx)
 }
 
-// take writes a piece of an answer or of output, and empties the file behind the fact that the answer became or that says that
-// there is none. They come in order.
+// take writes a piece of an answer or of output, and empties the file behind the fact that the
+// answer became or that says that there is none. They come in order.
 func (l *LiveCopy) take(e Event) error {
 	switch {
 	case e.Fact != nil:

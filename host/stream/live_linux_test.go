@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// envFull makes TestLiveOnAFullDisk the process that writes, into the folder that it names: a limit belongs to a whole process,
-// and every other test here writes too.
+// envFull makes TestLiveOnAFullDisk the process that writes, into the folder that it names: a limit
+// belongs to a whole process, and every other test here writes too.
 const envFull = "AGENT_STREAM_TEST_FULL"
 
-// A disk that is full in the middle of a line: the half line is taken back, and what fits later follows whole.
+// A disk that is full in the middle of a line: the half line is taken back, and what fits later
+// follows whole.
 func TestLiveOnAFullDisk(t *testing.T) {
 	if dir := os.Getenv(envFull); dir != "" {
 		l := openLive(t, dir, "r-1")

@@ -32,7 +32,8 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// heard gathers what a follower gets, as "turn:text", reasoning in parentheses, with | where a turn starts over.
+// heard gathers what a follower gets, as "turn:text", reasoning in parentheses, with | where a turn
+// starts over.
 type heard struct{ strings.Builder }
 
 func (h *heard) emit(e Event) {
@@ -132,8 +133,8 @@ func TestLiveRefusesWhatIsNoID(t *testing.T) {
 	}
 }
 
-// An unfinished answer stays for observers to see; the next owner starts over, and a former one that wakes up late
-// disturbs neither its text nor its file.
+// An unfinished answer stays for observers to see; the next owner starts over, and a former one
+// that wakes up late disturbs neither its text nor its file.
 func TestLiveBelongsToItsLastOwner(t *testing.T) {
 	dir := t.TempDir()
 	former := openLive(t, dir, "r-1")
@@ -158,8 +159,8 @@ func TestLiveBelongsToItsLastOwner(t *testing.T) {
 	h.want(t, "1:The  1:answer ")
 }
 
-// What was read belongs to the text that was dropped, also when the new text is as long or longer: a position is never
-// taken for one in another text.
+// What was read belongs to the text that was dropped, also when the new text is as long or longer:
+// a position is never taken for one in another text.
 func TestFollowAcrossReset(t *testing.T) {
 	for _, again := range []string{"a", "same", "much longer than before"} {
 		t.Run(again, func(t *testing.T) {
@@ -186,7 +187,8 @@ func TestFollowAcrossReset(t *testing.T) {
 	}
 }
 
-// STR-08: a character that comes in pieces is written when it is whole, and what never becomes one says so in place.
+// STR-08: a character that comes in pieces is written when it is whole, and what never becomes one
+// says so in place.
 func TestLiveKeepsCharactersWhole(t *testing.T) {
 	dir := t.TempDir()
 	l := openLive(t, dir, "r-1")
@@ -201,8 +203,9 @@ func TestLiveKeepsCharactersWhole(t *testing.T) {
 	h.want(t, "1:\u20ac 1:\U0001F600 1:<&>\u2028\ufffdend 1:\ufffd\ufffd 2:next ")
 }
 
-// What the model thinks travels beside what it says: each keeps its own characters whole. A line of a kind that is not known
-// is passed over, and one of a binary that knew no reasoning is text. // issue: thinking shown only on request
+// What the model thinks travels beside what it says: each keeps its own characters whole. A line of
+// a kind that is not known is passed over, and one of a binary that knew no reasoning is
+// text. // issue: thinking shown only on request
 func TestLiveReasoning(t *testing.T) {
 	dir := t.TempDir()
 	l := openLive(t, dir, "r-1")
@@ -266,8 +269,8 @@ func TestFollowTornLines(t *testing.T) {
 	h.want(t, "")
 }
 
-// The whole way, waiting for file notification: a follower that was there before the file sees every turn, across
-// resets and another owner.
+// The whole way, waiting for file notification: a follower that was there before the file sees
+// every turn, across resets and another owner.
 func TestFollowLive(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(deadline(t))
@@ -340,7 +343,8 @@ func (o *outputs) want(t *testing.T, want string) {
 	o.Reset()
 }
 
-// Output of several calls keeps its calls apart, byte for byte, and leaves the text of the answer as it is.
+// Output of several calls keeps its calls apart, byte for byte, and leaves the text of the answer
+// as it is.
 func TestLiveOutputOfCalls(t *testing.T) {
 	dir := t.TempDir()
 	l := openLive(t, dir, "r-1")
@@ -359,7 +363,8 @@ func TestLiveOutputOfCalls(t *testing.T) {
 	got.want(t, "text ")
 }
 
-// A flood of output leaves a live file of bounded size, and a follower that keeps up gets all of it.
+// A flood of output leaves a live file of bounded size, and a follower that keeps up gets all of
+// it.
 func TestLiveOutputIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	l := openLive(t, dir, "r-1")

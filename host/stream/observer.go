@@ -27,7 +27,8 @@ const (
 // ErrOverflow is what an *OverflowError is.
 var ErrOverflow = errors.New("observer fell behind")
 
-// OverflowError ends an observation whose queue was full. Everything up to the event that found it full was delivered.
+// OverflowError ends an observation whose queue was full. Everything up to the event that found it
+// full was delivered.
 type OverflowError struct {
 	After   int64            // sequence number of the last fact delivered, of whatever run; 0 if none was
 	Cursors map[string]int64 // the same by run, for those who observe several
@@ -59,8 +60,8 @@ type Observer struct {
 	cursors  map[string]int64
 }
 
-// item is a queued event. What neighbours added to its text or output is in more: whoever publishes only hands it over,
-// and the observer puts it together.
+// item is a queued event. What neighbours added to its text or output is in more: whoever publishes
+// only hands it over, and the observer puts it together.
 type item struct {
 	event Event
 	more  []string
@@ -77,8 +78,9 @@ func newObserver(h *Hub, limit int, runs []string) *Observer {
 	}
 }
 
-// Next returns the next event, waiting for it. Its errors are ctx's own, io.EOF after Close or the hub's Close once
-// everything queued was delivered, and an *OverflowError once everything queued before the overflow was delivered.
+// Next returns the next event, waiting for it. Its errors are ctx's own, io.EOF after Close or the
+// hub's Close once everything queued was delivered, and an *OverflowError once everything queued
+// before the overflow was delivered.
 func (o *Observer) Next(ctx context.Context) (Event, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -99,7 +101,8 @@ func (o *Observer) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// Close ends the observation: what is queued can still be taken, then comes io.EOF. Closing again does nothing.
+// Close ends the observation: what is queued can still be taken, then comes io.EOF. Closing again
+// does nothing.
 func (o *Observer) Close() {
 	o.end()
 	o.hub.remove(o)
@@ -149,7 +152,8 @@ func (o *Observer) endErr() error {
 	return nil
 }
 
-// offer queues a copy of e. It returns false when that is the end of the observation and the hub should forget it.
+// offer queues a copy of e. It returns false when that is the end of the observation and the hub
+// should forget it.
 func (o *Observer) offer(e *Event) bool {
 	if len(o.runs) > 0 && !slices.Contains(o.runs, e.Run) || o.wants != nil && !o.wants(e) {
 		return true
@@ -194,7 +198,8 @@ func (o *Observer) last() *item {
 }
 
 func (o *Observer) push(e *Event, cost int) {
-	// Move to the front when at least half was taken: the array stays within a few limits, at constant cost per event.
+	// Move to the front when at least half was taken: the array stays within a few limits, at
+	// constant cost per event.
 	if len(o.queue) == cap(o.queue) && o.head > 0 && o.head >= len(o.queue)/2 {
 		n := copy(o.queue, o.queue[o.head:])
 		clear(o.queue[n:])
@@ -214,7 +219,8 @@ func isOutput(e *Event) bool {
 	return e.Fact == nil && e.Text == "" && e.Reasoning == "" && e.Call != nil && len(e.Output) > 0
 }
 
-// joins says whether e continues the queued event: the same turn's text or reasoning, or the same call's output.
+// joins says whether e continues the queued event: the same turn's text or reasoning, or the same
+// call's output.
 func (it *item) joins(e *Event) bool {
 	q := &it.event
 	switch {

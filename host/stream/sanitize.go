@@ -11,10 +11,11 @@ import (
 // maxHidden bounds how much of a text a control string without an end may take with it.
 const maxHidden = 64 << 10
 
-// Sanitize makes a text of a model or a tool safe to show on a terminal: it takes out every control sequence, every control
-// character but newline and tab, and what is invisible or changes the direction of writing. The two joiners stay: Persian, the
-// scripts of India and families of emoji are written with them. A carriage return becomes a newline, so that nothing is written
-// over. What is not UTF-8 shows as U+FFFD.
+// Sanitize makes a text of a model or a tool safe to show on a terminal: it takes out every control
+// sequence, every control character but newline and tab, and what is invisible or changes the
+// direction of writing. The two joiners stay: Persian, the scripts of India and families of emoji
+// are written with them. A carriage return becomes a newline, so that nothing is written over. What
+// is not UTF-8 shows as U+FFFD.
 func Sanitize(text string) string {
 	if plain(text) == len(text) {
 		return text // which is the usual case
@@ -34,8 +35,8 @@ func plain[T string | []byte](text T) int {
 	return len(text)
 }
 
-// Visible shows what Sanitize takes out: each such character as its number. It is for what a person must see whole before a
-// yes, such as a command.
+// Visible shows what Sanitize takes out: each such character as its number. It is for what a person
+// must see whole before a yes, such as a command.
 func Visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -63,8 +64,8 @@ func joiner(r rune) bool { return r == zeroWidthNonJoiner || r == zeroWidthJoine
 
 func control(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
-// invisible reports what takes no room and carries no glyph: zero-width characters, marks of direction, tags, and the
-// separators that only some terminals break at.
+// invisible reports what takes no room and carries no glyph: zero-width characters, marks of
+// direction, tags, and the separators that only some terminals break at.
 func invisible(r rune) bool {
 	switch {
 	case r < 0xa0:
@@ -77,7 +78,8 @@ func invisible(r rune) bool {
 	return r == 0x2028 || r == 0x2029 || r == 0x034F || r == 0x115F || r == 0x1160 || r == 0x3164 || r == 0xFFA0
 }
 
-// Sanitizer is Sanitize for a text that comes in pieces, wherever they are cut. One goroutine uses it.
+// Sanitizer is Sanitize for a text that comes in pieces, wherever they are cut. One goroutine uses
+// it.
 type Sanitizer struct {
 	to  io.Writer
 	c   cleaner
@@ -87,7 +89,8 @@ type Sanitizer struct {
 // NewSanitizer writes what is left of the pieces to w.
 func NewSanitizer(w io.Writer) *Sanitizer { return &Sanitizer{to: w} }
 
-// Write takes a piece. The error is the underlying writer's; the piece counts as taken all the same.
+// Write takes a piece. The error is the underlying writer's; the piece counts as taken all the
+// same.
 func (s *Sanitizer) Write(p []byte) (int, error) {
 	s.buf = s.c.clean(s.buf[:0], p)
 	if len(s.buf) > 0 {
@@ -212,7 +215,8 @@ func (c *cleaner) take(dst []byte, r rune) []byte {
 	return dst
 }
 
-// sequence takes a character inside a control sequence. It reports true when the sequence is over without it.
+// sequence takes a character inside a control sequence. It reports true when the sequence is over
+// without it.
 func (c *cleaner) sequence(r rune) bool {
 	switch c.state {
 	case inEscape:

@@ -108,8 +108,9 @@ func inPieces(t testing.TB, pieces ...string) string {
 	return out.String()
 }
 
-// obeyed are the characters that a terminal does something for instead of showing them, named here on their own: control characters, marks
-// of direction, what has no width, tags, and the separators of lines and paragraphs.
+// obeyed are the characters that a terminal does something for instead of showing them, named here
+// on their own: control characters, marks of direction, what has no width, tags, and the separators
+// of lines and paragraphs.
 func obeyed(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -120,8 +121,8 @@ func obeyed(r rune) bool {
 	return false
 }
 
-// FuzzSanitize: what is left is text, none of it is obeyed, and it is final and the same however the pieces are cut. Text that was never
-// anything else stays as it is.
+// FuzzSanitize: what is left is text, none of it is obeyed, and it is final and the same however
+// the pieces are cut. Text that was never anything else stays as it is.
 func FuzzSanitize(f *testing.F) {
 	for i, s := range append(seeds, "ab\b\b\a\x7fc", "a\u00adb\u061cc\u2028d", "\x1b]0;"+strings.Repeat("x", 40)+"end", "plain, and plain again", "a\x9b31mb\x00", "\x1b[38;5;1\x18m\x1b\x1b(\x1b") {
 		f.Add(s, i)

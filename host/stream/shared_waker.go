@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// SharedWaker lets the runs of a process share one watch of the database's files. With a watch each, the kernel would tell every
-// write to the log as often as runs are driven, and that inside the write.
+// SharedWaker lets the runs of a process share one watch of the database's files. With a watch
+// each, the kernel would tell every write to the log as often as runs are driven, and that inside
+// the write.
 type SharedWaker struct {
 	// Open starts a watch of the files; nil is NewWaker.
 	Open func(files ...string) (HintSource, error)
@@ -76,8 +77,8 @@ func (w *Subscription) Close() {
 	}
 }
 
-// lookCost is more than what a run's look into the database takes: with many runs the pause between two hints is as long
-// as all their looks together.
+// lookCost is more than what a run's look into the database takes: with many runs the pause between
+// two hints is as long as all their looks together.
 const lookCost = time.Millisecond
 
 // pass hands the hints of one watch to every run, until another watch has taken its place or none.

@@ -14,7 +14,8 @@ func (s source) C() <-chan struct{}    { return s.hints }
 func (s source) Done() <-chan struct{} { return s.done }
 func (s source) Close()                { close(s.done) }
 
-// The runs of a process share one watch, which ends with the last of them; one that left is hinted at no more.
+// The runs of a process share one watch, which ends with the last of them; one that left is hinted
+// at no more.
 func TestRunsShareOneWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var opened []source

@@ -18,9 +18,10 @@ const (
 	hintGap  = 20 * time.Millisecond  // between two hints: who writes often is not looked at after every write
 )
 
-// Waker hints that files may have changed. It watches their folders and never opens, reads or stats the files: closing
-// a database file would drop the locks that this process has on it. A hint says only "look again", it may come for
-// nothing, and several changes may be one. Make the waker first and look next, so that no change falls between.
+// Waker hints that files may have changed. It watches their folders and never opens, reads or stats
+// the files: closing a database file would drop the locks that this process has on it. A hint says
+// only "look again", it may come for nothing, and several changes may be one. Make the waker first
+// and look next, so that no change falls between.
 type Waker struct {
 	names   map[string]bool // absolute paths that are of interest
 	folder  bool            // all files of dirs are of interest instead
@@ -41,18 +42,20 @@ type Waker struct {
 	left []time.Duration  // of echoAfter, from the echo that is due
 }
 
-// echoAfter is how long after the last change another hint follows, each counted from the one before: what a writer
-// changed becomes visible only after its fsync and through shared memory, and of neither there is notification.
+// echoAfter is how long after the last change another hint follows, each counted from the one
+// before: what a writer changed becomes visible only after its fsync and through shared memory, and
+// of neither there is notification.
 func echoAfter() []time.Duration {
 	return []time.Duration{30 * time.Millisecond, 220 * time.Millisecond}
 }
 
-// NewWaker wakes on changes of the files at paths, which need not exist, and once a second without any. Where the
-// system's file notification cannot be had it wakes four times a second instead, and Notice says so.
+// NewWaker wakes on changes of the files at paths, which need not exist, and once a second without
+// any. Where the system's file notification cannot be had it wakes four times a second instead, and
+// Notice says so.
 func NewWaker(paths ...string) (*Waker, error) { return NewWakerEvery(slowPoll, paths...) }
 
-// NewFolderWaker wakes on changes of any file in the folder dir, and Changed names them: one for a whole folder takes one of the
-// 128 watchers that a user may have, instead of one a file.
+// NewFolderWaker wakes on changes of any file in the folder dir, and Changed names them: one for a
+// whole folder takes one of the 128 watchers that a user may have, instead of one a file.
 func NewFolderWaker(dir string) (*Waker, error) {
 	return newWaker(slowPoll, watchFolders, []string{filepath.Join(dir, "*")}, true)
 }
@@ -62,7 +65,8 @@ func NewPollingWaker(paths ...string) (*Waker, error) {
 	return newWaker(slowPoll, func([]string) (*fsnotify.Watcher, error) { return nil, errors.New("it is not wanted") }, paths, false)
 }
 
-// NewWakerEvery is NewWaker with another slow poll; at most every 250 ms it is also what replaces notification.
+// NewWakerEvery is NewWaker with another slow poll; at most every 250 ms it is also what replaces
+// notification.
 func NewWakerEvery(poll time.Duration, paths ...string) (*Waker, error) {
 	return newWaker(poll, watchFolders, paths, false)
 }
@@ -96,7 +100,8 @@ func newWaker(poll time.Duration, watch func(dirs []string) (*fsnotify.Watcher, 
 // C delivers hints. It is never closed.
 func (w *Waker) C() <-chan struct{} { return w.hints }
 
-// Changed gives the names of the files that changed since the last call, and true where any may have: a poll names none.
+// Changed gives the names of the files that changed since the last call, and true where any may
+// have: a poll names none.
 func (w *Waker) Changed() (names map[string]bool, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +148,8 @@ func (w *Waker) run(watcher *fsnotify.Watcher, poll time.Duration) {
 	var events <-chan fsnotify.Event
 	var errs <-chan error
 	if watcher != nil {
-		// What closing it can report is of no use: the kernel frees it with its descriptor in any case.
+		// What closing it can report is of no use: the kernel frees it with its descriptor in any
+		// case.
 		defer func() { _ = watcher.Close() }()
 		events, errs = watcher.Events, watcher.Errors
 	} else {
@@ -217,8 +223,8 @@ func (w *Waker) degrade(why error) {
 	w.notice.Store(&err)
 }
 
-// hint gives a hint and begins a rest. Meanwhile notification is left where it is: the kernel keeps one event for any
-// number of writes that follow each other, and wakes nobody for them.
+// hint gives a hint and begins a rest. Meanwhile notification is left where it is: the kernel keeps
+// one event for any number of writes that follow each other, and wakes nobody for them.
 func (w *Waker) hint() {
 	w.rest = time.After(hintGap)
 	select {

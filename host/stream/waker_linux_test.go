@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A database file that is opened and closed in this process loses the locks that the process has on it. So the waker
-// must not touch the files: the kernel is asked who opened or read them.
+// A database file that is opened and closed in this process loses the locks that the process has on
+// it. So the waker must not touch the files: the kernel is asked who opened or read them.
 func TestWakerNeverOpensTheFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.db-wal")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)

@@ -43,7 +43,8 @@ func wakes(t *testing.T, w *Waker) {
 	}
 }
 
-// The poll is an hour here, so only notification can wake: on a file made, and on one written, by another process.
+// The poll is an hour here, so only notification can wake: on a file made, and on one written, by
+// another process.
 func TestWakerSeesAnotherProcess(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "agent.db-wal")
 	w, err := NewWakerEvery(time.Hour, db, filepath.Join(t.TempDir(), "second"))

@@ -7,7 +7,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchFolders starts notification for what is directly in dirs. It opens neither the folders nor what is in them.
+// watchFolders starts notification for what is directly in dirs. It opens neither the folders nor
+// what is in them.
 func watchFolders(dirs []string) (*fsnotify.Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -29,7 +29,8 @@ type piecewise struct {
 	clean *stream.Sanitizer // nil while nothing of it was shown
 }
 
-// part is what came of the answer to which e belongs; nil where e is late: the answer is a fact, or will never be one.
+// part is what came of the answer to which e belongs; nil where e is late: the answer is a fact, or
+// will never be one.
 func (r *Renderer) part(e stream.Event) *partial {
 	if e.Turn <= r.turns[e.Run] || r.stopped[e.Run] {
 		return nil
@@ -40,8 +41,8 @@ func (r *Renderer) part(e stream.Event) *partial {
 	return r.partial
 }
 
-// text takes a piece of the model's answer and shows it at once, where the reader is a person at a terminal. Elsewhere the
-// answer is shown when it is whole.
+// text takes a piece of the model's answer and shows it at once, where the reader is a person at a
+// terminal. Elsewhere the answer is shown when it is whole.
 func (r *Renderer) text(e stream.Event) {
 	s := r.part(e)
 	if s == nil {
@@ -69,7 +70,8 @@ func (s screenStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason takes a piece of what the model thinks, as text does. Unless the person asked for it, nothing of it is shown.
+// reason takes a piece of what the model thinks, as text does. Unless the person asked for it,
+// nothing of it is shown.
 func (r *Renderer) reason(e stream.Event) {
 	s := r.part(e)
 	switch {
@@ -138,8 +140,8 @@ func (r *Renderer) restart(e stream.Event) {
 // maxPart is the most of a part of an answer that is shown whole, in bytes.
 const maxPart = 256 << 10
 
-// unfinished ends an answer of which only a part came, with a note about that. Where pieces are not shown as they come, the
-// part is shown if it is the last that there will be.
+// unfinished ends an answer of which only a part came, with a note about that. Where pieces are not
+// shown as they come, the part is shown if it is the last that there will be.
 func (r *Renderer) unfinished(run string, last bool, note string) {
 	s := r.partial
 	if s == nil || s.run != run {
@@ -159,7 +161,8 @@ func (r *Renderer) unfinished(run string, last bool, note string) {
 	}
 }
 
-// modelFailed shows that there is no answer, what became of the part that was shown, and what is waited for now.
+// modelFailed shows that there is no answer, what became of the part that was shown, and what is
+// waited for now.
 func (r *Renderer) modelFailed(run string, e journal.Event, b journal.ModelFailed) {
 	r.Fact(run, e)
 	note := "the answer starts over"
@@ -175,8 +178,8 @@ func (r *Renderer) modelFailed(run string, e journal.Event, b journal.ModelFaile
 	}
 }
 
-// finishAnswer shows what is missing of an answer of which pieces were shown as they came, and returns what is still to be
-// shown of it.
+// finishAnswer shows what is missing of an answer of which pieces were shown as they came, and
+// returns what is still to be shown of it.
 func (r *Renderer) finishAnswer(run string, e journal.Event, b journal.ModelAnswered) journal.ModelAnswered {
 	full, end, s := answerText(b), lastWords(b), r.partial
 	if r.partial = nil; s == nil || s.run != run || s.turn != e.Turn {

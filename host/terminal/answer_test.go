@@ -45,8 +45,8 @@ func asking(t *testing.T, s *Screen, thinking, whole bool, play func(p *player))
 	return strings.ReplaceAll(out.String(), "\r\x1b[K", "")
 }
 
-// What the model thinks is shown on request only: set off from its answer, as it comes on a terminal, when it is whole
-// elsewhere. // issue: thinking shown dim and only on request
+// What the model thinks is shown on request only: set off from its answer, as it comes on a
+// terminal, when it is whole elsewhere. // issue: thinking shown dim and only on request
 func TestThinking(t *testing.T) {
 	play := func(p *player) {
 		p.fact(1, journal.ModelRequested{})
@@ -81,7 +81,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// Thoughts are dim where there is colour, line by line, so that a reader tells them from the answer.
+// Thoughts are dim where there is colour, line by line, so that a reader tells them from the
+// answer.
 func TestThinkingIsDim(t *testing.T) {
 	s := live()
 	s.colour = true
@@ -97,7 +98,8 @@ func TestThinkingIsDim(t *testing.T) {
 	}
 }
 
-// A model may think between two parts of its answer; each begins a line of its own, and nothing is shown twice.
+// A model may think between two parts of its answer; each begins a line of its own, and nothing is
+// shown twice.
 func TestThinkingBetween(t *testing.T) {
 	got := asking(t, live(), true, false, func(p *player) {
 		p.text(1, "One.")
@@ -133,8 +135,8 @@ func TestThoughtsAreSanitized(t *testing.T) {
 	}
 }
 
-// A part of an answer is no answer: it is said to be void as soon as that is known, and shown at the latest then. Why there is none is
-// said with the end. // issue, behaviour 5
+// A part of an answer is no answer: it is said to be void as soon as that is known, and shown at
+// the latest then. Why there is none is said with the end. // issue, behaviour 5
 func TestPartialAnswer(t *testing.T) {
 	again := journal.ModelFailed{Fault: journal.FaultCut, Detail: "the stream ended", Tries: 1, Again: true, Wait: 2 * time.Second}
 	gone := journal.ModelFailed{Fault: journal.FaultKey, Detail: "bad key (HTTP 401)", Remedy: "set ANTHROPIC_API_KEY", Tries: 1}
@@ -187,7 +189,8 @@ func TestPartialAnswer(t *testing.T) {
 	}
 }
 
-// An answer that was cut at its length goes on in the next turn: its first part is activity, not the answer.
+// An answer that was cut at its length goes on in the next turn: its first part is activity, not
+// the answer.
 func TestAnswerThatIsCut(t *testing.T) {
 	cut := answerOf("The first part")
 	cut.Stop = journal.AnswerLength

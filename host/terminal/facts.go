@@ -136,7 +136,8 @@ func tighter(b journal.RunClaimed) string {
 	return text
 }
 
-// created prints what is to be done, by what, where and under which rules, and how to watch it and go on with it.
+// created prints what is to be done, by what, where and under which rules, and how to watch it and
+// go on with it.
 func (t *Printer) created(b journal.RunCreated) {
 	t.runs[b.Run] = startOf(b)
 	if t.Whole {
@@ -152,8 +153,8 @@ func (t *Printer) created(b journal.RunCreated) {
 	}
 }
 
-// answered learns the turn's calls, and prints the text of the answer where the person does not get it in another way: the
-// last words of a run that is done are its answer.
+// answered learns the turn's calls, and prints the text of the answer where the person does not get
+// it in another way: the last words of a run that is done are its answer.
 func (t *Printer) answered(run string, e journal.Event, b journal.ModelAnswered) {
 	for i := range b.Calls {
 		t.calls[key(run, journal.Place{Turn: e.Turn, Index: i})] = &activeCall{Proposal: b.Calls[i]}
@@ -203,7 +204,8 @@ func textOf(blocks []journal.Block, k journal.BlockKind) string {
 	return strings.Join(parts, "\n")
 }
 
-// settled prints how a call ended. What it printed was shown while it ran; where it was not, a part of the result is.
+// settled prints how a call ended. What it printed was shown while it ran; where it was not, a part
+// of the result is.
 func (t *Printer) settled(run string, b journal.CallSettled) {
 	c, r := t.call(run, b.Place), b.Result
 	shown := c.output

@@ -41,7 +41,8 @@ func TestProgressCountsDown(t *testing.T) {
 	at(20*time.Second, "")
 }
 
-// A summary for the model is shown with what it stands for; the record keeps everything, and shows the summary.
+// A summary for the model is shown with what it stands for; the record keeps everything, and shows
+// the summary.
 func TestCompacted(t *testing.T) {
 	play := func(through int) func(p *player) {
 		return func(p *player) {
@@ -58,7 +59,8 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
-// A turn took as long as the request that was answered: the wait before it, and the time without an owner, do not count.
+// A turn took as long as the request that was answered: the wait before it, and the time without an
+// owner, do not count.
 func TestTurnTook(t *testing.T) {
 	u := answerOf("Yes.")
 	u.Usage = &journal.Usage{Input: 5, Output: 1}

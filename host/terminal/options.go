@@ -13,8 +13,8 @@ const helpWidth = 80
 // leastText is the narrowest column that the text of an option is put into beside the option.
 const leastText = 30
 
-// OptionLines passes help on and breaks the lines of its options between words, so that they fit the terminal. The rest of help
-// is written for 80 columns.
+// OptionLines passes help on and breaks the lines of its options between words, so that they fit
+// the terminal. The rest of help is written for 80 columns.
 type OptionLines struct {
 	to    io.Writer
 	width func() int
@@ -42,7 +42,8 @@ func (o *OptionLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// optionLine breaks the line of an option, "   --name VALUE  text", where it is too wide. What follows stands below the text.
+// optionLine breaks the line of an option, " --name VALUE text", where it is too wide. What follows
+// stands below the text.
 func optionLine(line string, width int) string {
 	const indent = "   "
 	option, text, found := strings.Cut(strings.TrimPrefix(line, indent), "  ")

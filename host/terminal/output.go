@@ -8,15 +8,16 @@ import (
 	"agent/host/view"
 )
 
-// What is shown of a call's live output. A flood shows its beginning as it comes and its end when the call ends; the record
-// has more, and says where.
+// What is shown of a call's live output. A flood shows its beginning as it comes and its end when
+// the call ends; the record has more, and says where.
 const (
 	liveLines = 400
 	liveBytes = 128 << 10
 	liveTail  = 10
 )
 
-// liveOutput turns the output of one running call into whole lines. What a line lacks is kept until it comes or the call ends.
+// liveOutput turns the output of one running call into whole lines. What a line lacks is kept until
+// it comes or the call ends.
 type liveOutput struct {
 	emit  func(line string)
 	clean *stream.Sanitizer

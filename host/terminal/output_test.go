@@ -40,7 +40,8 @@ func TestPartialLines(t *testing.T) {
 	}
 }
 
-// Of a flood the beginning and the end are shown, and how many lines are not. // issue, behaviour 14
+// Of a flood the beginning and the end are shown, and how many lines are not. // issue, behaviour
+// 14
 func TestFloodIsBounded(t *testing.T) {
 	var all strings.Builder
 	for i := range 100_000 {

@@ -19,7 +19,8 @@ type Printer struct {
 	asked map[string]time.Time // since when each run's model is asked
 	// Thinking shows what a model thinks.
 	Thinking bool
-	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil when nobody can.
+	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil
+	// when nobody can.
 	learn    func(run string, p journal.Place) *journal.Proposal
 	learnRun func(run string) (journal.RunCreated, bool)
 }
@@ -89,7 +90,8 @@ func (t *Printer) Blank() { t.out.print("") }
 // Closed says whether the reader has gone.
 func (t *Printer) Closed() bool { return t.out.Closed() }
 
-// Line prints one sanitized text with a mark before it; further lines of the text are set in below it.
+// Line prints one sanitized text with a mark before it; further lines of the text are set in below
+// it.
 func (t *Printer) Line(st Style, mark, text string) {
 	text = strings.ReplaceAll(stream.Sanitize(text), "\n", "\n  ")
 	t.out.print(t.out.paint(st, mark) + " " + text)

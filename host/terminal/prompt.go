@@ -61,8 +61,8 @@ func (t *Prompt) Close() {
 	_ = t.Console.Close() // nothing that was written to a terminal can be lost by this
 }
 
-// Ask shows a question and reads lines until one is an answer. It returns ErrLeftOpen at the end of the input, and the
-// context's error, at once, when that ends.
+// Ask shows a question and reads lines until one is an answer. It returns ErrLeftOpen at the end of
+// the input, and the context's error, at once, when that ends.
 func (t *Prompt) Ask(ctx context.Context, r journal.Request) (json.RawMessage, error) {
 	t.drop()
 	t.Say("%s\n", view.QuestionText(&r))
@@ -94,8 +94,8 @@ func (t *Prompt) Say(format string, args ...any) {
 	_, _ = io.WriteString(t, stream.Sanitize(fmt.Sprintf(format, args...)))
 }
 
-// ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no deadline, what reads it ends
-// with the process.
+// ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no
+// deadline, what reads it ends with the process.
 func (t *Prompt) ReadLine(ctx context.Context) (string, error) {
 	type read struct {
 		line string

@@ -45,7 +45,8 @@ func typed(t *testing.T) (term *Prompt, k *keyboard, keys *os.File, dropped *int
 
 func ask(q journal.Question) journal.Request { return journal.Request{ID: "p-1", Question: q} }
 
-// A wrong answer is explained and asked for again; the whole question stands above, with what each answer does.
+// A wrong answer is explained and asked for again; the whole question stands above, with what each
+// answer does.
 func TestAskUntilItIsAnAnswer(t *testing.T) {
 	term, k, keys, dropped := typed(t)
 	q := yesNo()
@@ -87,8 +88,8 @@ func TestEndOfInputLeavesItOpen(t *testing.T) {
 	}
 }
 
-// When the context ends, as Ctrl-C and an answer from elsewhere make it, the question ends at once and what was half typed
-// is dropped. // PEND-04
+// When the context ends, as Ctrl-C and an answer from elsewhere make it, the question ends at once
+// and what was half typed is dropped. // PEND-04
 func TestAskEndsWithItsContext(t *testing.T) {
 	term, k, keys, dropped := typed(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -22,7 +22,8 @@ type Journal interface {
 	Before(ctx context.Context, run string, turn int) (int64, error)
 }
 
-// Renderer shows what happens in runs while it happens, as one observer among others: it never holds a run up.
+// Renderer shows what happens in runs while it happens, as one observer among others: it never
+// holds a run up.
 type Renderer struct {
 	*Printer
 	hub     *stream.Hub
@@ -182,7 +183,8 @@ func (r *Renderer) AnswerShown(run string) bool {
 	return r.answered[run]
 }
 
-// MarkShown notes that a question is shown whole. Only who has the terminal alone may say so: that holds what guards it.
+// MarkShown notes that a question is shown whole. Only who has the terminal alone may say so: that
+// holds what guards it.
 func (r *Renderer) MarkShown(id string) { r.questions[id] = true }
 
 // QuestionShown says whether the question was shown whole.
@@ -192,8 +194,8 @@ func (r *Renderer) QuestionShown(id string) bool {
 	return r.questions[id]
 }
 
-// reconnect goes on after the observation ended because this terminal was too slow: what is on record is read from there,
-// and live pieces that were missed are named as missing.
+// reconnect goes on after the observation ended because this terminal was too slow: what is on
+// record is read from there, and live pieces that were missed are named as missing.
 func (r *Renderer) reconnect() *stream.Observer {
 	obs := r.hub.Observe(queue)
 	r.mu.Lock()
@@ -216,7 +218,8 @@ func (r *Renderer) reconnect() *stream.Observer {
 	return obs
 }
 
-// lookUp reads about the calls of a run's present turn, which was answered before this process came.
+// lookUp reads about the calls of a run's present turn, which was answered before this process
+// came.
 func (r *Renderer) lookUp(run string, p journal.Place) *journal.Proposal {
 	ctx := context.Background()
 	from, err := r.journal.Before(ctx, run, p.Turn)
@@ -286,8 +289,9 @@ func (r *Renderer) progress(now time.Time) string {
 	return fmt.Sprintf("%c %s  %s", frame, view.Duration(took.Truncate(time.Second)), what)
 }
 
-// Alone waits until everything that happened so far is shown, and then keeps the terminal for whoever asks there. Nothing
-// else is shown before the function that it returns was called. It returns the context's error when that ends first.
+// Alone waits until everything that happened so far is shown, and then keeps the terminal for
+// whoever asks there. Nothing else is shown before the function that it returns was called. It
+// returns the context's error when that ends first.
 func (r *Renderer) Alone(ctx context.Context) (release func(), err error) {
 	if err := r.CaughtUp(ctx); err != nil {
 		return nil, err
@@ -309,8 +313,8 @@ func (r *Renderer) Idle() {
 	r.out.wipe()
 }
 
-// CaughtUp waits until everything that was published so far is shown. A mark without content, which travels the same way,
-// says when.
+// CaughtUp waits until everything that was published so far is shown. A mark without content, which
+// travels the same way, says when.
 func (r *Renderer) CaughtUp(ctx context.Context) error {
 	r.marksMu.Lock()
 	r.lastNo++

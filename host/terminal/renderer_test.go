@@ -106,7 +106,8 @@ func equal(t *testing.T, got, want string) {
 	}
 }
 
-// What a run does is shown in lines: the head, what the model says, each call with its output and its end. // STR-02
+// What a run does is shown in lines: the head, what the model says, each call with its output and
+// its end. // STR-02
 func TestActivity(t *testing.T) {
 	got := shown(t, file(), func(p *player) {
 		p.fact(0, journal.RunCreated{
@@ -143,8 +144,8 @@ func TestActivity(t *testing.T) {
 `)
 }
 
-// An outcome that is unknown is said once as it is decided, with what of it may still run; the end of the run says how to
-// decide. // TOOL-05
+// An outcome that is unknown is said once as it is decided, with what of it may still run; the end
+// of the run says how to decide. // TOOL-05
 func TestUnknownOutcome(t *testing.T) {
 	unknown := result(journal.OutcomeUnknown, journal.HowTold, "outcome unknown: …", "")
 	unknown.Took, unknown.Alive = 0, []string{"process 7 make"}
@@ -236,7 +237,8 @@ func TestEverythingIsSanitized(t *testing.T) {
 	}
 }
 
-// The line of progress is erased before anything else is written, and none stands where text is open. // issue: a spinner only on a terminal
+// The line of progress is erased before anything else is written, and none stands where text is
+// open. // issue: a spinner only on a terminal
 func TestProgressLine(t *testing.T) {
 	var b bytes.Buffer
 	s := live()
@@ -308,8 +310,8 @@ func (b busy) Load(ctx context.Context, run string, from int64) iter.Seq2[journa
 	return b.facts.Load(ctx, run, from)
 }
 
-// A terminal that was too slow goes on from the record: every fact is shown, once and in order, one that is recorded
-// meanwhile included. // STR-01
+// A terminal that was too slow goes on from the record: every fact is shown, once and in order, one
+// that is recorded meanwhile included. // STR-01
 func TestSlowTerminalMissesNoFact(t *testing.T) {
 	g := &gate{entered: make(chan struct{}), opened: make(chan struct{})}
 	s := file()
@@ -381,7 +383,8 @@ func TestReaderThatLeft(t *testing.T) {
 	}
 }
 
-// Who asks at the terminal has it alone: everything before is shown, and nothing more until it is given back. // PEND-01
+// Who asks at the terminal has it alone: everything before is shown, and nothing more until it is
+// given back. // PEND-01
 func TestAloneOnTheTerminal(t *testing.T) {
 	out := &terminaltest.Tape{}
 	s := live()

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is where activity is written: whole lines, and on a terminal below them one line of progress, which is erased
-// before anything else is written. What it is given has been sanitized. A writer that fails stops the showing, not the run.
+// Screen is where activity is written: whole lines, and on a terminal below them one line of
+// progress, which is erased before anything else is written. What it is given has been sanitized. A
+// writer that fails stops the showing, not the run.
 type Screen struct {
 	moves  bool // a terminal that can erase a line
 	colour bool
@@ -92,7 +93,8 @@ func (s *Screen) endLine() {
 	s.clear()
 }
 
-// Show sets the line of progress; empty takes it away. While a line is open there is no room for one.
+// Show sets the line of progress; empty takes it away. While a line is open there is no room for
+// one.
 func (s *Screen) Show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

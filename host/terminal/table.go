@@ -9,8 +9,8 @@ import (
 	"agent/host/stream"
 )
 
-// Table is what a list command prints for people: aligned columns with a head. The last column is never cut, since that
-// is where the next command stands.
+// Table is what a list command prints for people: aligned columns with a head. The last column is
+// never cut, since that is where the next command stands.
 type Table struct {
 	Head []string
 	Most []int // widest that a column may get, in cells of a terminal; 0 or absent: as wide as it needs
@@ -21,8 +21,9 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Write prints the table. Cells come from models and tools too: control sequences are taken out, and a cell is one line. Where
-// the terminal is too narrow the last column gets lines of its own, and the columns before it are cut to the width.
+// Write prints the table. Cells come from models and tools too: control sequences are taken out,
+// and a cell is one line. Where the terminal is too narrow the last column gets lines of its own,
+// and the columns before it are cut to the width.
 func (t *Table) Write(w io.Writer) {
 	lines := append([][]string{t.Head}, t.rows...)
 	widths := make([]int, len(t.Head))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Columns stand under each other whatever the width of their letters, a cell is one line, and nothing in it reaches the
-// terminal as a command.
+// Columns stand under each other whatever the width of their letters, a cell is one line, and
+// nothing in it reaches the terminal as a command.
 func TestTable(t *testing.T) {
 	tab := Table{Head: []string{"A", "LONG", "NEXT"}, Most: []int{0, 6, 3}}
 	tab.Add("x", "日本語文字", "agent resume r-1")

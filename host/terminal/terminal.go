@@ -37,7 +37,8 @@ func (t *Terminal) Interactive() bool {
 	return ok
 }
 
-// SameTerminal says whether stdout and stderr are one terminal: what is on it need not be written twice.
+// SameTerminal says whether stdout and stderr are one terminal: what is on it need not be written
+// twice.
 func (t *Terminal) SameTerminal() bool {
 	out, ok := terminalFile(t.Out)
 	if !ok {
@@ -52,7 +53,8 @@ func (t *Terminal) SameTerminal() bool {
 	return e1 == nil && e2 == nil && os.SameFile(outInfo, errInfo)
 }
 
-// PrintAnswer writes a model's answer on stdout: sanitized on a terminal, and as it is into a file or a pipe.
+// PrintAnswer writes a model's answer on stdout: sanitized on a terminal, and as it is into a file
+// or a pipe.
 func (t *Terminal) PrintAnswer(text string) {
 	if _, ok := terminalFile(t.Out); ok {
 		text = stream.Sanitize(text)
@@ -76,7 +78,8 @@ func (t *Terminal) PrintJSON(v any) {
 // Tilde shortens a path below the person's home folder.
 func (t *Terminal) Tilde(path string) string { return view.Tilde(t.Getenv("HOME"), path) }
 
-// CopyText writes size bytes of a tool's text to stdout without its control sequences. A reader that went away ends it.
+// CopyText writes size bytes of a tool's text to stdout without its control sequences. A reader
+// that went away ends it.
 func (t *Terminal) CopyText(r io.ReaderAt, size int64) error {
 	w := &lastByte{Writer: t.Out}
 	clean := stream.NewSanitizer(w)
@@ -111,7 +114,8 @@ func (w *lastByte) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// watched remembers why something could not be written. A reader that went away did not get it either.
+// watched remembers why something could not be written. A reader that went away did not get it
+// either.
 type watched struct {
 	io.Writer
 	err error

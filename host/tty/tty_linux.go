@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InForeground says whether this process may read from the terminal: one in the background would be stopped by that.
+// InForeground says whether this process may read from the terminal: one in the background would be
+// stopped by that.
 func InForeground(f *os.File) bool {
 	in := false
 	OnTerminal(f, func(fd int) {
@@ -16,14 +17,16 @@ func InForeground(f *os.File) bool {
 	return in
 }
 
-// DiscardInput drops what was typed and not read: it was not meant for the question, or not finished.
+// DiscardInput drops what was typed and not read: it was not meant for the question, or not
+// finished.
 func DiscardInput(f *os.File) {
 	OnTerminal(f, func(fd int) {
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) // no terminal, nothing typed
 	})
 }
 
-// OnTerminal calls do with the descriptor, and leaves it as it is for deadlines, which File.Fd does not.
+// OnTerminal calls do with the descriptor, and leaves it as it is for deadlines, which File.Fd does
+// not.
 func OnTerminal(f *os.File, do func(fd int)) {
 	c, err := f.SyscallConn()
 	if err == nil {

@@ -4,7 +4,8 @@ package tty
 
 import "os"
 
-// InForeground is not looked at here: a process in the background is stopped when it asks, and goes on in the foreground.
+// InForeground is not looked at here: a process in the background is stopped when it asks, and goes
+// on in the foreground.
 func InForeground(*os.File) bool { return true }
 
 // DiscardInput does nothing here: what was typed before a question is taken as its answer.

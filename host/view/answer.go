@@ -6,7 +6,8 @@ import (
 	"agent/recovery"
 )
 
-// Answered is what answer prints with --json when the run is not driven here. Fields are only ever added.
+// Answered is what answer prints with --json when the run is not driven here. Fields are only ever
+// added.
 type Answered struct {
 	Version int             `json:"version"`
 	Request string          `json:"request_id,omitempty"`

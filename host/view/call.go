@@ -138,7 +138,8 @@ type CallDetail struct {
 	Pairs     []Pair
 	Arguments string
 
-	// Of a settled call: a part of what it printed, what is to be decided about it, and how to read all of it.
+	// Of a settled call: a part of what it printed, what is to be decided about it, and how to read
+	// all of it.
 	Result, Unknown, Whole string
 }
 
@@ -207,8 +208,9 @@ func confinedText(p journal.Proposal) string {
 	return p.Sandbox
 }
 
-// AllowedBy marks a call that nobody was asked about: in brief where it happens, whole in the record. What only reads, and what the
-// person wrote, is marked in the record alone: the first where its calls are shown one by one.
+// AllowedBy marks a call that nobody was asked about: in brief where it happens, whole in the
+// record. What only reads, and what the person wrote, is marked in the record alone: the first
+// where its calls are shown one by one.
 func AllowedBy(p journal.Proposal, whole bool) string {
 	words, _, _ := strings.Cut(p.Why, ": ")
 	switch {

@@ -12,8 +12,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// VerdictText says in words what recovery decided about a call, with its reason. A resume, its dry run and show all use
-// these words, so that a plan can be compared with what was done.
+// VerdictText says in words what recovery decided about a call, with its reason. A resume, its dry
+// run and show all use these words, so that a plan can be compared with what was done.
 func VerdictText(v journal.Verdict, reason string) string {
 	words := string(v)
 	switch v {
@@ -88,7 +88,8 @@ func ResultText(r journal.Result) string {
 	return words
 }
 
-// EndText says how a command ended, in the words of its runner; "" where its tool says nothing of that.
+// EndText says how a command ended, in the words of its runner; "" where its tool says nothing of
+// that.
 func EndText(r journal.Result) string {
 	var e ended
 	if len(r.Data) == 0 || json.Unmarshal(r.Data, &e) != nil || e.Status == nil {
@@ -161,7 +162,8 @@ func CauseText(c journal.Cause, detail string) string {
 	return string(c) + ": " + detail
 }
 
-// ShownFiles names the files of standing instructions that the model is shown, as they lie from the run's folder; "" for none.
+// ShownFiles names the files of standing instructions that the model is shown, as they lie from the
+// run's folder; "" for none.
 func ShownFiles(b journal.RunCreated) string {
 	var names []string
 	for _, f := range b.Setup.Instructions {

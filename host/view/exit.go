@@ -21,9 +21,9 @@ func OutcomeCode(o host.Outcome) int {
 	return RunCode(o.Status, len(o.Undecided) > 0 || o.AboutUndecided)
 }
 
-// RunCode is the exit code of a run: where it stands, and whether the outcome of one of its calls, or of the call that its
-// question is about, is unknown without a person's decision. A run with such a call is not done, and what else it asks may
-// depend on it.
+// RunCode is the exit code of a run: where it stands, and whether the outcome of one of its calls,
+// or of the call that its question is about, is unknown without a person's decision. A run with
+// such a call is not done, and what else it asks may depend on it.
 func RunCode(st recovery.Status, undecided bool) int {
 	switch st {
 	case recovery.StatusCompleted, recovery.StatusWaiting:

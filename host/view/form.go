@@ -13,7 +13,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// formOf is the form of a question that a tool asks: an object of plain values. A word may be an answer beside it.
+// formOf is the form of a question that a tool asks: an object of plain values. A word may be an
+// answer beside it.
 func formOf(q journal.Question) (form, words *jsonschema.Schema) {
 	s, err := answerSchema(q)
 	if err != nil || q.Kind != journal.RequestElicit || len(s.AnyOf) != 2 {
@@ -22,8 +23,8 @@ func formOf(q journal.Question) (form, words *jsonschema.Schema) {
 	return s.AnyOf[0], s.AnyOf[1]
 }
 
-// fillForm reads what was typed: one of the words, an object in JSON, name=value for each field, or, where there is one
-// field alone, its value.
+// fillForm reads what was typed: one of the words, an object in JSON, name=value for each field,
+// or, where there is one field alone, its value.
 func fillForm(form, words *jsonschema.Schema, typed string) (json.RawMessage, error) {
 	text := strings.TrimSpace(typed)
 	for _, w := range words.Enum {

@@ -8,7 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// What a tool asks in a form can be typed as values, as name=value, as JSON, or be declined; nothing else is an answer.
+// What a tool asks in a form can be typed as values, as name=value, as JSON, or be declined;
+// nothing else is an answer.
 func TestFormsAreTyped(t *testing.T) {
 	one := journal.Question{Kind: journal.RequestElicit, Schema: json.RawMessage(
 		`{"anyOf":[{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]},{"enum":["decline","cancel"]}]}`)}

@@ -62,7 +62,8 @@ func Duration(d time.Duration) string {
 	return withoutSeconds(d.Round(time.Minute))
 }
 
-// withoutSeconds is a whole number of minutes without its zero seconds; another time stays as it is.
+// withoutSeconds is a whole number of minutes without its zero seconds; another time stays as it
+// is.
 func withoutSeconds(d time.Duration) string {
 	if text, whole := strings.CutSuffix(d.String(), "m0s"); whole {
 		return text + "m"
@@ -78,12 +79,14 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Excerpt is the beginning and the end of a long text, by lines, with what is left out said. more says how to see all of it.
+// Excerpt is the beginning and the end of a long text, by lines, with what is left out said. more
+// says how to see all of it.
 func Excerpt(text string, head, tail int, more string) string {
 	return ExcerptOf(text, head, tail, more, true)
 }
 
-// ExcerptOf is excerpt of a text that may itself be a part: then nobody knows how many lines are left out.
+// ExcerptOf is excerpt of a text that may itself be a part: then nobody knows how many lines are
+// left out.
 func ExcerptOf(text string, head, tail int, more string, whole bool) string {
 	text = strings.TrimRight(text, "\n")
 	lines := strings.Split(text, "\n")

@@ -9,7 +9,8 @@ import (
 	"agent/host/view"
 )
 
-// Issue 11, C18: what is printed for a time reads back as that time, rounded to its unit; 1m50s once read 1m5.
+// Issue 11, C18: what is printed for a time reads back as that time, rounded to its unit; 1m50s
+// once read 1m5.
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		1500 * time.Microsecond: "2ms", 59960 * time.Millisecond: "1m", 110 * time.Second: "1m50s", time.Minute: "1m", 600 * time.Second: "10m",

@@ -8,8 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// AnswerCommands are the commands that answer a question, one for each choice: what is printed may be pasted as it is, so no command
-// leaves a choice to whoever pastes it.
+// AnswerCommands are the commands that answer a question, one for each choice: what is printed may
+// be pasted as it is, so no command leaves a choice to whoever pastes it.
 func AnswerCommands(r *journal.Request) []string {
 	if form, words := formOf(r.Question); form != nil {
 		filled := fields(slices.Sorted(maps.Keys(form.Properties)))
@@ -25,7 +25,8 @@ func AnswerCommands(r *journal.Request) []string {
 	return out
 }
 
-// AnswerCommand is the command that asks for the answer at the terminal, and says what there is to choose from.
+// AnswerCommand is the command that asks for the answer at the terminal, and says what there is to
+// choose from.
 func AnswerCommand(id string) string { return "agent answer " + id }
 
 // ResolveCommands are the commands that say what became of a call whose outcome is unknown.

@@ -42,7 +42,8 @@ func NewPlan(p host.Plan) Plan {
 	return v
 }
 
-// Resumed is what resume --all prints with --json: for each run an outcome or a refusal. Fields are only ever added.
+// Resumed is what resume --all prints with --json: for each run an outcome or a refusal. Fields are
+// only ever added.
 type Resumed struct {
 	Version  int   `json:"version"`
 	Runs     []any `json:"runs"`

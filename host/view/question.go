@@ -10,13 +10,14 @@ import (
 	"agent/recovery/journal"
 )
 
-// QuestionText is what a person is asked, whole. Its own lines are set in, so that no text of a model can look like a line of
-// this program.
+// QuestionText is what a person is asked, whole. Its own lines are set in, so that no text of a
+// model can look like a line of this program.
 func QuestionText(r *journal.Request) string {
 	return "? " + strings.ReplaceAll(AskText(r), "\n", "\n  ")
 }
 
-// AskText is the question with what each answer does. What cannot be seen in it is shown by its number.
+// AskText is the question with what each answer does. What cannot be seen in it is shown by its
+// number.
 func AskText(r *journal.Request) string {
 	text := strings.TrimRight(stream.Visible(r.Message), "\n")
 	width := 0

@@ -52,7 +52,8 @@ type Fixable interface {
 	Fixes() []Fix
 }
 
-// BusyError is a thread whose latest run has not ended, with what can be done about that run as it is now.
+// BusyError is a thread whose latest run has not ended, with what can be done about that run as it
+// is now.
 type BusyError struct {
 	*db.ThreadBusyError
 	fixes []Fix
@@ -64,7 +65,8 @@ func (e *BusyError) Unwrap() error { return e.ThreadBusyError }
 // Fixes is what can be done about the run.
 func (e *BusyError) Fixes() []Fix { return e.fixes }
 
-// NewBusyError completes the refusal of a prompt for a thread that is taken: what is to be done depends on who drives its run.
+// NewBusyError completes the refusal of a prompt for a thread that is taken: what is to be done
+// depends on who drives its run.
 func NewBusyError(err *db.ThreadBusyError, v Run, now time.Time) *BusyError {
 	out := &BusyError{ThreadBusyError: err}
 	if v.Request != nil && !v.Expired(now) {

@@ -14,8 +14,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// ParseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning of one, or a text. The
-// error says what would be an answer.
+// ParseAnswer reads what a person typed in answer to q: yes or no, a choice or the unique beginning
+// of one, or a text. The error says what would be an answer.
 func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 	s, err := answerSchema(q)
 	if err != nil {
@@ -87,8 +87,8 @@ func pickYesNo(text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%s is no answer to this: say yes or no", Quoted(text))
 }
 
-// pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that fits no other. To the
-// twin guard yes means run and no means the answer that runs nothing.
+// pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that
+// fits no other. To the twin guard yes means run and no means the answer that runs nothing.
 func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
 	if q.Kind == journal.RequestPermission {
@@ -128,7 +128,8 @@ func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessag
 	return nil, fmt.Errorf("%s could be %s", Quoted(typed), Listed(names))
 }
 
-// runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is one.
+// runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is
+// one.
 func runsNothing(q journal.Question) string {
 	if word := string(journal.WordStop); slices.Contains(q.Choices, word) {
 		return word
@@ -136,7 +137,8 @@ func runsNothing(q journal.Question) string {
 	return string(journal.WordLeave)
 }
 
-// pickPermission reads an answer about permission. What stands from then on is said in full, so that no slip of a finger stands.
+// pickPermission reads an answer about permission. What stands from then on is said in full, so
+// that no slip of a finger stands.
 func pickPermission(q journal.Question, typed string) (json.RawMessage, error) {
 	text := strings.ToLower(typed)
 	switch text {

@@ -22,7 +22,8 @@ func anyText() journal.Question {
 	return journal.Question{Kind: journal.RequestAskUser, Message: "Name?", Schema: json.RawMessage(`{"type":"string"}`)}
 }
 
-// What is typed becomes the answer that the question's schema asks for; anything else is refused and says what would do.
+// What is typed becomes the answer that the question's schema asks for; anything else is refused
+// and says what would do.
 func TestAnswersAreRead(t *testing.T) {
 	count := journal.Question{Schema: json.RawMessage(`{"type":"integer","minimum":1}`)}
 	tests := []struct {

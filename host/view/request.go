@@ -80,7 +80,8 @@ func openRow(o host.Outcome) db.PendingRow {
 	return row
 }
 
-// Text is one request for people: a head, the message whole, what each choice does, and the command.
+// Text is one request for people: a head, the message whole, what each choice does, and the
+// command.
 func (r Request) Text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, r.Run, Ago(now, r.Opened))

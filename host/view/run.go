@@ -66,7 +66,8 @@ type Runs struct {
 	Behind  string `json:"behind,omitempty"` // how the database is older than its folder, which knows of more
 }
 
-// NewRun shows a row of runs as it is now. Who drives the run, its undecided calls and what to do next are for the caller to add.
+// NewRun shows a row of runs as it is now. Who drives the run, its undecided calls and what to do
+// next are for the caller to add.
 func NewRun(r db.RunRow, now time.Time) Run {
 	v := Run{
 		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
@@ -98,13 +99,14 @@ func (r Run) Continues(newest bool) bool {
 // ContinueWith is the command that goes on in the thread of a run that failed.
 func (r Run) ContinueWith() string { return "agent run --thread " + r.Thread + " continue" }
 
-// Expired says whether the open question can no longer be answered. Who drives the run closes it; else a resume does.
+// Expired says whether the open question can no longer be answered. Who drives the run closes it;
+// else a resume does.
 func (r Run) Expired(now time.Time) bool {
 	return r.Request != nil && r.Owner == nil && r.Request.Expires != nil && !now.Before(*r.Request.Expires)
 }
 
-// Next are the commands that bring a run forward, or show why it went no further, and then those that decide on its calls of
-// unknown outcome.
+// Next are the commands that bring a run forward, or show why it went no further, and then those
+// that decide on its calls of unknown outcome.
 func Next(v Run, newest bool, now time.Time) []string {
 	return append(forward(v, newest, now), DecideCommands(v.Unknown)...)
 }

@@ -7,7 +7,8 @@ import (
 	"agent/host"
 )
 
-// Unknown is a call whose outcome is unknown and on which no person has decided. Fields are only ever added.
+// Unknown is a call whose outcome is unknown and on which no person has decided. Fields are only
+// ever added.
 type Unknown struct {
 	ID      string     `json:"id"`
 	Tool    string     `json:"tool"`

@@ -45,7 +45,8 @@ func Spent(o host.Outcome) Spending {
 	return Spending{Usage: u, Estimated: o.Estimated != journal.Usage{}, cost: o.Cost, priced: o.Priced}
 }
 
-// Usage is what requests to the model used, in tokens, those that brought no answer included. Fields are only ever added.
+// Usage is what requests to the model used, in tokens, those that brought no answer included.
+// Fields are only ever added.
 type Usage struct {
 	Input     int64 `json:"input"`     // all that the model read, from a cache or not
 	Output    int64 `json:"output"`    // all that it wrote, reasoning included
@@ -61,7 +62,8 @@ func (s Spending) View() Usage {
 	return Usage{u.Input, u.Output, u.Cached, u.Written, u.Reasoning, s.Estimated}
 }
 
-// Dollars is the cost as a number of US dollars with up to six decimals; nil, which is null, where no price is known.
+// Dollars is the cost as a number of US dollars with up to six decimals; nil, which is null, where
+// no price is known.
 func (s Spending) Dollars() *json.Number {
 	if !s.priced {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// Every fault has words of its own, and each line says what happened, and what happens next or what fixes it.
+// Every fault has words of its own, and each line says what happened, and what happens next or what
+// fixes it.
 func TestModelFaults(t *testing.T) {
 	for f, words := range map[journal.Fault]string{
 		journal.FaultRateLimit: "rate limit", journal.FaultOverloaded: "overloaded", journal.FaultServer: "server error",
@@ -28,7 +29,8 @@ func TestModelFaults(t *testing.T) {
 	}
 }
 
-// What a run used is said in tokens, and in dollars where the price is known; an estimate is called one.
+// What a run used is said in tokens, and in dollars where the price is known; an estimate is called
+// one.
 func TestSpending(t *testing.T) {
 	price := journal.Price{Input: 3_000_000, Cached: 300_000, Output: 15_000_000}
 	used := journal.Usage{Input: 12_345, Output: 1_000, Cached: 10_000, Reasoning: 400}

@@ -12,8 +12,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Cursor is an observer's place in a run: all facts up to it were seen. The text of a cursor holds that place; what was seen of live
-// text and output is lost with the observer, and comes again from the start. A cursor is used by one goroutine.
+// Cursor is an observer's place in a run: all facts up to it were seen. The text of a cursor holds
+// that place; what was seen of live text and output is lost with the observer, and comes again from
+// the start. A cursor is used by one goroutine.
 type Cursor struct {
 	seq    int64  // of the last fact that was seen; 0 before the first
 	sum    string // the first 8 hex digits of the journal's digest up to there; "" where it is taken on trust
@@ -30,8 +31,8 @@ type mark struct{ gen, end int64 }
 // ErrCursor says that a cursor is none.
 var ErrCursor = errors.New("not a cursor")
 
-// CursorError says that a cursor does not belong to the run's journal: the journal has no such fact yet, or another one stands
-// there, as after the database was put back from a copy.
+// CursorError says that a cursor does not belong to the run's journal: the journal has no such fact
+// yet, or another one stands there, as after the database was put back from a copy.
 type CursorError struct {
 	Run    string
 	Cursor string
@@ -45,7 +46,8 @@ func (e *CursorError) Error() string {
 
 const sumDigits = 8
 
-// ParseCursor reads what String wrote: "41-1a2b3c4d", or "41" for a place that is taken on trust; "" is before the first fact.
+// ParseCursor reads what String wrote: "41-1a2b3c4d", or "41" for a place that is taken on trust;
+// "" is before the first fact.
 func ParseCursor(text string) (*Cursor, error) {
 	if text == "" {
 		return &Cursor{}, nil

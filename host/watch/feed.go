@@ -18,7 +18,8 @@ const (
 	eachAdds   = 100 * time.Microsecond // to the time between two looks, for each observer
 )
 
-// Feed is one run as observers see it. Its methods may be called by any goroutine, each with a cursor of its own.
+// Feed is one run as observers see it. Its methods may be called by any goroutine, each with a
+// cursor of its own.
 type Feed struct {
 	w     *Watcher
 	run   string
@@ -43,7 +44,8 @@ type Feed struct {
 	live      live
 }
 
-// newFeed reads where a run stands: nothing of what was before is kept but what the last turn's live text depends on.
+// newFeed reads where a run stands: nothing of what was before is kept but what the last turn's
+// live text depends on.
 func newFeed(ctx context.Context, w *Watcher, run string) (*Feed, error) {
 	file, err := stream.NewLiveReader(w.o.Live, run)
 	if err != nil {
@@ -78,8 +80,8 @@ func (f *Feed) lastTurn(ctx context.Context) error {
 	return nil
 }
 
-// replaced takes in the facts after the one numbered first, up to the one numbered last, of the newest turn there, and returns the
-// turn of the first of them.
+// replaced takes in the facts after the one numbered first, up to the one numbered last, of the
+// newest turn there, and returns the turn of the first of them.
 func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err error) {
 	for at := first; at < last; {
 		page, err := db.Page(ctx, f.w.o.Store, f.run, at, int(last-at), mostBytes)
@@ -102,7 +104,8 @@ func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err e
 	return turn, nil
 }
 
-// Notice says why live text and output are not shown; nil where they are. Facts have all of it once it is whole.
+// Notice says why live text and output are not shown; nil where they are. Facts have all of it once
+// it is whole.
 func (f *Feed) Notice() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +127,8 @@ func (f *Feed) join() bool {
 	return true
 }
 
-// Close says that an observer leaves; each of them calls it once. The feed stays for a while: a connection that broke comes back.
+// Close says that an observer leaves; each of them calls it once. The feed stays for a while: a
+// connection that broke comes back.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,7 +156,8 @@ func (f *Feed) hint() {
 	}
 }
 
-// work looks whenever something may be new, until nobody observes the run any more or it cannot be read.
+// work looks whenever something may be new, until nobody observes the run any more or it cannot be
+// read.
 func (f *Feed) work() {
 	defer f.w.remove(f)
 	defer f.stop()

@@ -42,8 +42,9 @@ type State struct {
 	Epoch  int64           `json:"epoch"`       // how often it was claimed
 }
 
-// Frame is a piece of live text or output. With Start it replaces what the observer has, and what was before Offset is not there
-// any more; else it continues what ended at Offset. To apply one twice changes nothing.
+// Frame is a piece of live text or output. With Start it replaces what the observer has, and what
+// was before Offset is not there any more; else it continues what ended at Offset. To apply one
+// twice changes nothing.
 type Frame struct {
 	Turn   int
 	Call   journal.Place // of output
@@ -98,7 +99,8 @@ func stateLine(run string, s State) (Line, error) {
 	return l, err
 }
 
-// frameJSON is a frame for other programs: bytes that are not UTF-8 are U+FFFD in it, and offsets count the bytes as they were.
+// frameJSON is a frame for other programs: bytes that are not UTF-8 are U+FFFD in it, and offsets
+// count the bytes as they were.
 type frameJSON struct {
 	Message string `json:"message_id,omitempty"` // RUN/TURN, of text
 	Call    string `json:"call_id,omitempty"`    // of output

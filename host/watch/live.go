@@ -25,7 +25,8 @@ type piece struct {
 
 func (p *piece) end() int64 { return p.base + int64(len(p.buf)) }
 
-// add appends. Once there is an eighth more than most, it drops from the head what is more, up to a whole character.
+// add appends. Once there is an eighth more than most, it drops from the head what is more, up to a
+// whole character.
 func (p *piece) add(b []byte, most int) {
 	p.buf = append(p.buf, b...)
 	over := len(p.buf) - most
@@ -57,8 +58,8 @@ func (p *piece) after(m mark) (Frame, mark, bool) {
 	return f, mark{p.gen, f.End}, true
 }
 
-// whole is the beginning of b that ends with a whole character and is no longer than a frame. Feeds append behind what they gave
-// out, so it must not be changed.
+// whole is the beginning of b that ends with a whole character and is no longer than a frame. Feeds
+// append behind what they gave out, so it must not be changed.
 func whole(b []byte) []byte {
 	b = b[:min(len(b), mostFrame)]
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
@@ -88,7 +89,8 @@ func newLive() live {
 	return live{output: map[journal.Place]*piece{}, ids: map[journal.Place]string{}, settled: map[journal.Place]bool{}}
 }
 
-// fact takes in what a fact replaces: an answer replaces its text, and a result its output. It says whether something went.
+// fact takes in what a fact replaces: an answer replaces its text, and a result its output. It says
+// whether something went.
 func (l *live) fact(e *journal.Event) bool {
 	if e.Turn > l.turn {
 		l.turn = e.Turn
@@ -131,8 +133,8 @@ func (l *live) forget(p journal.Place) bool {
 	return true
 }
 
-// take takes in what the live file has. Text of an answer that is a fact, and output of a call that has its result, stay where a
-// killed owner left them, and are nothing new.
+// take takes in what the live file has. Text of an answer that is a fact, and output of a call that
+// has its result, stay where a killed owner left them, and are nothing new.
 func (l *live) take(e *stream.Event, newGen func() int64) bool {
 	switch {
 	case e.Call != nil:
@@ -169,7 +171,8 @@ func grown(p piece, turn int, text string, newGen func() int64) piece {
 	return p
 }
 
-// takeOutput takes in a piece of output, once: the owner that picks a call up writes its output from the beginning.
+// takeOutput takes in a piece of output, once: the owner that picks a call up writes its output
+// from the beginning.
 func (l *live) takeOutput(e *stream.Event, newGen func() int64) bool {
 	if l.settled[*e.Call] || e.Call.Turn < l.turn {
 		return false

@@ -15,8 +15,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Whatever is written and however rarely an observer looks, what it has put together from frames is the end of what is there, each
-// frame is of whole characters, and a frame that is applied twice changes nothing.
+// Whatever is written and however rarely an observer looks, what it has put together from frames is
+// the end of what is there, each frame is of whole characters, and a frame that is applied twice
+// changes nothing.
 func TestFramesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var gens int64
@@ -150,7 +151,8 @@ func hexDigest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// The file of a killed owner still has the output of a call that has its result, while another call of the turn goes on.
+// The file of a killed owner still has the output of a call that has its result, while another call
+// of the turn goes on.
 func TestOutputOfACallWithItsResult(t *testing.T) {
 	l := newLive()
 	one, two := journal.Place{Turn: 1, Attempt: 1}, journal.Place{Turn: 1, Index: 1, Attempt: 1}

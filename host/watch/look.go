@@ -10,9 +10,10 @@ import (
 	"agent/recovery/journal"
 )
 
-// look reads what is new. The order matters: what the live file has was written after the facts that it depends on were durable, so it
-// is read before them, and a fact that replaces a part of it is seen in the same look. The run's row is read before its facts, so no
-// status is shown before the fact that it follows from.
+// look reads what is new. The order matters: what the live file has was written after the facts
+// that it depends on were durable, so it is read before them, and a fact that replaces a part of it
+// is seen in the same look. The run's row is read before its facts, so no status is shown before
+// the fact that it follows from.
 func (f *Feed) look() error {
 	var pieces []stream.Event
 	liveErr := f.file.Read(func(e stream.Event) { pieces = append(pieces, e) })

@@ -7,10 +7,11 @@ import (
 	"agent/recovery/journal"
 )
 
-// Next gives an observer what comes after its cursor, and moves the cursor behind it: at most 256 facts or 256 KiB of them, then the
-// run's state, then live text and output in frames of at most 256 KiB. While there is nothing it waits. At the end of a run that has
-// ended it gives io.EOF: a fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks again.
-// *CursorError says that the cursor belongs to another history.
+// Next gives an observer what comes after its cursor, and moves the cursor behind it: at most 256
+// facts or 256 KiB of them, then the run's state, then live text and output in frames of at most
+// 256 KiB. While there is nothing it waits. At the end of a run that has ended it gives io.EOF: a
+// fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks
+// again. *CursorError says that the cursor belongs to another history.
 func (f *Feed) Next(ctx context.Context, c *Cursor) ([]Line, error) {
 	if err := c.check(ctx, f.w.o.Store, f.run); err != nil {
 		return nil, err
@@ -34,7 +35,8 @@ func (f *Feed) Next(ctx context.Context, c *Cursor) ([]Line, error) {
 	}
 }
 
-// ready is what a feed has for an observer; where that is nothing, what to wait for, or nil where the journal must be read.
+// ready is what a feed has for an observer; where that is nothing, what to wait for, or nil where
+// the journal must be read.
 type ready struct {
 	lines  []Line
 	frames []kindFrame
@@ -112,7 +114,8 @@ func (c *Cursor) move(facts []Line) {
 	}
 }
 
-// older reads the journal for an observer. No transaction is open when it returns, however slowly that is taken.
+// older reads the journal for an observer. No transaction is open when it returns, however slowly
+// that is taken.
 func (f *Feed) older(ctx context.Context, c *Cursor) ([]Line, error) {
 	select {
 	case f.w.readers <- struct{}{}:

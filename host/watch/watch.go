@@ -1,13 +1,15 @@
-// Package watch shows a run to whoever looks at it, from any process: its facts from the journal, and as state what is not durable
-// yet, the text of the answer that is being given and the output of running commands, from the run's live file. It only reads.
+// Package watch shows a run to whoever looks at it, from any process: its facts from the journal,
+// and as state what is not durable yet, the text of the answer that is being given and the output
+// of running commands, from the run's live file. It only reads.
 //
-// An observer is a [Cursor] and nothing else: there is no queue. It asks a [Feed] for what comes after its cursor, as often as it
-// likes. The journal is the queue of facts, so none is lost and none comes twice. Text and output are state: a frame replaces what
-// the observer has (Start) or continues it at an offset, and who is slow gets fewer and larger frames. An observer that stops asking
-// costs its cursor.
+// An observer is a [Cursor] and nothing else: there is no queue. It asks a [Feed] for what comes
+// after its cursor, as often as it likes. The journal is the queue of facts, so none is lost and
+// none comes twice. Text and output are state: a frame replaces what the observer has (Start) or
+// continues it at an offset, and who is slow gets fewer and larger frames. An observer that stops
+// asking costs its cursor.
 //
-// All observers of a run in one process share one feed, which reads what is new once. It keeps the newest facts, 1 MiB of them; who
-// is further behind reads the journal itself.
+// All observers of a run in one process share one feed, which reads what is new once. It keeps the
+// newest facts, 1 MiB of them; who is further behind reads the journal itself.
 package watch
 
 import (
@@ -29,8 +31,9 @@ type Options struct {
 	Poll  bool                           // look four times a second instead of waiting for file notification
 }
 
-// Watcher has the feeds of a process. It waits for two things only, changes of the database and changes in the folder of live files,
-// however many runs it shows: the system allows a user few watches. Its methods may be called by any goroutine.
+// Watcher has the feeds of a process. It waits for two things only, changes of the database and
+// changes in the folder of live files, however many runs it shows: the system allows a user few
+// watches. Its methods may be called by any goroutine.
 type Watcher struct {
 	o       Options
 	rows    *stream.Waker
@@ -109,7 +112,8 @@ func (w *Watcher) wake() {
 	}
 }
 
-// Notice says why there is no file notification, where what changes is looked for four times a second instead; nil otherwise.
+// Notice says why there is no file notification, where what changes is looked for four times a
+// second instead; nil otherwise.
 func (w *Watcher) Notice() error { return errors.Join(w.rows.Notice(), w.live.Notice()) }
 
 // Close ends all feeds and waits for them. Closing again does nothing.
@@ -122,8 +126,8 @@ func (w *Watcher) Close() {
 	w.live.Close()
 }
 
-// Run opens the feed of a run for one observer, who must close it. All observers of a run share one feed. *db.UnknownIDError says
-// that there is no such run.
+// Run opens the feed of a run for one observer, who must close it. All observers of a run share one
+// feed. *db.UnknownIDError says that there is no such run.
 func (w *Watcher) Run(ctx context.Context, run string) (*Feed, error) {
 	if f, err := w.existing(run); f != nil || err != nil {
 		return f, err
@@ -172,5 +176,6 @@ func (w *Watcher) remove(f *Feed) {
 	}
 }
 
-// newGen numbers a piece of live text, so that no cursor takes it for another one, of another feed of the same run included.
+// newGen numbers a piece of live text, so that no cursor takes it for another one, of another feed
+// of the same run included.
 func (w *Watcher) newGen() int64 { return w.gens.Add(1) }

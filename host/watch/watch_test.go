@@ -76,7 +76,8 @@ func (x *world) add(events ...journal.Event) {
 	}
 }
 
-// answered are the facts of a turn's answer with one call that starts, and settled those of its result.
+// answered are the facts of a turn's answer with one call that starts, and settled those of its
+// result.
 func answered(turn int, text string) []journal.Event {
 	call := journal.Proposal{ID: fmt.Sprintf("c-%08d", turn), Tool: "shell", Args: json.RawMessage(`{}`), Effect: journal.EffectRead,
 		Fingerprint: "s1:" + strings.Repeat("0", 64), Decision: journal.DecisionAllow}
@@ -195,8 +196,9 @@ func (s *seer) line(l Line) {
 	}
 }
 
-// Promise 1 of Watch: every observer sees every fact exactly once and in order, over any number of reconnects, with and without file
-// notification, and no status before the fact that it follows from.
+// Promise 1 of Watch: every observer sees every fact exactly once and in order, over any number of
+// reconnects, with and without file notification, and no status before the fact that it follows
+// from.
 func TestEveryObserverSeesEveryFactOnce(t *testing.T) {
 	for _, poll := range []bool{false, true} {
 		t.Run(fmt.Sprintf("poll=%t", poll), func(t *testing.T) {
@@ -267,7 +269,8 @@ func TestAnObserverThatIsFarBehind(t *testing.T) {
 	}
 }
 
-// Promise 2: live text is state that its fact replaces, output likewise, and what a killed owner left of either is not shown again.
+// Promise 2: live text is state that its fact replaces, output likewise, and what a killed owner
+// left of either is not shown again.
 func TestLiveTextUntilItsFact(t *testing.T) {
 	x := newWorld(t, false)
 	s := x.observe("")
@@ -315,7 +318,8 @@ func TestLiveTextUntilItsFact(t *testing.T) {
 	late.f.Close()
 }
 
-// Promise 3: a cursor that is malformed, ahead, or of another history is refused, and one that is taken on trust is not.
+// Promise 3: a cursor that is malformed, ahead, or of another history is refused, and one that is
+// taken on trust is not.
 func TestCursors(t *testing.T) {
 	x := newWorld(t, false)
 	s := x.observe("")
@@ -352,7 +356,8 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// Promise 5: the stream of a run that has ended ends, also when it is asked again, and a fact that comes later is for who asks again.
+// Promise 5: the stream of a run that has ended ends, also when it is asked again, and a fact that
+// comes later is for who asks again.
 func TestTheEndOfAStream(t *testing.T) {
 	x := newWorld(t, false)
 	x.add(end(1))
@@ -392,7 +397,8 @@ func TestStateWithoutAFact(t *testing.T) {
 	}
 }
 
-// A run has one feed a process, however many observe it, and it ends some time after the last of them.
+// A run has one feed a process, however many observe it, and it ends some time after the last of
+// them.
 func TestAFeedEndsAfterItsLastObserver(t *testing.T) {
 	x := newWorld(t, false)
 	x.w.linger = time.Millisecond
@@ -423,7 +429,8 @@ func TestAFeedEndsAfterItsLastObserver(t *testing.T) {
 	}
 }
 
-// An observer that read the journal itself may be ahead of its feed: it gets neither a state nor text from before what it has seen.
+// An observer that read the journal itself may be ahead of its feed: it gets neither a state nor
+// text from before what it has seen.
 func TestAnObserverAheadOfItsFeed(t *testing.T) {
 	x := newWorld(t, false)
 	if err := x.live.Text(1, "half an answ"); err != nil {
@@ -465,7 +472,8 @@ func TestAnObserverAheadOfItsFeed(t *testing.T) {
 	}
 }
 
-// Observers join and leave while live text begins again and again: none of the two ever waits for the other.
+// Observers join and leave while live text begins again and again: none of the two ever waits for
+// the other.
 func TestJoiningWhileTextBegins(t *testing.T) {
 	x := newWorld(t, false)
 	first := x.observe("")

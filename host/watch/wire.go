@@ -16,9 +16,10 @@ import (
 // mostString is how many bytes of one text of a fact an observer gets; the whole is in the journal.
 const mostString = 32 << 10
 
-// wireForm is a fact's body as observers get it: as it is stored, secrets as placeholders, without what only a provider can read
-// (opaque), with the size of an image instead of its bytes, and with the digest and size of the system prompt instead of its text. A
-// longer text than 32 KiB is its beginning; clipped names each such one by its path, with its size.
+// wireForm is a fact's body as observers get it: as it is stored, secrets as placeholders, without
+// what only a provider can read (opaque), with the size of an image instead of its bytes, and with
+// the digest and size of the system prompt instead of its text. A longer text than 32 KiB is its
+// beginning; clipped names each such one by its path, with its size.
 func wireForm(b journal.Body) (json.RawMessage, error) {
 	data, err := json.Marshal(b)
 	if err != nil || !heavy(b) && len(data) <= mostString {

@@ -10,8 +10,8 @@ import (
 	"agent/tools/patch"
 )
 
-// Call says in a few words what a call is about: its command, path, pattern, question, address or files. A search is about its
-// pattern first, and a part of a file names its lines.
+// Call says in a few words what a call is about: its command, path, pattern, question, address or
+// files. A search is about its pattern first, and a part of a file names its lines.
 func Call(tool string, args json.RawMessage) string {
 	var m map[string]any
 	if err := json.Unmarshal(args, &m); err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// measures are the files whose time.Now only measures how long something takes. Whatever is recorded, compared or shown is Now's.
+// measures are the files whose time.Now only measures how long something takes. Whatever is
+// recorded, compared or shown is Now's.
 func measures() map[string]bool {
 	return map[string]bool{
 		"db/sqlitefile/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,

@@ -21,7 +21,8 @@ func TestEndsHere(t *testing.T) {
 	os.Exit(7)
 }
 
-// The process ends as by kill -9, with no deferred function; or it stops, and goes on when it is asked to.
+// The process ends as by kill -9, with no deferred function; or it stops, and goes on when it is
+// asked to.
 func TestKillAndStop(t *testing.T) {
 	for action, first := range map[string]func(syscall.WaitStatus) bool{
 		"kill": func(s syscall.WaitStatus) bool { return s.Signaled() && s.Signal() == syscall.SIGKILL },

@@ -1,11 +1,13 @@
-// Package fault holds the named points at which a test may end the process or set its clock. They are always compiled in, so
-// the binary that is tested is the binary that ships; an unarmed point costs one atomic load. Two variables arm points:
+// Package fault holds the named points at which a test may end the process or set its clock. They
+// are always compiled in, so the binary that is tested is the binary that ships; an unarmed point
+// costs one atomic load. Two variables arm points:
 //
 //	AGENT_FAULT=<point>[:<n>[:<action>]][,…]   the n-th time (from 1) that the process comes by
 //	AGENT_FAULT_UNSAFE=1                       without it the first one counts for nothing
 //
-// Actions: kill (SIGKILL to the process itself, the default), stop (SIGSTOP), panic, and clock+26h or clock-90m, which set
-// the process's clock forward or back by a duration (Now). Several points are armed at once, each with its own count.
+// Actions: kill (SIGKILL to the process itself, the default), stop (SIGSTOP), panic, and clock+26h
+// or clock-90m, which set the process's clock forward or back by a duration (Now). Several points
+// are armed at once, each with its own count.
 package fault
 
 import (
@@ -27,7 +29,8 @@ const (
 // Point names a place between two steps.
 type Point string
 
-// The points, on both sides of every commit and of every numbered step of the order of effects (host/drive/doc.go).
+// The points, on both sides of every commit and of every numbered step of the order of effects
+// (host/drive/doc.go).
 const (
 	Started         Point = "process.started"
 	BeforeCommit    Point = "db.before_commit"
@@ -91,8 +94,9 @@ type arms struct {
 // armed is written once, by Arm at the start of the process, and only read after.
 var armed atomic.Pointer[arms]
 
-// Arm reads the two variables, removes them from the environment, and passes the point process.started. It returns what to
-// warn about: "" when nothing is armed. An unknown point or action is an error.
+// Arm reads the two variables, removes them from the environment, and passes the point
+// process.started. It returns what to warn about: "" when nothing is armed. An unknown point or
+// action is an error.
 func Arm() (string, error) {
 	text, unsafe := os.Getenv(EnvPoint), os.Getenv(EnvUnsafe)
 	if err := os.Unsetenv(EnvPoint); err != nil {
@@ -198,9 +202,10 @@ func (a *arms) hit(p Point) {
 	}
 }
 
-// Now is the time of day. Whatever is recorded, compared with another process's times, or shown as a date comes from here, so
-// that a test can set the clock. What only measures how long something takes is measured by time.Now and time.Since, which
-// no setting of the clock changes. Unarmed it costs one atomic load beside the clock.
+// Now is the time of day. Whatever is recorded, compared with another process's times, or shown as
+// a date comes from here, so that a test can set the clock. What only measures how long something
+// takes is measured by time.Now and time.Since, which no setting of the clock changes. Unarmed it
+// costs one atomic load beside the clock.
 func Now() time.Time {
 	if a := armed.Load(); a != nil {
 		if ahead := a.ahead.Load(); ahead != 0 {
@@ -210,8 +215,8 @@ func Now() time.Time {
 	return time.Now()
 }
 
-// Env is the setting for a child that is this binary again: the clock as it stands here, and the runner's points with what is
-// left of their counts; nil when there is neither.
+// Env is the setting for a child that is this binary again: the clock as it stands here, and the
+// runner's points with what is left of their counts; nil when there is neither.
 func Env() []string {
 	a := armed.Load()
 	if a == nil {

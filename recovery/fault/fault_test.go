@@ -137,8 +137,8 @@ func TestHitCounts(t *testing.T) {
 	}
 }
 
-// The clock goes its step at the point, once; steps add up, other points are passed as before, and what measures time is as it
-// was.
+// The clock goes its step at the point, once; steps add up, other points are passed as before, and
+// what measures time is as it was.
 func TestClock(t *testing.T) {
 	near := func(want time.Duration) {
 		t.Helper()
@@ -179,7 +179,8 @@ func TestClockFromTheStart(t *testing.T) {
 	}
 }
 
-// A runner is this binary again: it gets its own points, with what is left of the count, and nothing else.
+// A runner is this binary again: it gets its own points, with what is left of the count, and
+// nothing else.
 func TestEnv(t *testing.T) {
 	if env := Env(); env != nil {
 		t.Errorf("unarmed: %v", env)
@@ -216,8 +217,8 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// An unarmed point costs about a nanosecond: it is always compiled in. b.Loop would keep the call from being inlined and
-// count itself.
+// An unarmed point costs about a nanosecond: it is always compiled in. b.Loop would keep the call
+// from being inlined and count itself.
 func BenchmarkHitUnarmed(b *testing.B) {
 	for range b.N {
 		Hit(AfterCommit)

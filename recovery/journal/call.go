@@ -17,7 +17,8 @@ const (
 	EffectWriteExternal Effect = "write_external"
 )
 
-// Place is a call's identity inside its run. Index counts from 0 in the model's order, Attempt from 1.
+// Place is a call's identity inside its run. Index counts from 0 in the model's order, Attempt
+// from 1.
 type Place struct {
 	Turn    int `json:"turn"`
 	Index   int `json:"index"`
@@ -109,7 +110,8 @@ type Result struct {
 	PutBack []string        `json:"put_back,omitempty"` // what the call planted for others to run, and what became of it; the content says it too
 }
 
-// PrintedMark is the line of a result whose outcome is unknown behind which stands what the call had printed.
+// PrintedMark is the line of a result whose outcome is unknown behind which stands what the call
+// had printed.
 const PrintedMark = "until then it had printed:"
 
 // Phase says how far a call has come.
@@ -122,7 +124,8 @@ const (
 	PhaseSettled  Phase = "settled"
 )
 
-// Unknown is a call whose outcome is unknown, or was before a person said that it happened, seen from another place of its thread.
+// Unknown is a call whose outcome is unknown, or was before a person said that it happened, seen
+// from another place of its thread.
 type Unknown struct {
 	Run         string          `json:"run"`
 	ID          string          `json:"id"`

@@ -1,7 +1,7 @@
 package journal
 
-// Disk is what could be read of the state folder's file system when a run was claimed. A zero field could not be read, or the
-// file system does not offer it; it proves nothing then.
+// Disk is what could be read of the state folder's file system when a run was claimed. A zero field
+// could not be read, or the file system does not offer it; it proves nothing then.
 type Disk struct {
 	Kind      string `json:"kind,omitempty"`       // of the file system, such as ext4
 	Counts    bool   `json:"counts,omitempty"`     // Errors and LastError could be read

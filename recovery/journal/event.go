@@ -73,7 +73,8 @@ type RunCreated struct {
 	Setup     Setup         `json:"setup,omitzero"`
 }
 
-// RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on only this epoch may write.
+// RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on
+// only this epoch may write.
 type RunClaimed struct {
 	Epoch     int64     `json:"epoch"`
 	PID       int       `json:"pid"`
@@ -91,8 +92,8 @@ type RunClaimed struct {
 	Disk   *Disk        `json:"disk,omitempty"`   // of the state folder
 }
 
-// MessageAdded is what a person tells the model of a run that has begun. It is part of the request for the turn that the fact
-// belongs to, after the results of the turn before.
+// MessageAdded is what a person tells the model of a run that has begun. It is part of the request
+// for the turn that the fact belongs to, after the results of the turn before.
 type MessageAdded struct {
 	Text string `json:"text"`
 	By   string `json:"by,omitempty"`
@@ -122,9 +123,9 @@ const (
 	CauseFailing   Cause = "store"     // the state folder could not be written
 )
 
-// RunRestored says that the database of the run went back in time and that a person let it count from there: the run may
-// have gone further than its journal says. Nothing that acts starts in it without a person's yes from then on, in every
-// mode, and no yes from before counts.
+// RunRestored says that the database of the run went back in time and that a person let it count
+// from there: the run may have gone further than its journal says. Nothing that acts starts in it
+// without a person's yes from then on, in every mode, and no yes from before counts.
 type RunRestored struct {
 	Reason string `json:"reason"` // how it was seen that the database is behind
 	By     string `json:"by,omitempty"`
@@ -135,12 +136,13 @@ type RunNoted struct {
 	Text string `json:"text"`
 	Gone string `json:"gone,omitempty"` // id of a call with an unknown outcome of which nothing runs any more, as was seen since
 
-	// Clock is how far the clock went beyond the time that passed since the fact before, in nanoseconds; negative where it was
-	// set back. Limits and waits are kept by what passed.
+	// Clock is how far the clock went beyond the time that passed since the fact before, in
+	// nanoseconds; negative where it was set back. Limits and waits are kept by what passed.
 	Clock time.Duration `json:"clock,omitempty"`
 }
 
-// RunStopping says that the run must end before its work is done. Every call is settled before the terminal fact.
+// RunStopping says that the run must end before its work is done. Every call is settled before the
+// terminal fact.
 type RunStopping struct {
 	Why    Stop   `json:"why"`
 	By     string `json:"by,omitempty"`
@@ -174,7 +176,8 @@ type RunCancelled struct {
 	Reason string `json:"reason"`
 }
 
-// ModelRequested says that the model is about to be asked for the turn's answer. Without an answer the request brought nothing.
+// ModelRequested says that the model is about to be asked for the turn's answer. Without an answer
+// the request brought nothing.
 type ModelRequested struct{}
 
 // AnswerStop says why the model's answer ended.
@@ -221,8 +224,9 @@ type CallSettled struct {
 	Result      Result `json:"result"`
 }
 
-// CallResolved is a person's decision on a call whose outcome is unknown: leave keeps it so, happened settles it. Run settles it too: a person
-// said to run it once more, and that succeeded; it may follow happened.
+// CallResolved is a person's decision on a call whose outcome is unknown: leave keeps it so,
+// happened settles it. Run settles it too: a person said to run it once more, and that succeeded;
+// it may follow happened.
 type CallResolved struct {
 	Place
 	Run  string `json:"run,omitempty"` // the run that the call belongs to, when it is another one of the thread
@@ -239,17 +243,20 @@ const (
 	WordRun      Word = "run"      // once more; as a fact about the first call: it was run once more, with success
 	WordLeave    Word = "leave"    // neither
 
-	// WordStop answers the twin guard only: neither, and nobody is asked about it any more in this run.
+	// WordStop answers the twin guard only: neither, and nobody is asked about it any more in this
+	// run.
 	WordStop Word = "stop-asking"
 )
 
 // Settles says whether the outcome of a call is unknown no more after the word.
 func (w Word) Settles() bool { return w == WordHappened || w == WordRun }
 
-// Weight orders what may be said of a call: what weighs less does not take the place of what weighs more.
+// Weight orders what may be said of a call: what weighs less does not take the place of what weighs
+// more.
 func (w Word) Weight() int { return slices.Index([]Word{"", WordLeave, WordHappened, WordRun}, w) }
 
-// ApprovalVoided says that what let a call run no longer does: what a yes was bound to changed, or the rules became stricter.
+// ApprovalVoided says that what let a call run no longer does: what a yes was bound to changed, or
+// the rules became stricter.
 type ApprovalVoided struct {
 	Place
 	Reason   string   `json:"reason"`
@@ -321,7 +328,8 @@ type UnknownFactError struct{ What string }
 // Error says which kind or version is not known.
 func (e *UnknownFactError) Error() string { return e.What }
 
-// Decode reads a stored body. A kind or version that this binary does not know is an error that names it.
+// Decode reads a stored body. A kind or version that this binary does not know is an error that
+// names it.
 func Decode(kind Kind, version int, data []byte) (Body, error) {
 	decode, ok := decoders[kind]
 	switch {

@@ -34,7 +34,8 @@ func TestDecodeRefusesByName(t *testing.T) {
 	}
 }
 
-// A fact is short: what is empty is not stored, and what can be told from its place is not said again.
+// A fact is short: what is empty is not stored, and what can be told from its place is not said
+// again.
 func TestFactsAreShort(t *testing.T) {
 	for _, c := range []struct {
 		body Body

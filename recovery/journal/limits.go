@@ -48,7 +48,8 @@ const (
 // Modes lists the modes from the tightest to the loosest.
 func Modes() []Mode { return []Mode{ModePlan, ModeAsk, ModeAuto, ModeYolo} }
 
-// LooserThan says whether m lets more happen without a question than o; a mode that is not known counts as the loosest.
+// LooserThan says whether m lets more happen without a question than o; a mode that is not known
+// counts as the loosest.
 func (m Mode) LooserThan(o Mode) bool { return m.looseness() > o.looseness() }
 
 func (m Mode) looseness() int {

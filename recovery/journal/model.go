@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Setup is what a model is asked with at every request of a run. It is recorded when the run is created, so that the
-// requests after a crash, an upgrade or an edited file are those of before.
+// Setup is what a model is asked with at every request of a run. It is recorded when the run is
+// created, so that the requests after a crash, an upgrade or an edited file are those of before.
 type Setup struct {
 	Provider     string        `json:"provider,omitempty"` // wire protocol: anthropic, responses or chat; "" for a model without one
 	BaseURL      string        `json:"base_url,omitempty"` // where it is asked, when a flag named it; else the configuration does
@@ -29,7 +29,8 @@ type ServerPin struct {
 	Tools []ToolPin `json:"tools,omitempty"`
 }
 
-// ToolPin identifies a tool of an MCP server, and keeps enough of it to say how another one differs.
+// ToolPin identifies a tool of an MCP server, and keeps enough of it to say how another one
+// differs.
 type ToolPin struct {
 	Name        string   `json:"name"`                  // the server's own
 	Pin         string   `json:"pin"`                   // SHA-256 of name, description, schema and hints, hex
@@ -115,8 +116,9 @@ func Dollars(micros int64) string {
 	return "$" + text
 }
 
-// ModelChange is another model for a run that has begun, and how it is asked. Fields mean what they mean in [Setup]; the rest of the
-// setup, the system prompt and the pictures among it, stays as the run began.
+// ModelChange is another model for a run that has begun, and how it is asked. Fields mean what they
+// mean in [Setup]; the rest of the setup, the system prompt and the pictures among it, stays as the
+// run began.
 type ModelChange struct {
 	Name      string `json:"name"`
 	Provider  string `json:"provider"`
@@ -154,7 +156,8 @@ type ModelFailed struct {
 	Usage  *Usage        `json:"usage,omitempty"`  // what it cost nevertheless; estimated
 }
 
-// ContextCompacted says that the model is shown a summary instead of older messages from here on. The record keeps them.
+// ContextCompacted says that the model is shown a summary instead of older messages from here on.
+// The record keeps them.
 type ContextCompacted struct {
 	Through int    `json:"through"` // the summary stands for earlier runs and for the turns up to this one; 0: for none of this run
 	Summary string `json:"summary"`

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Four kinds of facts are nearly all of a long journal, and reading JSON of any shape is most of the time until a run goes
-// on. So they are first read in the one spelling in which this program writes them: members in their order, no white
-// space. Whatever is spelled otherwise is read as any JSON; both readings give the same body.
+// Four kinds of facts are nearly all of a long journal, and reading JSON of any shape is most of
+// the time until a run goes on. So they are first read in the one spelling in which this program
+// writes them: members in their order, no white space. Whatever is spelled otherwise is read as any
+// JSON; both readings give the same body.
 
 // plainly reads a body in that spelling, and says whether it is in it.
 func plainly(kind Kind, data []byte) (Body, bool) {
@@ -34,7 +35,8 @@ func plainly(kind Kind, data []byte) (Body, bool) {
 	return b, !p.other && len(p.rest) == 0
 }
 
-// plain reads from the front of rest. Once something is spelled otherwise, what is read means nothing.
+// plain reads from the front of rest. Once something is spelled otherwise, what is read means
+// nothing.
 type plain struct {
 	rest  []byte
 	other bool

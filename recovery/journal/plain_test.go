@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// plainBodies are facts in every form that the quick reading takes, and some that it must leave alone.
+// plainBodies are facts in every form that the quick reading takes, and some that it must leave
+// alone.
 func plainBodies() (taken, left []Body) {
 	at := Place{Turn: 12, Index: 3, Attempt: 2}
 	long := strings.Repeat("a line with \"quotes\", a \\ and\ttabs\r\n", 40) + "é 漢 \U0001F600 <b> & done"
@@ -65,8 +66,8 @@ func TestPlainReading(t *testing.T) {
 	}
 }
 
-// Whatever the quick reading takes, the reading of any JSON takes too, and as the same: also of a body that was cut or
-// changed at any place.
+// Whatever the quick reading takes, the reading of any JSON takes too, and as the same: also of a
+// body that was cut or changed at any place.
 func TestPlainReadingIsTheSame(t *testing.T) {
 	taken, left := plainBodies()
 	step := 5

@@ -38,7 +38,8 @@ type Request struct {
 	Question
 	Call *Place `json:"call,omitempty"`
 
-	// Of the call that the question belongs to, filled in by the host; the arguments where they are what is decided on.
+	// Of the call that the question belongs to, filled in by the host; the arguments where they are
+	// what is decided on.
 	CallID string          `json:"call_id,omitempty"`
 	Tool   string          `json:"tool,omitempty"`
 	Args   json.RawMessage `json:"arguments,omitempty"`
@@ -46,7 +47,8 @@ type Request struct {
 	Binding string     `json:"binding,omitempty"` // what a yes is bound to; filled in by the host
 	Opened  time.Time  `json:"opened"`
 	Expires *time.Time `json:"expires,omitempty"`
-	// Rules are what an answer adds to the configuration of whoever gives it, as it is to stand there, by the answer.
+	// Rules are what an answer adds to the configuration of whoever gives it, as it is to stand
+	// there, by the answer.
 	Rules map[string]string `json:"rules,omitempty"`
 }
 

@@ -1,5 +1,6 @@
-// Package jsonstring reads one string of JSON from the front of a text: the part of JSON in which answers of models and facts of a
-// journal mostly consist. encoding/json reads the rest, and gives the same for every string that this package reads.
+// Package jsonstring reads one string of JSON from the front of a text: the part of JSON in which
+// answers of models and facts of a journal mostly consist. encoding/json reads the rest, and gives
+// the same for every string that this package reads.
 package jsonstring
 
 import (
@@ -9,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Read reads the JSON string that data begins with, and returns what follows it. False means that there is none.
+// Read reads the JSON string that data begins with, and returns what follows it. False means that
+// there is none.
 func Read(data []byte) (s string, rest []byte, ok bool) {
 	if len(data) == 0 || data[0] != '"' {
 		return "", nil, false
@@ -39,7 +41,8 @@ func Read(data []byte) (s string, rest []byte, ok bool) {
 	return s, rest, err == nil
 }
 
-// printable is how many bytes from the front on are ASCII and no control character, eight at a time.
+// printable is how many bytes from the front on are ASCII and no control character, eight at a
+// time.
 func printable(b []byte) (n int) {
 	const each, high = 0x0101010101010101, 0x80
 	for ; len(b)-n >= 8; n += 8 {
@@ -51,8 +54,8 @@ func printable(b []byte) (n int) {
 	return n
 }
 
-// Close finds the quote that ends the string which b begins with: its place, -1 where there is none, and whether an escape is before
-// it.
+// Close finds the quote that ends the string which b begins with: its place, -1 where there is
+// none, and whether an escape is before it.
 func Close(b []byte) (end int, escaped bool) {
 	for i, quote := 1, 0; ; {
 		if quote < i {

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// The most of what was piped in that stands in the prompt, in bytes. Where the model's window is known, it is half of it, by the
-// usual four bytes to a token.
+// The most of what was piped in that stands in the prompt, in bytes. Where the model's window is
+// known, it is half of it, by the usual four bytes to a token.
 const (
 	maxInlineInput  = 1 << 20
 	inputBytesToken = 2
 )
 
-// inputBlock is what was piped in, as the model sees it behind the prompt; empty where nothing was. Of a long input it has the
-// beginning and the end, and how the rest is read.
+// inputBlock is what was piped in, as the model sees it behind the prompt; empty where nothing was.
+// Of a long input it has the beginning and the end, and how the rest is read.
 func inputBlock(c *journal.RunCreated) string {
 	if c.Input == "" {
 		return ""

@@ -25,8 +25,8 @@ func TestInputBlock(t *testing.T) {
 	}
 }
 
-// At most 1 MiB stands in the prompt, and half of a smaller window: the beginning, the end, and how the rest is read. No character
-// is cut in two.
+// At most 1 MiB stands in the prompt, and half of a smaller window: the beginning, the end, and how
+// the rest is read. No character is cut in two.
 func TestInputBlockOfALongInput(t *testing.T) {
 	for _, tt := range []struct {
 		window int64

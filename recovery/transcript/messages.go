@@ -35,7 +35,8 @@ type Call struct {
 	Happened bool            // a person said that it did, after its outcome was unknown
 }
 
-// Transcript keeps, beside the run, what a person added, the summary and the estimate, and what was built of the messages.
+// Transcript keeps, beside the run, what a person added, the summary and the estimate, and what was
+// built of the messages.
 type Transcript struct {
 	added   []addedMessage // what a person wrote to the model after the prompt, in order
 	summary *journal.ContextCompacted
@@ -46,14 +47,15 @@ type Transcript struct {
 	turns int               // turns in it
 }
 
-// addedMessage is a message that a person added, with the turn, from 1, whose request shows it first.
+// addedMessage is a message that a person added, with the turn, from 1, whose request shows it
+// first.
 type addedMessage struct {
 	turn int
 	journal.MessageAdded
 }
 
-// Messages is what the model is shown. What was built is kept for the next turn, so the slice and what it holds must not be
-// changed; Earlier is set before the first call.
+// Messages is what the model is shown. What was built is kept for the next turn, so the slice and
+// what it holds must not be changed; Earlier is set before the first call.
 func (t *Transcript) Messages(r Run) []journal.Message {
 	if t.built == nil || t.heard != len(r.Earlier) {
 		t.built, t.heard, t.turns = t.opening(r), len(r.Earlier), t.shownFrom()
@@ -72,7 +74,8 @@ func (t *Transcript) Messages(r Run) []journal.Message {
 	return out
 }
 
-// Addition is what a finished run adds to its thread. With alone, it stands for the thread's earlier runs as well.
+// Addition is what a finished run adds to its thread. With alone, it stands for the thread's
+// earlier runs as well.
 func (t *Transcript) Addition(r Run) (messages []journal.Message, alone bool) {
 	r.Earlier = nil
 	messages = t.opening(r)
@@ -104,13 +107,14 @@ func (t *Transcript) AddedBefore(turn int) bool {
 	return slices.ContainsFunc(t.added, func(m addedMessage) bool { return m.turn == turn })
 }
 
-// Unread says whether a person added a message that the model was not asked with yet, given the turns that it answered.
+// Unread says whether a person added a message that the model was not asked with yet, given the
+// turns that it answered.
 func (t *Transcript) Unread(answered int) bool {
 	return len(t.added) > 0 && t.added[len(t.added)-1].turn > answered
 }
 
-// opening is what stands before the turns that the model is shown: the thread's earlier runs, or the summary that stands for
-// them, and the prompt.
+// opening is what stands before the turns that the model is shown: the thread's earlier runs, or
+// the summary that stands for them, and the prompt.
 func (t *Transcript) opening(r Run) []journal.Message {
 	p := prompt(r.Created)
 	if t.summary == nil {
@@ -128,8 +132,8 @@ func prompt(c *journal.RunCreated) journal.Message {
 	return m
 }
 
-// turn appends what a turn, from 1, adds to the transcript: what a person added before it, its answer and its results. Of the turn
-// that comes next it is the first alone.
+// turn appends what a turn, from 1, adds to the transcript: what a person added before it, its
+// answer and its results. Of the turn that comes next it is the first alone.
 func (t *Transcript) turn(out []journal.Message, r Run, turn int) []journal.Message {
 	for _, m := range t.added {
 		if m.turn == turn {
@@ -144,8 +148,8 @@ func (t *Transcript) turn(out []journal.Message, r Run, turn int) []journal.Mess
 
 const cutOff = "Your answer was cut off because it reached its length limit. Go on exactly where it stopped, without repeating anything."
 
-// messages appends the answer of one turn and the results of its calls. An answer without text and without a call is none. An
-// answer that was cut off is followed by the request to go on.
+// messages appends the answer of one turn and the results of its calls. An answer without text and
+// without a call is none. An answer that was cut off is followed by the request to go on.
 func (t Turn) messages(out []journal.Message) []journal.Message {
 	blocks := make([]journal.Block, len(t.Blocks), len(t.Blocks)+len(t.Calls))
 	copy(blocks, t.Blocks)
@@ -170,7 +174,8 @@ func (t Turn) messages(out []journal.Message) []journal.Message {
 	return out
 }
 
-// block is the call's result as the model sees it. A person's later word on an unknown outcome is part of it.
+// block is the call's result as the model sees it. A person's later word on an unknown outcome is
+// part of it.
 func (c Call) block() *journal.ResultBlock {
 	r := &journal.ResultBlock{ID: c.ID, Provider: c.Provider, Tool: c.Tool, Outcome: c.Result.Outcome, Text: c.Result.Content}
 	if c.Result.Outcome == journal.OutcomeUnknown && c.Happened {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// summaryRequest asks for the summary. Its text is part of the record of what a model was asked, so it is never edited
-// without a new name in the system prompt.
+// summaryRequest asks for the summary. Its text is part of the record of what a model was asked, so
+// it is never edited without a new name in the system prompt.
 const summaryRequest = `The conversation is about to outgrow your context. Write a summary that will stand for everything above, for yourself,
 so that the work can go on without it. Call no tool. Say, in this order and as briefly as is safe:
 1. what the person asked for, with every constraint and preference in their own words where the wording matters;
@@ -36,8 +36,8 @@ func (t *Transcript) Summarise(r Run, b journal.ContextCompacted) error {
 	return nil
 }
 
-// Compaction is the turn through which there is something to summarise; false when that would bring nothing. The newest turns stay
-// as they are, as many as fit into a quarter of the window.
+// Compaction is the turn through which there is something to summarise; false when that would bring
+// nothing. The newest turns stay as they are, as many as fit into a quarter of the window.
 func (t *Transcript) Compaction(r Run) (through int, ok bool) {
 	keep := r.Created.Setup.Window / 4
 	if keep == 0 {
@@ -55,7 +55,8 @@ func (t *Transcript) Compaction(r Run) (through int, ok bool) {
 	return r.Turns.Len(), t.summarises(r, r.Turns.Len())
 }
 
-// summarises says whether a summary through that turn stands for something that no summary stands for yet.
+// summarises says whether a summary through that turn stands for something that no summary stands
+// for yet.
 func (t *Transcript) summarises(r Run, through int) bool {
 	if t.summary == nil {
 		return through > 0 || len(r.Earlier) > 0
@@ -83,8 +84,9 @@ func (t *Transcript) Summarised(r Run, through int, summary string, u *journal.U
 // summaryResult bounds what a summary is made from: the head and the tail of each result.
 const summaryResult = 2 << 10
 
-// SummaryMessages is the transcript that the summary through that turn is made from, and the request for it. What the model
-// was shown before stays as it was, so that it is read from the provider's cache, unless that was refused as too long.
+// SummaryMessages is the transcript that the summary through that turn is made from, and the
+// request for it. What the model was shown before stays as it was, so that it is read from the
+// provider's cache, unless that was refused as too long.
 func (t *Transcript) SummaryMessages(r Run, through int) []journal.Message {
 	out := t.opening(r)
 	for n := t.shownFrom() + 1; n <= through; n++ {
@@ -98,8 +100,8 @@ func (t *Transcript) SummaryMessages(r Run, through int) []journal.Message {
 	return append(out, journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: summaryRequest}}})
 }
 
-// shortened leaves out the middle of long results, and what only the provider understands: it belongs to a transcript
-// that is whole.
+// shortened leaves out the middle of long results, and what only the provider understands: it
+// belongs to a transcript that is whole.
 func shortened(m journal.Message) journal.Message {
 	out := journal.Message{Role: m.Role}
 	for _, b := range m.Blocks {

@@ -2,8 +2,9 @@ package transcript
 
 import "agent/recovery/journal"
 
-// Estimates of tokens, for what no provider has counted. They are meant to be a little high rather than low: measured
-// against o200k over source, prose of several languages and base64, bytes divided by four is up to two thirds too low.
+// Estimates of tokens, for what no provider has counted. They are meant to be a little high rather
+// than low: measured against o200k over source, prose of several languages and base64, bytes
+// divided by four is up to two thirds too low.
 
 // blobRun is how long a word without a break must be to count as encoded data.
 const blobRun = 24
@@ -11,7 +12,8 @@ const blobRun = 24
 // imageTokens is what a picture of usual size costs; providers scale larger ones down.
 const imageTokens = 1600
 
-// TokensIn estimates the tokens of a text: three bytes and a half a token, and one and a half where it is encoded data.
+// TokensIn estimates the tokens of a text: three bytes and a half a token, and one and a half where
+// it is encoded data.
 func TokensIn(text string) int64 {
 	halves, run := int64(0), 0 // in 21sts of a token: 6 a byte of text, 14 a byte of data
 	flush := func() {

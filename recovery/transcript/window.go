@@ -12,7 +12,8 @@ type window struct {
 	measured bool  // overhead is known
 }
 
-// Note keeps the estimate of what the next request holds, where a provider's window bounds it, after a fact was taken.
+// Note keeps the estimate of what the next request holds, where a provider's window bounds it,
+// after a fact was taken.
 func (t *Transcript) Note(r Run, b journal.Body) {
 	if r.Created.Setup.Provider == "" {
 		return
@@ -40,8 +41,8 @@ func (t *Transcript) Note(r Run, b journal.Body) {
 // Refused takes note that the provider refused a request as too long.
 func (t *Transcript) Refused() { t.context.overflow, t.context.tooLong = true, t.context.overflow }
 
-// Overflow says whether a request was refused as too long since the last summary, and so was the request for a summary that came
-// of it.
+// Overflow says whether a request was refused as too long since the last summary, and so was the
+// request for a summary that came of it.
 func (t *Transcript) Overflow() (overflow, tooLong bool) {
 	return t.context.overflow, t.context.tooLong
 }
@@ -49,7 +50,8 @@ func (t *Transcript) Overflow() (overflow, tooLong bool) {
 // NewWindow takes note that the model was changed: its window is another one.
 func (t *Transcript) NewWindow() { t.context.overflow, t.context.tooLong = false, false }
 
-// Tokens estimates the next request. What a provider counted counts; only what came since is estimated.
+// Tokens estimates the next request. What a provider counted counts; only what came since is
+// estimated.
 func (t *Transcript) Tokens(r Run) int64 {
 	if t.context.counted {
 		return t.context.held
@@ -57,13 +59,14 @@ func (t *Transcript) Tokens(r Run) int64 {
 	return t.context.held + TokensIn(r.Created.Setup.System) + tokensOf(r.Earlier) + tokensOf([]journal.Message{prompt(r.Created)})
 }
 
-// Full says whether the next request would leave no room for its answer, or was refused as too long.
+// Full says whether the next request would leave no room for its answer, or was refused as too
+// long.
 func (t *Transcript) Full(r Run) bool {
 	return t.context.overflow || r.Created.Setup.Window > 0 && t.Tokens(r) > room(r.Created.Setup)
 }
 
-// room is how many tokens a request may have so that an answer fits behind it: between three quarters and nine tenths of
-// the window.
+// room is how many tokens a request may have so that an answer fits behind it: between three
+// quarters and nine tenths of the window.
 func room(s journal.Setup) int64 {
 	return s.Window - min(max(s.MaxOutput, s.Window/10), s.Window/4)
 }

@@ -32,7 +32,8 @@ type timed struct {
 	beside      string
 }
 
-// commands is what short commands take from the start of the process to its end, and the most memory that they hold.
+// commands is what short commands take from the start of the process to its end, and the most
+// memory that they hold.
 func commands(ctx context.Context, b *bench) ([]row, error) {
 	hello, err := b.program(ctx, "hello")
 	if err != nil {
@@ -151,7 +152,8 @@ func (b *bench) program(ctx context.Context, name string) (string, error) {
 	return out, nil
 }
 
-// manyRuns makes a state folder of so many finished runs, one in a thousand of them interrupted. Many at once share the commits.
+// manyRuns makes a state folder of so many finished runs, one in a thousand of them interrupted.
+// Many at once share the commits.
 func (b *bench) manyRuns(ctx context.Context, count int) (string, error) {
 	home, err := b.folder("runs")
 	if err != nil {

@@ -146,7 +146,8 @@ func (p *inProcess) carryOut(ctx context.Context, h *host.Host) error {
 // turnBytes are what the two commits of a turn add to the journal: bodies and digests.
 type turnBytes struct{ answer, results int }
 
-// bytesOf reads them from the journal, of the second turn of a run that asked for so many calls a turn.
+// bytesOf reads them from the journal, of the second turn of a run that asked for so many calls a
+// turn.
 func (p *inProcess) bytesOf(ctx context.Context, calls int) (turnBytes, error) {
 	var out turnBytes
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(p.home, "agent.db")+"?mode=ro")
@@ -177,7 +178,8 @@ func (p *inProcess) bytesOf(ctx context.Context, calls int) (turnBytes, error) {
 	return out, errors.Join(err, rows.Err(), rows.Close(), pool.Close())
 }
 
-// bare is the limit of what SQLite makes durable: rows through the same driver with the same settings, and nothing else.
+// bare is the limit of what SQLite makes durable: rows through the same driver with the same
+// settings, and nothing else.
 type bare struct {
 	pool   *sql.DB
 	conn   *sql.Conn
@@ -210,7 +212,8 @@ func (b *bench) openBare(ctx context.Context) (_ *bare, err error) {
 
 func (l *bare) close() error { return errors.Join(l.insert.Close(), l.conn.Close(), l.pool.Close()) }
 
-// commit makes one row durable. Its context cannot be cancelled: the driver may report an error for what it has committed.
+// commit makes one row durable. Its context cannot be cancelled: the driver may report an error for
+// what it has committed.
 func (l *bare) commit(row []byte) error {
 	ctx := context.Background()
 	if _, err := l.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -231,7 +234,8 @@ func (l *bare) turn(size turnBytes) error {
 	return l.commit(make([]byte, size.results))
 }
 
-// synced is the limit of the disk: the same bytes appended to a file, with an fsync where the other has a commit.
+// synced is the limit of the disk: the same bytes appended to a file, with an fsync where the other
+// has a commit.
 type synced struct{ file *os.File }
 
 func (b *bench) openSynced() (*synced, error) {

@@ -16,8 +16,8 @@ import (
 	"agent/db"
 )
 
-// journalSize is what a turn with a result of 1 KiB leaves on the disk, what it has written on the way, and how long it takes, in
-// short and in long runs: none of it may grow with the run.
+// journalSize is what a turn with a result of 1 KiB leaves on the disk, what it has written on the
+// way, and how long it takes, in short and in long runs: none of it may grow with the run.
 func journalSize(ctx context.Context, b *bench) ([]row, error) {
 	sizes := []int{100, 1000, 10000}
 	real := sizes

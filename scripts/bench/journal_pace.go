@@ -14,8 +14,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// lastAndFirst takes turns of a run that has many behind it, and of one that has none, in turns. The many are written in large
-// commits; what is timed is the host's own.
+// lastAndFirst takes turns of a run that has many behind it, and of one that has none, in turns.
+// The many are written in large commits; what is timed is the host's own.
 func (b *bench) lastAndFirst(ctx context.Context, turns int) (_, _ []time.Duration, err error) {
 	const run = "r-long0000"
 	many := max(b.times(200), 60)

@@ -30,11 +30,13 @@ type killed struct {
 // The next step of a killed run writes this file into the workspace; it is the first action.
 const nextFile = "next"
 
-// Facts of a killed run beside those of its ready-made turns: its beginning, and the turn that was driven and killed.
+// Facts of a killed run beside those of its ready-made turns: its beginning, and the turn that was
+// driven and killed.
 const otherFacts = 10
 
-// killed makes a run of so many facts. All its turns but one are written in large commits; then the binary itself goes on
-// with it and is killed behind the settling of a turn, so that log and locks are what a kill leaves.
+// killed makes a run of so many facts. All its turns but one are written in large commits; then the
+// binary itself goes on with it and is killed behind the settling of a turn, so that log and locks
+// are what a kill leaves.
 func (b *bench) killed(ctx context.Context, facts int) (*killed, error) {
 	k := &killed{b: b, run: "r-bench000"}
 	root, err := b.folder("killed")
@@ -88,7 +90,8 @@ func (k *killed) restore() error {
 	return k.copyDatabase(k.image, k.home)
 }
 
-// copyDatabase copies database, log and mark, durably: what is still on its way to the disk would slow down whoever is measured.
+// copyDatabase copies database, log and mark, durably: what is still on its way to the disk would
+// slow down whoever is measured.
 func (k *killed) copyDatabase(from, to string) error {
 	for _, name := range []string{"agent.db", "agent.db-wal", "marks/last"} { // the mark says how far the database came
 		data, err := os.ReadFile(filepath.Join(from, name))
@@ -126,7 +129,8 @@ func (b *bench) command(ctx context.Context, home, folder string, args ...string
 
 const factsPerTurn = 5
 
-// grow writes the journal of a run that has settled so many turns, and asks its model for the next one.
+// grow writes the journal of a run that has settled so many turns, and asks its model for the next
+// one.
 func grow(ctx context.Context, store *db.Store, created journal.RunCreated, turns int) error {
 	created.Thread = "t-" + created.Run[2:]
 	h, err := store.Create(ctx, db.ThreadRef{ID: created.Thread, Folder: created.Folder, New: true}, []journal.Event{

@@ -112,7 +112,8 @@ func choose(pattern string) ([]measure, error) {
 	return out, nil
 }
 
-// carryOut runs one measure after the other. One that fails is named at the end and keeps none of the others from running.
+// carryOut runs one measure after the other. One that fails is named at the end and keeps none of
+// the others from running.
 func (b *bench) carryOut(ctx context.Context, chosen []measure, progress io.Writer) ([]row, error) {
 	var rows []row
 	var failed []error

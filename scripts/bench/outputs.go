@@ -23,8 +23,9 @@ const (
 	outputPatient = time.Minute
 )
 
-// outputs is what a command costs that puts out 1 MB, with the binary as it is released: time, disk and memory. In one run it
-// takes turns with a command that puts out a line, so that the start of a command is not part of the figure.
+// outputs is what a command costs that puts out 1 MB, with the binary as it is released: time, disk
+// and memory. In one run it takes turns with a command that puts out a line, so that the start of a
+// command is not part of the figure.
 func outputs(ctx context.Context, b *bench) ([]row, error) {
 	o, err := b.newOutputs()
 	if err != nil {
@@ -71,8 +72,8 @@ const whyOutput = "what the limit writes once goes through a pipe to the runner,
 	"the end, looked through for secrets both times, hashed and written by the store with four fsyncs of file and folders. Profile of the " +
 	"host: a quarter of its time looks for secrets, a ninth cleans for the terminal; the rest is reading, writing and waking up"
 
-// outputBench is a state folder, a workspace, and two pipes: one in which each command says that it begins, one at which the
-// last one waits.
+// outputBench is a state folder, a workspace, and two pipes: one in which each command says that it
+// begins, one at which the last one waits.
 type outputBench struct {
 	*bench
 	home, folder string
@@ -128,8 +129,8 @@ func (o *outputBench) round(ctx context.Context, both bool) (r outputRound, err 
 	return r, nil
 }
 
-// follow notes when each command begins. Between two of these moments lies what the first of them does, its settling, and the
-// start of the second.
+// follow notes when each command begins. Between two of these moments lies what the first of them
+// does, its settling, and the start of the second.
 func (o *outputBench) follow(c *exec.Cmd, r *outputRound) (err error) {
 	var last time.Time
 	if err := o.here.SetReadDeadline(time.Now().Add(outputPatient)); err != nil {
@@ -154,8 +155,8 @@ func (o *outputBench) follow(c *exec.Cmd, r *outputRound) (err error) {
 	return errors.Join(err, opened)
 }
 
-// book writes a runbook: a call of a line, pairs of one call each, and one that waits. Each output is another one, since the
-// same would be kept once.
+// book writes a runbook: a call of a line, pairs of one call each, and one that waits. Each output
+// is another one, since the same would be kept once.
 func (o *outputBench) book(both bool) (string, error) {
 	o.runs++
 	var book strings.Builder

@@ -19,7 +19,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// provider is looping behind HTTP on loopback: whatever it is sent, it asks for the same call. What it is sent it reads and drops.
+// provider is looping behind HTTP on loopback: whatever it is sent, it asks for the same call. What
+// it is sent it reads and drops.
 type provider struct {
 	looping
 	*httptest.Server
@@ -125,8 +126,8 @@ func (c *conversation) turnAndSend(plain *http.Client) error {
 	return err
 }
 
-// requests compares turns far into a conversation with turns near its beginning. What the bytes of a request cost that is only sent is
-// left out of both.
+// requests compares turns far into a conversation with turns near its beginning. What the bytes of
+// a request cost that is only sent is left out of both.
 func requests(ctx context.Context, b *bench) (_ []row, err error) {
 	const near, far = 50, 1000
 	many := max(b.times(200), 60)

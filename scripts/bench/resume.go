@@ -18,8 +18,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// resume is the time from the start of agent resume, after a kill, to the first thing that the run does to the world, and the
-// memory at that moment. The limit is one reading of the same rows with the same driver, and the start of a process.
+// resume is the time from the start of agent resume, after a kill, to the first thing that the run
+// does to the world, and the memory at that moment. The limit is one reading of the same rows with
+// the same driver, and the start of a process.
 func resume(ctx context.Context, b *bench) ([]row, error) {
 	sizes := []int{100, 1000, 10000, 100000}
 	if b.quick {
@@ -129,8 +130,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// untilAction resumes the run and is notified by the kernel when the first name appears in the workspace. The memory is the most
-// that the process had held by then.
+// untilAction resumes the run and is notified by the kernel when the first name appears in the
+// workspace. The memory is the most that the process had held by then.
 func (k *killed) untilAction(ctx context.Context, f *resumed) (err error) {
 	watch, err := k.watch()
 	if err != nil {
@@ -181,8 +182,8 @@ func (k *killed) watch() (*os.File, error) {
 	return f, nil
 }
 
-// peak is the most memory that a process has held so far, in MB. The figure that wait gives would begin with the memory of
-// whoever started it.
+// peak is the most memory that a process has held so far, in MB. The figure that wait gives would
+// begin with the memory of whoever started it.
 func peak(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

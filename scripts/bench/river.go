@@ -18,7 +18,8 @@ import (
 // River's version is the newest whose SQLite driver the module proxy has.
 const riverName = "River 0.31, SQLite, WAL and FULL, "
 
-// river is one run of ours, turn after turn, against the same chain of steps on River, with the same bytes, in rounds.
+// river is one run of ours, turn after turn, against the same chain of steps on River, with the
+// same bytes, in rounds.
 func river(ctx context.Context, b *bench) (rows []row, err error) {
 	exe, err := b.buildEngine(ctx, "river")
 	if err != nil {
@@ -65,8 +66,8 @@ func river(ctx context.Context, b *bench) (rows []row, err error) {
 	return append(rows, elsewhere()...), nil
 }
 
-// elsewhere are engines that cannot be had here. What FIELD.md measured of them, on another day, is given in what carries over:
-// how many commits of one row of 1 KiB a durable step took as long as.
+// elsewhere are engines that cannot be had here. What FIELD.md measured of them, on another day, is
+// given in what carries over: how many commits of one row of 1 KiB a durable step took as long as.
 func elsewhere() []row {
 	var rows []row
 	for _, e := range []struct {
@@ -104,7 +105,8 @@ func (p paired) ratio(steps []time.Duration) float64 {
 	return median(steps, unit) / median(p.commit, unit)
 }
 
-// rounds takes turns between chains of so many steps of ours and of the engine, and commits of one row.
+// rounds takes turns between chains of so many steps of ours and of the engine, and commits of one
+// row.
 func (c chains) rounds(ctx context.Context, b *bench, exe string, n, steps int, args ...string) (out paired, err error) {
 	dir, err := b.folder("engine")
 	if err != nil {
@@ -170,7 +172,8 @@ func (b *bench) buildEngine(ctx context.Context, name string) (string, error) {
 	return out, nil
 }
 
-// engine is the program of another engine at work. It carries out one chain after the other, as it is asked to.
+// engine is the program of another engine at work. It carries out one chain after the other, as it
+// is asked to.
 type engine struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser

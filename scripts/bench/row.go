@@ -22,7 +22,8 @@ type row struct {
 	Unit    string  `json:"unit"`
 	Limit   float64 `json:"limit,omitempty"` // in the same unit; 0 where there is none
 	Beside  string  `json:"beside,omitempty"`
-	// Ratio is how many times worse the value is than the limit: 1 reaches it, less than 1 beats it. 0 where there is no limit.
+	// Ratio is how many times worse the value is than the limit: 1 reaches it, less than 1 beats
+	// it. 0 where there is no limit.
 	Ratio float64 `json:"ratio,omitempty"`
 	Note  string  `json:"note,omitempty"` // why it is above 1.5, or what must be known to read it
 }
@@ -57,7 +58,8 @@ func median(all []time.Duration, unit time.Duration) float64 {
 	return float64(sorted[len(sorted)/2]) / float64(unit)
 }
 
-// takeTurns takes the tasks one after the other, n times, beginning with another one each time, and gives the durations of each.
+// takeTurns takes the tasks one after the other, n times, beginning with another one each time, and
+// gives the durations of each.
 func takeTurns(n int, tasks ...func() error) ([][]time.Duration, error) {
 	out := make([][]time.Duration, len(tasks))
 	for i := range n {

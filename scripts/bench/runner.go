@@ -18,7 +18,8 @@ import (
 // shell is how a runbook's block is carried out.
 func shell() []string { return []string{"/bin/sh", "-e"} }
 
-// runner is one command through the runner, from its folder to its removed record, beside the same command started plainly.
+// runner is one command through the runner, from its folder to its removed record, beside the same
+// command started plainly.
 func runner(ctx context.Context, b *bench) ([]row, error) {
 	hello, err := b.program(ctx, "hello")
 	if err != nil {
@@ -103,8 +104,8 @@ func syncFiles(folder string, n int) error {
 	return nil
 }
 
-// callSyncs counts with strace what a call's files cost: the fsyncs in their folder of a run of 20 blocks without those of a run of
-// 10, over 10.
+// callSyncs counts with strace what a call's files cost: the fsyncs in their folder of a run of 20
+// blocks without those of a run of 10, over 10.
 func (b *bench) callSyncs(ctx context.Context) (int, error) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {

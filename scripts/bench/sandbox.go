@@ -16,7 +16,8 @@ const confinedNote = "The confining process is a start of this binary, which ini
 	"and the mounts of what may be seen. Of its processor time (perf) a fifth is what confines, a fifth the runtime's start, a sixth the end of the process, which " +
 	"unmaps the binary, and a sixth the packages that are initialised before it, half of them for encoding/gob, the entities of HTML and the tables of x/text."
 
-// sandbox is /bin/true with each access, beside the same without any; and what a process pays once to know what the kernel gives.
+// sandbox is /bin/true with each access, beside the same without any; and what a process pays once
+// to know what the kernel gives.
 func sandbox(ctx context.Context, b *bench) ([]row, error) {
 	hello, err := b.program(ctx, "hello")
 	if err != nil {
@@ -57,7 +58,8 @@ func sandbox(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Apart from the commands: the kernel is still taking two networks down when it ends, and who comes next would wait for that.
+	// Apart from the commands: the kernel is still taking two networks down when it ends, and who
+	// comes next would wait for that.
 	probed, err := takeTurns(b.times(50), func() error { confine.Probe(b.exe); return nil }, plainly)
 	if err != nil {
 		return nil, err

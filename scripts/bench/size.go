@@ -19,8 +19,8 @@ import (
 // shownModules is how many modules have a row of their own.
 const shownModules = 6
 
-// size is the size of the binary as it is released, and, where there is time to link it once more, what of it bears the name of
-// which module.
+// size is the size of the binary as it is released, and, where there is time to link it once more,
+// what of it bears the name of which module.
 func size(ctx context.Context, b *bench) ([]row, error) {
 	info, err := os.Stat(b.exe)
 	if err != nil {

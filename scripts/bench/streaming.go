@@ -19,14 +19,16 @@ import (
 	"agent/recovery/journal"
 )
 
-// streamBench is a provider on loopback that sends one long answer a token at a time, and holds it until it is let go.
+// streamBench is a provider on loopback that sends one long answer a token at a time, and holds it
+// until it is let go.
 type streamBench struct {
 	server *modeltest.Server
 	model  model.Model
 	tokens int
 }
 
-// token ends with a blank: a word is shown when it is whole, since it may be the beginning of a secret.
+// token ends with a blank: a word is shown when it is whole, since it may be the beginning of a
+// secret.
 const token = "the "
 
 func openStream(tokens int) (*streamBench, error) {
@@ -45,7 +47,8 @@ func openStream(tokens int) (*streamBench, error) {
 	}), tokens}, nil
 }
 
-// timed lets the answer go once it is asked for, and says how long it takes from then to the end of what asks.
+// timed lets the answer go once it is asked for, and says how long it takes from then to the end of
+// what asks.
 func (s *streamBench) timed(ctx context.Context, ask func() error) (time.Duration, error) {
 	within, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -99,7 +102,8 @@ func (s *streamBench) fast(ctx context.Context, h *host.Host, drive func() error
 	return errors.Join(err, s.whole(<-got))
 }
 
-// streaming is how fast a model's answer comes through the host and into the record, whoever watches.
+// streaming is how fast a model's answer comes through the host and into the record, whoever
+// watches.
 func streaming(ctx context.Context, b *bench) (_ []row, err error) {
 	s, err := openStream(4000 * b.times(10))
 	if err != nil {

@@ -180,8 +180,8 @@ func (t *turnBench) alone(ctx context.Context, rounds int) ([]row, error) {
 		cost("commits, one run, "+t.kind.what, perTurn, "a turn", 2, "by design")), nil
 }
 
-// together is many runs at once. What is timed begins when each of them has settled its first turn, and ends with the last
-// turn of the last one. The limits follow, as many turns each as a run has.
+// together is many runs at once. What is timed begins when each of them has settled its first turn,
+// and ends with the last turn of the last one. The limits follow, as many turns each as a run has.
 func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 	var d took
 	var commits int64
@@ -211,7 +211,8 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 	return append(rows, cost("commits, "+who+", "+t.kind.what, perTurn, "a turn", 2, "for a run alone")), nil
 }
 
-// race drives the runs and says how long their turns took from the second on, and how many commits that were.
+// race drives the runs and says how long their turns took from the second on, and how many commits
+// that were.
 func (t *turnBench) race(ctx context.Context) (took time.Duration, commits int64, err error) {
 	ready, done := make(chan error, 2*atOnce), make(chan error, 2*atOnce) // each run says one word to each, or two when it fails
 	begin := make(chan struct{})

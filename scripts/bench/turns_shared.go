@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// shared is bare with a group commit, as the store has one: while the commit of one writer is made durable the rows of the others
-// gather, and the next commit has them all.
+// shared is bare with a group commit, as the store has one: while the commit of one writer is made
+// durable the rows of the others gather, and the next commit has them all.
 type shared struct {
 	*bare
 	mu      sync.Mutex
@@ -72,7 +72,8 @@ func (s *shared) write(batch []*gathered) error {
 	return err
 }
 
-// race has as many writers as there are runs at once commit as many turns, and gives the time of one turn.
+// race has as many writers as there are runs at once commit as many turns, and gives the time of
+// one turn.
 func (s *shared) race(size turnBytes) (time.Duration, error) {
 	var all sync.WaitGroup
 	failed := make([]error, atOnce)

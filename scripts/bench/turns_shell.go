@@ -11,8 +11,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// shellTurns is how much more a turn costs that runs a command than one that reads a file, from the request to the next request.
-// floor does what the command cannot do without.
+// shellTurns is how much more a turn costs that runs a command than one that reads a file, from the
+// request to the next request. floor does what the command cannot do without.
 func (b *bench) shellTurns(ctx context.Context, floor func() error) (_ []row, err error) {
 	server, err := modeltest.Start(modeltest.Options{Only: []modeltest.Protocol{modeltest.Anthropic}})
 	if err != nil {

@@ -42,8 +42,8 @@ func syncKinds() []syncKind {
 	}
 }
 
-// fsyncs counts with strace what the binary makes durable in a turn: the fsyncs of a run of 20 turns without those of one of 10,
-// over 10.
+// fsyncs counts with strace what the binary makes durable in a turn: the fsyncs of a run of 20
+// turns without those of one of 10, over 10.
 func (b *bench) fsyncs(ctx context.Context) (rows []row, err error) {
 	const figure = "fsyncs of the database, "
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -88,7 +88,8 @@ func (b *bench) traced(ctx context.Context, server *modeltest.Server, k syncKind
 	return countSyncs(trace, s.home)
 }
 
-// scripted is a run of so many turns that is to be driven, with a state folder and a workspace of its own.
+// scripted is a run of so many turns that is to be driven, with a state folder and a workspace of
+// its own.
 type scripted struct {
 	*bench
 	syncKind

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command crashlab kills the shipped binary wherever it can be killed, lets it go on, and compares the world with one in which
-// nothing was killed:
+// Command crashlab kills the shipped binary wherever it can be killed, lets it go on, and compares
+// the world with one in which nothing was killed:
 //
 //	go run ./scripts/crashlab -short            every fault point and every tool at least once
 //	go run ./scripts/crashlab                   each fault point x tool x situation, at every pass
@@ -14,27 +14,32 @@
 //
 //	go run ./scripts/crashlab -state FILE -limit 45m [-result FILE]
 //
-// carries the pass out in parts: it begins nothing after the time, keeps in the file what is done, and ends with 3; the same command goes
-// on, also after the lab was killed. What is under way at the end of the time takes up to ten minutes more (a power cut's recording is one
-// piece). Parts are of one commit, one binary and one seed. A complete pass without findings writes its result; scripts/check
-// crashlab_whole is that command.
+// carries the pass out in parts: it begins nothing after the time, keeps in the file what is done,
+// and ends with 3; the same command goes on, also after the lab was killed. What is under way at
+// the end of the time takes up to ten minutes more (a power cut's recording is one piece). Parts
+// are of one commit, one binary and one seed. A complete pass without findings writes its result;
+// scripts/check crashlab_whole is that command.
 //
-// Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that fill, fail, turn read-only or are
-// slow, power cuts, clocks that jump, another boot, panics, and with what people and other processes do: signals, cancels, takeovers,
-// decisions on calls that are asked for again, also in other words, states that are taken away or put back (faults.go lists them). Disks
-// and boots need mounts, which the lab makes in a mount namespace of its own, so that nothing is left when it is killed. What this
-// machine or this user cannot have (an ordinary user has no mounts) is named at the start as not tried, which is no failure.
+// Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that
+// fill, fail, turn read-only or are slow, power cuts, clocks that jump, another boot, panics, and
+// with what people and other processes do: signals, cancels, takeovers, decisions on calls that are
+// asked for again, also in other words, states that are taken away or put back (faults.go lists
+// them). Disks and boots need mounts, which the lab makes in a mount namespace of its own, so that
+// nothing is left when it is killed. What this machine or this user cannot have (an ordinary user
+// has no mounts) is named at the start as not tried, which is no failure.
 //
-// On two cores -short takes four minutes; the whole pass about an hour and a half, 45 minutes of it for the faults,
-// panics, signals, cancels and takeovers; -every-shape about two hours. Every minute a line says how far it is and how long the rest
-// of the part takes.
+// On two cores -short takes four minutes; the whole pass about an hour and a half, 45 minutes of it
+// for the faults, panics, signals, cancels and takeovers; -every-shape about two hours. Every
+// minute a line says how far it is and how long the rest of the part takes.
 //
-// The scripts in fault/attack/scripts attack promises from outside: with the binary, a shell and a witness of their own, and without
-// knowing the code. Each is first run as its own control, in which it makes the damage itself. lib.bash there says how one is written.
+// The scripts in fault/attack/scripts attack promises from outside: with the binary, a shell and a
+// witness of their own, and without knowing the code. Each is first run as its own control, in
+// which it makes the damage itself. lib.bash there says how one is written.
 //
-// What it trusts is outside of the process and of its database: a file that commands append to, a counter that requests reach,
-// and what the kernel says about files that are moved into the workspace. Every effect carries a mark that names its story and
-// its step, so one that happens twice is seen. The database is read by SQL alone, from a copy, with a reading of its own of what
+// What it trusts is outside of the process and of its database: a file that commands append to, a
+// counter that requests reach, and what the kernel says about files that are moved into the
+// workspace. Every effect carries a mark that names its story and its step, so one that happens
+// twice is seen. The database is read by SQL alone, from a copy, with a reading of its own of what
 // the journal holds (packages journal and judge).
 //
 // Every run begins with controls: damage made on purpose, which the lab must find.
@@ -67,5 +72,6 @@
 //	               that are gone or older
 //	fault/attack   scripts that attack from outside
 //
-// A new tool is a line in story.Subjects. A new fault is a package below fault, or a file in one, and a line in faults.go.
+// A new tool is a line in story.Subjects. A new fault is a package below fault, or a file in one,
+// and a line in faults.go.
 package main

@@ -12,8 +12,9 @@ import (
 	"agent/scripts/crashlab/lab"
 )
 
-// faults lists every kind: faults of the machine, and after them what people and other processes do. The order is that of the run.
-// A kind of its own is a line here and a file or a package below fault.
+// faults lists every kind: faults of the machine, and after them what people and other processes
+// do. The order is that of the run. A kind of its own is a line here and a file or a package below
+// fault.
 func faults() []lab.Fault {
 	return []lab.Fault{
 		clock.Fault(),

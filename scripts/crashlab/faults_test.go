@@ -16,7 +16,8 @@ func quietLab() *lab.Lab {
 	return &lab.Lab{Mounts: errors.New("no mounts in a test"), Report: lab.NewReport(io.Discard, "faults", 1)}
 }
 
-// A kind of fault is named by the first part of a key, so names are unique and hold no slash; each says what it is.
+// A kind of fault is named by the first part of a key, so names are unique and hold no slash; each
+// says what it is.
 func TestTroubleNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, x := range faults() {
@@ -27,7 +28,8 @@ func TestTroubleNames(t *testing.T) {
 	}
 }
 
-// What cannot be tried here, or by this user, is named before anything begins, and is no failure; what there is not is an error.
+// What cannot be tried here, or by this user, is named before anything begins, and is no failure;
+// what there is not is an error.
 func TestNotTried(t *testing.T) {
 	for _, x := range faults() {
 		l := quietLab()

@@ -58,8 +58,8 @@ func main() {
 		return
 	}
 	if signal.Ignored(syscall.SIGHUP) {
-		// Who was started by nohup passes that on to every agent, which would not see the signals that it is sent here. One that is
-		// caught is not ignored in a child.
+		// Who was started by nohup passes that on to every agent, which would not see the signals
+		// that it is sent here. One that is caught is not ignored in a child.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -98,7 +98,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	return o, err
 }
 
-// check refuses what names nothing: a lab that has nothing to do would find nothing, which reads like a promise that was kept.
+// check refuses what names nothing: a lab that has nothing to do would find nothing, which reads
+// like a promise that was kept.
 func (o *options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
@@ -244,7 +245,8 @@ func (o options) meetsFaults() bool { return o.faults || o.only == "" && o.durat
 // whole says that no part of the systematic pass was chosen.
 func (o options) whole() bool { return o.point == "" && o.tool == "" && o.where == "" }
 
-// stories carries out what was asked for. It says whether all fault points should have been reached.
+// stories carries out what was asked for. It says whether all fault points should have been
+// reached.
 func (o options) stories(ctx context.Context, l *lab.Lab) (systematic bool, err error) {
 	if o.faults {
 		return false, l.RunFaults(ctx, faults(), lab.Choice{Short: o.short, Seed: o.seed, Only: o.only, Workers: o.workers})

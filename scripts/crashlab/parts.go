@@ -24,7 +24,8 @@ func (o options) parts(ctx context.Context, l *lab.Lab) (*lab.Parts, error) {
 	return lab.OpenParts(o.state, o.limit, pass, l.Report)
 }
 
-// endPart keeps what is done, or, of a pass that is complete and in which all is as promised, the result.
+// endPart keeps what is done, or, of a pass that is complete and in which all is as promised, the
+// result.
 func (o options) endPart(l *lab.Lab, complete, promised bool) error {
 	if o.state == "" {
 		return nil

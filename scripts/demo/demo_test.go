@@ -1,4 +1,5 @@
-// Package demo holds the runbook that README begins with, and the proof that it works in an empty folder.
+// Package demo holds the runbook that README begins with, and the proof that it works in an empty
+// folder.
 package demo
 
 import (
@@ -35,7 +36,8 @@ func builtinTools(t *testing.T) *tools.Registry {
 	return r
 }
 
-// carryOut does one call: a command through sh, anything else through its tool. Nobody waits for the demo's sleep.
+// carryOut does one call: a command through sh, anything else through its tool. Nobody waits for
+// the demo's sleep.
 func carryOut(t *testing.T, r *tools.Registry, folder string, c *journal.CallBlock) string {
 	t.Helper()
 	if c.Tool == "shell" {

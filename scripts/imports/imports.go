@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// checkImports says which imports of one file its folder's rule does not allow, and what in recovery is not
-// pure. Tests are bound as well, with two exceptions: those of main and host/command stand above the whole
-// tree and may look into all of it, the database file included; and a test of recovery may use what it needs
-// to test with.
+// checkImports says which imports of one file its folder's rule does not allow, and what in
+// recovery is not pure. Tests are bound as well, with two exceptions: those of main and
+// host/command stand above the whole tree and may look into all of it, the database file included;
+// and a test of recovery may use what it needs to test with.
 func checkImports(s *source) []finding {
 	if s.syntax == nil || unbound(s.dir) {
 		return nil
@@ -118,8 +118,8 @@ func clockUses(s *source) []finding {
 	return found
 }
 
-// selectorUses returns where the file names a function of the imported package that pick selects. A dot
-// import would hide such a use, so it counts as one.
+// selectorUses returns where the file names a function of the imported package that pick selects. A
+// dot import would hide such a use, so it counts as one.
 func selectorUses(s *source, pkg string, pick func(string) bool) []token.Pos {
 	local := ""
 	var uses []token.Pos

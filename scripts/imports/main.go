@@ -2,10 +2,10 @@
 //
 //	go run ./scripts/imports [-root DIR] [imports|budgets|words]...
 //
-// "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets" is
-// the size of functions, files, types and packages and the few forms that are refused. "words" is what comments, messages and
-// Markdown do not say. Without an argument all run. Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
-// could not look.
+// "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets"
+// is the size of functions, files, types and packages and the few forms that are refused. "words"
+// is what comments, messages and Markdown do not say. Without an argument all run. Every violation
+// is printed as path:line with its reason. It exits 1 on a violation, and 2 when it could not look.
 package main
 
 import (

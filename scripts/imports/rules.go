@@ -9,8 +9,8 @@ import (
 // module is the path in go.mod.
 const module = "agent"
 
-// rule says which packages of this module a folder may import. It binds the folder and those below it
-// that have no rule of their own.
+// rule says which packages of this module a folder may import. It binds the folder and those below
+// it that have no rule of their own.
 type rule struct {
 	dir   string
 	allow []string // "x" is that package; "x/..." is it and all below; "..." is everything
@@ -18,8 +18,8 @@ type rule struct {
 	why   string
 }
 
-// layers is who may import whom: the shape in words of import statements. What is not listed is refused, so
-// that a new dependency between two folders is a decision somebody makes here.
+// layers is who may import whom: the shape in words of import statements. What is not listed is
+// refused, so that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
@@ -107,7 +107,8 @@ func toolLayers() []rule {
 	}
 }
 
-// frontDoors is what a person or a program reaches, and what the doors share. No door imports another.
+// frontDoors is what a person or a program reaches, and what the doors share. No door imports
+// another.
 func frontDoors() []rule {
 	return []rule{
 		{dir: ".", allow: []string{"host/command", "tools/hidden"},
@@ -130,7 +131,8 @@ func frontDoors() []rule {
 	}
 }
 
-// crashlab is who may import whom in the crash lab: what decides knows nothing of what starts and kills.
+// crashlab is who may import whom in the crash lab: what decides knows nothing of what starts and
+// kills.
 func crashlab() []rule {
 	const lab = "scripts/crashlab/"
 	in := func(names ...string) []string {
@@ -164,8 +166,8 @@ func crashlab() []rule {
 // unbound are folders that no rule binds.
 func unbound(dir string) bool { return within(dir, "scripts") && !within(dir, "scripts/crashlab") }
 
-// ruleFor finds the rule of the nearest folder that has one. The root's rule binds the root alone, so a new
-// top-level folder has none.
+// ruleFor finds the rule of the nearest folder that has one. The root's rule binds the root alone,
+// so a new top-level folder has none.
 func ruleFor(dir string) (rule, bool) {
 	for _, r := range append(layers(), crashlab()...) {
 		if r.dir == dir {
@@ -200,7 +202,8 @@ func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads copies, and writes tables of its own.
+// mayReachSQL are the folders that may import database/sql and the driver. The crash lab reads
+// copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
 	case "db", "db/sqlitefile", "db/vault", "db/maintain", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
@@ -209,7 +212,8 @@ func mayReachSQL(dir string) bool {
 	return false
 }
 
-// impureInRecovery are standard packages by which the world, a clock or chance would reach a decision.
+// impureInRecovery are standard packages by which the world, a clock or chance would reach a
+// decision.
 func impureInRecovery(target string) bool {
 	for _, p := range []string{
 		"C", "context", "crypto/rand", "log", "math/rand", "net", "os", "runtime", "syscall", "testing", "unsafe",

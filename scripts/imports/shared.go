@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// processWide are functions that change what belongs to a whole process, by package: every test that comes later, or that runs at
-// the same time, would see the change.
+// processWide are functions that change what belongs to a whole process, by package: every test
+// that comes later, or that runs at the same time, would see the change.
 func processWide() map[string][]string {
 	system := []string{"Umask", "Chdir", "Fchdir", "Chroot", "Setrlimit"}
 	return map[string][]string{
@@ -21,8 +21,9 @@ func processWide() map[string][]string {
 	}
 }
 
-// sharedState finds where a test changes what it shares with others: the state of its process, and files at a path that another test
-// run, or another user, has too. TestMain may set the environment, since it does so before every test.
+// sharedState finds where a test changes what it shares with others: the state of its process, and
+// files at a path that another test run, or another user, has too. TestMain may set the
+// environment, since it does so before every test.
 func sharedState(s *source) []finding {
 	if !s.test {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// refusedWord is a form of words that this project once used in a sense of its own, and what to write instead. Only what is hardly ever
-// right is listed: "said" and "word" alone have too many good uses to be judged by a program.
+// refusedWord is a form of words that this project once used in a sense of its own, and what to
+// write instead. Only what is hardly ever right is listed: "said" and "word" alone have too many
+// good uses to be judged by a program.
 type refusedWord struct {
 	pattern *regexp.Regexp
 	instead string
@@ -36,7 +37,8 @@ func refusedWords() []refusedWord {
 	return all
 }
 
-// goodUse says whether a refused word stands where it is plain English, or where it is a name or a value and not text.
+// goodUse says whether a refused word stands where it is plain English, or where it is a name or a
+// value and not text.
 func goodUse(text string, at []int, names map[string]bool) bool {
 	before, word, after := text[:at[0]], text[at[0]:at[1]], text[at[1]:]
 	if names[word] && (strings.Trim(before, "/ \t") == "" || word != strings.ToLower(word)) {
@@ -52,7 +54,8 @@ func goodUse(text string, at []int, names map[string]bool) bool {
 	return false
 }
 
-// checkWords finds refused words in the comments of all Go files, in the string literals of those that are no tests, and in Markdown.
+// checkWords finds refused words in the comments of all Go files, in the string literals of those
+// that are no tests, and in Markdown.
 func checkWords(sources []*source) []finding {
 	words := refusedWords()
 	var all []finding

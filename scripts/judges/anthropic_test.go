@@ -29,7 +29,8 @@ func TestAnthropicsLibraryKnowsEveryFieldOfARequest(t *testing.T) {
 	}
 }
 
-// listResults spells the text of a result as the library does: as a list of one block, which means the same to the API.
+// listResults spells the text of a result as the library does: as a list of one block, which means
+// the same to the API.
 func listResults(body map[string]any) {
 	for _, m := range body["messages"].([]any) {
 		for _, b := range m.(map[string]any)["content"].([]any) {

@@ -97,7 +97,8 @@ func question() model.Request {
 	}
 }
 
-// follow is the request behind an answer: its blocks, its calls under ids of our own, their results, and a few words more.
+// follow is the request behind an answer: its blocks, its calls under ids of our own, their
+// results, and a few words more.
 func follow(req model.Request, a *model.Answer) model.Request {
 	var blocks, results []journal.Block
 	for i, b := range a.Blocks {

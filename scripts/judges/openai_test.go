@@ -38,7 +38,8 @@ func TestOfficialLibraryKnowsEveryFieldOfARequest(t *testing.T) {
 	}
 }
 
-// judgeMessages judges an answer's message by itself: the library reads one in a list as an input message, which has no id.
+// judgeMessages judges an answer's message by itself: the library reads one in a list as an input
+// message, which has no id.
 func judgeMessages(t *testing.T, body map[string]any) {
 	t.Helper()
 	items, _ := body["input"].([]any)

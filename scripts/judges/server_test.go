@@ -28,7 +28,8 @@ type told struct {
 // talker asks for the next answer, the results of the last one's calls included.
 type talker func(results []string) (told, error)
 
-// The providers' own clients carry a whole story through: thinking, parallel calls, results, and the end.
+// The providers' own clients carry a whole story through: thinking, parallel calls, results, and
+// the end.
 func TestTheProvidersOwnClientsUnderstandTheServer(t *testing.T) {
 	story := modeltest.Script{
 		Turns: []modeltest.Turn{

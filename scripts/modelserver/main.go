@@ -1,4 +1,5 @@
-// Command modelserver is a model on loopback that speaks the providers' wire protocols and says what a script says:
+// Command modelserver is a model on loopback that speaks the providers' wire protocols and says
+// what a script says:
 //
 //	go run ./scripts/modelserver -protocol anthropic -script FILE -addr-file FILE -log FILE
 //

@@ -1,5 +1,5 @@
-// Package builtin makes the registry of the tools that every host has. The small ones lie here: questions to a person, fetch, and
-// the output of earlier calls.
+// Package builtin makes the registry of the tools that every host has. The small ones lie here:
+// questions to a person, fetch, and the output of earlier calls.
 package builtin
 
 import (
@@ -42,8 +42,8 @@ func Tools(o Options) ([]tools.Tool, error) {
 	return append(list, files.Tools(denied, o.Sandbox.Policy)...), nil
 }
 
-// Registry has the built-in tools. Their schemas are the binary's own, so each is parsed when a call first needs it: every
-// command has the tools, and most call none.
+// Registry has the built-in tools. Their schemas are the binary's own, so each is parsed when a
+// call first needs it: every command has the tools, and most call none.
 func Registry(o Options) (*tools.Registry, error) {
 	list, err := Tools(o)
 	if err != nil {

@@ -59,8 +59,8 @@ func (fetchTool) Spec() tools.Spec {
 	}
 }
 
-// Describe names the host and port that are asked. Only a read, GET or HEAD, may be sent again: a server need not keep what PUT and
-// DELETE promise, nor heed a key.
+// Describe names the host and port that are asked. Only a read, GET or HEAD, may be sent again: a
+// server need not keep what PUT and DELETE promise, nor heed a key.
 func (fetchTool) Describe(_ string, args json.RawMessage) tools.Traits {
 	a, err := tools.Decode[fetchArgs](args)
 	d := tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Outward: "an address that cannot be read"}
@@ -78,8 +78,8 @@ func (fetchTool) Describe(_ string, args json.RawMessage) tools.Traits {
 // Bounds are how long a request may take, and what of its answer is shown.
 func (fetchTool) Bounds() []string { return []string{"timeout", "max_bytes", "raw"} }
 
-// OneSpelling writes the URL as servers read it, and the names of headers alike. Headers that only say who asks, and for which form of
-// the answer, are left out.
+// OneSpelling writes the URL as servers read it, and the names of headers alike. Headers that only
+// say who asks, and for which form of the answer, are left out.
 func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
 	var a map[string]json.RawMessage
 	var text string
@@ -106,8 +106,8 @@ func (fetchTool) OneSpelling(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// plainURL takes from a URL what makes no difference to most servers: dots and doubled slashes in its path, what need
-// not be escaped, an empty query.
+// plainURL takes from a URL what makes no difference to most servers: dots and doubled slashes in
+// its path, what need not be escaped, an empty query.
 func plainURL(u *url.URL) {
 	folder := strings.HasSuffix(u.Path, "/") || strings.HasSuffix(u.Path, "/.") || strings.HasSuffix(u.Path, "/..")
 	u.Path, u.RawPath = path.Clean("/"+u.Path), ""
@@ -131,7 +131,8 @@ func plainURL(u *url.URL) {
 	u.RawQuery = strings.Join(pairs, "&")
 }
 
-// actingHeaders are the headers without those that change no more than the form of the answer, with their names in one spelling.
+// actingHeaders are the headers without those that change no more than the form of the answer, with
+// their names in one spelling.
 func actingHeaders(given map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range given {
@@ -160,9 +161,10 @@ func (a fetchArgs) request(key string) fetch.Request {
 	}
 }
 
-// idempotencyKey identifies a call to a server (draft-ietf-httpapi-idempotency-key-header): the same for every attempt, another
-// for every other call. The fingerprint in it is keyed with this host's key, so nothing of the run can be told from it. It has
-// the form of a UUID of version 8 (RFC 9562, 5.8), which is what servers that check the form expect.
+// idempotencyKey identifies a call to a server (draft-ietf-httpapi-idempotency-key-header): the
+// same for every attempt, another for every other call. The fingerprint in it is keyed with this
+// host's key, so nothing of the run can be told from it. It has the form of a UUID of version 8
+// (RFC 9562, 5.8), which is what servers that check the form expect.
 func idempotencyKey(c tools.Call) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "agent idempotency key\n%s\n%d\n%d\n%s", c.Run, c.Turn, c.Index, c.Fingerprint))
 	b := sum[:16]
@@ -187,9 +189,10 @@ func (t fetchTool) Call(ctx context.Context, c tools.Call) (journal.Result, erro
 	return fetched(c, a, got, applied), nil
 }
 
-// appliedBy says what a request did. Before a connection stands nothing can have left. A server that answers has dealt with
-// the request: with 2xx and 3xx it took it, with 4xx it says that it did not, which is its word and counts as having
-// acted. 5xx leaves open how far it came, or whether what stands behind a gateway goes on, unless it does not know the method.
+// appliedBy says what a request did. Before a connection stands nothing can have left. A server
+// that answers has dealt with the request: with 2xx and 3xx it took it, with 4xx it says that it
+// did not, which is its word and counts as having acted. 5xx leaves open how far it came, or
+// whether what stands behind a gateway goes on, unless it does not know the method.
 func appliedBy(writes bool, got *fetch.Response) journal.Applied {
 	switch {
 	case !writes || !got.Sent:

@@ -23,8 +23,8 @@ type answered struct {
 	Redirects int    `json:"redirects,omitempty"`
 }
 
-// fetched words what a server answered. The head is ours; what the server sent stands between two lines with a number that it
-// could not know.
+// fetched words what a server answered. The head is ours; what the server sent stands between two
+// lines with a number that it could not know.
 func fetched(c tools.Call, a fetchArgs, got *fetch.Response, applied journal.Applied) journal.Result {
 	text := got.Read(a.Raw)
 	inside := headersOf(a, got) + text.Text
@@ -55,7 +55,8 @@ func fetched(c tools.Call, a fetchArgs, got *fetch.Response, applied journal.App
 	return r
 }
 
-// notDone says that a redirect left undone what was asked: a read that leads elsewhere, or a write that is to be sent again.
+// notDone says that a redirect left undone what was asked: a read that leads elsewhere, or a write
+// that is to be sent again.
 func notDone(a fetchArgs, got *fetch.Response) bool {
 	again := got.Status == http.StatusTemporaryRedirect || got.Status == http.StatusPermanentRedirect
 	return got.Left != "" && (again || got.Hops > 0 || !fetch.Writes(a.Method))

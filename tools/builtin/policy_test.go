@@ -7,8 +7,9 @@ import (
 	"agent/tools/toolstest"
 )
 
-// Where the workspace holds the person's configuration, a home folder say, it can be read and not be written: in mode auto a write in
-// the workspace needs no yes, and would give itself every other.
+// Where the workspace holds the person's configuration, a home folder say, it can be read and not
+// be written: in mode auto a write in the workspace needs no yes, and would give itself every
+// other.
 func TestPolicyIsNotWritten(t *testing.T) {
 	b := newBench(t)
 	b.Write("dotfiles/agent.toml", "x")

@@ -14,7 +14,8 @@ import (
 
 // Outputs finds the whole output of a call, of which its result shows only a part.
 type Outputs interface {
-	// Output finds a call of the run's thread by its id. The reader is used before the context ends, and closed if it can be.
+	// Output finds a call of the run's thread by its id. The reader is used before the context
+	// ends, and closed if it can be.
 	Output(ctx context.Context, run, callID string) (io.ReaderAt, int64, error)
 }
 

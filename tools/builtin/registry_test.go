@@ -125,7 +125,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The built-in tools' schemas are parsed when a call first needs one. They all parse, and refuse what they always refused.
+// The built-in tools' schemas are parsed when a call first needs one. They all parse, and refuse
+// what they always refused.
 func TestBuiltinRegistry(t *testing.T) {
 	o := Options{State: "/s", Calls: "/s/c", Exe: "/e", Outputs: outputs{}}
 	late, err := Registry(o)

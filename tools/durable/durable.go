@@ -1,8 +1,9 @@
-// Package durable writes files that are there after a power cut: as they were, or as they were to be, never half.
+// Package durable writes files that are there after a power cut: as they were, or as they were to
+// be, never half.
 //
-// The order is always the same. The content goes to a temporary file in the same folder, which is synced; then it gets its
-// name; then the folder is synced, since a name is kept there. Who must do something between two of these steps calls them one
-// by one; everybody else calls Replace.
+// The order is always the same. The content goes to a temporary file in the same folder, which is
+// synced; then it gets its name; then the folder is synced, since a name is kept there. Who must do
+// something between two of these steps calls them one by one; everybody else calls Replace.
 package durable
 
 import (
@@ -15,7 +16,8 @@ import (
 	"runtime"
 )
 
-// Replace gives path a new content in one step. On an error the old file may be in place or the new one, whole in both cases.
+// Replace gives path a new content in one step. On an error the old file may be in place or the new
+// one, whole in both cases.
 func Replace(path string, perm fs.FileMode, content io.Reader) error {
 	temp, err := Temp(filepath.Dir(path), "."+filepath.Base(path)+"-*", perm, content)
 	if err != nil {
@@ -24,7 +26,8 @@ func Replace(path string, perm fs.FileMode, content io.Reader) error {
 	return Rename(temp, path)
 }
 
-// Temp writes a synced file under a name of its own (see os.CreateTemp), and removes it where that fails.
+// Temp writes a synced file under a name of its own (see os.CreateTemp), and removes it where that
+// fails.
 func Temp(dir, pattern string, perm fs.FileMode, content io.Reader) (path string, err error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -63,7 +66,8 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// SyncOpened is SyncDir for a folder that is open. Windows syncs no folder; its file system keeps names in a log of its own.
+// SyncOpened is SyncDir for a folder that is open. Windows syncs no folder; its file system keeps
+// names in a log of its own.
 func SyncOpened(dir *os.File) error {
 	if runtime.GOOS == "windows" {
 		return nil

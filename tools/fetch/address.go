@@ -5,15 +5,17 @@ import (
 	"net/netip"
 )
 
-// Private is a place that a person allows although its address is refused otherwise. Either Net is set, or Host and Port.
+// Private is a place that a person allows although its address is refused otherwise. Either Net is
+// set, or Host and Port.
 type Private struct {
 	Net  netip.Prefix // every address of this network, under any name and port
 	Host string       // a name or an address as it stands in the URL, in small letters
 	Port uint16
 }
 
-// special are the networks whose addresses do not lead to a host of the internet, by the registries of RFC 6890 as IANA keeps
-// them, and what clouds answer on beside them. The first that matches names the reason.
+// special are the networks whose addresses do not lead to a host of the internet, by the registries
+// of RFC 6890 as IANA keeps them, and what clouds answer on beside them. The first that matches
+// names the reason.
 func special() []struct {
 	net  string
 	what string
@@ -82,9 +84,9 @@ func unfit(a netip.Addr) string {
 	return ""
 }
 
-// admits says whether a person allowed an address for what a URL names. An entry with a host counts only where the URL says
-// that host: a name that somebody else points at an allowed address does not get there. Localhost is another word for this
-// machine's own addresses.
+// admits says whether a person allowed an address for what a URL names. An entry with a host counts
+// only where the URL says that host: a name that somebody else points at an allowed address does
+// not get there. Localhost is another word for this machine's own addresses.
 func (o Options) admits(at Target, a netip.Addr) bool {
 	if o.Private == nil {
 		return false
@@ -107,7 +109,8 @@ func (o Options) admits(at Target, a netip.Addr) bool {
 	return false
 }
 
-// homely says whether a name in the configuration may lead to an address. What a cloud answers on must be allowed by address.
+// homely says whether a name in the configuration may lead to an address. What a cloud answers on
+// must be allowed by address.
 func homely(a netip.Addr) bool { return a.IsLoopback() || a.IsPrivate() || inCGNAT(a) }
 
 func inCGNAT(a netip.Addr) bool {

@@ -23,7 +23,8 @@ func (o Options) read(ctx context.Context, stop context.CancelCauseFunc, r Reque
 	}
 	watch := time.AfterFunc(idle, func() { stop(fmt.Errorf("%w: no byte for %s", errTime, idle)) })
 	defer watch.Stop()
-	// A compressed body may hold any number of bytes that give none; what cannot be compressed is a little longer.
+	// A compressed body may hold any number of bytes that give none; what cannot be compressed is a
+	// little longer.
 	raw := &meter{r: res.Body, left: limit + limit/8 + 64<<10, seen: func() { watch.Reset(idle) }}
 	plain, err := decompressed(raw, res.Header, got)
 	if err == nil {
@@ -63,8 +64,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decompressed undoes the content coding that was asked for (RFC 9110, 8.4). What is called deflate comes with and without
-// zlib's frame.
+// decompressed undoes the content coding that was asked for (RFC 9110, 8.4). What is called deflate
+// comes with and without zlib's frame.
 func decompressed(r io.Reader, h http.Header, got *Response) (io.Reader, error) {
 	coding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
 	switch coding {

@@ -23,8 +23,8 @@ type dialer struct {
 	at Target
 }
 
-// dial resolves the target's name once and connects to the addresses that may be dialled, one after the other. The name that
-// the transport asks for is the target's own.
+// dial resolves the target's name once and connects to the addresses that may be dialled, one after
+// the other. The name that the transport asks for is the target's own.
 func (d dialer) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	addresses, err := d.resolve(ctx)
 	if err != nil {
@@ -102,9 +102,10 @@ func (d dialer) control(_, address string, _ syscall.RawConn) error {
 	return d.o.judge(d.at, to.Addr().Unmap())
 }
 
-// transport carries one request to one target. It reads no proxy from the environment, keeps no connection, sends nothing of
-// its own accord. A request that writes goes over HTTP/1.1: over a fresh connection the transport sends it once, while
-// HTTP/2 sends a request again that a server refused late.
+// transport carries one request to one target. It reads no proxy from the environment, keeps no
+// connection, sends nothing of its own accord. A request that writes goes over HTTP/1.1: over a
+// fresh connection the transport sends it once, while HTTP/2 sends a request again that a server
+// refused late.
 func (o Options) transport(at Target, writes bool) *http.Transport {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)

@@ -1,9 +1,10 @@
 // Package fetch asks servers of the internet over HTTP, and turns what they answer into text.
 //
-// It connects to no address that leads elsewhere than to the internet, unless a person allowed the place: every address is
-// looked at after its name was resolved and again when it is dialled, for every request of a chain of redirects. It uses no
-// proxy, no cookies, no stored passwords and no client certificate, and bounds time, redirects, headers and bytes, before and
-// after decompression.
+// It connects to no address that leads elsewhere than to the internet, unless a person allowed the
+// place: every address is looked at after its name was resolved and again when it is dialled, for
+// every request of a chain of redirects. It uses no proxy, no cookies, no stored passwords and no
+// client certificate, and bounds time, redirects, headers and bytes, before and after
+// decompression.
 package fetch
 
 import (
@@ -151,8 +152,8 @@ func (o Options) hop(ctx context.Context, r Request, u *url.URL, at Target, got 
 	return nil, nil
 }
 
-// follow says where a response leads, or why it is not followed there. Another host is another question to a person; what
-// writes is never sent again (RFC 9110, 15.4).
+// follow says where a response leads, or why it is not followed there. Another host is another
+// question to a person; what writes is never sent again (RFC 9110, 15.4).
 func follow(r Request, u *url.URL, at Target, res *http.Response, hops int) (*onward, string) {
 	switch res.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

@@ -23,7 +23,8 @@ import (
 
 const publicIP = "93.184.216.34"
 
-// world is an internet of one server: names resolve as the test says, and every address that is dialled leads to it.
+// world is an internet of one server: names resolve as the test says, and every address that is
+// dialled leads to it.
 type world struct {
 	t     *testing.T
 	names map[string][]string
@@ -70,7 +71,8 @@ func serve(t *testing.T, h http.HandlerFunc) *world {
 	return newWorld(t, s.Listener)
 }
 
-// speak is a server that says the given bytes to every connection once it has read a request's headers.
+// speak is a server that says the given bytes to every connection once it has read a request's
+// headers.
 func speak(t *testing.T, say func(c net.Conn)) *world {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -303,7 +305,8 @@ func TestRedirectChains(t *testing.T) {
 	}
 }
 
-// Over TLS the name is verified, HTTP/2 is spoken for reads and HTTP/1.1 for what writes, and http may lead to https.
+// Over TLS the name is verified, HTTP/2 is spoken for reads and HTTP/1.1 for what writes, and http
+// may lead to https.
 func TestTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method, " ", r.Proto) }))
 	s.EnableHTTP2 = true

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// end closes the innermost element of a name and all that is open inside it. Nothing inside a cell closes what is around its
-// table.
+// end closes the innermost element of a name and all that is open inside it. Nothing inside a cell
+// closes what is around its table.
 func (p *renderer) end(name string) {
 	if name == "br" {
 		p.line() // browsers read it so
@@ -151,7 +151,8 @@ func (p *renderer) text(b []byte) {
 	}
 }
 
-// isSpace is the white space that runs together. A no-break space is none of it in HTML; in text nobody sees the difference.
+// isSpace is the white space that runs together. A no-break space is none of it in HTML; in text
+// nobody sees the difference.
 func isSpace(r rune) bool { return unicode.IsSpace(r) }
 
 // kept writes preformatted text, line by line.

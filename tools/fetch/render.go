@@ -20,8 +20,9 @@ const (
 	maxDepth = 8        // lists inside one another that are indented
 )
 
-// Render makes readable text of a page: title, headings, paragraphs, lists, tables, preformatted text, links with their
-// addresses. What the page hides is left out, and nothing is loaded. whole is false where a bound ended it.
+// Render makes readable text of a page: title, headings, paragraphs, lists, tables, preformatted
+// text, links with their addresses. What the page hides is left out, and nothing is loaded. whole
+// is false where a bound ended it.
 func Render(text, address string) (page string, whole bool) {
 	p := &renderer{}
 	p.base, _ = url.Parse(address) // without a base, links stay as they are

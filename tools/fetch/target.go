@@ -23,8 +23,8 @@ type Target struct {
 // String is host:port, with brackets around an IPv6 address.
 func (t Target) String() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
 
-// Parse reads a URL. It takes http and https only, and hosts that are written in one way: a name in ASCII, or an address in
-// its usual form.
+// Parse reads a URL. It takes http and https only, and hosts that are written in one way: a name in
+// ASCII, or an address in its usual form.
 func Parse(text string) (*url.URL, Target, error) {
 	if len(text) > maxURL {
 		return nil, Target{}, fmt.Errorf("the URL has more than %d bytes", maxURL)
@@ -112,8 +112,8 @@ func hostOf(host string) (string, error) {
 	return a.String(), nil
 }
 
-// endsInNumber says whether a host must be an IPv4 address (WHATWG URL, "ends in a number checker"): resolvers read some of
-// these forms as one.
+// endsInNumber says whether a host must be an IPv4 address (WHATWG URL, "ends in a number
+// checker"): resolvers read some of these forms as one.
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if strings.Trim(last, "0123456789") == "" {
@@ -123,5 +123,6 @@ func endsInNumber(host string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// Writes says whether a method may change something. Only GET and HEAD are safe here (RFC 9110, 9.2.1).
+// Writes says whether a method may change something. Only GET and HEAD are safe here (RFC 9110,
+// 9.2.1).
 func Writes(method string) bool { return method != "" && method != "GET" && method != "HEAD" }

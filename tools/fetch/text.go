@@ -93,8 +93,8 @@ func isText(kind string) bool {
 	return false
 }
 
-// decode makes UTF-8 of a text: by its byte order mark, by what the response calls it, by what the text calls itself, and
-// where that does not fit the bytes, by the bytes.
+// decode makes UTF-8 of a text: by its byte order mark, by what the response calls it, by what the
+// text calls itself, and where that does not fit the bytes, by the bytes.
 func decode(body []byte, kind, label string) (string, []string) {
 	var notes []string
 	if isJSON(kind) && !marked(body) {
@@ -145,7 +145,8 @@ func marked(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")) || bytes.HasPrefix(b, []byte("\xFE\xFF")) || bytes.HasPrefix(b, []byte("\xFF\xFE"))
 }
 
-// cutRune says how many bytes follow the last place up to which a text is UTF-8: up to three where a bound cut a rune in two.
+// cutRune says how many bytes follow the last place up to which a text is UTF-8: up to three where
+// a bound cut a rune in two.
 func cutRune(b []byte) int {
 	good := 0
 	for good < len(b) {

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The pages in testdata/pages are rendered as the files beside them show; UPDATE_PAGES=1 writes these.
+// The pages in testdata/pages are rendered as the files beside them show; UPDATE_PAGES=1 writes
+// these.
 func TestPages(t *testing.T) {
 	files, err := filepath.Glob("testdata/pages/*.html")
 	if err != nil || len(files) < 3 {
@@ -41,7 +42,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// No page takes more room or time than its size allows: links that are long, depth, floods of attributes.
+// No page takes more room or time than its size allows: links that are long, depth, floods of
+// attributes.
 func TestHostilePages(t *testing.T) {
 	size := 1 << 17
 	if os.Getenv("AGENT_TESTS") == "whole" {

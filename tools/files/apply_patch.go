@@ -40,7 +40,8 @@ func (applyPatch) Spec() tools.Spec {
 	}
 }
 
-// Describe names the files that the patch names. It is a local write, unless it changes what is obeyed outside of the sandbox.
+// Describe names the files that the patch names. It is a local write, unless it changes what is
+// obeyed outside of the sandbox.
 func (applyPatch) Describe(folder string, args json.RawMessage) tools.Traits {
 	d := tools.Traits{Effect: journal.EffectWriteExternal, Paths: []string{}} // of what is no patch
 	a, err := tools.Decode[patchArgs](args)
@@ -63,7 +64,8 @@ func (applyPatch) Check(args json.RawMessage) error {
 	return err
 }
 
-// change is what a patch makes of one path. A rename is two of them: one makes the new name, one deletes the old one.
+// change is what a patch makes of one path. A rename is two of them: one makes the new name, one
+// deletes the old one.
 type change struct {
 	evidence
 	Gone    bool   `json:"gone,omitempty"` // nothing is to be there
@@ -75,8 +77,9 @@ type change struct {
 	Removed int    `json:"removed,omitempty"`
 }
 
-// Prepare applies the patch in memory, and records of every file what is there before and what will be there after. A patch of
-// which an earlier attempt did a part is only finished: what was recorded then still holds.
+// Prepare applies the patch in memory, and records of every file what is there before and what will
+// be there after. A patch of which an earlier attempt did a part is only finished: what was
+// recorded then still holds.
 func (t applyPatch) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, error) {
 	w, err := t.openToWrite(c.Folder)
 	if err != nil {

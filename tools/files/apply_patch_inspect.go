@@ -89,8 +89,8 @@ func (v survey) count(want changeState) int {
 	return n
 }
 
-// provable says whether each path is as it was before or as it is to be, in an order that this tool leaves: nothing is deleted
-// before everything else is in place.
+// provable says whether each path is as it was before or as it is to be, in an order that this tool
+// leaves: nothing is deleted before everything else is in place.
 func (v survey) provable() bool {
 	if len(v.states) == 0 || v.count(stateOdd) > 0 {
 		return false

@@ -9,8 +9,8 @@ import (
 	"agent/tools/toolstest"
 )
 
-// A patch that SIGKILL ends anywhere, again and again, is finished file by file, and no file is done twice: the first hunk would
-// fit a second time.
+// A patch that SIGKILL ends anywhere, again and again, is finished file by file, and no file is
+// done twice: the first hunk would fit a second time.
 func TestKilledPatch(t *testing.T) {
 	points := []string{"write.temp_durable"}
 	for n := range 6 {

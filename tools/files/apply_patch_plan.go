@@ -13,8 +13,8 @@ import (
 // maxPatched bounds the contents that one patch holds in memory.
 const maxPatched = 128 << 20
 
-// plan applies a patch in memory. Nothing is written. What makes a file comes before what deletes one, and that is the order in
-// which it is carried out.
+// plan applies a patch in memory. Nothing is written. What makes a file comes before what deletes
+// one, and that is the order in which it is carried out.
 func (w *Workspace) plan(p patch.Patch) ([]change, error) {
 	var makes, deletes []change
 	var total int64
@@ -172,8 +172,8 @@ func executable(f patch.File, before seen) (bool, error) {
 	return f.NewMode&0o100 != 0, nil
 }
 
-// distinct refuses two changes of one path, also where only a file system tells upper from lower case, and a file that would
-// have to be a folder too.
+// distinct refuses two changes of one path, also where only a file system tells upper from lower
+// case, and a file that would have to be a folder too.
 func distinct(all []change) error {
 	if len(all) == 0 {
 		return errors.New("the patch changes nothing")
@@ -201,7 +201,8 @@ func distinct(all []change) error {
 	return nil
 }
 
-// modeFor is the mode of the new file: that of the old one, executable for whoever may read it, or not at all.
+// modeFor is the mode of the new file: that of the old one, executable for whoever may read it, or
+// not at all.
 func modeFor(old os.FileMode, exec bool) os.FileMode {
 	if (old&0o100 != 0) == exec {
 		return old

@@ -128,7 +128,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// What one line keeps from happening keeps all of it from happening: not a byte, not an inode, not a folder is another one.
+// What one line keeps from happening keeps all of it from happening: not a byte, not an inode, not
+// a folder is another one.
 func TestPatchAllOrNothing(t *testing.T) {
 	const fine = "--- /dev/null\n+++ b/made/x\n@@ -0,0 +1 @@\n+x\n--- a/log\n+++ b/log\n@@ -1 +1 @@\n-one\n+two\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -196,7 +197,8 @@ func TestPatchEffect(t *testing.T) {
 	}
 }
 
-// A file that somebody changes between the look and the write is not written over, and neither is any other.
+// A file that somebody changes between the look and the write is not written over, and neither is
+// any other.
 func TestPatchChangedMeanwhile(t *testing.T) {
 	for name, change := range map[string]func(b *bench){
 		"content":  func(b *bench) { b.Write("log", "other\n") },
@@ -225,7 +227,8 @@ func TestPatchChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// An error in the middle takes back what was done before it; what was changed meanwhile is left as it is, and said.
+// An error in the middle takes back what was done before it; what was changed meanwhile is left as
+// it is, and said.
 func TestPatchTakenBack(t *testing.T) {
 	for n := range 6 {
 		b := fivefoldBench(t)

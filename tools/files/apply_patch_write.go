@@ -47,8 +47,9 @@ func (j *patching) close() {
 	}
 }
 
-// carryOut writes every new content beside its file first, and then has them take their places: what makes a file, durably, and
-// then what deletes one, so that no content is ever without a name. An error on the way takes back what was done.
+// carryOut writes every new content beside its file first, and then has them take their places:
+// what makes a file, durably, and then what deletes one, so that no content is ever without a name.
+// An error on the way takes back what was done.
 func (j *patching) carryOut(ctx context.Context, p patch.Patch) (journal.Applied, error) {
 	placed := false
 	defer func() { // also after a panic
@@ -127,8 +128,8 @@ func (s *stage) unchanged() error {
 	return nil
 }
 
-// ready looks at every file again. What an earlier attempt did is left out; anything that is neither as it was nor as it is to be
-// ends the call before it begins.
+// ready looks at every file again. What an earlier attempt did is left out; anything that is
+// neither as it was nor as it is to be ends the call before it begins.
 func (j *patching) ready(p patch.Patch) error {
 	sources := map[string]*stage{}
 	for i, ch := range j.changes {
@@ -179,7 +180,8 @@ func (j *patching) ready(p patch.Patch) error {
 func (j *patching) stageAll() error {
 	for _, s := range j.todo {
 		for attempt := 1; attempt <= j.call.Attempt && len(s.target.missing) == 0; attempt++ {
-			// An earlier attempt's leftover is this call's own. One that cannot be removed is in nobody's way.
+			// An earlier attempt's leftover is this call's own. One that cannot be removed is in
+			// nobody's way.
 			_ = s.target.Dir.Remove(fmt.Sprintf("%s.%d", tempName(j.call, attempt), s.n))
 		}
 		if s.Gone {

@@ -1,16 +1,18 @@
 // Package files holds the tools that read, search and write the files of a workspace.
 //
-// Workspace is the only way to a path: it walks folder by folder, so that no spelling, symlink or mount leads outside or to a denied
-// folder. What writes records evidence of what was there before it acts (write_inspect.go, apply_patch_inspect.go), so that a look
-// after a crash tells whether the write happened.
+// Workspace is the only way to a path: it walks folder by folder, so that no spelling, symlink or
+// mount leads outside or to a denied folder. What writes records evidence of what was there before
+// it acts (write_inspect.go, apply_patch_inspect.go), so that a look after a crash tells whether
+// the write happened.
 //
-// Over budget: at most 4 files of one prefix: apply_patch plans, writes and inspects many files as one step
+// Over budget: at most 4 files of one prefix: apply_patch plans, writes and inspects many files as
+// one step
 package files
 
 import "agent/tools"
 
-// Tools makes the tools that work on the files of a workspace. No path leads them to a denied folder, and they write nothing of
-// what the policy names.
+// Tools makes the tools that work on the files of a workspace. No path leads them to a denied
+// folder, and they write nothing of what the policy names.
 func Tools(denied []string, policy func() []string) []tools.Tool {
 	l := limits{denied: denied, policy: policy}
 	return []tools.Tool{applyPatch{l}, editFile{l}, findFiles{l}, listDir{l}, readFile{l}, search{l}, writeFile{l}}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ignores is what the .gitignore of one folder says, and below it what the folders around it say. Nil says nothing.
+// ignores is what the .gitignore of one folder says, and below it what the folders around it say.
+// Nil says nothing.
 type ignores struct {
 	around *ignores
 	base   string // the folder in the workspace, with slashes; "" is the workspace
@@ -25,8 +26,8 @@ type rule struct {
 	never    bool
 }
 
-// leavesOut reports whether a path of the workspace is left out. Its folders must have been asked about before: what lies in
-// a folder that is left out cannot be taken back.
+// leavesOut reports whether a path of the workspace is left out. Its folders must have been asked
+// about before: what lies in a folder that is left out cannot be taken back.
 func (g *ignores) leavesOut(rel string, isDir bool) bool {
 	for ; g != nil; g = g.around {
 		from := path.Join(g.prefix, rel)
@@ -108,7 +109,8 @@ func parseRule(line string) rule {
 		r.literal = line
 		return r
 	}
-	// git compares what comes before the first wildcard by itself, and what follows as a pattern of its own.
+	// git compares what comes before the first wildcard by itself, and what follows as a pattern of
+	// its own.
 	rest := line[wild:]
 	if !r.anywhere {
 		r.literal = line[:wild]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// translate makes a regular expression of a pattern of git's. In a path (slashes count) a star stands for what has no slash.
-// It reports false for a pattern that git matches with nothing.
+// translate makes a regular expression of a pattern of git's. In a path (slashes count) a star
+// stands for what has no slash. It reports false for a pattern that git matches with nothing.
 func translate(pattern string, slashes bool) (string, bool) {
 	t := &translator{p: pattern, one: `(?s:.)`}
 	if slashes {

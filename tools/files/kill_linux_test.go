@@ -16,7 +16,8 @@ import (
 	"agent/tools"
 )
 
-// actAndDie carries out a recorded write in a process of its own, which an armed fault point ends on the way.
+// actAndDie carries out a recorded write in a process of its own, which an armed fault point ends
+// on the way.
 func actAndDie(tool, attempt, folder, before, args string) int {
 	if _, err := fault.Arm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -39,7 +40,8 @@ func actAndDie(tool, attempt, folder, before, args string) int {
 	return 0
 }
 
-// die carries out a prepared call in a process that is killed at a fault point, and says whether it was.
+// die carries out a prepared call in a process that is killed at a fault point, and says whether it
+// was.
 func (b *bench) die(tool string, c tools.Call, point string) bool {
 	b.T.Helper()
 	exe, err := os.Executable()
@@ -55,7 +57,8 @@ func (b *bench) die(tool string, c tools.Call, point string) bool {
 	return err != nil
 }
 
-// A write that SIGKILL ends is looked at: not happened before the rename, happened after it, and done once in the end.
+// A write that SIGKILL ends is looked at: not happened before the rename, happened after it, and
+// done once in the end.
 func TestKilledWrite(t *testing.T) {
 	for point, want := range map[fault.Point]recovery.InspectionAnswer{
 		fault.WriteTemp: recovery.InspectionNotHappened, fault.WriteRenamed: recovery.InspectionHappened,

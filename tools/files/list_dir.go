@@ -125,7 +125,8 @@ func (o *opened) close() {
 	_ = o.root.Close() // it was only read from; nothing can be lost
 }
 
-// entries lists the folder by name, without what the tools hide: unfinished copies, and the state folder.
+// entries lists the folder by name, without what the tools hide: unfinished copies, and the state
+// folder.
 func (o *opened) entries(ctx context.Context) ([]fs.DirEntry, error) {
 	f, err := o.root.Open(".")
 	if err != nil {

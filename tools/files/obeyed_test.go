@@ -10,7 +10,8 @@ import (
 	"agent/tools/toolstest"
 )
 
-// What whoever works in the folder next obeys outside of the sandbox is no local write, by any of its names.
+// What whoever works in the folder next obeys outside of the sandbox is no local write, by any of
+// its names.
 func TestObeyedIsNoLocalWrite(t *testing.T) {
 	for path, want := range map[string]journal.Effect{
 		".agent/config.toml": journal.EffectWriteExternal, "sub/../.Agent/config.toml": journal.EffectWriteExternal,
@@ -32,7 +33,8 @@ func TestObeyedIsNoLocalWrite(t *testing.T) {
 	b.Must("write_file", args{"path": ".agent/config.toml", "content": "named as it is"})
 }
 
-// What the settings of a repository name counts where the workspace is known: a hook that is written there runs later.
+// What the settings of a repository name counts where the workspace is known: a hook that is
+// written there runs later.
 func TestDescribeLooksIntoTheWorkspace(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

@@ -75,8 +75,9 @@ func snapshot(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// S12, behaviour 3: a corpus of path tricks against every file tool. Nothing outside of the workspace and nothing in the state
-// folder is read, written, made, renamed or deleted, and nothing waits.
+// S12, behaviour 3: a corpus of path tricks against every file tool. Nothing outside of the
+// workspace and nothing in the state folder is read, written, made, renamed or deleted, and nothing
+// waits.
 func TestPathTricks(t *testing.T) {
 	b := newBench(t)
 	top := filepath.Dir(b.Dir)
@@ -159,7 +160,8 @@ func TestPathTricks(t *testing.T) {
 			}
 		})
 	}
-	// What only looks like a way out is a plain name inside: it is made, changed and removed here, and nowhere else.
+	// What only looks like a way out is a plain name inside: it is made, changed and removed here,
+	// and nowhere else.
 	for _, path := range []string{
 		"file:///x", "~/secret", "~root/x", "$HOME/secret", "${HOME}/secret", "%2e%2e/outside/secret", "..%2foutside", "..\\outside\\secret", "...", "....//outside", "\u2025/outside",
 		"l-home", "..outside", "sub/..x", " ../x", "SUB/OK", "\u202e..", "-", "--", "CON", "nul\u2400", ".agent", "l\u0000"[:1] + "x", "\xff\xfe",
@@ -189,8 +191,8 @@ func TestPathTricks(t *testing.T) {
 	t.Logf("%d paths by 11 calls, %d that stay inside", len(corpus), 24)
 }
 
-// S12: a file with another name elsewhere can be read, and is never written, renamed or deleted: the other name may lie outside
-// of the workspace.
+// S12: a file with another name elsewhere can be read, and is never written, renamed or deleted:
+// the other name may lie outside of the workspace.
 func TestHardLinks(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.Dir), "outside")
@@ -219,8 +221,8 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// What git would run later, or take for its configuration, is an external write by every spelling, and never reached by another
-// name.
+// What git would run later, or take for its configuration, is an external write by every spelling,
+// and never reached by another name.
 func TestGitsOwnFiles(t *testing.T) {
 	b := newBench(t)
 	b.Write(".git/config", "hush\n")
@@ -274,8 +276,9 @@ func TestGitsOwnFiles(t *testing.T) {
 	}
 }
 
-// S12: folders and files that are exchanged for ways out, again and again, never lead out: 200,000 walks, reads and writes
-// (a tenth of them in a quick run) beside somebody who swaps as fast as the system can.
+// S12: folders and files that are exchanged for ways out, again and again, never lead out: 200,000
+// walks, reads and writes (a tenth of them in a quick run) beside somebody who swaps as fast as the
+// system can.
 func TestSwapRace(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.Dir), "outside")

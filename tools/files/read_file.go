@@ -78,7 +78,8 @@ func (t readFile) Call(ctx context.Context, c tools.Call) (journal.Result, error
 	return tools.Done(journal.AppliedNo, p.text(a.Path)), nil
 }
 
-// pager takes the lines that were asked for out of a file, within the bound of what a model gets to see.
+// pager takes the lines that were asked for out of a file, within the bound of what a model gets to
+// see.
 type pager struct {
 	first, limit int
 	size         int64

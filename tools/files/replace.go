@@ -18,8 +18,8 @@ import (
 	"agent/tools/excerpt"
 )
 
-// tempPrefix begins the names under which new content waits for its rename. The rest names the call, so that what a killed
-// write left behind is known as its own.
+// tempPrefix begins the names under which new content waits for its rename. The rest names the
+// call, so that what a killed write left behind is known as its own.
 const tempPrefix = ".agent-tmp-"
 
 func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
@@ -40,8 +40,8 @@ type seen struct {
 	Mode   uint32 `json:"mode,omitempty"` // permission bits
 }
 
-// look reads the file at a target through its hash. The content is returned as well when keep is positive, and refused when it
-// is longer.
+// look reads the file at a target through its hash. The content is returned as well when keep is
+// positive, and refused when it is longer.
 func (s *Target) look(keep int64) (seen, []byte, error) {
 	if s.Info == nil {
 		return seen{}, nil, nil
@@ -95,15 +95,17 @@ func (s *Target) writable() error {
 	return nil
 }
 
-// replace puts new content in the place of a target's file, durably and at once: whoever reads sees the old content or the new
-// one. The steps: parents, each synced; temporary file beside it, synced; rename; folder synced. It keeps the permission bits
-// of the file that was there and, where it may, its owner.
+// replace puts new content in the place of a target's file, durably and at once: whoever reads sees
+// the old content or the new one. The steps: parents, each synced; temporary file beside it,
+// synced; rename; folder synced. It keeps the permission bits of the file that was there and, where
+// it may, its owner.
 func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (journal.Applied, error) {
 	if err := s.makeParents(); err != nil {
 		return journal.AppliedNo, err
 	}
 	for attempt := 1; attempt <= c.Attempt; attempt++ {
-		// An earlier attempt's leftover is this call's own. One that cannot be removed is in nobody's way.
+		// An earlier attempt's leftover is this call's own. One that cannot be removed is in
+		// nobody's way.
 		_ = s.Dir.Remove(tempName(c, attempt))
 	}
 	temp, placed := tempName(c, c.Attempt), false
@@ -188,8 +190,8 @@ func (s *Target) likeBefore(f *os.File) error {
 		return err
 	}
 	if was, is := IDOf(s.Info), IDOf(info); was.UID != is.UID || was.GID != is.GID {
-		// Only a privileged process may give files away. A file of somebody else that may be written here becomes this
-		// process's own, as every editor that saves by rename makes it.
+		// Only a privileged process may give files away. A file of somebody else that may be
+		// written here becomes this process's own, as every editor that saves by rename makes it.
 		_ = f.Chown(was.UID, was.GID)
 	}
 	return f.Chmod(s.Info.Mode().Perm())

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileID is what tells a file from another one that was put in its place, and whether it was touched.
+// FileID is what tells a file from another one that was put in its place, and whether it was
+// touched.
 type FileID struct {
 	Inode uint64
 	Ctime int64 // nanoseconds

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// FileID is empty here, so that a look after a crash finds an untouched file unclear rather than untouched.
+// FileID is empty here, so that a look after a crash finds an untouched file unclear rather than
+// untouched.
 type FileID struct {
 	Inode uint64
 	Ctime int64 // nanoseconds

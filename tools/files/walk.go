@@ -29,8 +29,8 @@ var errEnough = errors.New("enough")
 // visitor gets every file and symlink of a walk, with its path in the workspace.
 type visitor func(dir *opened, e fs.DirEntry, rel string) error
 
-// walker goes through the folders below one, in order of name: symlinks are not followed; .git, and what .gitignore leaves
-// out, is passed over.
+// walker goes through the folders below one, in order of name: symlinks are not followed; .git, and
+// what .gitignore leaves out, is passed over.
 type walker struct {
 	ctx     context.Context
 	visit   visitor
@@ -38,7 +38,8 @@ type walker struct {
 	passed  []string // what could not be entered, and why
 }
 
-// run walks dir. What the .gitignore of the folders around it says holds too, but dir itself was asked for by name.
+// run walks dir. What the .gitignore of the folders around it says holds too, but dir itself was
+// asked for by name.
 func (k *walker) run(dir *opened) error {
 	around, err := dir.around()
 	if err != nil {
@@ -136,7 +137,8 @@ func (k *walker) note() string {
 	return text + "]\n"
 }
 
-// ignores reads the folder's own .gitignore. One that is no regular file, or is larger than any real one, says nothing.
+// ignores reads the folder's own .gitignore. One that is no regular file, or is larger than any
+// real one, says nothing.
 func (o *opened) ignores(around *ignores) (*ignores, error) {
 	text, err := readSmall(o.root, ignoreName)
 	if err != nil || text == "" {
@@ -167,7 +169,8 @@ func readSmall(dir *os.Root, name string) (string, error) {
 	return string(b), err
 }
 
-// around collects what the folders around this one say: those of the workspace, and those of the repository above it.
+// around collects what the folders around this one say: those of the workspace, and those of the
+// repository above it.
 func (o *opened) around() (*ignores, error) {
 	chain, err := o.w.above()
 	if err != nil || o.rel == "." {
@@ -222,7 +225,8 @@ func (w *Workspace) above() (*ignores, error) {
 	return chain, nil
 }
 
-// readAbove reads one ignore file above the workspace. prefix is the way from what it speaks about to the workspace.
+// readAbove reads one ignore file above the workspace. prefix is the way from what it speaks about
+// to the workspace.
 func readAbove(folder, name, prefix string, around *ignores) (*ignores, error) {
 	dir, err := os.OpenRoot(folder)
 	if err != nil {

@@ -20,9 +20,10 @@ const (
 	maxLinks = 40
 )
 
-// Workspace is a run's folder as the file tools see it. Every path is walked folder by folder, each opened below the one
-// before, so that what is reached is known by identity and not by the spelling of its path: not outside the workspace, not in
-// a denied folder, whatever symlinks and mounts lie on the way and whoever moves them meanwhile.
+// Workspace is a run's folder as the file tools see it. Every path is walked folder by folder, each
+// opened below the one before, so that what is reached is known by identity and not by the spelling
+// of its path: not outside the workspace, not in a denied folder, whatever symlinks and mounts lie
+// on the way and whoever moves them meanwhile.
 type Workspace struct {
 	folder string // as the run names it
 	Real   string // without symlinks
@@ -121,7 +122,8 @@ func (s *Target) Close() {
 	s.held = nil
 }
 
-// Find walks a path. What is not there is no error: info is nil then, and missing lists the folders that would have to be made.
+// Find walks a path. What is not there is no error: info is nil then, and missing lists the folders
+// that would have to be made.
 func (w *Workspace) Find(asked string) (*Target, error) {
 	parts, folderOnly, err := w.split(asked)
 	if err != nil {
@@ -183,7 +185,8 @@ func names(slashed string) []string {
 	return parts
 }
 
-// inside takes the workspace's own path off an absolute one. It decides nothing: what is left is walked like any other path.
+// inside takes the workspace's own path off an absolute one. It decides nothing: what is left is
+// walked like any other path.
 func (w *Workspace) inside(abs string) (string, bool) {
 	for _, base := range []string{w.folder, w.Real} {
 		base = strings.TrimSuffix(filepath.ToSlash(base), "/")
@@ -367,7 +370,8 @@ func openRegular(dir *os.Root, name string, want os.FileInfo) (*os.File, os.File
 	return f, info, nil
 }
 
-// reason takes the path out of an error of the system: it names a folder handle, which says nothing to a reader.
+// reason takes the path out of an error of the system: it names a folder handle, which says nothing
+// to a reader.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

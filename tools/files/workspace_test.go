@@ -9,7 +9,8 @@ import (
 	"agent/tools/toolstest"
 )
 
-// S12: no path and no symlink leads out of the workspace, into the state folder, or to what is no regular file.
+// S12: no path and no symlink leads out of the workspace, into the state folder, or to what is no
+// regular file.
 func TestNoWayOut(t *testing.T) {
 	b := newBench(t)
 	secret := filepath.Join(filepath.Dir(b.Dir), "secret")

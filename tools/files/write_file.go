@@ -47,7 +47,8 @@ func (writeFile) Describe(folder string, args json.RawMessage) tools.Traits {
 	return describeWrite(folder, args)
 }
 
-// obeyedIn says whether git, an editor or a shell obeys one of these files of the workspace, once all of them are there.
+// obeyedIn says whether git, an editor or a shell obeys one of these files of the workspace, once
+// all of them are there.
 func obeyedIn(folder string, paths ...string) bool {
 	var list []string
 	for _, path := range paths {
@@ -74,8 +75,9 @@ func describeWrite(folder string, args json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: writeEffect(folder, a.Path)}
 }
 
-// writeEffect calls a write among git's own files what it can be, a command that git runs later, and counts the workspace's own
-// rules and servers with them, and what the settings of its repositories name: whoever works there next obeys them.
+// writeEffect calls a write among git's own files what it can be, a command that git runs later,
+// and counts the workspace's own rules and servers with them, and what the settings of its
+// repositories name: whoever works there next obeys them.
 func writeEffect(folder string, paths ...string) journal.Effect {
 	if slices.ContainsFunc(paths, obeyed) || folder != "" && obeyedIn(folder, paths...) {
 		return journal.EffectWriteExternal
@@ -83,8 +85,9 @@ func writeEffect(folder string, paths ...string) journal.Effect {
 	return journal.EffectWriteLocal
 }
 
-// obeyed knows .git, .agent and .mcp.json by each name that some file system takes for them: in any case, with what it ignores or
-// cuts off, and git by the short name that Windows makes (as git's own core.protectHFS and core.protectNTFS do).
+// obeyed knows .git, .agent and .mcp.json by each name that some file system takes for them: in any
+// case, with what it ignores or cuts off, and git by the short name that Windows makes (as git's
+// own core.protectHFS and core.protectNTFS do).
 func obeyed(path string) bool {
 	return gitNamed(path) || anyPart(path, ".agent", ".mcp.json") || gitrepo.Listed(path)
 }
@@ -159,7 +162,8 @@ func (w *Workspace) targetToWrite(asked string) (*Target, error) {
 	return s, nil
 }
 
-// rules says whether a target is or lies in what holds the person's policy, by identity and by path.
+// rules says whether a target is or lies in what holds the person's policy, by identity and by
+// path.
 func (w *Workspace) rules(s *Target) bool {
 	real := filepath.Join(w.Real, filepath.FromSlash(s.Rel))
 	for _, b := range w.policy {

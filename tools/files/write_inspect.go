@@ -73,8 +73,9 @@ func writeResult(e evidence, how journal.How) journal.Result {
 	return r
 }
 
-// inspectWrite looks whether an unsettled write happened. It changes nothing: a temporary file that a killed write left is
-// removed by the call's next attempt, and is hidden from the other tools until then.
+// inspectWrite looks whether an unsettled write happened. It changes nothing: a temporary file that
+// a killed write left is removed by the call's next attempt, and is hidden from the other tools
+// until then.
 func (l limits) inspectWrite(c tools.Call, asked string) recovery.Inspection {
 	unclear := func(format string, a ...any) recovery.Inspection {
 		return recovery.Inspection{Answer: recovery.InspectionUnclear, Why: fmt.Sprintf(format, a...)}
@@ -118,8 +119,9 @@ func (l limits) inspectWrite(c tools.Call, asked string) recovery.Inspection {
 	return recovery.Inspection{Answer: answer, Why: why}
 }
 
-// judge compares what is there with what was there and what was to be there. Only a file whose inode and ctime are the
-// recorded ones was left alone: the same content may have been put back by a person, which is a decision to respect.
+// judge compares what is there with what was there and what was to be there. Only a file whose
+// inode and ctime are the recorded ones was left alone: the same content may have been put back by
+// a person, which is a decision to respect.
 func judge(e evidence, now seen) (recovery.InspectionAnswer, string) {
 	was := e.Before
 	untouched := was.Exists && now.Exists && now.Hash == was.Hash && now.Inode == was.Inode && now.Ctime == was.Ctime && was.Inode != 0
@@ -138,7 +140,8 @@ func judge(e evidence, now seen) (recovery.InspectionAnswer, string) {
 	return recovery.InspectionUnclear, e.Path + " holds neither its old content nor the new one"
 }
 
-// sameFolder makes sure that a file that is not there is missing from the folder that was looked at before.
+// sameFolder makes sure that a file that is not there is missing from the folder that was looked at
+// before.
 func (w *Workspace) sameFolder(e evidence) error {
 	s, err := w.Find(e.Folder)
 	if err != nil {

@@ -162,7 +162,8 @@ func TestEditOfAChangedFile(t *testing.T) {
 	}
 }
 
-// A call that leads elsewhere than its recorded start is not carried out: nobody could look for it after a crash.
+// A call that leads elsewhere than its recorded start is not carried out: nobody could look for it
+// after a crash.
 func TestWriteThatLeadsElsewhere(t *testing.T) {
 	b := newBench(t)
 	b.Write("a", "old a")
@@ -273,7 +274,8 @@ func (b *bench) put(rel, content string) {
 	}
 }
 
-// Only what was not touched at all counts as not happened: each of content, inode and ctime must be the recorded one.
+// Only what was not touched at all counts as not happened: each of content, inode and ctime must be
+// the recorded one.
 func TestJudge(t *testing.T) {
 	was := seen{Exists: true, Hash: "h", Inode: 1, Ctime: 1}
 	for name, tt := range map[string]struct {
@@ -296,7 +298,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// putBack writes the old content until the file system's clock has moved on, as it always has when a person does it.
+// putBack writes the old content until the file system's clock has moved on, as it always has when
+// a person does it.
 func (b *bench) putBack(c tools.Call, write func(rel, content string)) {
 	b.T.Helper()
 	var e evidence
@@ -315,7 +318,8 @@ func (b *bench) putBack(c tools.Call, write func(rel, content string)) {
 	}
 }
 
-// The inspection table: what a look finds after a write of "new" over `before` was killed and the world is as `then` made it.
+// The inspection table: what a look finds after a write of "new" over `before` was killed and the
+// world is as `then` made it.
 func TestInspectWrite(t *testing.T) {
 	if IDOf(toolstest.Stat(t, ".")).Inode == 0 {
 		t.Skip("this system tells no inodes, so an untouched file is never sure")

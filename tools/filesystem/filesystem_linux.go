@@ -29,7 +29,8 @@ func read(folder string, at Roots) journal.Disk {
 	return d
 }
 
-// readExt4 reads the kernel's folder of the file system on the device, which is named by its numbers.
+// readExt4 reads the kernel's folder of the file system on the device, which is named by its
+// numbers.
 func readExt4(d *journal.Disk, device string, at Roots) {
 	target, err := os.Readlink(filepath.Join(at.Sys, "dev", "block", device))
 	if err != nil {
@@ -59,8 +60,8 @@ func number(path string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 }
 
-// The superblock of an ext4 (Documentation/filesystems/ext4/super.rst): it begins at byte 1024; s_magic is 0xEF53 at 0x38,
-// s_lastcheck at 0x40.
+// The superblock of an ext4 (Documentation/filesystems/ext4/super.rst): it begins at byte 1024;
+// s_magic is 0xEF53 at 0x38, s_lastcheck at 0x40.
 const (
 	superblock  = 1024
 	magicAt     = 0x38

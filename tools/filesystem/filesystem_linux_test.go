@@ -36,8 +36,8 @@ func fake(t *testing.T, device, name string) (Roots, func(name, text string)) {
 	}
 }
 
-// What the kernel shows of an ext4 is read: its errors, the time of the last, what is mounted, and the time of the last check.
-// // Issue 11, A8
+// What the kernel shows of an ext4 is read: its errors, the time of the last, what is mounted, and
+// the time of the last check. // Issue 11, A8
 func TestExt4(t *testing.T) {
 	at, write := fake(t, "7:3", "loop3")
 	write("errors_count", "2\n")
@@ -78,7 +78,8 @@ func TestNothingToRead(t *testing.T) {
 	}
 }
 
-// A real ext4 that fails, is repaired and mounted again is another one in each of these states, and its count alone would not tell.
+// A real ext4 that fails, is repaired and mounted again is another one in each of these states, and
+// its count alone would not tell.
 func TestFailedAndRepaired(t *testing.T) {
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
@@ -124,7 +125,8 @@ func TestFailedAndRepaired(t *testing.T) {
 	if failed.Errors == 0 || failed.LastError == 0 {
 		t.Errorf("after an error: %+v", failed)
 	}
-	// A command that another test confined meanwhile took a copy of the mounts along: until it ends, what is mounted is the failed disk.
+	// A command that another test confined meanwhile took a copy of the mounts along: until it
+	// ends, what is mounted is the failed disk.
 	late, again := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
 	defer again.Stop()
 	repaired := healthy

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A configuration is read as git reads it: whatever git takes for a setting is one here, with the same value, and what git refuses is
-// refused.
+// A configuration is read as git reads it: whatever git takes for a setting is one here, with the
+// same value, and what git refuses is refused.
 func TestParseAsGitDoes(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")

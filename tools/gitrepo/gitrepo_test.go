@@ -71,7 +71,8 @@ func (p *place) ran() bool { return os.Remove(p.mark) == nil }
 
 const evil = `printf '[core]\n\tfsmonitor = "%s; false"\n' "$X"`
 
-// plant is a way to have a person's next command run something: what is there before, what the agent does, what the person does.
+// plant is a way to have a person's next command run something: what is there before, what the
+// agent does, what the person does.
 type plant struct{ name, before, plant, person string }
 
 // plants are those that are seen by looking alone.
@@ -131,8 +132,8 @@ func around() []plant {
 	}
 }
 
-// What an agent plants for a person's next git command is found, and put back it does not run; each of them does run otherwise.
-// Issue 11, B10.
+// What an agent plants for a person's next git command is found, and put back it does not run; each
+// of them does run otherwise. Issue 11, B10.
 func TestPlants(t *testing.T) {
 	for i, c := range plants() {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +189,8 @@ func (c plant) check(t *testing.T, kept bool) {
 	}
 }
 
-// The file that a hook is a link to is kept from changing like the hook, and so is a file of another folder of hooks.
+// The file that a hook is a link to is kept from changing like the hook, and so is a file of
+// another folder of hooks.
 func TestLinkedHook(t *testing.T) {
 	p := newPlace(t, "mkdir tools && echo '#!/bin/sh' > tools/check && ln -s ../../tools/check .git/hooks/pre-commit && mkdir part && ln -s ../../part/own .git/hooks/pre-push")
 	if fixed := p.look().Fixed(false); !slices.Contains(fixed, "tools/check") {
@@ -204,7 +206,8 @@ func TestLinkedHook(t *testing.T) {
 	}
 }
 
-// A file tool is asked about where what it writes is obeyed in a repository below, or where several files at once make one.
+// A file tool is asked about where what it writes is obeyed in a repository below, or where several
+// files at once make one.
 func TestObeys(t *testing.T) {
 	p := newPlace(t, "git init -q n && git -C n config core.hooksPath hk && mkdir tools && ln -s ../../tools/check .git/hooks/pre-commit && touch tools/check && "+
 		"git config core.hooksPath .git/hooks && git worktree add -q wt && git config core.hooksPath hk")
@@ -331,7 +334,8 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// A walk has a bound, and says what it did not look at; what is near the top is looked at all the same.
+// A walk has a bound, and says what it did not look at; what is near the top is looked at all the
+// same.
 func TestBound(t *testing.T) {
 	onlyWhole(t)
 	p := newPlace(t, "for i in {1..210}; do mkdir -p many/$i; for j in {1..100}; do : > many/$i/$j; done; done; mkdir -p z/deep/er")
@@ -346,7 +350,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Every key that this machine's git lists is classified. The control: a key that nobody classified is found.
+// Every key that this machine's git lists is classified. The control: a key that nobody classified
+// is found.
 func TestEveryKeyIsClassified(t *testing.T) {
 	out, err := exec.Command("git", "help", "--config").Output()
 	if err != nil {

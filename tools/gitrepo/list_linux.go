@@ -16,12 +16,14 @@ type entry struct {
 	kind byte // DT_… of getdents64(2)
 }
 
-// list reads the names of a folder with as few system calls as it takes: a look may take a millisecond.
+// list reads the names of a folder with as few system calls as it takes: a look may take a
+// millisecond.
 func (w *walk) list(dir string) ([]entry, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NONBLOCK
 	fd, err := unix.Open(w.path(dir), flags, 0)
 	if info, serr := os.Lstat(w.path(dir)); err == unix.EACCES && serr == nil && info.IsDir() {
-		// Who may enter a folder can use what is in it, whether or not it can be listed. What can be allowed again is its owner's.
+		// Who may enter a folder can use what is in it, whether or not it can be listed. What can
+		// be allowed again is its owner's.
 		if os.Chmod(w.path(dir), info.Mode().Perm()|0o500) == nil {
 			fd, err = unix.Open(w.path(dir), flags, 0)
 			defer os.Chmod(w.path(dir), info.Mode().Perm()) // it was as it was before: what fails leaves it open to its owner

@@ -15,9 +15,9 @@ func Listed(p string) bool {
 	return names.file(path.Dir(p), path.Base(p)) || slices.ContainsFunc(strings.Split(p, "/"), names.folder)
 }
 
-// Obeys says whether one of the files with these paths in a workspace would be obeyed, once all of them are there: by its name, because
-// it lies in a repository's own folder or would make one, or because a setting names it. Links are not followed; a path is the one that
-// is written to.
+// Obeys says whether one of the files with these paths in a workspace would be obeyed, once all of
+// them are there: by its name, because it lies in a repository's own folder or would make one, or
+// because a setting names it. Links are not followed; a path is the one that is written to.
 func Obeys(folder string, paths ...string) bool {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {

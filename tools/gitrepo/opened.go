@@ -6,26 +6,30 @@ import (
 	"strings"
 )
 
-// opened says what else is obeyed without asking, by the names that a path ends with. A name that ends with a slash is a folder,
-// with all that is in it.
+// opened says what else is obeyed without asking, by the names that a path ends with. A name that
+// ends with a slash is a folder, with all that is in it.
 //
-// Each line is here because a program runs or obeys it when a person enters the folder, opens it, or commits: no build file, which
-// somebody has to ask for, is among them.
+// Each line is here because a program runs or obeys it when a person enters the folder, opens it,
+// or commits: no build file, which somebody has to ask for, is among them.
 func opened() []string {
 	return []string{
 		// This program: rules and servers of a workspace.
 		".agent/", ".mcp.json",
-		// direnv(1): .envrc is run by cd, once allowed. mise (Hooks, Environments): the same for its files.
+		// direnv(1): .envrc is run by cd, once allowed. mise (Hooks, Environments): the same for
+		// its files.
 		".envrc", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml", ".mise/config.toml", "mise/config.toml",
 		".config/mise.toml", ".config/mise/config.toml",
-		// VS Code (Tasks, "runOn": "folderOpen"; settings such as git.path and terminal profiles; MCP servers; workspace files).
+		// VS Code (Tasks, "runOn": "folderOpen"; settings such as git.path and terminal profiles;
+		// MCP servers; workspace files).
 		".vscode/tasks.json", ".vscode/settings.json", ".vscode/mcp.json", "*.code-workspace",
-		// IntelliJ platform (.idea/runConfigurations and .run: run configurations, which may be started with the project).
-		// .idea/workspace.xml and startup.xml: those that the project's opening starts.
+		// IntelliJ platform (.idea/runConfigurations and .run: run configurations, which may be
+		// started with the project). .idea/workspace.xml and startup.xml: those that the project's
+		// opening starts.
 		"runConfigurations/", ".run/", ".idea/workspace.xml", ".idea/startup.xml",
 		// Zed (Tasks; settings of language servers: binary).
 		".zed/settings.json", ".zed/tasks.json",
-		// Development containers (devcontainer.json reference, initializeCommand: it runs on the host).
+		// Development containers (devcontainer.json reference, initializeCommand: it runs on the
+		// host).
 		".devcontainer/", ".devcontainer.json",
 		// Vim ('exrc') and Emacs (Directory Variables).
 		".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el",

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// person is what a person's own configuration of git says, as far as it can name something in a workspace.
+// person is what a person's own configuration of git says, as far as it can name something in a
+// workspace.
 type person struct {
 	Home     string    `json:"home,omitempty"`
 	Settings []Setting `json:"settings,omitempty"`
@@ -55,7 +56,8 @@ func linked(folder, hooks string) []string {
 	return list
 }
 
-// read collects what in configurations outside may name something in the workspace, and notes those of the files that lie in it.
+// read collects what in configurations outside may name something in the workspace, and notes those
+// of the files that lie in it.
 func (who *person) read(folder string, files []string) []Setting {
 	w := &walk{s: Snapshot{Folder: folder}}
 	var found []Setting
@@ -81,8 +83,9 @@ func (who *person) read(folder string, files []string) []Setting {
 	return found
 }
 
-// outer finds the repository that a folder belongs to without holding it: one above it, or one that its .git file leads to. top is
-// where its hooks and filters run. gitrepository-layout, gitfile and commondir.
+// outer finds the repository that a folder belongs to without holding it: one above it, or one that
+// its .git file leads to. top is where its hooks and filters run. gitrepository-layout, gitfile and
+// commondir.
 func outer(folder string) (repo, top string) {
 	for top = folder; ; top = filepath.Dir(top) {
 		repo = filepath.Join(top, ".git")

@@ -14,8 +14,9 @@ import (
 // asideMark is in the name of what was set aside.
 const asideMark = ".set-aside"
 
-// PutBack undoes changes in a workspace: a file gets the content back that it had, and what is new, or cannot be put back, is set
-// aside under another name, where nobody obeys it. Nothing is deleted. It returns a sentence for each.
+// PutBack undoes changes in a workspace: a file gets the content back that it had, and what is new,
+// or cannot be put back, is set aside under another name, where nobody obeys it. Nothing is
+// deleted. It returns a sentence for each.
 func PutBack(folder string, changes []Change) []string {
 	if len(changes) == 0 {
 		return nil
@@ -101,7 +102,8 @@ func setAside(root *os.Root, name string) (string, error) {
 	return "", errors.New("too many names are taken")
 }
 
-// writable does something in a folder, also where the permission for that was taken from its owner, as a command may have.
+// writable does something in a folder, also where the permission for that was taken from its owner,
+// as a command may have.
 func writable(root *os.Root, dir string, do func() error) error {
 	err := do()
 	if !errors.Is(err, fs.ErrPermission) {

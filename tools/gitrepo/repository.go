@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxHooks bounds the files of one folder of hooks at the first look. In a larger one only those that git runs are looked at, and
-// not what they may call.
+// maxHooks bounds the files of one folder of hooks at the first look. In a larger one only those
+// that git runs are looked at, and not what they may call.
 const maxHooks = 500
 
 // hookNames are the names that git runs: githooks.
@@ -23,8 +23,9 @@ func hookNames() []string {
 	}
 }
 
-// leadsTo lists the own folders of the repositories, in the workspace, to which a .git there leads: one, and for a linked worktree the
-// one that it shares settings with. It notes where their hooks and filters run.
+// leadsTo lists the own folders of the repositories, in the workspace, to which a .git there leads:
+// one, and for a linked worktree the one that it shares settings with. It notes where their hooks
+// and filters run.
 func (w *walk) leadsTo(p string) []string {
 	to := p
 	if info, err := os.Stat(w.path(p)); err != nil {
@@ -139,7 +140,8 @@ func isBoolean(value string) bool {
 	return false
 }
 
-// named adds what a setting names in the workspace: a folder of hooks, or files that a command consists of.
+// named adds what a setting names in the workspace: a folder of hooks, or files that a command
+// consists of.
 func (w *walk) named(s Setting, top, repo string) {
 	switch c := s.class(); {
 	case s.Section == "core" && s.Name == "hookspath":
@@ -249,8 +251,8 @@ func (w *walk) addresses(dir, repo string) {
 	}
 }
 
-// pointers judges what says where a repository is, once all repositories are known: it is harmless only where it leads to the
-// workspace's own, or to one in the workspace that runs nothing.
+// pointers judges what says where a repository is, once all repositories are known: it is harmless
+// only where it leads to the workspace's own, or to one in the workspace that runs nothing.
 func (w *walk) pointers() {
 	for p, item := range w.s.Items {
 		if item.Kind != Pointer {

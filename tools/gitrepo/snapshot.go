@@ -38,7 +38,8 @@ type Item struct {
 	Harm    []string `json:"harm,omitempty"`    // what of it is run or obeyed; empty: nothing
 }
 
-// Snapshot is what is obeyed in a workspace at one moment. It can be stored as JSON; contents are as they are on disk.
+// Snapshot is what is obeyed in a workspace at one moment. It can be stored as JSON; contents are
+// as they are on disk.
 type Snapshot struct {
 	Folder string          `json:"folder"` // the workspace, absolute, without links
 	Items  map[string]Item `json:"items"`  // by path in the workspace, with slashes
@@ -56,9 +57,10 @@ type Change struct {
 	Was  *Item  // what was there; nil if nothing was
 }
 
-// Fixed lists what is there and can be kept from changing beforehand, as paths in the workspace: settings and hooks of the
-// workspace's own repository and, unless own, what else is obeyed at its top or named by its settings. What lies deeper is left
-// out, since a folder that holds something fixed could be neither moved nor removed.
+// Fixed lists what is there and can be kept from changing beforehand, as paths in the workspace:
+// settings and hooks of the workspace's own repository and, unless own, what else is obeyed at its
+// top or named by its settings. What lies deeper is left out, since a folder that holds something
+// fixed could be neither moved nor removed.
 func (s Snapshot) Fixed(own bool) []string {
 	var list []string
 	add := func(p string) {
@@ -100,7 +102,8 @@ func (s Snapshot) Fixed(own bool) []string {
 // within says whether a path is a folder or lies below it.
 func within(p, dir string) bool { return p == dir || dir == "." || strings.HasPrefix(p, dir+"/") }
 
-// Changed lists what is obeyed after and was not before, sorted by path. What was only removed or moved is no change.
+// Changed lists what is obeyed after and was not before, sorted by path. What was only removed or
+// moved is no change.
 func Changed(before, after Snapshot) []Change {
 	var list []Change
 	fresh := map[string][]string{} // of a repository that is new: what it would run
@@ -127,7 +130,8 @@ func Changed(before, after Snapshot) []Change {
 	return list
 }
 
-// keeps says whether the system kept a path from changing. What has another name can be changed by that.
+// keeps says whether the system kept a path from changing. What has another name can be changed by
+// that.
 func (s Snapshot) keeps(p string) bool {
 	if s.Items[p].Shared {
 		return false
@@ -135,7 +139,8 @@ func (s Snapshot) keeps(p string) bool {
 	return slices.ContainsFunc(s.Kept, func(kept string) bool { return within(p, kept) })
 }
 
-// harmful is an entry of Harm: what it is, and a digest that tells one content from another without showing it.
+// harmful is an entry of Harm: what it is, and a digest that tells one content from another without
+// showing it.
 func harmful(what string, content ...[]byte) string {
 	return what + " " + digest(bytes.Join(content, []byte{0}))[:16]
 }
@@ -157,7 +162,8 @@ func (s Snapshot) has(now Item) bool {
 	return false
 }
 
-// moved says whether a new repository is one that was elsewhere before and is not there any more, and runs nothing more than that.
+// moved says whether a new repository is one that was elsewhere before and is not there any more,
+// and runs nothing more than that.
 func moved(before, after Snapshot, repo string) bool {
 	for _, old := range before.Repos {
 		if slices.Contains(after.Repos, old) || (path.Base(old) == ".git") != (path.Base(repo) == ".git") {

@@ -32,8 +32,9 @@ func Obeyed(folder string) (Snapshot, error) {
 	return look(newWalk(real, personOf(real)))
 }
 
-// Again looks at the same workspace once more, with what the person's own configuration said the first time. Folders that the first
-// look left out are left out again; of all others none is, however many files there are now: who made them took longer.
+// Again looks at the same workspace once more, with what the person's own configuration said the
+// first time. Folders that the first look left out are left out again; of all others none is,
+// however many files there are now: who made them took longer.
 func (s Snapshot) Again() (Snapshot, error) {
 	w := newWalk(s.Folder, s.Person)
 	w.skip = map[string]bool{}
@@ -50,7 +51,8 @@ func newWalk(real string, who person) *walk {
 	}
 }
 
-// settings takes in what the person's own configuration and a repository outside name in the workspace.
+// settings takes in what the person's own configuration and a repository outside name in the
+// workspace.
 func (w *walk) settings() {
 	for _, file := range w.s.Person.Files {
 		w.config(file, "", 0)
@@ -194,9 +196,10 @@ func (w *walk) entry(at spot, e entry, repo bool) {
 	}
 }
 
-// link adds a link that leads to where commands may write outside of the workspace, which is their temporary folder (tools/sandbox,
-// MakeTemp): what lies there would be taken for a part of the workspace. So would a folder of listed files that is a link, and what
-// it leads to is looked at under its name.
+// link adds a link that leads to where commands may write outside of the workspace, which is their
+// temporary folder (tools/sandbox, MakeTemp): what lies there would be taken for a part of the
+// workspace. So would a folder of listed files that is a link, and what it leads to is looked at
+// under its name.
 func (w *walk) link(p string, follow bool) {
 	to, err := os.Readlink(w.path(p))
 	if err != nil || isAside(p) {
@@ -239,7 +242,8 @@ func (w *walk) follow(p string, opened bool) {
 	}
 }
 
-// open adds what is obeyed by its name, which is another than its path where a link leads to it. What was set aside is not.
+// open adds what is obeyed by its name, which is another than its path where a link leads to it.
+// What was set aside is not.
 func (w *walk) open(p, name string) {
 	if isAside(p) {
 		return
@@ -253,7 +257,8 @@ func (w *walk) open(p, name string) {
 	}
 }
 
-// target adds the file of the workspace that a link leads to, or that lies where one of outside leads: who obeys the link runs that.
+// target adds the file of the workspace that a link leads to, or that lies where one of outside
+// leads: who obeys the link runs that.
 func (w *walk) target(p, why string) {
 	to, ok := w.inside(w.path(p))
 	if _, known := w.s.Items[to]; !ok || known {
@@ -313,7 +318,8 @@ func contentOf(file string) (content []byte, whole bool) {
 	return content, err == nil && len(content) <= maxRead
 }
 
-// inside is a path of the machine as one in the workspace, with the links on the way followed; ok is false where it is outside.
+// inside is a path of the machine as one in the workspace, with the links on the way followed; ok
+// is false where it is outside.
 func (w *walk) inside(file string) (string, bool) {
 	rel, err := filepath.Rel(w.s.Folder, deepest(file))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// whole says that everything is tried. Every case starts git a dozen times, so a plain go test tries some of each kind.
+// whole says that everything is tried. Every case starts git a dozen times, so a plain go test
+// tries some of each kind.
 func whole() bool { return os.Getenv("AGENT_TESTS") == "whole" }
 
 // onlyWhole skips what a quick run leaves out.

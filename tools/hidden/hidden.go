@@ -1,9 +1,11 @@
-// Package hidden carries out the hidden commands of the binary: the process that confines a command, and the one that runs a call.
+// Package hidden carries out the hidden commands of the binary: the process that confines a
+// command, and the one that runs a call.
 //
-// Every command of a run starts the binary once or twice more for them, and they need little of it. So they are carried out while the
-// packages of the binary are being initialised, as soon as those that they need are, and instead of the others: SQLite, the models,
-// the MCP servers and the command line. Go initialises the packages that are ready in the order of their paths, so this one does not
-// wait for any that it does not need but those of the standard library and a few more.
+// Every command of a run starts the binary once or twice more for them, and they need little of it.
+// So they are carried out while the packages of the binary are being initialised, as soon as those
+// that they need are, and instead of the others: SQLite, the models, the MCP servers and the
+// command line. Go initialises the packages that are ready in the order of their paths, so this one
+// does not wait for any that it does not need but those of the standard library and a few more.
 package hidden
 
 import (
@@ -19,7 +21,8 @@ import (
 // exitUsage is the exit code of the command line for wrong usage.
 const exitUsage = 2
 
-// Over budget: what it saves is the initialisation of the packages that come later, so it cannot be called later.
+// Over budget: what it saves is the initialisation of the packages that come later, so it cannot be
+// called later.
 func init() {
 	deep(func() {
 		if code, ok := run(os.Args); ok {
@@ -44,17 +47,17 @@ func run(args []string) (code int, ok bool) {
 	return 0, false
 }
 
-// aside runs f in a goroutine of its own. While packages are being initialised this one is tied to the first thread, and each time
-// it waited for another goroutine the thread would change.
+// aside runs f in a goroutine of its own. While packages are being initialised this one is tied to
+// the first thread, and each time it waited for another goroutine the thread would change.
 func aside(f func() int) int {
 	code := make(chan int)
 	go deep(func() { code <- f() })
 	return <-code
 }
 
-// deep runs f on a stack that has room for it. A stack that is too small is copied to a larger one, again and again, by means of tables
-// of the binary that a start has no other use for; here there is next to nothing to copy yet. What is initialised later, and main,
-// find it as large.
+// deep runs f on a stack that has room for it. A stack that is too small is copied to a larger one,
+// again and again, by means of tables of the binary that a start has no other use for; here there
+// is next to nothing to copy yet. What is initialised later, and main, find it as large.
 //
 //go:noinline
 func deep(f func()) {

@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// clean takes out of a server's text what a terminal would obey and what nobody sees: control characters but newline and tab,
-// and characters without a glyph, in which words for a model alone could stand.
+// clean takes out of a server's text what a terminal would obey and what nobody sees: control
+// characters but newline and tab, and characters without a glyph, in which words for a model alone
+// could stand.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

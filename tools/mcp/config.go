@@ -49,7 +49,8 @@ type File struct {
 	Notes   []string // what is not known here and does nothing, with its place
 }
 
-// PlaceError is something wrong at a place in a file. It shows no line of the file, which may hold a key.
+// PlaceError is something wrong at a place in a file. It shows no line of the file, which may hold
+// a key.
 type PlaceError struct {
 	File         string
 	Line, Column int // from 1; columns in bytes
@@ -73,8 +74,9 @@ type reader struct {
 // manyWrong is how many things of one file are reported: anybody can write the file of a workspace.
 const manyWrong = 50
 
-// Read reads a file of definitions. Variables are expanded in the person's file; in a workspace's they are refused, since an
-// expansion could carry a key away, and so is trusted. The error names everything that is wrong, each part a *PlaceError.
+// Read reads a file of definitions. Variables are expanded in the person's file; in a workspace's
+// they are refused, since an expansion could carry a key away, and so is trusted. The error names
+// everything that is wrong, each part a *PlaceError.
 func Read(file, from string, text []byte, getenv func(string) (string, bool)) (File, error) {
 	d, err := parseDocument(file, text)
 	if err != nil {
@@ -176,7 +178,8 @@ func (r *reader) key(s *Server, kind *string, k *node) bool {
 
 const serverKeys = "type, command, args, env, cwd, url, headers, timeout, start_timeout, tools, trusted, disabled"
 
-// unknown refuses a key in the person's file. A workspace's file is shared with other programs, so there it is only said.
+// unknown refuses a key in the person's file. A workspace's file is shared with other programs, so
+// there it is only said.
 func (r *reader) unknown(k *node) {
 	if r.from == FromPerson {
 		r.wrong(k, "there is no %q; what may stand here: %s", k.name, serverKeys)
@@ -240,7 +243,8 @@ func (r *reader) remote(s *Server, m *node) {
 	}
 }
 
-// CheckURL refuses an address that no server is asked at: it must be https, or http on this machine, without a password.
+// CheckURL refuses an address that no server is asked at: it must be https, or http on this
+// machine, without a password.
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -309,7 +313,8 @@ func (r *reader) yes(n *node) bool {
 	return n.kind == boolean && n.text == "true"
 }
 
-// time reads a time with its unit: programs that share the format disagree about what a bare number means.
+// time reads a time with its unit: programs that share the format disagree about what a bare number
+// means.
 func (r *reader) time(n *node) time.Duration {
 	t, err := time.ParseDuration(n.text)
 	if n.kind != text || err != nil || t <= 0 {
@@ -354,7 +359,8 @@ func variable(name string) bool {
 	return name != "" && strings.Trim(name, letters) == "" && (name[0] < '0' || name[0] > '9')
 }
 
-// Merge puts the servers of a workspace behind the person's. A name that the person's file has is the person's server.
+// Merge puts the servers of a workspace behind the person's. A name that the person's file has is
+// the person's server.
 func Merge(person, workspace []Server) (all []Server, hidden []string) {
 	all = slices.Clone(person)
 	for _, s := range workspace {

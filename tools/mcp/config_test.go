@@ -89,7 +89,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// A workspace's file is shared with other programs: what they know and this one does not is said, and does no harm.
+// A workspace's file is shared with other programs: what they know and this one does not is said,
+// and does no harm.
 func TestReadForeignKey(t *testing.T) {
 	got, err := mcp.Read("f", mcp.FromWorkspace, []byte(`{"mcpServers": {"a": {"command": "x", "oauth": {}}}}`), environment())
 	if err != nil || len(got.Servers) != 1 || cmp.Diff(got.Notes, []string{`f:1:39: "oauth" is not known here and does nothing`}) != "" {

@@ -17,8 +17,8 @@ import (
 // pinnedText is how much of a description a pin keeps, bytes: enough to show how it differs.
 const pinnedText = 200
 
-// pinOf identifies what a server says a tool is: its name, description, schema, and what it says of its effects. Of the schema each
-// argument is kept by a digest, so that a difference can be named.
+// pinOf identifies what a server says a tool is: its name, description, schema, and what it says of
+// its effects. Of the schema each argument is kept by a digest, so that a difference can be named.
 func pinOf(t *sdk.Tool) (journal.ToolPin, error) {
 	hints := []any{}
 	if a := t.Annotations; a != nil {
@@ -115,7 +115,8 @@ func describe(was, now string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Pins is what the servers said of their tools when this set was started, for the journal of the run that begins with it.
+// Pins is what the servers said of their tools when this set was started, for the journal of the
+// run that begins with it.
 func (s *Set) Pins() []journal.ServerPin {
 	var out []journal.ServerPin
 	for _, one := range s.leases {

@@ -90,7 +90,8 @@ func answered(answer json.RawMessage) (*sdk.ElicitResult, error) {
 	return &sdk.ElicitResult{Action: Accept, Content: content}, nil
 }
 
-// question words a server's question for a person. A note instead of a question says why it is declined.
+// question words a server's question for a person. A note instead of a question says why it is
+// declined.
 func question(server string, p *sdk.ElicitParams) (q journal.Question, note string, err error) {
 	const most = 4000
 	from := fmt.Sprintf("The MCP server %s asks (these are its words, not agent's):\n%s", server, cut(clean(p.Message), most))

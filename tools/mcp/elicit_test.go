@@ -11,7 +11,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// A server's question becomes a question to the person, in words that cannot be taken for those of agent.
+// A server's question becomes a question to the person, in words that cannot be taken for those of
+// agent.
 func TestElicit(t *testing.T) {
 	tests := []struct{ name, tool, answer, want string }{
 		{"accepted", "ask", `{"name": "Ada", "age": 36}`, `{"action":"accept","content":{"age":36,"name":"Ada"}}`},

@@ -13,9 +13,10 @@ import (
 	"agent/tools/mcp"
 )
 
-// FuzzServers: whatever is in a file of definitions, reading it is the same each time. A refusal names a place of the file, in words
-// that a terminal may be shown and without a variable's value. What is accepted is JSON, and each server of it is whole; a workspace's
-// takes nothing from the environment and is not believed.
+// FuzzServers: whatever is in a file of definitions, reading it is the same each time. A refusal
+// names a place of the file, in words that a terminal may be shown and without a variable's value.
+// What is accepted is JSON, and each server of it is whole; a workspace's takes nothing from the
+// environment and is not believed.
 func FuzzServers(f *testing.F) {
 	for _, text := range []string{
 		`{"mcpServers": {"a": {"command": "npx", "args": ["-y", "${PACKAGE}@1"], "env": {"TOKEN": "${TOKEN}", "PRICE": "$5 ${"}, "cwd": "/srv", "trusted": true, "timeout": "90s", "start_timeout": "1m", "tools": ["read"]}}}`,
@@ -96,7 +97,8 @@ func wholeServer(t *testing.T, s mcp.Server) {
 	}
 }
 
-// A file comes with a repository and may be made to take long: it is read soon, whatever it is full of.
+// A file comes with a repository and may be made to take long: it is read soon, whatever it is full
+// of.
 func TestFullFileIsReadSoon(t *testing.T) {
 	var names, servers strings.Builder
 	for i := range 80_000 {

@@ -57,7 +57,8 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("%d %v", r.Size, err)
 	}
 	b.want("change", "", "changed")
-	// The notice of the change comes in another stream than the result of the call that made it, and so maybe later.
+	// The notice of the change comes in another stream than the result of the call that made it,
+	// and so maybe later.
 	until(t, "the notice of the change", func() bool {
 		_, err := b.call("echo", "", call{})
 		return err != nil && strings.Contains(err.Error(), "changed what it says of tool echo")

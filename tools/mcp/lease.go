@@ -12,8 +12,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// lease is the use that one run makes of a server. The descriptions of tools that the run began with hold for it,
-// whatever other runs that use the server began with.
+// lease is the use that one run makes of a server. The descriptions of tools that the run began
+// with hold for it, whatever other runs that use the server began with.
 type lease struct {
 	*server
 	admit  func(Server) error
@@ -47,8 +47,8 @@ func (l *lease) ready(ctx context.Context) (*live, error) {
 	return alive, err
 }
 
-// hold compares the tools with what the run was begun with. One that differs keeps its name, so that a call of it is refused with
-// the reason; what its server says of it now is not passed on.
+// hold compares the tools with what the run was begun with. One that differs keeps its name, so
+// that a call of it is refused with the reason; what its server says of it now is not passed on.
 func (l *lease) hold() {
 	for _, pins := range l.pinned {
 		if pins.Name != l.Name {
@@ -73,7 +73,8 @@ func (l *lease) hold() {
 	}
 }
 
-// differ notes which of the pinned tools are not what they were. One that was changed once stays refused, whatever it is now.
+// differ notes which of the pinned tools are not what they were. One that was changed once stays
+// refused, whatever it is now.
 func (l *lease) differ(list []*sdk.Tool) {
 	now := map[string]journal.ToolPin{}
 	for _, t := range list {

@@ -27,8 +27,8 @@ const Prefix = "mcp__"
 // maxName is what every provider takes.
 const maxName = 64
 
-// Name is the name of a server's tool: mcp__<server>__<tool>, with _ for what no provider takes, and with a hash for the end of
-// a long one.
+// Name is the name of a server's tool: mcp__<server>__<tool>, with _ for what no provider takes,
+// and with a hash for the end of a long one.
 func Name(server, tool string) string {
 	name := Prefix + plain(server) + "__" + plain(tool)
 	if len(name) <= maxName {
@@ -176,7 +176,8 @@ func pinAll(s Server, list []*sdk.Tool) (tools []pinned, notes []string) {
 	return tools, notes
 }
 
-// resolve says why a schema cannot be resolved here: it may be of another draft, or refer to what is elsewhere.
+// resolve says why a schema cannot be resolved here: it may be of another draft, or refer to what
+// is elsewhere.
 func resolve(text json.RawMessage) error {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(text, &s); err != nil {

@@ -7,8 +7,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool that a server lists twice is refused by its name: whose description a person saw, and which one a call would reach, is the
-// server's choice.
+// A tool that a server lists twice is refused by its name: whose description a person saw, and
+// which one a call would reach, is the server's choice.
 func TestToolListedTwice(t *testing.T) {
 	tool := func(name, description string) *sdk.Tool {
 		return &sdk.Tool{Name: name, Description: description, InputSchema: map[string]any{"type": "object"}}

@@ -59,7 +59,8 @@ type document struct {
 // maxDepth is deeper than any file of definitions.
 const maxDepth = 32
 
-// parseDocument reads a JSON text. It refuses a member that is named twice: readers disagree about which counts.
+// parseDocument reads a JSON text. It refuses a member that is named twice: readers disagree about
+// which counts.
 func parseDocument(path string, data []byte) (*document, error) {
 	d := &document{path: path, data: data}
 	for end := range data {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Pool has the MCP servers of one process. Runs that need the same server in the same folder share it: it is started for the first
-// of them, and ends with the last.
+// Pool has the MCP servers of one process. Runs that need the same server in the same folder share
+// it: it is started for the first of them, and ends with the last.
 type Pool struct {
 	mu    sync.Mutex // guards the rest
 	known map[string]*counted
@@ -21,8 +21,8 @@ type counted struct {
 // NewPool makes a pool without servers.
 func NewPool() *Pool { return &Pool{known: map[string]*counted{}} }
 
-// take counts one more use of a server, which need not be started yet. give takes that back, and ends the server behind its last
-// use.
+// take counts one more use of a server, which need not be started yet. give takes that back, and
+// ends the server behind its last use.
 func (p *Pool) take(def Server, o Options) (s *server, give func()) {
 	key := keyOfServer(def, o)
 	p.mu.Lock()
@@ -51,7 +51,8 @@ func (p *Pool) left(key string, c *counted) bool {
 	return true
 }
 
-// keyOfServer is the same for servers that one process can be: of one definition, in one folder, with one environment and sandbox.
+// keyOfServer is the same for servers that one process can be: of one definition, in one folder,
+// with one environment and sandbox.
 func keyOfServer(def Server, o Options) string {
 	var variant string
 	if o.Variant != nil {

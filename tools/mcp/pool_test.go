@@ -15,8 +15,9 @@ import (
 	"agent/tools/toolstest"
 )
 
-// Runs that need the same server in the same folder share one process, which ends with the last of them; another folder or another
-// definition is another server. The tools that one run is shown do not depend on another run.
+// Runs that need the same server in the same folder share one process, which ends with the last of
+// them; another folder or another definition is another server. The tools that one run is shown do
+// not depend on another run.
 func TestPool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -74,7 +75,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// Servers that only the run before used have ended when the first server of the next run starts. One that both use is not started again.
+// Servers that only the run before used have ended when the first server of the next run starts.
+// One that both use is not started again.
 func TestServersOfTheRunBefore(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -112,7 +114,8 @@ func TestServersOfTheRunBefore(t *testing.T) {
 	}
 }
 
-// A server that carries out a call of one run is not ended because another run's question for its tools fails meanwhile.
+// A server that carries out a call of one run is not ended because another run's question for its
+// tools fails meanwhile.
 func TestBusyServerIsLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

@@ -28,8 +28,8 @@ type process struct {
 	stop  sync.Once
 }
 
-// startProcess starts a server. The thread that starts it stays until the server has ended: the kernel takes a parent's death
-// for that of the thread.
+// startProcess starts a server. The thread that starts it stays until the server has ended: the
+// kernel takes a parent's death for that of the thread.
 func startProcess(cmd *exec.Cmd, wrap func(*exec.Cmd) error) (*process, error) {
 	theirs, ours, err := pipes()
 	if err != nil {
@@ -97,7 +97,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// end has the server end: by the end of its input, else by a signal, else by force. It returns when it is gone.
+// end has the server end: by the end of its input, else by a signal, else by force. It returns when
+// it is gone.
 func (p *process) end() {
 	p.stop.Do(func() {
 		_ = p.in.Close() // a second close of a pipe says no more

@@ -12,7 +12,8 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// untilDead waits until a child has ended and leaves it to be waited for. It reports false where that cannot be done.
+// untilDead waits until a child has ended and leaves it to be waited for. It reports false where
+// that cannot be done.
 func untilDead(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup is for systems that know no groups: where the host is killed, the server ends when its input does.
+// ownGroup is for systems that know no groups: where the host is killed, the server ends when its
+// input does.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
 func untilDead(int) bool { return false }

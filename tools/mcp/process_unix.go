@@ -4,7 +4,8 @@ package mcp
 
 import "syscall"
 
-// ownGroup has a server lead a group of its own. Where the host is killed, the server ends when its input does.
+// ownGroup has a server lead a group of its own. Where the host is killed, the server ends when its
+// input does.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func untilDead(int) bool { return false }

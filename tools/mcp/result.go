@@ -20,7 +20,8 @@ const (
 	keptRoom  = 1 << 20  // in the record
 )
 
-// result is what the server answered. An answer that says isError is known: the tool ran to its end and says that it failed.
+// result is what the server answered. An answer that says isError is known: the tool ran to its end
+// and says that it failed.
 func (t *tool) result(c tools.Call, res *sdk.CallToolResult) journal.Result {
 	r := journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes, How: journal.HowExecuted}
 	if t.effect == journal.EffectRead {
@@ -75,7 +76,8 @@ func contentOf(res *sdk.CallToolResult) string {
 	return strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 }
 
-// repeats says whether a text is the structured content once more: servers give both, for clients that know but one.
+// repeats says whether a text is the structured content once more: servers give both, for clients
+// that know but one.
 func repeats(said map[string]bool, structured string) bool {
 	for text := range said {
 		var v any

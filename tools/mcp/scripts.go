@@ -15,11 +15,13 @@ import (
 	"unicode"
 )
 
-// Scripts lists the files of the workspace at folder that the server starts from, by their paths below it, each with its SHA-256:
-// who may change one of them decides what the server does. These are the program, and what its arguments and the values of its
-// environment name, also behind = or as a word of one, so far as it is code or configuration; of a folder, the files at which an
-// interpreter begins, and what else is named, looked for below it. A server's data, such as its database or log, is not among them,
-// nor is what those files load in turn. It is empty for a server at an address.
+// Scripts lists the files of the workspace at folder that the server starts from, by their paths
+// below it, each with its SHA-256: who may change one of them decides what the server does. These
+// are the program, and what its arguments and the values of its environment name, also behind = or
+// as a word of one, so far as it is code or configuration; of a folder, the files at which an
+// interpreter begins, and what else is named, looked for below it. A server's data, such as its
+// database or log, is not among them, nor is what those files load in turn. It is empty for a
+// server at an address.
 func (s Server) Scripts(folder string) (map[string]string, error) {
 	if s.Command == "" {
 		return nil, nil
@@ -79,9 +81,9 @@ func (s Server) named() []named {
 // maxInside bounds how often a command line may hold another one.
 const maxInside = 8
 
-// arguments lists what the words of a command line may name. What follows an interpreter is code, wherever the interpreter stands,
-// as in env A=b timeout 9 sh -e FILE. A word that is a command line itself, such as that of sh -c, is looked at in the same way;
-// shell says that it is one.
+// arguments lists what the words of a command line may name. What follows an interpreter is code,
+// wherever the interpreter stands, as in env A=b timeout 9 sh -e FILE. A word that is a command
+// line itself, such as that of sh -c, is looked at in the same way; shell says that it is one.
 func arguments(args []string, shell bool, depth int) []named {
 	var out []named
 	script, packages := false, false
@@ -105,8 +107,9 @@ func arguments(args []string, shell bool, depth int) []named {
 	return out
 }
 
-// words splits what may be a script, a list of paths or several options, with the usual names of the folder and of home filled in.
-// Of a quoted path with a space in it only the whole argument is looked at.
+// words splits what may be a script, a list of paths or several options, with the usual names of
+// the folder and of home filled in. Of a quoted path with a space in it only the whole argument is
+// looked at.
 func words(text string) []string {
 	const here = "."
 	home, err := os.UserHomeDir()
@@ -138,7 +141,8 @@ func interpreters() []string {
 		"java", "Rscript", "env", "uv", "pipx", "source"}
 }
 
-// isCode says whether a file that is named is code or, where no environment names it, configuration.
+// isCode says whether a file that is named is code or, where no environment names it,
+// configuration.
 func (n named) isCode(path string, info fs.FileInfo) bool {
 	if n.code || info.Mode()&0o111 != 0 {
 		return true
@@ -181,7 +185,8 @@ func (f *scripts) paths(n named) []string {
 	return out
 }
 
-// enter keeps a folder that is named: a server may go there before it looks for the rest, as with uv --directory or cd.
+// enter keeps a folder that is named: a server may go there before it looks for the rest, as with
+// uv --directory or cd.
 func (f *scripts) enter(n named) {
 	for _, path := range f.paths(n) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() && !slices.Contains(f.dirs, path) {

@@ -11,7 +11,8 @@ import (
 	"agent/tools/mcp"
 )
 
-// What a server starts from is found in every way in which a definition can name it, and its data is left out.
+// What a server starts from is found in every way in which a definition can name it, and its data
+// is left out.
 func TestScripts(t *testing.T) {
 	dir := t.TempDir()
 	for path, mode := range map[string]os.FileMode{

@@ -14,7 +14,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// maxFails is how often in a row a server may end or fail to start before it stays ended for the run.
+// maxFails is how often in a row a server may end or fail to start before it stays ended for the
+// run.
 const maxFails = 3
 
 // checkPatience is how long a server may take to say what its tools are before a call.
@@ -116,8 +117,8 @@ func (s *server) transport(l *live, admit func(Server) error) (sdk.Transport, er
 	return newStdio(p), nil
 }
 
-// client is our side of the protocol. It offers neither sampling nor roots, which the protocol dropped in 2026: a server on
-// stdio starts in the workspace.
+// client is our side of the protocol. It offers neither sampling nor roots, which the protocol
+// dropped in 2026: a server on stdio starts in the workspace.
 func (s *server) client() *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "agent", Version: s.o.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
@@ -154,7 +155,8 @@ func listTools(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, er
 	}
 }
 
-// explain says in an error what became of the server meanwhile. Where our own patience ended, that is the reason.
+// explain says in an error what became of the server meanwhile. Where our own patience ended, that
+// is the reason.
 func (l *live) explain(ctx context.Context, err error) error {
 	words := brief(strings.TrimPrefix(err.Error(), "calling "), 300)
 	switch cause := context.Cause(ctx); {
@@ -201,8 +203,9 @@ func (l *live) over() bool {
 // errGivenUp says that a server is not started once more.
 var errGivenUp = errors.New("not started again in this run")
 
-// ready returns the server alive, with the tools that it has now. It starts a server that was not started or ended, and one that
-// does not answer. admit says why that may not be; anew forgets how often it failed.
+// ready returns the server alive, with the tools that it has now. It starts a server that was not
+// started or ended, and one that does not answer. admit says why that may not be; anew forgets how
+// often it failed.
 func (s *server) ready(ctx context.Context, admit func(Server) error, anew bool) (*live, []*sdk.Tool, error) {
 	select {
 	case s.turn <- struct{}{}:

@@ -127,7 +127,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A server that ends in a call: what the call did is unknown unless it reads, and the next call has it again.
+// A server that ends in a call: what the call did is unknown unless it reads, and the next call has
+// it again.
 func TestDies(t *testing.T) {
 	b := one(t)
 	r, err := b.call("die", "", call{})

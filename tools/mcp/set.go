@@ -27,9 +27,9 @@ type Started struct {
 	Took   time.Duration
 }
 
-// Start starts those of the servers that no other run of the pool uses, all at once, and returns when each has said its tools, or
-// failed. Those that are disabled are left out. each is called with one as it comes, never twice at a time. Close ends the
-// run's use of them.
+// Start starts those of the servers that no other run of the pool uses, all at once, and returns
+// when each has said its tools, or failed. Those that are disabled are left out. each is called
+// with one as it comes, never twice at a time. Close ends the run's use of them.
 func (p *Pool) Start(ctx context.Context, list []Server, o Options, each func(Started)) *Set {
 	set := &Set{}
 	var mu sync.Mutex
@@ -76,7 +76,8 @@ func (s *Set) Tools() []tools.Tool { return slices.Clone(s.tools) }
 // Notes says which tools are left out because their names collide.
 func (s *Set) Notes() []string { return slices.Clone(s.notes) }
 
-// Close ends the run's use of its servers. Those that no other run uses are ended. Closing again does nothing.
+// Close ends the run's use of its servers. Those that no other run uses are ended. Closing again
+// does nothing.
 func (s *Set) Close() {
 	var wg sync.WaitGroup
 	for _, give := range s.give {

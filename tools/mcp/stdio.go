@@ -24,8 +24,8 @@ const (
 // writePatience is how long a server may leave a message unread in its pipe.
 const writePatience = 30 * time.Second
 
-// stdio is a connection over the pipes of a process: JSON-RPC messages, each a line. Lines that are none, such as a log on
-// stdout, are passed over.
+// stdio is a connection over the pipes of a process: JSON-RPC messages, each a line. Lines that are
+// none, such as a log on stdout, are passed over.
 type stdio struct {
 	p      *process
 	lines  chan []byte
@@ -132,7 +132,8 @@ func messages(line []byte) []jsonrpc.Message {
 	return out
 }
 
-// Write sends a message. A server that does not read is ended: half a message would spoil what follows.
+// Write sends a message. A server that does not read is ended: half a message would spoil what
+// follows.
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {

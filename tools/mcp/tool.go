@@ -18,7 +18,8 @@ import (
 	"agent/tools"
 )
 
-// IdempotencyKey is the member of a call's _meta that is the same for every attempt at the same call.
+// IdempotencyKey is the member of a call's _meta that is the same for every attempt at the same
+// call.
 const IdempotencyKey = "agent/idempotency-key"
 
 // tool is a server's tool as a run sees it.
@@ -32,7 +33,8 @@ func (t *tool) Spec() tools.Spec {
 	return tools.Spec{Name: t.name, Description: t.description, Schema: t.schema}
 }
 
-// Describe says what was fixed when the list of tools was made. That a call may be repeated is what a trusted server says.
+// Describe says what was fixed when the list of tools was made. That a call may be repeated is what
+// a trusted server says.
 func (t *tool) Describe(string, json.RawMessage) tools.Traits {
 	return tools.Traits{Effect: t.effect, RetrySafe: t.retrySafe, Outward: t.leads(), Confinement: t.confinement()}
 }
@@ -48,8 +50,8 @@ func (t *tool) leads() string {
 	return "MCP server " + t.of.Name
 }
 
-// confinement is what a yes is bound to beside the arguments: the server's definition, what it said of the tool, and the
-// sandbox that it runs in.
+// confinement is what a yes is bound to beside the arguments: the server's definition, what it said
+// of the tool, and the sandbox that it runs in.
 func (t *tool) confinement() string {
 	return fmt.Sprintf("mcp %s %s %s %s", t.of.Name, t.of.digest()[:16], t.pin.Pin[:16], t.of.o.Level)
 }
@@ -116,8 +118,8 @@ func notDone(err error) (journal.Result, error) {
 	return journal.Result{Outcome: journal.OutcomeError, Applied: journal.AppliedNo, How: journal.HowExecuted}, err
 }
 
-// failed says what is known of a call that brought no result. What is left open is told from the effect by the host: a read did
-// nothing, of anything else nobody knows.
+// failed says what is known of a call that brought no result. What is left open is told from the
+// effect by the host: a read did nothing, of anything else nobody knows.
 func (t *tool) failed(ctx context.Context, l *live, err error) (journal.Result, error) {
 	unknown := journal.Result{Outcome: journal.OutcomeError, How: journal.HowExecuted}
 	var answer *jsonrpc.Error
@@ -148,8 +150,9 @@ func (t *tool) failed(ctx context.Context, l *live, err error) (journal.Result, 
 	return unknown, fmt.Errorf("call MCP server %s: the connection was lost in the call: %v", t.of.Name, l.explain(ctx, err))
 }
 
-// ours says whether an error that looks like a server's answer was made on our side: the SDK words so what it could not send or
-// hear. It takes any failed request for one that did not arrive, which is not so where the server took it and ended.
+// ours says whether an error that looks like a server's answer was made on our side: the SDK words
+// so what it could not send or hear. It takes any failed request for one that did not arrive, which
+// is not so where the server took it and ended.
 func ours(e *jsonrpc.Error) bool {
 	const closing, closed, rejected = -32003, -32004, -32005
 	return e.Code == closing || e.Code == closed || e.Code == rejected

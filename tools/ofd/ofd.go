@@ -1,12 +1,12 @@
 // Package ofd holds advisory locks that belong to an open file, not to a process.
 //
-// The kernel drops such a lock when the last descriptor of the open file is closed, so it ends with the process
-// that holds it, however that process ends. A descriptor that is handed to a child on purpose carries the lock along,
-// without a gap. Opening and closing the same file elsewhere in the process does not touch the lock, which classic
-// POSIX locks cannot say.
+// The kernel drops such a lock when the last descriptor of the open file is closed, so it ends with
+// the process that holds it, however that process ends. A descriptor that is handed to a child on
+// purpose carries the lock along, without a gap. Opening and closing the same file elsewhere in the
+// process does not touch the lock, which classic POSIX locks cannot say.
 //
-// Lock files are never removed or replaced while their store exists: two processes could otherwise each hold a lock on a
-// file of the same name. Same tells a caller that this rule was broken.
+// Lock files are never removed or replaced while their store exists: two processes could otherwise
+// each hold a lock on a file of the same name. Same tells a caller that this rule was broken.
 package ofd
 
 import (
@@ -18,10 +18,12 @@ import (
 	"time"
 )
 
-// ErrLookUnsupported is returned by Held where the operating system cannot tell whether a lock is held without taking it.
+// ErrLookUnsupported is returned by Held where the operating system cannot tell whether a lock is
+// held without taking it.
 var ErrLookUnsupported = errors.New("this system cannot look at a lock without taking it")
 
-// retryEvery is the time between two tries of Acquire. A kernel wait could not be ended with a context.
+// retryEvery is the time between two tries of Acquire. A kernel wait could not be ended with a
+// context.
 const retryEvery = 20 * time.Millisecond
 
 // File is an open lock file. It is closed on exec unless it is inherited on purpose.
@@ -30,7 +32,8 @@ type File struct {
 	path string
 }
 
-// Open opens the lock file at path, and creates it with mode 0600 if it is absent. It takes no lock and never truncates.
+// Open opens the lock file at path, and creates it with mode 0600 if it is absent. It takes no lock
+// and never truncates.
 func Open(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -39,8 +42,8 @@ func Open(path string) (*File, error) {
 	return &File{f: f, path: path}, nil
 }
 
-// Inherit makes a File of descriptor fd, which a parent handed over on purpose; path is where its file should be. It says
-// nothing about whether the lock is held.
+// Inherit makes a File of descriptor fd, which a parent handed over on purpose; path is where its
+// file should be. It says nothing about whether the lock is held.
 func Inherit(fd uintptr, path string) *File {
 	return &File{f: os.NewFile(fd, path), path: path}
 }
@@ -51,7 +54,8 @@ func (f *File) TryLock() (bool, error) {
 	return f.try(true)
 }
 
-// TryLockShared takes the lock together with other shared holders and reports whether it got it. It does not wait.
+// TryLockShared takes the lock together with other shared holders and reports whether it got it. It
+// does not wait.
 func (f *File) TryLockShared() (bool, error) {
 	return f.try(false)
 }
@@ -64,8 +68,8 @@ func (f *File) try(exclusive bool) (bool, error) {
 	return ok, nil
 }
 
-// Same reports whether the open file is still the one found at its path. A caller that holds a lock on a file which is not
-// there any more holds nothing.
+// Same reports whether the open file is still the one found at its path. A caller that holds a lock
+// on a file which is not there any more holds nothing.
 func (f *File) Same() (bool, error) {
 	mine, err := f.f.Stat()
 	if err != nil {
@@ -81,7 +85,8 @@ func (f *File) Same() (bool, error) {
 	return os.SameFile(mine, there), nil
 }
 
-// Describe replaces the file's text, which is for people: who holds it. The lock is the authority, so the text is not synced.
+// Describe replaces the file's text, which is for people: who holds it. The lock is the authority,
+// so the text is not synced.
 func (f *File) Describe(text string) error {
 	if err := f.f.Truncate(0); err != nil {
 		return fmt.Errorf("describe lock %s: %w", f.path, err)
@@ -95,7 +100,8 @@ func (f *File) Describe(text string) error {
 // File is the open file itself, for a caller that hands the lock to a child. It stays owned by f.
 func (f *File) File() *os.File { return f.f }
 
-// Close closes this descriptor. The lock is dropped with the last descriptor of the open file: an inherited copy keeps it.
+// Close closes this descriptor. The lock is dropped with the last descriptor of the open file: an
+// inherited copy keeps it.
 func (f *File) Close() error {
 	if err := f.f.Close(); err != nil {
 		return fmt.Errorf("close lock %s: %w", f.path, err)
@@ -103,8 +109,9 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Held reports whether any process, this one included, holds the lock at path, shared or exclusive. It takes nothing and
-// needs only read access. An absent file is not held. ErrLookUnsupported is returned where looking would mean taking.
+// Held reports whether any process, this one included, holds the lock at path, shared or exclusive.
+// It takes nothing and needs only read access. An absent file is not held. ErrLookUnsupported is
+// returned where looking would mean taking.
 func Held(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,8 +130,9 @@ func Held(path string) (bool, error) {
 	return held, nil
 }
 
-// Acquire opens the lock file at path and takes the lock exclusively. It tries again until ctx ends, then returns an error
-// that wraps the context's. A file that was replaced meanwhile is opened afresh.
+// Acquire opens the lock file at path and takes the lock exclusively. It tries again until ctx
+// ends, then returns an error that wraps the context's. A file that was replaced meanwhile is
+// opened afresh.
 func Acquire(ctx context.Context, path string) (*File, error) {
 	var tick *time.Ticker
 	for {

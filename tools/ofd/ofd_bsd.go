@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock uses flock, which belongs to the open file too; what is missing here is looking without taking.
+// tryLock uses flock, which belongs to the open file too; what is missing here is looking without
+// taking.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH | unix.LOCK_NB
 	if exclusive {

@@ -19,7 +19,8 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	return err == nil, err
 }
 
-// held asks which lock would stand in the way of an exclusive one; F_UNLCK in the answer means none.
+// held asks which lock would stand in the way of an exclusive one; F_UNLCK in the answer means
+// none.
 func held(f *os.File) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := fcntl(f, unix.F_OFD_GETLK, &lock); err != nil {

@@ -81,7 +81,8 @@ func TestLocks(t *testing.T) {
 	held(t, path, true)
 }
 
-// Another open and close of the file in the same process drops nothing, which is where POSIX locks fail.
+// Another open and close of the file in the same process drops nothing, which is where POSIX locks
+// fail.
 func TestSurvivesAnotherClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	lock(t, open(t, path).TryLock, true)
@@ -147,7 +148,8 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()         // the same
 }
 
-// The kernel frees the lock of a killed process, and children that it did not mean to hold the lock do not.
+// The kernel frees the lock of a killed process, and children that it did not mean to hold the lock
+// do not.
 func TestFreedByTheKernel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := process(t, "true <nil>", nil, "__hold", path)

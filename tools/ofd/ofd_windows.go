@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockByte lies far behind any text that Describe writes: a locked range cannot be read by others here.
+// lockByte lies far behind any text that Describe writes: a locked range cannot be read by others
+// here.
 const lockByte = 0x7fff0000
 
 func tryLock(f *os.File, exclusive bool) (bool, error) {

@@ -10,9 +10,10 @@ import (
 // Count says how many lines a patch adds to a file and takes from it.
 type Count struct{ Added, Removed int }
 
-// Apply makes a file's new content of its old one, nil for a file that is made. Every context line and every deleted line must
-// stand there, byte for byte: at the line that the hunk names, or else at one single place of the file. The error names the
-// hunk, the line and what stands there instead.
+// Apply makes a file's new content of its old one, nil for a file that is made. Every context line
+// and every deleted line must stand there, byte for byte: at the line that the hunk names, or else
+// at one single place of the file. The error names the hunk, the line and what stands there
+// instead.
 func (f File) Apply(old []byte) ([]byte, Count, error) {
 	c := content{lines: bytes.SplitAfter(old, []byte("\n"))}
 	if n := len(c.lines); len(c.lines[n-1]) == 0 {
@@ -44,7 +45,8 @@ func (f File) Apply(old []byte) ([]byte, Count, error) {
 	return out, n, nil
 }
 
-// add writes the new lines of a hunk, which begins at a line of the old file, and returns the old line behind it.
+// add writes the new lines of a hunk, which begins at a line of the old file, and returns the old
+// line behind it.
 func (n *Count) add(out []byte, lines []Line, at int) ([]byte, int) {
 	for _, l := range lines {
 		switch l.Op {
@@ -149,8 +151,8 @@ func open(lines []Line) bool {
 	return false
 }
 
-// lastEnd takes the line end off a hunk's last line where that is context and can only be the file's last line, which has none:
-// what stays as it is cannot be misread.
+// lastEnd takes the line end off a hunk's last line where that is context and can only be the
+// file's last line, which has none: what stays as it is cannot be misread.
 func (c content) lastEnd(lines []Line, old []string) ([]Line, []string) {
 	last, n := len(lines)-1, len(c.lines)
 	if n == 0 || lines[last].Op != ' ' || bytes.HasSuffix(c.lines[n-1], []byte("\n")) || len(old) > n {
@@ -225,7 +227,8 @@ func listed(places []int) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// misfit words why a hunk has no place: by the line it names where it fits there in part, and else where it fits best.
+// misfit words why a hunk has no place: by the line it names where it fits there in part, and else
+// where it fits best.
 func (c content) misfit(h Hunk, old []string) error {
 	at, fits := max(h.Start-1, 0), 0
 	if at < len(c.lines) {

@@ -172,7 +172,8 @@ func quoted(text string) (name, rest string, err error) {
 	return "", "", fmt.Errorf("the quote of the name %s is not closed", shown(text))
 }
 
-// pairOf finds the name that diff --git gives twice. Names may hold spaces, so the right split is the one with equal halves.
+// pairOf finds the name that diff --git gives twice. Names may hold spaces, so the right split is
+// the one with equal halves.
 func pairOf(text string) string {
 	text = strings.TrimSuffix(text, "\r")
 	if first, rest, err := quoted(text); err == nil && strings.HasPrefix(text, `"`) {

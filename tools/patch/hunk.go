@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// hunkLine is the first line of a hunk. It is compiled when it is first needed: every start of the binary would pay for it.
+// hunkLine is the first line of a hunk. It is compiled when it is first needed: every start of the
+// binary would pay for it.
 var hunkLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@`)
 })
 
-// hunk reads one hunk. Its counts decide where it ends if they fit what stands there; if not, it ends before what can be no line
-// of a hunk.
+// hunk reads one hunk. Its counts decide where it ends if they fit what stands there; if not, it
+// ends before what can be no line of a hunk.
 func (r *reader) hunk() (Hunk, error) {
 	h := Hunk{Line: r.n + 1, Start: -1}
 	line := r.lines[r.n]
@@ -57,7 +58,8 @@ func number(text string, otherwise int) int {
 	return n
 }
 
-// counted reads as many lines as the header says. It says no, and takes nothing, when that is not where the hunk ends.
+// counted reads as many lines as the header says. It says no, and takes nothing, when that is not
+// where the hunk ends.
 func (r *reader) counted(h *Hunk, old, new int) bool {
 	at, lines := r.n, []Line(nil)
 	for old > 0 || new > 0 || strings.HasPrefix(r.at(at), `\`) {
@@ -93,7 +95,8 @@ func (r *reader) endAt(i int) bool {
 	return i >= len(r.lines) || strings.IndexByte(" +-\\", r.lines[i][0]) < 0 || r.headerAt(i) || r.signature(i)
 }
 
-// lineOf takes one line of a hunk. An empty one is an empty context line whose space was lost on the way.
+// lineOf takes one line of a hunk. An empty one is an empty context line whose space was lost on
+// the way.
 func lineOf(text string, into *[]Line) (byte, bool) {
 	switch {
 	case text == "":
@@ -110,7 +113,8 @@ func lineOf(text string, into *[]Line) (byte, bool) {
 	return 0, false
 }
 
-// uncounted reads up to what can be no line of the hunk. Empty lines at its end are white space of the patch.
+// uncounted reads up to what can be no line of the hunk. Empty lines at its end are white space of
+// the patch.
 func (r *reader) uncounted(h *Hunk) error {
 	var lines []Line
 	blank := 0

@@ -59,7 +59,8 @@ func (h header) byGit(f *File) error {
 	return nil
 }
 
-// oneSided names a file that is made or deleted. Without git's line nothing tells a prefix from a folder of that name.
+// oneSided names a file that is made or deleted. Without git's line nothing tells a prefix from a
+// folder of that name.
 func (h header) oneSided(written, prefix string, name, literal *string) error {
 	bare, prefixed := strings.CutPrefix(written, prefix)
 	switch {

@@ -1,7 +1,8 @@
-// Package patch reads unified diffs, with git's headers or without, and applies them to contents in memory. It reads what it
-// is given as git does (git-diff(1), "Generating patch text with -p") and forgives what cannot be misread: wrong counts and
-// line numbers where the content is there once, missing a/ and b/, lines that end otherwise than the file's. It never guesses
-// at content: every context line and every deleted line must stand in the file.
+// Package patch reads unified diffs, with git's headers or without, and applies them to contents in
+// memory. It reads what it is given as git does (git-diff(1), "Generating patch text with -p") and
+// forgives what cannot be misread: wrong counts and line numbers where the content is there once,
+// missing a/ and b/, lines that end otherwise than the file's. It never guesses at content: every
+// context line and every deleted line must stand in the file.
 package patch
 
 import (
@@ -115,8 +116,8 @@ func Parse(text string) (Patch, error) {
 	return Patch{r.files}, nil
 }
 
-// split makes lines. Where each of them ends in CR LF, and so the headers too, that is how the patch came and says nothing about
-// the file.
+// split makes lines. Where each of them ends in CR LF, and so the headers too, that is how the
+// patch came and says nothing about the file.
 func split(text string) []string {
 	if n := strings.Count(text, "\n"); n > 0 && strings.Count(text, "\r\n") == n {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -124,7 +125,8 @@ func split(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// unfence takes a Markdown fence off that stands around the whole patch. The lines keep their numbers.
+// unfence takes a Markdown fence off that stands around the whole patch. The lines keep their
+// numbers.
 func unfence(lines []string) []string {
 	first, last := 0, len(lines)-1
 	for first < last && strings.TrimSpace(lines[first]) == "" {

@@ -192,8 +192,9 @@ func spoil(r *rand.Rand, text string) string {
 	return text
 }
 
-// What git makes is applied as git meant it. What was spoiled after that gives the same or is refused: in no case anything else,
-// but for the last line end where the patch lost what was said about it.
+// What git makes is applied as git meant it. What was spoiled after that gives the same or is
+// refused: in no case anything else, but for the last line end where the patch lost what was said
+// about it.
 func TestAgainstGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -247,8 +248,8 @@ func TestAgainstGit(t *testing.T) {
 	}
 }
 
-// untouched finds a line of the old file that no hunk takes away and that is gone, or one of the new that was neither there nor is added:
-// counted by their texts, line ends aside.
+// untouched finds a line of the old file that no hunk takes away and that is gone, or one of the
+// new that was neither there nor is added: counted by their texts, line ends aside.
 func untouched(f File, old, got string) string {
 	count := map[string]int{}
 	bare := func(s string) string { return strings.TrimRight(s, "\r\n") }
@@ -276,7 +277,8 @@ func untouched(f File, old, got string) string {
 	return ""
 }
 
-// FuzzPatch: nothing panics, and what a patch does not name stays. scripts/judges compares the results with a library's.
+// FuzzPatch: nothing panics, and what a patch does not name stays. scripts/judges compares the
+// results with a library's.
 func FuzzPatch(f *testing.F) {
 	f.Add("--- a/x\n+++ b/x\n@@ -2,5 +2,5 @@\n b\n c\n-d\n+D\n e\n f\n", abc)
 	f.Add("--- a/x\n+++ b/x\n@@\n-a\n+b\n\\ No newline at end of file\n", "a")

@@ -36,8 +36,8 @@ func (i Identity) Stopped() bool {
 	return err == nil && i.Alive() && s.State == 'T'
 }
 
-// Ending says whether the named process of this boot has ended or was killed and is about to (proc_pid_status(5)); false
-// where the system does not show that.
+// Ending says whether the named process of this boot has ended or was killed and is about to
+// (proc_pid_status(5)); false where the system does not show that.
 func (i Identity) Ending() bool {
 	if i.PID <= 0 || i.Boot != Boot() || i.Start == "" {
 		return false

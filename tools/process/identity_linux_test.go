@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A process that was killed and is not reaped yet holds nothing any more, or soon will not: its lock is worth a moment.
+// A process that was killed and is not reaped yet holds nothing any more, or soon will not: its
+// lock is worth a moment.
 func TestEndingProcess(t *testing.T) {
 	c := exec.Command("sleep", "600")
 	if err := c.Start(); err != nil {

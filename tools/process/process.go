@@ -1,5 +1,6 @@
-// Package process names processes so that a number which was given to another process since is never mistaken for the first: by the
-// kernel's boot, the number, and the time at which the process started (proc_pid_stat(5)).
+// Package process names processes so that a number which was given to another process since is
+// never mistaken for the first: by the kernel's boot, the number, and the time at which the process
+// started (proc_pid_stat(5)).
 package process
 
 import (
@@ -10,7 +11,8 @@ import (
 	"strings"
 )
 
-// Boot is the kernel's name for this boot; empty where there is none: a reboot is then taken for a crash.
+// Boot is the kernel's name for this boot; empty where there is none: a reboot is then taken for a
+// crash.
 func Boot() string {
 	id, err := BootID()
 	if err != nil {
@@ -65,6 +67,6 @@ func ReadStat(pid string) (Stat, error) {
 	}, nil
 }
 
-// Dead says that the process runs no more and waits to be reaped. A first thread that ended before the others shows as a zombie too,
-// while the process runs on.
+// Dead says that the process runs no more and waits to be reaped. A first thread that ended before
+// the others shows as a zombie too, while the process runs on.
 func (s Stat) Dead() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }

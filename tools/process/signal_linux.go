@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signal asks the named process to end (SIGTERM), or with kill ends it (SIGKILL): the descriptor is taken first, then boot, number and start time are
-// compared, so a reused number is never hit.
+// Signal asks the named process to end (SIGTERM), or with kill ends it (SIGKILL): the descriptor is
+// taken first, then boot, number and start time are compared, so a reused number is never hit.
 func (i Identity) Signal(kill bool) error {
 	fd, err := unix.PidfdOpen(i.PID, 0)
 	if errors.Is(err, unix.ESRCH) {

@@ -14,7 +14,8 @@ func newBackoff(first, longest time.Duration) *backoff {
 	return &backoff{first: first, next: first, longest: longest}
 }
 
-// wait pauses. A hint ends the pause early and makes the next ones short again. False means that ctx ended.
+// wait pauses. A hint ends the pause early and makes the next ones short again. False means that
+// ctx ended.
 func (b *backoff) wait(ctx context.Context, hints <-chan struct{}) bool {
 	timer := time.NewTimer(b.next)
 	defer timer.Stop()

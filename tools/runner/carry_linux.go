@@ -11,8 +11,8 @@ import (
 	"agent/recovery/fault"
 )
 
-// carryOut begins the call, unless a stop was asked for, and sees it through. An error means that nothing was started and that
-// no record says otherwise. The command is nil if there was none.
+// carryOut begins the call, unless a stop was asked for, and sees it through. An error means that
+// nothing was started and that no record says otherwise. The command is nil if there was none.
 func (k *keeper) carryOut() (*command, Exit, error) {
 	if yes, why := cancelled(k.folder); yes {
 		return nil, k.neverRan(CauseCancelled, why), nil
@@ -80,8 +80,8 @@ func (k *keeper) attend(c *command, asked <-chan string) (Cause, string) {
 	}
 }
 
-// stop ends the command and everything that it started: politely, and after the grace time by force. A command that had
-// ended by itself keeps its own end.
+// stop ends the command and everything that it started: politely, and after the grace time by
+// force. A command that had ended by itself keeps its own end.
 func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
 	select {
 	case <-c.ended:
@@ -91,7 +91,8 @@ func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
 	t := tree{session: k.me.Pid, mark: MarkName + "=" + k.spec.Mark(), parent: k.me.Pid, self: k.me.Pid}
 	left, err := t.end(k.spec.Grace)
 	if err != nil {
-		// Without a list of processes the group is what can be reached. Its number is ours until the command is reaped.
+		// Without a list of processes the group is what can be reached. Its number is ours until
+		// the command is reaped.
 		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
 		message += fmt.Sprintf("; something that it started may still be running: %v", err)
 	}

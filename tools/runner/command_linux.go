@@ -20,16 +20,16 @@ import (
 // largestArgument is the longest script that is passed as an argument; the kernel takes 128 KiB.
 const largestArgument = 100 << 10
 
-// After the command's end its output is read on until nothing came for quietTime, at most for drainTime: something that it
-// started and left behind may hold the pipe open for ever.
+// After the command's end its output is read on until nothing came for quietTime, at most for
+// drainTime: something that it started and left behind may hold the pipe open for ever.
 const (
 	quietTime = 50 * time.Millisecond
 	drainTime = 500 * time.Millisecond
 	drainRoom = 1 << 20 // the most that a pipe holds
 )
 
-// command is the command's first process, or the one that confines it. Until it is reaped its pid, and so the number of its
-// group, stays ours.
+// command is the command's first process, or the one that confines it. Until it is reaped its pid,
+// and so the number of its group, stays ours.
 type command struct {
 	cmd     *exec.Cmd
 	report  *sandbox.Report // tells the end of a command that is confined; nil where cmd's own end is the command's
@@ -48,8 +48,9 @@ type command struct {
 	told    *syscall.WaitStatus // by report; read after ended
 }
 
-// ready makes the command of s, in a group of its own, with empty input and both outputs in one pipe that feeds sp. What confines it
-// is set up from here on, beside what is still to be done before the command may start. Then begin or drop it.
+// ready makes the command of s, in a group of its own, with empty input and both outputs in one
+// pipe that feeds sp. What confines it is set up from here on, beside what is still to be done
+// before the command may start. Then begin or drop it.
 func ready(s Spec, sp *spool) (*command, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -103,7 +104,8 @@ func (c *command) begin() error {
 	return nil
 }
 
-// drop frees what a command holds that is not to run. What was to confine it is gone when it returns.
+// drop frees what a command holds that is not to run. What was to confine it is gone when it
+// returns.
 func (c *command) drop() {
 	c.run <- false
 	<-c.started
@@ -111,8 +113,8 @@ func (c *command) drop() {
 	_ = c.out.pipe.Close() // nothing was written
 }
 
-// hold starts the command and waits for it. The death signal fires when the *thread* that forked ends, so this goroutine keeps
-// its thread until the command is at its end.
+// hold starts the command and waits for it. The death signal fires when the *thread* that forked
+// ends, so this goroutine keeps its thread until the command is at its end.
 func (c *command) hold() {
 	runtime.LockOSThread()
 	var err error
@@ -157,7 +159,8 @@ func (c *command) giveUp(started bool) {
 	}
 }
 
-// start starts the command, and where it is confined waits until it runs. err is why what confines it could not be started.
+// start starts the command, and where it is confined waits until it runs. err is why what confines
+// it could not be started.
 func (c *command) start(err error) error {
 	if c.report == nil {
 		return c.cmd.Start()
@@ -179,8 +182,8 @@ func (c *command) start(err error) error {
 	return nil
 }
 
-// hear takes the end of a command that is confined from the process that confines it. gone is that process's own end, before which
-// everything but what a full command left is gone too.
+// hear takes the end of a command that is confined from the process that confines it. gone is that
+// process's own end, before which everything but what a full command left is gone too.
 func (c *command) hear(gone <-chan struct{}) {
 	if status, ok := c.report.Ended(); ok {
 		c.told = &status
@@ -276,7 +279,8 @@ func (o *output) finish() {
 	}
 }
 
-// rest takes what lies in the pipe at this moment: on a busy machine a deadline may pass before the first read.
+// rest takes what lies in the pipe at this moment: on a busy machine a deadline may pass before the
+// first read.
 func (o *output) rest() {
 	_ = o.pipe.SetReadDeadline(time.Time{}) // as above
 	raw, err := o.pipe.SyscallConn()
@@ -300,8 +304,8 @@ func (o *output) rest() {
 	}
 }
 
-// linger reads and forgets what comes after the call's end, until nobody can write any more: closing the pipe would kill a
-// server that was left running as soon as it prints a line.
+// linger reads and forgets what comes after the call's end, until nobody can write any more:
+// closing the pipe would kill a server that was left running as soon as it prints a line.
 func (o *output) linger() {
 	if !o.eof {
 		_, _ = io.Copy(io.Discard, o.pipe) // there is nobody left to tell

@@ -32,7 +32,8 @@ func eachAccess(t *testing.T, f func(t *testing.T, a sandbox.Access)) {
 	}
 }
 
-// confined makes a call that runs with an access. Every sleep of it can be told from others by sleepTime.
+// confined makes a call that runs with an access. Every sleep of it can be told from others by
+// sleepTime.
 func confined(t *testing.T, a sandbox.Access, script string) *call {
 	t.Helper()
 	c := newCall(t, strings.ReplaceAll(script, "SLEEP", "sleep "+sleepTime(t)))
@@ -66,7 +67,8 @@ func sleeping(t *testing.T) int {
 	return n
 }
 
-// asleep waits until so many sleeps of the test are there: a process that was forked is none before it began to be one.
+// asleep waits until so many sleeps of the test are there: a process that was forked is none before
+// it began to be one.
 func asleep(t *testing.T, least int) {
 	t.Helper()
 	ctx := deadline(t)
@@ -116,7 +118,8 @@ const brood = `SLEEP & env -i SLEEP & setsid SLEEP & env -i setsid sh -c 'SLEEP 
 while test $(ls /proc | grep -c '^[0-9]') -lt 8; do :; done
 echo up; read x < go`
 
-// The runner's death ends everything that a confined command started, at once and without a sweep, and the outcome is unknown.
+// The runner's death ends everything that a confined command started, at once and without a sweep,
+// and the outcome is unknown.
 func TestRunnerKilledConfined(t *testing.T) {
 	eachAccess(t, func(t *testing.T, a sandbox.Access) {
 		c := confined(t, a, brood)
@@ -134,7 +137,8 @@ func TestRunnerKilledConfined(t *testing.T) {
 	})
 }
 
-// The death of the confining process ends everything too, and the call has an end that says that it was killed.
+// The death of the confining process ends everything too, and the call has an end that says that it
+// was killed.
 func TestConfiningProcessKilled(t *testing.T) {
 	eachAccess(t, func(t *testing.T, a sandbox.Access) {
 		c := confined(t, a, brood)
@@ -236,7 +240,8 @@ func TestEndsConfined(t *testing.T) {
 	})
 }
 
-// A level that cannot be reached is a start error, and nothing ran. So is a folder that is not there.
+// A level that cannot be reached is a start error, and nothing ran. So is a folder that is not
+// there.
 func TestStartErrorConfined(t *testing.T) {
 	eachAccess(t, func(t *testing.T, a sandbox.Access) {
 		c := confined(t, a, "echo ran")

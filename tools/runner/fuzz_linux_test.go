@@ -11,9 +11,9 @@ import (
 	"agent/tools/runner"
 )
 
-// FuzzRecords: whatever lies in a call's folder, it is taken for the end of a call only if it names that call, and for a call that never
-// began only if nothing of a beginning is there. What is unknown always names the call whose processes are looked for. Looking changes
-// nothing.
+// FuzzRecords: whatever lies in a call's folder, it is taken for the end of a call only if it names
+// that call, and for a call that never began only if nothing of a beginning is there. What is
+// unknown always names the call whose processes are looked for. Looking changes nothing.
 func FuzzRecords(f *testing.F) {
 	id := runner.Identity{Run: "r-7k2m9qx4", Turn: 2, Index: 1, Attempt: 1, Fingerprint: "hmac-sha256:v1:00"}
 	const named = `{"run":"r-7k2m9qx4","turn":2,"index":1,"attempt":1,"fingerprint":"hmac-sha256:v1:00"`

@@ -15,7 +15,8 @@ import (
 	"agent/tools/runner"
 )
 
-// host is a host process: it prepares the call, starts it if asked to, reports that and waits to be killed.
+// host is a host process: it prepares the call, starts it if asked to, reports that and waits to be
+// killed.
 func host(args []string) {
 	var s runner.Spec
 	err := json.Unmarshal([]byte(args[1]), &s)
@@ -30,7 +31,8 @@ func host(args []string) {
 	select {}
 }
 
-// hostProcess runs host in a process and returns when it has done its part; kill is SIGKILL and waits for its end.
+// hostProcess runs host in a process and returns when it has done its part; kill is SIGKILL and
+// waits for its end.
 func (c *call) hostProcess(what string) (kill func()) {
 	c.t.Helper()
 	s, err := json.Marshal(c.spec)
@@ -55,7 +57,8 @@ func (c *call) hostProcess(what string) (kill func()) {
 	}
 }
 
-// A killed host leaves the command running; another process sees it run and gets its true end. Behaviour 2.
+// A killed host leaves the command running; another process sees it run and gets its true end.
+// Behaviour 2.
 func TestHostKilled(t *testing.T) {
 	c := newCall(t, "echo first; echo > here; read x < go; echo last; exit 4")
 	here, gate := c.fifo("here"), c.fifo("go")
@@ -74,7 +77,8 @@ func TestHostKilled(t *testing.T) {
 	}
 }
 
-// A host killed after preparing and before starting leaves proof that nothing ran, and the place can be used again.
+// A host killed after preparing and before starting leaves proof that nothing ran, and the place
+// can be used again.
 func TestHostKilledBeforeStart(t *testing.T) {
 	c := newCall(t, "echo ran")
 	kill := c.hostProcess("prepare")

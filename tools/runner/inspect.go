@@ -14,8 +14,8 @@ import (
 	"agent/tools/ofd"
 )
 
-// Inspect reads what a call's folder proves about the attempt id. It takes no lock and changes nothing. An error means that it
-// could not look, which proves nothing.
+// Inspect reads what a call's folder proves about the attempt id. It takes no lock and changes
+// nothing. An error means that it could not look, which proves nothing.
 func Inspect(folder string, id Identity) (Evidence, error) {
 	why, err := names(folder, id)
 	if err != nil {
@@ -31,7 +31,8 @@ func Inspect(folder string, id Identity) (Evidence, error) {
 	if held {
 		return running(folder, id)
 	}
-	// From here on nothing changes any more: only Prepare and the runner ever hold this lock, and both are gone.
+	// From here on nothing changes any more: only Prepare and the runner ever hold this lock, and
+	// both are gone.
 	s, err := settled(folder, id)
 	if err != nil {
 		return Evidence{}, fmt.Errorf("look at call %s: %w", id.Mark(), err)
@@ -141,8 +142,8 @@ func unknown(folder string, id Identity, why string) (Evidence, error) {
 	return s, nil
 }
 
-// BeganAt is when the record of a call's start was made, by the clock of the file system: whatever the command did to a file of
-// this machine has a time that is not before it.
+// BeganAt is when the record of a call's start was made, by the clock of the file system: whatever
+// the command did to a file of this machine has a time that is not before it.
 func BeganAt(folder string) (time.Time, error) {
 	info, err := os.Stat(filepath.Join(folder, beganName))
 	if err != nil {

@@ -110,7 +110,8 @@ func TestLookTakesNoLock(t *testing.T) {
 	look(runner.Ended)
 }
 
-// A server that a command leaves behind keeps neither the call open nor its lock, and goes on, also when it prints. Behaviour 15.
+// A server that a command leaves behind keeps neither the call open nor its lock, and goes on, also
+// when it prints. Behaviour 15.
 func TestBackgroundServer(t *testing.T) {
 	c := newCall(t, `sh -c 'read x < go; echo printed; echo printed again; echo alive > done; read x < go' & echo $! > here; echo started`)
 	here, gate, done := c.fifo("here"), c.fifo("go"), c.fifo("done")
@@ -141,8 +142,8 @@ func TestBackgroundServer(t *testing.T) {
 	server.gone()
 }
 
-// What is left behind may still print for a moment, and that is kept. It is at work when the command ends: how long a busy machine
-// takes to start it is no part of that moment.
+// What is left behind may still print for a moment, and that is kept. It is at work when the
+// command ends: how long a busy machine takes to start it is no part of that moment.
 func TestOutputAfterTheEnd(t *testing.T) {
 	c := newCall(t, "mkfifo gate; (trap '' HUP; echo > gate; echo one; echo two) & read x < gate; exit 0")
 	c.ended()
@@ -151,7 +152,8 @@ func TestOutputAfterTheEnd(t *testing.T) {
 	}
 }
 
-// The folder goes when its result is kept, and not before the call's end. An abandoned one leaves nothing.
+// The folder goes when its result is kept, and not before the call's end. An abandoned one leaves
+// nothing.
 func TestDiscardAndLeftovers(t *testing.T) {
 	c := newCall(t, "echo > here; read x < go")
 	here, gate := c.fifo("here"), c.fifo("go")

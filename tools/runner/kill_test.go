@@ -59,11 +59,12 @@ func (p process) ended(ms int) bool {
 // awaitFree waits until the call's lock is free, and looks.
 func (c *call) awaitFree() runner.Evidence { c.t.Helper(); return c.wait() }
 
-// A killed runner takes the command with it, and what may have happened is said as unknown. What the command left behind is
-// named and can be swept. Behaviour 2, TOOL-05.
+// A killed runner takes the command with it, and what may have happened is said as unknown. What
+// the command left behind is named and can be swept. Behaviour 2, TOOL-05.
 func TestRunnerKilled(t *testing.T) {
-	// Left behind: in the session, with the mark, both, below one of them, and one beyond what can be found without the runner:
-	// it threw its environment away, left the session and lost its parent.
+	// Left behind: in the session, with the mark, both, below one of them, and one beyond what can
+	// be found without the runner: it threw its environment away, left the session and lost its
+	// parent.
 	c := newCall(t, `sleep 1000 & env -i sleep 1000 & setsid sleep 1000 &
 setsid sh -c 'env -i setsid sleep 1000 & echo > below; wait' &
 env -i setsid sleep 1000 &
@@ -107,8 +108,9 @@ read x < below; echo $$ $! > here; read x < go`)
 	}
 }
 
-// What could not be shown dead is looked for again without the call's folder: by its session, its mark and its processes. Another
-// boot id proves that nothing is left; a trace that names nothing proves nothing. TOOL-05.
+// What could not be shown dead is looked for again without the call's folder: by its session, its
+// mark and its processes. Another boot id proves that nothing is left; a trace that names nothing
+// proves nothing. TOOL-05.
 func TestTraceOfTheLost(t *testing.T) {
 	c := newCall(t, `sleep 1000 & setsid sleep 1000 & echo > here; read x < go`)
 	here := c.fifo("here")
@@ -272,8 +274,9 @@ func TestCancelBeforeStart(t *testing.T) {
 	}
 }
 
-// A runner whose folder was replaced by a copy before it began starts nothing: its record would lie in the copy, and the folder that is
-// put back later would say that the command never started. Issue A4.
+// A runner whose folder was replaced by a copy before it began starts nothing: its record would lie
+// in the copy, and the folder that is put back later would say that the command never started.
+// Issue A4.
 func TestReplacedBeforeStart(t *testing.T) {
 	c := newCall(t, "echo x >> effect")
 	j := c.prepare()
@@ -305,8 +308,8 @@ func TestReplacedBeforeStart(t *testing.T) {
 	}
 }
 
-// A cancel stops the whole tree: what ignores SIGTERM, what left the session, what threw away its environment too.
-// Behaviours 12 and 14.
+// A cancel stops the whole tree: what ignores SIGTERM, what left the session, what threw away its
+// environment too. Behaviours 12 and 14.
 func TestCancelStopsTheTree(t *testing.T) {
 	c := newCall(t, `trap '' TERM
 sh -c 'trap "" TERM; echo $$ > a; while :; do sleep 1000; done' &
@@ -336,7 +339,8 @@ while :; do sleep 1000; done`)
 	}
 }
 
-// A shell that is being stopped never goes on to its next command because its child was stopped first.
+// A shell that is being stopped never goes on to its next command because its child was stopped
+// first.
 func TestCancelStopsParentsFirst(t *testing.T) {
 	c := newCall(t, `trap '' TERM
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (sleep 1000 || true; echo x >> next) & done
@@ -372,7 +376,8 @@ func TestCancelIsPolite(t *testing.T) {
 	}
 }
 
-// The runner survives what ends a terminal's processes, and the command's own handling of signals is not touched by that.
+// The runner survives what ends a terminal's processes, and the command's own handling of signals
+// is not touched by that.
 func TestRunnerSurvivesHangup(t *testing.T) {
 	c := newCall(t, "grep SigIgn /proc/self/status; echo > here; read x < go")
 	here, gate := c.fifo("here"), c.fifo("go")

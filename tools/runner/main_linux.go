@@ -40,8 +40,8 @@ type keeper struct {
 	hit    func(fault.Point)
 }
 
-// Main is the runner process: it carries out the call prepared in folder, whose lock and specification it inherited, and returns
-// its exit code.
+// Main is the runner process: it carries out the call prepared in folder, whose lock and
+// specification it inherited, and returns its exit code.
 func Main(folder string, opts MainOptions) int {
 	syscall.CloseOnExec(lockFD)
 	syscall.CloseOnExec(jobFD)
@@ -102,7 +102,8 @@ func (k *keeper) getReady() error {
 	if err := survive(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT); err != nil {
 		return err
 	}
-	// These end nobody, and ignored where agent was started they would stay so in the command, which nobody could stop then.
+	// These end nobody, and ignored where agent was started they would stay so in the command,
+	// which nobody could stop then.
 	if err := sigaction.Default(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT); err != nil {
 		return err
 	}
@@ -139,8 +140,9 @@ func (k *keeper) getReady() error {
 	return k.reserve()
 }
 
-// survive has the runner live through hangups and requests to end: only Cancel stops it. Nothing of it reaches the command. A signal
-// that was ignored when the runner started is caught: ignored, it would stay so in the command.
+// survive has the runner live through hangups and requests to end: only Cancel stops it. Nothing of
+// it reaches the command. A signal that was ignored when the runner started is caught: ignored, it
+// would stay so in the command.
 func survive(signals ...unix.Signal) error {
 	for _, sig := range signals {
 		if signal.Ignored(sig) {
@@ -152,8 +154,9 @@ func survive(signals ...unix.Signal) error {
 	return nil
 }
 
-// closeInherited closes what reached this process by accident: it may outlive its host for days, and must not keep a pipe or a
-// lock of the host's surroundings. Whatever this process opened itself is closed on exec.
+// closeInherited closes what reached this process by accident: it may outlive its host for days,
+// and must not keep a pipe or a lock of the host's surroundings. Whatever this process opened
+// itself is closed on exec.
 func closeInherited() {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -190,8 +193,8 @@ func (k *keeper) reserve() error {
 	return nil
 }
 
-// refuse leaves a word on why the call never started, in the lock file, which has room for it. It is a courtesy: the proof is
-// that began is not there.
+// refuse leaves a word on why the call never started, in the lock file, which has room for it. It
+// is a courtesy: the proof is that began is not there.
 func (k *keeper) refuse(why error) {
 	r := refusal{Refused: clip(why.Error())}
 	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
@@ -209,7 +212,8 @@ func (k *keeper) refuse(why error) {
 	}
 }
 
-// writeBegan makes the start durable. If that fails the record is taken back, since nothing was started.
+// writeBegan makes the start durable. If that fails the record is taken back, since nothing was
+// started.
 func (k *keeper) writeBegan() error {
 	boot, err := process.BootID()
 	if err != nil {
@@ -237,8 +241,8 @@ func (k *keeper) writeBegan() error {
 	return nil
 }
 
-// inPlace makes sure that what was written lies where the host will look for it: a folder that was put in the place of the call's own,
-// such as a copy, may be gone tomorrow.
+// inPlace makes sure that what was written lies where the host will look for it: a folder that was
+// put in the place of the call's own, such as a copy, may be gone tomorrow.
 func (k *keeper) inPlace() error {
 	same, err := k.lock.Same()
 	if err == nil && !same {
@@ -247,7 +251,8 @@ func (k *keeper) inPlace() error {
 	return err
 }
 
-// record makes exit durable. A file system that takes no bytes even where they were reserved gets the spool's.
+// record makes exit durable. A file system that takes no bytes even where they were reserved gets
+// the spool's.
 func (k *keeper) record(e Exit) error {
 	err := k.writeExit(e)
 	if err == nil {

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 			host(os.Args[2:])
 		}
 	}
-	// A binary with the race detector waits for a second at its end, for each of hundreds of processes. It cannot fail here.
+	// A binary with the race detector waits for a second at its end, for each of hundreds of
+	// processes. It cannot fail here.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
@@ -147,7 +148,8 @@ func (c *call) output() string {
 	return string(head) + string(tail)
 }
 
-// fifo makes a named pipe in the working folder: a command that opens it waits for the test, and tells it where it is.
+// fifo makes a named pipe in the working folder: a command that opens it waits for the test, and
+// tells it where it is.
 func (c *call) fifo(name string) string {
 	c.t.Helper()
 	path := filepath.Join(c.work, name)

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buryOrphans takes away the zombies of processes that the command left to this one, and never the command itself. It looks at
-// children alone: a machine may have thousands of processes, and every call ends with a death.
+// buryOrphans takes away the zombies of processes that the command left to this one, and never the
+// command itself. It looks at children alone: a machine may have thousands of processes, and every
+// call ends with a death.
 func (c *command) buryOrphans() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -21,7 +22,8 @@ func (c *command) buryOrphans() {
 				break // zombies only take up room
 			}
 		}
-		// While the command's own zombie stands it may hide others, which only wait a little longer.
+		// While the command's own zombie stands it may hide others, which only wait a little
+		// longer.
 		select {
 		case <-ended:
 		case <-gone:
@@ -37,8 +39,8 @@ func deadChild() int {
 	if err != nil || info.Signo == 0 {
 		return 0
 	}
-	// siginfo_t of the kernel (asm-generic/siginfo.h): after three numbers comes a union, aligned as a pointer is, and for the end
-	// of a child it begins with the pid.
+	// siginfo_t of the kernel (asm-generic/siginfo.h): after three numbers comes a union, aligned
+	// as a pointer is, and for the end of a child it begins with the pid.
 	const align = unsafe.Sizeof(uintptr(0))
 	const at = (unsafe.Sizeof([3]int32{}) + align - 1) &^ (align - 1)
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at)))

@@ -8,8 +8,9 @@ import (
 	"agent/tools/runner"
 )
 
-// A process whose parent is gone falls to the runner, which reaps it: while the command runs, and after it for as long as something
-// that it left behind does. The number of a process that is not reaped stays taken, which is what these scripts wait for.
+// A process whose parent is gone falls to the runner, which reaps it: while the command runs, and
+// after it for as long as something that it left behind does. The number of a process that is not
+// reaped stays taken, which is what these scripts wait for.
 func TestOrphansAreBuried(t *testing.T) {
 	const orphan = `(sh -c 'echo $$ >orphan' &)
 		until [ -s orphan ]; do :; done

@@ -8,11 +8,13 @@ import (
 	"os"
 )
 
-// ErrSpoolDamaged is returned by Output where the spool is not what the exit record says. What is there is returned with it.
+// ErrSpoolDamaged is returned by Output where the spool is not what the exit record says. What is
+// there is returned with it.
 var ErrSpoolDamaged = errors.New("the spool is not what the exit record says")
 
-// Output reads at most max bytes of what the command printed: all of it as head, or the first and the last half. total counts
-// the bytes produced, as far as is known; truncated says that some of them are not returned.
+// Output reads at most max bytes of what the command printed: all of it as head, or the first and
+// the last half. total counts the bytes produced, as far as is known; truncated says that some of
+// them are not returned.
 func Output(folder string, max int64) (head, tail []byte, total int64, truncated bool, err error) {
 	list, err := parts(folder)
 	if err != nil {
@@ -41,7 +43,8 @@ func Output(folder string, max int64) (head, tail []byte, total int64, truncated
 	return head, tail, total, total > int64(len(head)+len(tail)), err
 }
 
-// checkSpool compares the spool with the exit record, where there is one, and takes the total from it.
+// checkSpool compares the spool with the exit record, where there is one, and takes the total from
+// it.
 func checkSpool(folder string, total *int64) error {
 	var e Exit
 	if readRecord(folder, exitName, &e) != nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command that prints more than is kept runs to its end, and how it ended is recorded: head and tail are kept, within bounds, and
-// everything is counted. // Issue 11, C20
+// A command that prints more than is kept runs to its end, and how it ended is recorded: head and
+// tail are kept, within bounds, and everything is counted. // Issue 11, C20
 func TestOutputLimit(t *testing.T) {
 	c := newCall(t, "head -c 300M /dev/zero; exit 7")
 	c.spec.Keep = 8 << 20
@@ -191,8 +191,8 @@ func fill(t *testing.T, root string, leave int64) (free func()) {
 	}
 }
 
-// A disk that fills up under the spool truncates the record of the output and says so. The command and the record of its end
-// are not touched by it. Behaviour 9.
+// A disk that fills up under the spool truncates the record of the output and says so. The command
+// and the record of its end are not touched by it. Behaviour 9.
 func TestFullSpool(t *testing.T) {
 	c := newCall(t, "head -c 1000000 /dev/zero; echo done > effect; exit 3")
 	c.tinyDisk("256k")
@@ -211,7 +211,8 @@ func TestFullSpool(t *testing.T) {
 	}
 }
 
-// A disk that is full before the start can be recorded means that nothing starts, and the reason is found. Behaviour 9.
+// A disk that is full before the start can be recorded means that nothing starts, and the reason is
+// found. Behaviour 9.
 func TestFullDiskBeforeTheStart(t *testing.T) {
 	for _, leave := range []int64{0, 4096} { // nothing; room for exit and none for began
 		t.Run(fmt.Sprint(leave), func(t *testing.T) {
@@ -230,7 +231,8 @@ func TestFullDiskBeforeTheStart(t *testing.T) {
 				t.Error("the command ran without its record")
 			}
 			free()
-			// A next attempt is another call; the same one is prepared anew only because it never started.
+			// A next attempt is another call; the same one is prepared anew only because it never
+			// started.
 			if e := c.ended(); e.Status != 0 {
 				t.Errorf("exit record %+v", e)
 			}

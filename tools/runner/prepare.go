@@ -22,12 +22,13 @@ type Job struct {
 	lock   *ofd.File
 }
 
-// ErrBegan is the error of Prepare for a folder in which this very attempt began: it was started before.
+// ErrBegan is the error of Prepare for a folder in which this very attempt began: it was started
+// before.
 var ErrBegan = errors.New("it holds the record of a call that began")
 
-// Prepare makes the call's folder with its lock file, makes both durable and takes the lock. Nothing runs. A folder that an
-// earlier host prepared for the same attempt and never started is made anew; any other folder in its place is an error
-// (ErrBegan).
+// Prepare makes the call's folder with its lock file, makes both durable and takes the lock.
+// Nothing runs. A folder that an earlier host prepared for the same attempt and never started is
+// made anew; any other folder in its place is an error (ErrBegan).
 // The caller owns the job: Start or Abandon ends it.
 func Prepare(folder string, s Spec) (*Job, error) {
 	s, err := s.withDefaults()
@@ -51,8 +52,8 @@ func Prepare(folder string, s Spec) (*Job, error) {
 	return &Job{folder: folder, spec: s, lock: lock}, nil
 }
 
-// makeFolder makes the folder and what is missing above it, and returns all folders whose names are new. Removing what an
-// emptied run left (Discard) may race with it, so it tries a few times.
+// makeFolder makes the folder and what is missing above it, and returns all folders whose names are
+// new. Removing what an emptied run left (Discard) may race with it, so it tries a few times.
 func makeFolder(folder string) (fresh []string, err error) {
 	for range 5 {
 		fresh = []string{folder}
@@ -79,7 +80,8 @@ func makeFolder(folder string) (fresh []string, err error) {
 	return nil, err
 }
 
-// clearStale removes a folder in which nothing ever ran: a host ended between preparing it and recording the start.
+// clearStale removes a folder in which nothing ever ran: a host ended between preparing it and
+// recording the start.
 func clearStale(folder string) error {
 	held, err := ofd.Held(filepath.Join(folder, lockName))
 	if err != nil {
@@ -100,8 +102,9 @@ func clearStale(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// makeLock takes the lock before it names the call, so that a file which names one was held from then on. Then it makes all
-// that is new durable: the file first, since its sync mostly carries the folders along.
+// makeLock takes the lock before it names the call, so that a file which names one was held from
+// then on. Then it makes all that is new durable: the file first, since its sync mostly carries the
+// folders along.
 func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 	line, err := json.Marshal(claim{Identity: id, Version: claimVersion})
 	if err != nil {
@@ -138,8 +141,8 @@ func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 // Folder is the call's folder.
 func (j *Job) Folder() string { return j.folder }
 
-// Close drops the lock of a job that is not to be started by this process, and leaves its folder: where the start was recorded
-// already, that folder is the proof that the call never began.
+// Close drops the lock of a job that is not to be started by this process, and leaves its folder:
+// where the start was recorded already, that folder is the proof that the call never began.
 func (j *Job) Close() error {
 	if err := j.lock.Close(); err != nil {
 		return fmt.Errorf("let go of call %s: %w", j.spec.Mark(), err)
@@ -149,7 +152,8 @@ func (j *Job) Close() error {
 
 // Abandon drops the lock of a job that is not to be started, and removes its folder.
 func (j *Job) Abandon() error {
-	// The folder goes first: an outsider who finds the lock free must not find a call that was never started here.
+	// The folder goes first: an outsider who finds the lock free must not find a call that was
+	// never started here.
 	err := remove(j.folder)
 	if cerr := j.lock.Close(); err == nil {
 		err = cerr
@@ -160,8 +164,8 @@ func (j *Job) Abandon() error {
 	return nil
 }
 
-// Discard removes the call's folder once its result is in the database. A running call is left alone with an error; an absent
-// folder is fine.
+// Discard removes the call's folder once its result is in the database. A running call is left
+// alone with an error; an absent folder is fine.
 func Discard(folder string) error {
 	held, err := ofd.Held(filepath.Join(folder, lockName))
 	if err != nil {
@@ -176,8 +180,8 @@ func Discard(folder string) error {
 	return nil
 }
 
-// remove takes the lock file away first: a folder that is half gone after a crash must prove nothing, least of all that
-// the call never started.
+// remove takes the lock file away first: a folder that is half gone after a crash must prove
+// nothing, least of all that the call never started.
 func remove(folder string) error {
 	if err := os.Remove(filepath.Join(folder, lockName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -185,13 +189,14 @@ func remove(folder string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	// The run's own folder goes with its last call; while another call is there this fails, and that is what is wanted.
+	// The run's own folder goes with its last call; while another call is there this fails, and
+	// that is what is wanted.
 	_ = os.Remove(filepath.Dir(folder))
 	return nil
 }
 
-// Leftovers lists the folders of calls below root that are not running. For each of them either the result is not in the
-// database yet, or someone forgot to discard it; the caller knows which.
+// Leftovers lists the folders of calls below root that are not running. For each of them either the
+// result is not in the database yet, or someone forgot to discard it; the caller knows which.
 func Leftovers(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "*", "*"))
 	if err != nil {
@@ -210,8 +215,9 @@ func Leftovers(root string) ([]string, error) {
 	return left, nil
 }
 
-// Cancel asks the runner to stop the command and everything that it started. The request is durable: a runner that has not
-// started the command yet never will. Only the first reason is kept. Wait tells when it is done.
+// Cancel asks the runner to stop the command and everything that it started. The request is
+// durable: a runner that has not started the command yet never will. Only the first reason is kept.
+// Wait tells when it is done.
 func Cancel(folder, reason string) error {
 	if has, err := there(folder, cancelName); err != nil || has {
 		if err != nil {
@@ -233,8 +239,8 @@ func Cancel(folder, reason string) error {
 	return nil
 }
 
-// cancelByName is for a disk that is full or fails, so that the reason is not kept: the name alone is the request, and the
-// command is to end also where the request cannot be made durable.
+// cancelByName is for a disk that is full or fails, so that the reason is not kept: the name alone
+// is the request, and the command is to end also where the request cannot be made durable.
 func cancelByName(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {

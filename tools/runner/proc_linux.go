@@ -61,8 +61,8 @@ func allProcs() (map[int]proc, error) {
 	return all, nil
 }
 
-// tree says which processes are a command's: those of its session, those that carry its mark, and all that descend from
-// them or from parent.
+// tree says which processes are a command's: those of its session, those that carry its mark, and
+// all that descend from them or from parent.
 type tree struct {
 	session int    // 0 if it is not known
 	mark    string // MarkName=…
@@ -70,8 +70,9 @@ type tree struct {
 	self    int    // never part of it
 }
 
-// find lists what is alive of the tree, parents before their children: a shell must not see its child killed and go on to its
-// next command. spared are members which must not be killed, since this process descends from them.
+// find lists what is alive of the tree, parents before their children: a shell must not see its
+// child killed and go on to its next command. spared are members which must not be killed, since
+// this process descends from them.
 func (t tree) find() (members, spared []Process, err error) {
 	all, err := allProcs()
 	if err != nil {
@@ -121,7 +122,8 @@ func (t tree) pick(all map[int]proc) map[int]bool {
 	return in
 }
 
-// marked looks for the mark in a process's environment. What may not be read carries none that we set.
+// marked looks for the mark in a process's environment. What may not be read carries none that we
+// set.
 func (t tree) marked(pid int) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -147,7 +149,8 @@ func openPid(p Process) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("open process %d: %w", p.Pid, err)
 	}
-	// Looked at after opening: the descriptor names one process for good, so the pid cannot change hands in between.
+	// Looked at after opening: the descriptor names one process for good, so the pid cannot change
+	// hands in between.
 	now, err := readProc(strconv.Itoa(p.Pid))
 	if err != nil || now.Start != p.Start {
 		_ = unix.Close(fd) // nothing was done with it

@@ -11,8 +11,8 @@ import (
 	"agent/tools/gitrepo"
 )
 
-// Names inside a call's folder of a command that is looked after: what was obeyed before it, and what was put back after its runner
-// was lost.
+// Names inside a call's folder of a command that is looked after: what was obeyed before it, and
+// what was put back after its runner was lost.
 const (
 	beforeName  = "before"
 	putBackName = "put-back"
@@ -34,8 +34,8 @@ func putBack(before *gitrepo.Snapshot) []string {
 	return notes
 }
 
-// brief keeps sentences short enough for an exit record, which has room for these bytes of them however they are escaped. All of them
-// are in a file of their own.
+// brief keeps sentences short enough for an exit record, which has room for these bytes of them
+// however they are escaped. All of them are in a file of their own.
 func brief(notes []string) []string {
 	const room = 600
 	var list []string
@@ -52,8 +52,9 @@ func brief(notes []string) []string {
 	return list
 }
 
-// Keep stores what was obeyed before a command in its call's folder, for the case that its runner is lost. It is not synced: who
-// loses it has lost the machine's memory with the command, and is informed.
+// Keep stores what was obeyed before a command in its call's folder, for the case that its runner
+// is lost. It is not synced: who loses it has lost the machine's memory with the command, and is
+// informed.
 func (j *Job) Keep(before *gitrepo.Snapshot) error {
 	b, err := json.Marshal(before)
 	if err == nil {
@@ -65,8 +66,8 @@ func (j *Job) Keep(before *gitrepo.Snapshot) error {
 	return nil
 }
 
-// PutBack does for a command whose runner was lost, and of which nothing is alive, what the runner would have done. What it did is
-// kept in the call's folder, and PutBackNotes returns it.
+// PutBack does for a command whose runner was lost, and of which nothing is alive, what the runner
+// would have done. What it did is kept in the call's folder, and PutBackNotes returns it.
 func PutBack(folder string) error {
 	if has, err := there(folder, putBackName); has || err != nil {
 		return err // it was done

@@ -26,8 +26,8 @@ const recordRoom = 4096
 // errTorn says that a record is there and cannot be read.
 var errTorn = errors.New("the record cannot be read")
 
-// claim is the first line of the lock file; refusal is a second one, written when a runner ended without starting. It needs no
-// new block on a full disk.
+// claim is the first line of the lock file; refusal is a second one, written when a runner ended
+// without starting. It needs no new block on a full disk.
 type claim struct {
 	Identity
 	Version int `json:"version"`
@@ -84,7 +84,8 @@ func there(folder, name string) (bool, error) {
 	return err == nil, err
 }
 
-// writeNew writes a record that must not exist yet, and syncs the file. The caller syncs the folder.
+// writeNew writes a record that must not exist yet, and syncs the file. The caller syncs the
+// folder.
 func writeNew(path string, record any) error {
 	b, err := json.Marshal(record)
 	if err != nil {

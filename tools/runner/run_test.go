@@ -56,7 +56,8 @@ func TestLargeScript(t *testing.T) {
 	}
 }
 
-// The command sees its own environment and the mark, nothing of the runner's or the host's, and none of their descriptors.
+// The command sees its own environment and the mark, nothing of the runner's or the host's, and
+// none of their descriptors.
 func TestEnvironmentIsExact(t *testing.T) {
 	c := newCall(t, "cat /proc/$$/environ | tr '\\0' '\\n'; ls /proc/$$/fd")
 	c.spec.Env = []string{"A=1", "BYTES=\xff\xfe", "AGENT_FAULT=host.x:1", "AGENT_FAULT_HITS=hits", "AGENT_CALL=outer/1-1-1", "EMPTY="}
@@ -118,7 +119,8 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// If the runner itself cannot be started the call is still the caller's to abandon, and nothing ran.
+// If the runner itself cannot be started the call is still the caller's to abandon, and nothing
+// ran.
 func TestNoRunner(t *testing.T) {
 	c := newCall(t, "true")
 	j := c.prepare()

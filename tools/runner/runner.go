@@ -1,6 +1,8 @@
-// Package runner carries out a command in a small process of its own that outlives the host, and finds it again.
+// Package runner carries out a command in a small process of its own that outlives the host, and
+// finds it again.
 //
-// One call has one folder. What lies in it says, to whoever looks and at any moment, what became of the call:
+// One call has one folder. What lies in it says, to whoever looks and at any moment, what became of
+// the call:
 //
 //	lock      the call's identity; locked from before the start is recorded until its end is.
 //	          Liveness is this lock, never a pid.
@@ -22,7 +24,8 @@
 //     A command that is confined starts as `agent __sandbox`, which sets its sandbox up while began
 //     is made durable, and runs the command when that is done; the sandbox and all in it end with
 //     the runner, and what a command with full access leaves behind stays, as it does without one.
-//  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in the database.
+//  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in
+//     the database.
 package runner
 
 import (
@@ -41,16 +44,19 @@ const (
 	DefaultGrace = 2 * time.Second
 )
 
-// Command is the hidden first argument with which the binary becomes the runner process (Main) of the folder that follows.
+// Command is the hidden first argument with which the binary becomes the runner process (Main) of
+// the folder that follows.
 const Command = "__runner"
 
-// MarkName is the environment variable that every process of a command carries, by which strays are found in /proc.
+// MarkName is the environment variable that every process of a command carries, by which strays are
+// found in /proc.
 const MarkName = "AGENT_CALL"
 
 // ErrUnsupported is returned where this system cannot run commands so that they outlive the host.
 var ErrUnsupported = errors.New("running commands that outlive the host needs Linux here")
 
-// Identity names one attempt of one call. Records in a folder count only if they carry the same identity.
+// Identity names one attempt of one call. Records in a folder count only if they carry the same
+// identity.
 type Identity struct {
 	Run         string `json:"run"`
 	Turn        int    `json:"turn"`
@@ -69,7 +75,8 @@ func (id Identity) Folder(root string) string {
 	return filepath.Join(root, filepath.FromSlash(id.Mark()))
 }
 
-// IdentityOf reads back whose folder it is, without the fingerprint; false for a folder of another name.
+// IdentityOf reads back whose folder it is, without the fingerprint; false for a folder of another
+// name.
 func IdentityOf(folder string) (id Identity, ok bool) {
 	id.Run = filepath.Base(filepath.Dir(folder))
 	n, err := fmt.Sscanf(filepath.Base(folder), "%d-%d-%d", &id.Turn, &id.Index, &id.Attempt)
@@ -84,12 +91,12 @@ type Spec struct {
 	Dir     string          // absolute working folder
 	Env     []string        // the command's whole environment but for the mark; anything named AGENT_FAULT… is left out
 	Timeout time.Duration   // counted from the command's start; 0 is none
-	Keep    int64           // bytes of output kept on disk, half of them from the head; what is between is counted; 0: DefaultKeep
+	Keep    int64           // bytes of output kept on disk, half of them from the head; 0: DefaultKeep
 	Grace   time.Duration   // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sandbox sandbox.Profile // what confines the command; the zero profile is nothing
 
-	// Before is what was obeyed in the workspace before the command. What the command adds to that is put back at its end, before its
-	// exit record is written; nil puts nothing back.
+	// Before is what was obeyed in the workspace before the command. What the command adds to that
+	// is put back at its end, before its exit record is written; nil puts nothing back.
 	Before *gitrepo.Snapshot
 }
 

@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// tailParts is how many of the newest segments are kept behind the head. Head and segments together fill Spec.Keep:
-// a half for the head, an eighth for each segment.
+// tailParts is how many of the newest segments are kept behind the head. Head and segments together
+// fill Spec.Keep: a half for the head, an eighth for each segment.
 const tailParts = 4
 
-// spool writes a command's output to disk within bounds and counts all of it. An error of the disk ends the record, never
-// the command: Write always takes everything.
+// spool writes a command's output to disk within bounds and counts all of it. An error of the disk
+// ends the record, never the command: Write always takes everything.
 type spool struct {
 	folder    string
 	headRoom  int64

@@ -36,10 +36,10 @@ type wire struct {
 
 func supported() error { return nil }
 
-// Start starts `exe __runner <folder>` in a session of its own, with env as the runner's own environment and nothing of the host
-// but the call's lock and specification. After it the lock is the runner's alone: the host's end changes nothing for it. The
-// start of the call must be durable before. If Start returns an error nothing runs, and the job is still the caller's to
-// Abandon.
+// Start starts `exe __runner <folder>` in a session of its own, with env as the runner's own
+// environment and nothing of the host but the call's lock and specification. After it the lock is
+// the runner's alone: the host's end changes nothing for it. The start of the call must be durable
+// before. If Start returns an error nothing runs, and the job is still the caller's to Abandon.
 func (j *Job) Start(exe string, env []string) error {
 	job, err := j.spec.pack()
 	if err != nil {
@@ -47,7 +47,8 @@ func (j *Job) Start(exe string, env []string) error {
 	}
 	cmd := exec.Command(exe, Command, j.folder)
 	cmd.Args[0], cmd.Dir = "agent", "/" // exe may be no name that says anything to a person
-	// It waits for nearly all of its life; a second processor would only cost its start threads and caches.
+	// It waits for nearly all of its life; a second processor would only cost its start threads and
+	// caches.
 	cmd.Env = slices.Concat(env, []string{"GOMAXPROCS=1"}, fault.Race())
 	cmd.ExtraFiles = []*os.File{j.lock.File(), job}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -56,10 +57,11 @@ func (j *Job) Start(exe string, env []string) error {
 	if err != nil {
 		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
 	}
-	// Its end is known by the lock; waiting only reaps it, and how it ended says nothing about the command.
+	// Its end is known by the lock; waiting only reaps it, and how it ended says nothing about the
+	// command.
 	go func() { _ = cmd.Wait() }()
-	// A close, never an unlock, which would free the runner's lock too. Its error is no news: the text in the file was synced,
-	// the descriptor is gone either way, and the runner is going.
+	// A close, never an unlock, which would free the runner's lock too. Its error is no news: the
+	// text in the file was synced, the descriptor is gone either way, and the runner is going.
 	_ = j.lock.Close()
 	return nil
 }

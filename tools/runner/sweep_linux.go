@@ -15,14 +15,15 @@ import (
 	"agent/tools/process"
 )
 
-// deathTime bounds how long a killed process is waited for. One that hangs in the kernel is reported, not waited out.
+// deathTime bounds how long a killed process is waited for. One that hangs in the kernel is
+// reported, not waited out.
 const deathTime = 5 * time.Second
 
 // errElsewhere is returned where the command's processes cannot be seen from here.
 var errElsewhere = errors.New("the call was started in another pid namespace, its processes cannot be seen from here")
 
-// of says which processes are left of a call whose runner is gone; false if there can be none, because the machine was
-// started anew since.
+// of says which processes are left of a call whose runner is gone; false if there can be none,
+// because the machine was started anew since.
 func (b Began) of() (tree, bool, error) {
 	t := tree{mark: MarkName + "=" + b.Mark()}
 	if b.Boot == "" {
@@ -42,8 +43,8 @@ func (b Began) of() (tree, bool, error) {
 	if space != b.Space {
 		return t, false, errElsewhere
 	}
-	// The kernel gives no pid away while a session has that number. So if the runner's pid is another's now, its session
-	// is empty, and a session of that number is not ours.
+	// The kernel gives no pid away while a session has that number. So if the runner's pid is
+	// another's now, its session is empty, and a session of that number is not ours.
 	p, err := readProc(fmt.Sprint(b.Runner.Pid))
 	if err != nil || p.Start == b.Runner.Start {
 		t.session = b.Runner.Pid
@@ -61,7 +62,8 @@ func survivors(b Began) ([]Process, error) {
 	return append(members, spared...), err
 }
 
-// Trace is what is needed to look again for the processes that were seen, when the call's folder is gone.
+// Trace is what is needed to look again for the processes that were seen, when the call's folder is
+// gone.
 func (s Evidence) Trace() Trace {
 	t := Trace{Began: s.Began, Left: s.Survivors}
 	if boot, err := process.BootID(); err == nil { // without it only the processes themselves can show that they are gone
@@ -70,7 +72,8 @@ func (s Evidence) Trace() Trace {
 	return t
 }
 
-// Survivors lists what is alive of a call whose trace was taken. An error means that it could not be determined.
+// Survivors lists what is alive of a call whose trace was taken. An error means that it could not
+// be determined.
 func (t Trace) Survivors() ([]Process, error) {
 	if boot, err := process.BootID(); err == nil && t.Boot != "" && boot != t.Boot {
 		return nil, nil
@@ -91,9 +94,10 @@ func (t Trace) Survivors() ([]Process, error) {
 	return living, nil
 }
 
-// Sweep kills what is left of a call whose runner is gone: its session, and whatever carries its mark. It waits until they
-// are shown dead, at most five seconds or until ctx ends. What cannot be shown dead is returned, with an error if it could
-// not even be looked for: either way the command may still be running. This process and those above it are never killed.
+// Sweep kills what is left of a call whose runner is gone: its session, and whatever carries its
+// mark. It waits until they are shown dead, at most five seconds or until ctx ends. What cannot be
+// shown dead is returned, with an error if it could not even be looked for: either way the command
+// may still be running. This process and those above it are never killed.
 func Sweep(ctx context.Context, b Began) ([]Process, error) {
 	t, can, err := b.of()
 	if err != nil {
@@ -109,7 +113,8 @@ func Sweep(ctx context.Context, b Began) ([]Process, error) {
 	return left, nil
 }
 
-// kill sends SIGKILL to the tree until nothing of it is left, for at most limit, and returns what is.
+// kill sends SIGKILL to the tree until nothing of it is left, for at most limit, and returns what
+// is.
 func (t tree) kill(ctx context.Context, limit time.Duration) ([]Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -129,9 +134,10 @@ func (t tree) kill(ctx context.Context, limit time.Duration) ([]Process, error) 
 	}
 }
 
-// KillRunner kills the runner of b, for one that does not react to Cancel; the kernel kills the command with it, and Sweep finds
-// the rest. It kills only a process whose boot id, pid and start time match the record, and waits until it is gone. If nobody
-// holds the call's lock there is nothing to kill.
+// KillRunner kills the runner of b, for one that does not react to Cancel; the kernel kills the
+// command with it, and Sweep finds the rest. It kills only a process whose boot id, pid and start
+// time match the record, and waits until it is gone. If nobody holds the call's lock there is
+// nothing to kill.
 func KillRunner(folder string, b Began) error {
 	held, err := ofd.Held(filepath.Join(folder, lockName))
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endThreads has threads of this process end while the command is started, and some more before the point just after that is
-// left: a goroutine that ends while it is locked to its thread takes the thread with it.
+// endThreads has threads of this process end while the command is started, and some more before the
+// point just after that is left: a goroutine that ends while it is locked to its thread takes the
+// thread with it.
 func (p *points) endThreads(point fault.Point) {
 	end := func() {
 		ended := make(chan struct{})
@@ -43,7 +44,8 @@ func (p *points) endThreads(point fault.Point) {
 			end()
 		}
 		close(p.stop)
-		// The command reads what is written here. The pipe stays open until then, whether or not anybody reads.
+		// The command reads what is written here. The pipe stays open until then, whether or not
+		// anybody reads.
 		gate, err := os.OpenFile(os.Getenv("END_THREADS"), os.O_RDWR, 0)
 		if err == nil {
 			_, _ = gate.WriteString("go\n") // without it the test fails
@@ -51,8 +53,9 @@ func (p *points) endThreads(point fault.Point) {
 	}
 }
 
-// The kernel kills the command when the thread that started it ends, and so that thread is kept as long as the command runs. Where
-// the command is confined, the runner waits between its start and its first step, and so could go on in another thread.
+// The kernel kills the command when the thread that started it ends, and so that thread is kept as
+// long as the command runs. Where the command is confined, the runner waits between its start and
+// its first step, and so could go on in another thread.
 func TestTheStartingThreadIsKept(t *testing.T) {
 	eachAccess(t, func(t *testing.T, a sandbox.Access) {
 		c := confined(t, a, "read x < go; echo done")

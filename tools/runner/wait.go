@@ -12,8 +12,8 @@ import (
 // Held says whether the call of a folder is under way: its lock is held.
 func Held(folder string) (bool, error) { return ofd.Held(filepath.Join(folder, lockName)) }
 
-// Wait waits until the call's lock is free and then looks. A folder that is no evidence for id returns at once. If ctx ends
-// first, the error wraps the context's and the command goes on.
+// Wait waits until the call's lock is free and then looks. A folder that is no evidence for id
+// returns at once. If ctx ends first, the error wraps the context's and the command goes on.
 func Wait(ctx context.Context, folder string, id Identity) (Evidence, error) {
 	w := watch(folder, hintEnd)
 	defer w.close()
@@ -30,9 +30,10 @@ func Wait(ctx context.Context, folder string, id Identity) (Evidence, error) {
 	}
 }
 
-// Follow shows the spool from offset from on while it grows: emit gets the bytes in order, in a buffer that is used again. It
-// returns the offset behind the last byte shown once the call's lock is free or ctx has ended. Where the middle of a
-// long output is not kept, emit gets one line that says how much.
+// Follow shows the spool from offset from on while it grows: emit gets the bytes in order, in a
+// buffer that is used again. It returns the offset behind the last byte shown once the call's lock
+// is free or ctx has ended. Where the middle of a long output is not kept, emit gets one line that
+// says how much.
 func Follow(ctx context.Context, folder string, from int64, emit func([]byte)) (int64, error) {
 	w := watch(folder, hintWrite|hintEnd)
 	defer w.close()

@@ -21,8 +21,8 @@ const (
 	hintWrite = unix.IN_MODIFY | unix.IN_CREATE
 )
 
-// watcher wakes whoever waits for something to happen in a folder. Its events are hints only, and the number of watches that a
-// user may have is small: without one it polls faster.
+// watcher wakes whoever waits for something to happen in a folder. Its events are hints only, and
+// the number of watches that a user may have is small: without one it polls faster.
 type watcher struct {
 	hints chan struct{}
 	poll  time.Duration
@@ -60,7 +60,8 @@ func (w *watcher) read() {
 	}
 }
 
-// close ends the watch in the background: the kernel takes some ten milliseconds to give one up, and nobody needs to wait.
+// close ends the watch in the background: the kernel takes some ten milliseconds to give one up,
+// and nobody needs to wait.
 func (w *watcher) close() {
 	if w.f != nil {
 		go func() { _ = w.f.Close() }() // nothing was written

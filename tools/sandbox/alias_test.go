@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountsOfOwn runs a test once more in a mount namespace of its own, where it may mount what it wants; true where it runs there.
+// mountsOfOwn runs a test once more in a mount namespace of its own, where it may mount what it
+// wants; true where it runs there.
 func mountsOfOwn(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("SANDBOX_MOUNTS") != "" {
@@ -47,8 +48,9 @@ func mountsOfOwn(t *testing.T) bool {
 	return false
 }
 
-// The state folder stays hidden, and the policy unchanged, where a second mount shows them: a bind mount of the home, of the folder
-// itself or of one of its files, in the workspace too, and an overlay.
+// The state folder stays hidden, and the policy unchanged, where a second mount shows them: a bind
+// mount of the home, of the folder itself or of one of its files, in the workspace too, and an
+// overlay.
 func TestSecondMount(t *testing.T) {
 	if !mountsOfOwn(t) {
 		return

@@ -12,7 +12,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// trap is a repository that runs a program when git looks at it. X stands for that program, which leaves a mark outside.
+// trap is a repository that runs a program when git looks at it. X stands for that program, which
+// leaves a mark outside.
 type trap struct{ name, set, git string }
 
 // traps are the 16 trials of git's settings that run programs.
@@ -39,8 +40,8 @@ func traps() []trap {
 	}
 }
 
-// In a repository that its settings have set a trap in, git runs nothing outside the sandbox: no mark appears outside, and no
-// connection is made. Issue 4, behaviour 1; S11.
+// In a repository that its settings have set a trap in, git runs nothing outside the sandbox: no
+// mark appears outside, and no connection is made. Issue 4, behaviour 1; S11.
 func TestGitInATrap(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
@@ -67,7 +68,8 @@ func TestGitInATrap(t *testing.T) {
 	t.Logf("%d of %d traps spring without a sandbox", sprung, tried)
 }
 
-// sprung runs git in a trap inside, looks that nothing came of it, and says whether it springs outside.
+// sprung runs git in a trap inside, looks that nothing came of it, and says whether it springs
+// outside.
 func (s *scene) sprung(t *testing.T, c trap, a sandbox.Access) bool {
 	t.Helper()
 	s.reset()

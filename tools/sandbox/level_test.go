@@ -48,7 +48,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// Where the system's own program gets namespaces, so does this: the other tests must not be skipped by a fault of ours.
+// Where the system's own program gets namespaces, so does this: the other tests must not be skipped
+// by a fault of ours.
 func TestProbeFindsNamespaces(t *testing.T) {
 	// As in the sandbox: a user, mount, pid, network and ipc namespace with its own /proc.
 	if out, err := exec.Command("unshare", "-Urmpnif", "--mount-proc", "mount", "-t", "tmpfs", "t", "/tmp").CombinedOutput(); err != nil {
@@ -73,7 +74,8 @@ func TestDowngradeIsLoud(t *testing.T) {
 	}
 }
 
-// Where there are no namespaces, Landlock and the filter alone keep a command from writing, from the network and from the state folder.
+// Where there are no namespaces, Landlock and the filter alone keep a command from writing, from
+// the network and from the state folder.
 func TestReadWithoutNamespaces(t *testing.T) {
 	s := newScene(t)
 	if s.support.Landlock < 6 || !s.support.Seccomp {
@@ -112,7 +114,8 @@ func TestReadWithoutNamespaces(t *testing.T) {
 	}
 }
 
-// A command starts in its folder with its own environment, files and exit status, and with nothing of the host's.
+// A command starts in its folder with its own environment, files and exit status, and with nothing
+// of the host's.
 func TestEnvironment(t *testing.T) {
 	s := newScene(t)
 	for _, a := range sandbox.Accesses() {
@@ -130,7 +133,8 @@ func TestEnvironment(t *testing.T) {
 		if a == sandbox.Write && !strings.Contains(out, "TMPDIR=/tmp\n") {
 			t.Errorf("%s: no TMPDIR in %s", a, out)
 		}
-		// A command that reads gets a temporary folder in which nothing from outside shows: not the one that this test works in.
+		// A command that reads gets a temporary folder in which nothing from outside shows: not the
+		// one that this test works in.
 		own := func(dir string) bool {
 			return strings.Contains(out, "TMPDIR="+dir+"\n") && !strings.HasPrefix(s.work, dir+"/")
 		}
@@ -219,7 +223,8 @@ func TestTemp(t *testing.T) {
 	}
 }
 
-// The folder of the policy is made where it is missing, and what links in it lead to is guarded with it.
+// The folder of the policy is made where it is missing, and what links in it lead to is guarded
+// with it.
 func TestSystem(t *testing.T) {
 	s := newScene(t)
 	dotfiles := s.home + "/dotfiles"
@@ -254,7 +259,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// What a system can enforce is found out once for commands and servers, though a person opens only commands.
+// What a system can enforce is found out once for commands and servers, though a person opens only
+// commands.
 func TestSharedProbe(t *testing.T) {
 	asked := 0
 	probed := func() sandbox.Support {
@@ -271,8 +277,9 @@ func TestSharedProbe(t *testing.T) {
 	}
 }
 
-// A command with write cannot lay a trap for whoever works in the folder next: what git or this program obeys outside of the
-// sandbox stays as it is, wherever it is moved from. Git itself still works.
+// A command with write cannot lay a trap for whoever works in the folder next: what git or this
+// program obeys outside of the sandbox stays as it is, wherever it is moved from. Git itself still
+// works.
 func TestSprings(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")

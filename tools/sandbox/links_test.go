@@ -10,8 +10,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// A policy and a state folder that are found by links, as among a person's dotfiles, cannot be exchanged by exchanging a link
-// on the way to them.
+// A policy and a state folder that are found by links, as among a person's dotfiles, cannot be
+// exchanged by exchanging a link on the way to them.
 func TestLinksOnTheWay(t *testing.T) {
 	s := newScene(t)
 	dotfiles := s.home + "/dotfiles"

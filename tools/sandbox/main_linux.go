@@ -19,11 +19,12 @@ import (
 // codeRefused is the exit status of a start that was refused.
 const codeRefused = 125
 
-// Main is the confining process: args are what follows the hidden command. It returns the exit code.
+// Main is the confining process: args are what follows the hidden command. It returns the exit
+// code.
 func Main(args []string) int { return mainOn(onFirstThread, args) }
 
-// MainInInit is Main for an init function. Go runs these on the first thread and keeps them there, which saves to lock it: for that
-// Go starts one more thread.
+// MainInInit is Main for an init function. Go runs these on the first thread and keeps them there,
+// which saves to lock it: for that Go starts one more thread.
 func MainInInit(args []string) int {
 	return mainOn(func(f func() int) int { return f() }, args)
 }
@@ -41,7 +42,8 @@ func mainOn(thread func(func() int) int, args []string) int {
 	return thread(func() int { return confine(fd) })
 }
 
-// onFirstThread runs f on the process's first thread, which is the one that the death signal was set for, and keeps it there.
+// onFirstThread runs f on the process's first thread, which is the one that the death signal was
+// set for, and keeps it there.
 func onFirstThread(f func() int) int {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
@@ -165,11 +167,14 @@ func (k *keeper) become() int {
 	return k.refuse(fmt.Errorf("start %s: %w", k.Path, err))
 }
 
-// run starts the command, waits for its end, and reaps whatever falls to the first process meanwhile.
+// run starts the command, waits for its end, and reaps whatever falls to the first process
+// meanwhile.
 func (k *keeper) run() int {
-	// What is sent to the group is meant for the command. The kernel drops a signal to the first process of a pid namespace for
-	// which that has no handler, but for SIGKILL and SIGSTOP from outside (pid_namespaces(7)). So Go's handlers go where Go would end
-	// the process, also those of faults, which anybody may send and which end it without a trace from here on; its others do nothing.
+	// What is sent to the group is meant for the command. The kernel drops a signal to the first
+	// process of a pid namespace for which that has no handler, but for SIGKILL and SIGSTOP from
+	// outside (pid_namespaces(7)). So Go's handlers go where Go would end the process, also those
+	// of faults, which anybody may send and which end it without a trace from here on; its others
+	// do nothing.
 	if err := sigaction.Default(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGTERM,
 		unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS); err != nil {
 		return k.refuse(err)
@@ -189,7 +194,8 @@ func (k *keeper) run() int {
 	k.say("started")
 	status := bury(pid)
 	if k.Profile.Access == Full {
-		// What the command left behind is meant to stay, as it would anywhere; only a host that wraps without a report ends it.
+		// What the command left behind is meant to stay, as it would anywhere; only a host that
+		// wraps without a report ends it.
 		if k.report != nil {
 			_ = unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) // with no argument that could be wrong
 		}
@@ -207,7 +213,8 @@ func (k *keeper) run() int {
 	return status.ExitStatus()
 }
 
-// letGo closes what belongs to the command alone: a reader of its output waits until nobody holds it.
+// letGo closes what belongs to the command alone: a reader of its output waits until nobody holds
+// it.
 func (k *keeper) letGo() {
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 + k.Files {
@@ -217,8 +224,9 @@ func (k *keeper) letGo() {
 	}
 }
 
-// endWithHost ends this process, and so everything in its pid namespace, when the process that started it is gone. The death signal
-// does that too, where one was asked for; it depends on a thread, and this does not.
+// endWithHost ends this process, and so everything in its pid namespace, when the process that
+// started it is gone. The death signal does that too, where one was asked for; it depends on a
+// thread, and this does not.
 func (k *keeper) endWithHost() {
 	if k.report != nil && k.Profile.Access == Full {
 		return // a host's runner sets the death signal, and lets go of what a full command leaves behind
@@ -231,7 +239,8 @@ func (k *keeper) endWithHost() {
 	}
 }
 
-// bury waits for children until pid has ended, or with -1 until there are none, and returns how pid ended.
+// bury waits for children until pid has ended, or with -1 until there are none, and returns how pid
+// ended.
 func bury(pid int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus

@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// self is the test binary, which is also the confining process, as the shipped one is, and a small program that tries things.
+// self is the test binary, which is also the confining process, as the shipped one is, and a small
+// program that tries things.
 const self = "/proc/self/exe"
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// A binary with the race detector waits for a second at its end, for each of hundreds of processes. It cannot fail here.
+	// A binary with the race detector waits for a second at its end, for each of hundreds of
+	// processes. It cannot fail here.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
@@ -39,7 +41,8 @@ func TestMain(m *testing.M) {
 // nobody is an ordinary user for tests that run as root.
 const nobody = 65534
 
-// TestAsAnOrdinaryUser runs the other tests once more where root runs them: the namespaces are made another way then.
+// TestAsAnOrdinaryUser runs the other tests once more where root runs them: the namespaces are made
+// another way then.
 func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the tests run as one already")

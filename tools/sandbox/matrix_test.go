@@ -11,8 +11,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// row is one thing that a command may try. r, w and f say whether it works with access read, write and full; a capital letter in
-// root says where it works for root only.
+// row is one thing that a command may try. r, w and f say whether it works with access read, write
+// and full; a capital letter in root says where it works for root only.
 type row struct {
 	name    string
 	script  string
@@ -80,7 +80,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix carries out every trial with one access. Without Landlock the namespaces and the filter have to do.
+// matrix carries out every trial with one access. Without Landlock the namespaces and the filter
+// have to do.
 func matrix(t *testing.T, a sandbox.Access, landlock int) {
 	s := newScene(t)
 	s.support.Landlock = landlock
@@ -161,7 +162,8 @@ func (s *scene) kept() {
 	}
 }
 
-// barred are ways to the state folder and to the policy, none of which may work with any access. Issue 4, behaviour 1; S7.
+// barred are ways to the state folder and to the policy, none of which may work with any access.
+// Issue 4, behaviour 1; S7.
 func barred(v servers) map[string]string {
 	return map[string]string{
 		"read the key":                       "cat $STATE/key",
@@ -201,7 +203,8 @@ func barred(v servers) map[string]string {
 	}
 }
 
-// rootOnly are barred for everyone but root with access full, who keeps the powers of root: whoever may mount may unmount.
+// rootOnly are barred for everyone but root with access full, who keeps the powers of root: whoever
+// may mount may unmount.
 func rootOnly(name string) bool {
 	switch name {
 	case "unmount what hides it", "unmount lazily", "unmount in a namespace", "bind what lies below", "trace the confining process",

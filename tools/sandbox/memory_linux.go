@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MemoryFile makes a file that exists only in memory. Whoever inherits it can read it and not change it.
+// MemoryFile makes a file that exists only in memory. Whoever inherits it can read it and not
+// change it.
 func MemoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -25,7 +26,8 @@ func MemoryFile(name string, content []byte) (*os.File, error) {
 	return f, nil
 }
 
-// ToBytes makes texts fit for JSON: arguments and variables may not be UTF-8, and JSON's strings are.
+// ToBytes makes texts fit for JSON: arguments and variables may not be UTF-8, and JSON's strings
+// are.
 func ToBytes(in []string) [][]byte {
 	out := make([][]byte, len(in))
 	for i, s := range in {

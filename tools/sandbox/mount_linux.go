@@ -30,10 +30,12 @@ type mount struct {
 	tree int // of a cover or an attachment: what is put there; -1 makes an empty one
 }
 
-// layOut makes the file system that the command sees. It runs in mount and pid namespaces of its own.
+// layOut makes the file system that the command sees. It runs in mount and pid namespaces of its
+// own.
 func (k *keeper) layOut() error {
 	p := k.Profile
-	// What is mounted here must never show outside. A full command still sees what a person mounts later.
+	// What is mounted here must never show outside. A full command still sees what a person mounts
+	// later.
 	propagation := uintptr(unix.MS_PRIVATE)
 	if p.Access == Full {
 		propagation = unix.MS_SLAVE
@@ -69,8 +71,8 @@ func (k *keeper) layOut() error {
 	return p.finish()
 }
 
-// covers lists what replaces the system's folders and what shows through. All of it is opened before anything is covered or made
-// read-only, and so keeps what it was.
+// covers lists what replaces the system's folders and what shows through. All of it is opened
+// before anything is covered or made read-only, and so keeps what it was.
 func (p Profile) covers(env []string) ([]mount, error) {
 	open := map[string]bool{} // the writable paths
 	if p.Access == Write {
@@ -123,8 +125,9 @@ func (p Profile) covers(env []string) ([]mount, error) {
 	return list, nil
 }
 
-// fences lists what keeps the command from the state folder and from the policy. Both end with their folder: moved away, another
-// could be put in its place. So every folder on the way to one of them that could be moved becomes a mount point.
+// fences lists what keeps the command from the state folder and from the policy. Both end with
+// their folder: moved away, another could be put in its place. So every folder on the way to one of
+// them that could be moved becomes a mount point.
 func (p Profile) fences() []mount {
 	var list []mount
 	if p.Access == Full {
@@ -167,7 +170,8 @@ func (p Profile) reaches(path string) bool {
 	})
 }
 
-// movable says whether this user could rename path: the folder that holds it is writable, or could be made so.
+// movable says whether this user could rename path: the folder that holds it is writable, or could
+// be made so.
 func movable(path string) bool {
 	var st unix.Stat_t
 	if err := unix.Stat(filepath.Dir(path), &st); err != nil {
@@ -211,7 +215,8 @@ func (p Profile) put(m mount) error {
 	return nil
 }
 
-// blank puts something in the place of a file, such as one of the state folder that is mounted by itself, that cannot be opened.
+// blank puts something in the place of a file, such as one of the state folder that is mounted by
+// itself, that cannot be opened.
 func blank(path string) error {
 	fd, err := tree("/dev/null", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
 	if err != nil {
@@ -323,8 +328,8 @@ func mountPoint(m mount) error {
 	return f.Close()
 }
 
-// tree opens a copy of what is mounted at path and below it, with attributes set on all of it. A link is a link, and none is
-// expected on the way.
+// tree opens a copy of what is mounted at path and below it, with attributes set on all of it. A
+// link is a link, and none is expected on the way.
 func tree(path string, attributes uint64) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err == nil && attributes != 0 {

@@ -63,7 +63,8 @@ func plainPath(text string) string {
 }
 
 // overlayLayers reads the folders out of an overlay's options
-// (https://docs.kernel.org/filesystems/overlayfs.html): upperdir, and lowerdir as a list or one by one.
+// (https://docs.kernel.org/filesystems/overlayfs.html): upperdir, and lowerdir as a list or one by
+// one.
 func overlayLayers(options string) []string {
 	var out []string
 	for option := range strings.SplitSeq(options, ",") {
@@ -104,7 +105,8 @@ func splitLayers(list string) []string {
 	return out
 }
 
-// placeOf finds where a path without links lies: in the mount with the longest point above it, of these the last.
+// placeOf finds where a path without links lies: in the mount with the longest point above it, of
+// these the last.
 func placeOf(path string, all []mounted) (place, bool) {
 	best := -1
 	for i, m := range all {
@@ -127,8 +129,9 @@ func moved(path, from, to string) string {
 // mostPlaces bounds the search, so that it ends whatever the layers are.
 const mostPlaces = 256
 
-// showing lists the paths at which mounts show a path or something below it: it itself first, then every other mount of the same
-// file system that has it, the layers of an overlay on which it lies, and every overlay that has it in a layer.
+// showing lists the paths at which mounts show a path or something below it: it itself first, then
+// every other mount of the same file system that has it, the layers of an overlay on which it lies,
+// and every overlay that has it in a layer.
 func showing(path string, all []mounted) []string {
 	first, ok := placeOf(path, all)
 	out := []string{path}
@@ -157,7 +160,8 @@ func showing(path string, all []mounted) []string {
 	return out
 }
 
-// shown lists the paths at which mounts of its file system show a place, whole or a part of it, and no other mount lies over it.
+// shown lists the paths at which mounts of its file system show a place, whole or a part of it, and
+// no other mount lies over it.
 func (p place) shown(all []mounted) []string {
 	var out []string
 	for _, m := range all {
@@ -184,7 +188,8 @@ func (p place) below(all []mounted) []place {
 	var out []place
 	for _, m := range all {
 		for _, layer := range m.layers {
-			// A layer that lies out of sight is looked for where it is not: no overlay is made of itself.
+			// A layer that lies out of sight is looked for where it is not: no overlay is made of
+			// itself.
 			if at, ok := placeOf(layer, all); ok && m.device == p.device && at.device != m.device {
 				out = append(out, place{at.device, filepath.Join(at.path, p.path)})
 			}
@@ -211,8 +216,8 @@ func (p place) above(all []mounted) []place {
 	return out
 }
 
-// aliases lists every path by which a command could reach what lies at path, and path itself. What is mounted out of sight, since
-// another mount lies over it, is left out.
+// aliases lists every path by which a command could reach what lies at path, and path itself. What
+// is mounted out of sight, since another mount lies over it, is left out.
 func aliases(path string) ([]string, error) {
 	all, err := readMounts()
 	if err != nil {
@@ -227,8 +232,8 @@ func aliases(path string) ([]string, error) {
 	return out, nil
 }
 
-// veiled lists where file systems are mounted that show folders from elsewhere and do not tell which, other than the one on which
-// path lies.
+// veiled lists where file systems are mounted that show folders from elsewhere and do not tell
+// which, other than the one on which path lies.
 func veiled(path string) []string {
 	all, err := readMounts()
 	if err != nil {

@@ -23,8 +23,8 @@ func table(t *testing.T, lines ...string) []mounted {
 	return all
 }
 
-// Every mount that shows the state folder is found: the same file system once more, whole or in part, a subvolume of btrfs, the
-// layers of an overlay below it, and an overlay above it.
+// Every mount that shows the state folder is found: the same file system once more, whole or in
+// part, a subvolume of btrfs, the layers of an overlay below it, and an overlay above it.
 func TestShowing(t *testing.T) {
 	const state = "/home/u/.local/state/agent"
 	for name, c := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 // probeTime bounds a try. It takes some milliseconds; a machine under load may take longer.
 const probeTime = 20 * time.Second
 
-// Probe finds out what this system can enforce by trying it: exe is this binary. It takes as long as a few starts of a process.
+// Probe finds out what this system can enforce by trying it: exe is this binary. It takes as long
+// as a few starts of a process.
 func Probe(exe string) Support {
 	if os.Getenv(inside) != "" {
 		return Support{Missing: []string{"this is a sandbox's own process"}}
@@ -31,7 +32,8 @@ func Probe(exe string) Support {
 	}
 	tried := s
 	tried.Namespaces, tried.Hiding = true, true
-	// For an ordinary user full commands are the same, and less; for root another way, which is tried beside the first.
+	// For an ordinary user full commands are the same, and less; for root another way, which is
+	// tried beside the first.
 	root := os.Geteuid() == 0
 	full := make(chan string, 1)
 	if root {

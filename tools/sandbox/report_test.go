@@ -13,7 +13,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// A command that is reported on starts with Started and never without: until then whoever started it may give it up.
+// A command that is reported on starts with Started and never without: until then whoever started
+// it may give it up.
 func TestACommandWaitsUntilItMayStart(t *testing.T) {
 	s := newScene(t)
 	profiles := map[string]sandbox.Profile{}

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrict takes from this thread, and so from all that it starts, what the command must not have. It cannot be undone.
+// restrict takes from this thread, and so from all that it starts, what the command must not have.
+// It cannot be undone.
 func (k *keeper) restrict() error {
 	// An ordinary user outside of a user namespace has none, and drops below what could bring some.
 	if k.Profile.names() || os.Geteuid() == 0 {
@@ -37,7 +38,8 @@ func (k *keeper) restrict() error {
 	return nil
 }
 
-// kept are the capabilities that root keeps inside: over files, users and ports, and nothing of the system.
+// kept are the capabilities that root keeps inside: over files, users and ports, and nothing of the
+// system.
 func kept() []uintptr {
 	return []uintptr{
 		unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
@@ -45,7 +47,8 @@ func kept() []uintptr {
 	}
 }
 
-// dropPowers bounds what any program inside can ever have. A full command of root's keeps root's powers.
+// dropPowers bounds what any program inside can ever have. A full command of root's keeps root's
+// powers.
 func (p Profile) dropPowers() error {
 	root := os.Geteuid() == 0
 	if root && p.Access == Full {
@@ -118,11 +121,13 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// landlock restricts files, and where there is no network namespace TCP too, and signals and abstract sockets to what runs inside.
+// landlock restricts files, and where there is no network namespace TCP too, and signals and
+// abstract sockets to what runs inside.
 //
-// The library go-landlock does not fit. It opens the path of a rule itself and follows links, while here a rule is for the very
-// file whose type decides over its rights. Before ABI 8 it restricts each thread on its own, and with scoped signals the threads
-// of one process cannot reach each other then (erratum 2 of Landlock); here only the thread that starts the command is restricted.
+// The library go-landlock does not fit. It opens the path of a rule itself and follows links, while
+// here a rule is for the very file whose type decides over its rights. Before ABI 8 it restricts
+// each thread on its own, and with scoped signals the threads of one process cannot reach each
+// other then (erratum 2 of Landlock); here only the thread that starts the command is restricted.
 func (p Profile) landlock(env []string) error {
 	abi := p.Support.Landlock
 	if have := landlockABI(); have < abi {
@@ -204,9 +209,9 @@ func anyWithin(paths []string, dir string) bool {
 	return false
 }
 
-// around lets everything be read but the hidden folders: Landlock takes nothing away from what a rule gives, so on the way to
-// such a folder each of its neighbours gets a rule. Names on that way can be listed, even the hidden folder's; its files cannot
-// be opened.
+// around lets everything be read but the hidden folders: Landlock takes nothing away from what a
+// rule gives, so on the way to such a folder each of its neighbours gets a rule. Names on that way
+// can be listed, even the hidden folder's; its files cannot be opened.
 func around(dir string, hidden []string) []rule {
 	for _, h := range hidden {
 		if h == dir {
@@ -231,7 +236,8 @@ func around(dir string, hidden []string) []rule {
 	return list
 }
 
-// addRule leaves out what is not there, and links: what one leads to has a rule of its own, or must not get one.
+// addRule leaves out what is not there, and links: what one leads to has a rule of its own, or must
+// not get one.
 func addRule(ruleset int, r rule, handled uint64) error {
 	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {

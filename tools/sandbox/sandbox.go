@@ -1,10 +1,12 @@
-// Package sandbox has the operating system confine what the host starts: commands, git, servers of tools.
+// Package sandbox has the operating system confine what the host starts: commands, git, servers of
+// tools.
 //
-// A confined command starts as `agent __sandbox` in namespaces of its own. That process, the first of its pid namespace, lays
-// the file system out, restricts itself for good (Landlock, seccomp, capabilities), starts the command and reaps what the
-// command leaves. Each layer stands alone: namespaces decide what is there at all, Landlock what may be done with it, seccomp
-// closes what neither covers. What a system can do is found by trying it (Probe), is promised when a call is decided upon
-// (Support.Holds), and a start that cannot keep the promise is refused.
+// A confined command starts as `agent __sandbox` in namespaces of its own. That process, the first
+// of its pid namespace, lays the file system out, restricts itself for good (Landlock, seccomp,
+// capabilities), starts the command and reaps what the command leaves. Each layer stands alone:
+// namespaces decide what is there at all, Landlock what may be done with it, seccomp closes what
+// neither covers. What a system can do is found by trying it (Probe), is promised when a call is
+// decided upon (Support.Holds), and a start that cannot keep the promise is refused.
 package sandbox
 
 import (
@@ -51,8 +53,9 @@ type Support struct {
 	Missing    []string `json:"missing,omitempty"` // what is not to be had, and how to get it, as sentences
 }
 
-// Holds says whether a call with this access keeps to it: one that reads may be declared a read, one that writes a local write,
-// and a full one can neither see the state folder nor change the policy.
+// Holds says whether a call with this access keeps to it: one that reads may be declared a read,
+// one that writes a local write, and a full one can neither see the state folder nor change the
+// policy.
 func (s Support) Holds(a Access) bool {
 	switch a {
 	case Read:
@@ -90,7 +93,8 @@ func (s Support) Level(a Access) string {
 	return strings.Join(layers, "+")
 }
 
-// Profile is what one command is confined to. All paths are absolute, and but for the last name of Links without symbolic links.
+// Profile is what one command is confined to. All paths are absolute, and but for the last name of
+// Links without symbolic links.
 type Profile struct {
 	Access    Access   `json:"access"`
 	Support   Support  `json:"support"`             // what confines it; a start that cannot reach this is refused
@@ -152,9 +156,10 @@ func within(path, dir string) bool {
 // tempNames are the folders that a private temporary folder stands in for.
 func tempNames() []string { return []string{"/tmp", "/var/tmp"} }
 
-// scratch lists the folders for temporary files that the command may fill, the first one for TMPDIR. With Read none is among them
-// in which something from outside shows: Landlock gives a right to a folder and all below it, and there would be no way to
-// keep the command from writing to a FIFO in the workspace while it may write beside it.
+// scratch lists the folders for temporary files that the command may fill, the first one for
+// TMPDIR. With Read none is among them in which something from outside shows: Landlock gives a
+// right to a folder and all below it, and there would be no way to keep the command from writing to
+// a FIFO in the workspace while it may write beside it.
 func (p Profile) scratch(env []string) []string {
 	if !p.names() || p.Access == Full {
 		return nil

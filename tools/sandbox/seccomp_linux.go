@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offsets in struct seccomp_data (linux/seccomp.h): the number, the architecture, then the arguments, 8 bytes each. Both
-// architectures here store the low half of an argument first, and what is looked at is an int to the kernel.
+// Offsets in struct seccomp_data (linux/seccomp.h): the number, the architecture, then the
+// arguments, 8 bytes each. Both architectures here store the low half of an argument first, and
+// what is looked at is an int to the kernel.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -80,7 +81,8 @@ func (p Profile) program(arch uint32) filter {
 	return f
 }
 
-// sockets answers socket(2). In a network namespace of its own a command may talk to itself; without one there is no network.
+// sockets answers socket(2). In a network namespace of its own a command may talk to itself;
+// without one there is no network.
 func (p Profile) sockets(f *filter) {
 	f.load(dataArgs)
 	if p.Support.Landlock >= abiSockets {
@@ -98,8 +100,8 @@ func (p Profile) sockets(f *filter) {
 	f.answer(answerDeny)
 }
 
-// missing are calls that look as if the kernel had none: programs then do without. io_uring does what no filter sees; keys are
-// shared with everything that the person runs.
+// missing are calls that look as if the kernel had none: programs then do without. io_uring does
+// what no filter sees; keys are shared with everything that the person runs.
 func missing() []uint32 {
 	return []uint32{
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is sent to the group, from outside or from inside, ends neither the confining process nor what runs in it.
+// What is sent to the group, from outside or from inside, ends neither the confining process nor
+// what runs in it.
 func TestSignalsAreTheCommandsAlone(t *testing.T) {
 	s := newScene(t)
 	signals := []unix.Signal{

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// written are ways to write to what lies in $AT, and reach is what a command needs for itself. Those that fill a temporary file come
-// last: without namespaces there is none.
+// written are ways to write to what lies in $AT, and reach is what a command needs for itself.
+// Those that fill a temporary file come last: without namespaces there is none.
 func written() []string {
 	return []string{
 		"echo x > $AT/fifo", "echo x >> $AT/fifo", "exec 5<> $AT/fifo && echo x >&5", "cd $AT && echo x > ./fifo", "mv $AT/fifo $AT/other",
@@ -46,8 +46,9 @@ func tried(fail, work []string) string {
 	return script
 }
 
-// A command with access read writes to no FIFO, device or socket of the person's, wherever the workspace and the home are, and can
-// still use its own pipes and the harmless devices. Issue 11, B13.
+// A command with access read writes to no FIFO, device or socket of the person's, wherever the
+// workspace and the home are, and can still use its own pipes and the harmless devices. Issue 11,
+// B13.
 func TestReadWritesNothingSpecial(t *testing.T) {
 	for _, under := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 		t.Run(under, func(t *testing.T) {

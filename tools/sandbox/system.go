@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// System is the sandbox as one host uses it. It is safe for concurrent use. A nil System confines nothing.
+// System is the sandbox as one host uses it. It is safe for concurrent use. A nil System confines
+// nothing.
 type System struct {
 	Exe      string          // this binary
 	Hidden   string          // the state folder
@@ -48,9 +49,10 @@ func (s *System) Support() Support {
 	return s.support
 }
 
-// Profile confines a command of a run to its workspace. With Write it makes the run's private temporary folder; run may be empty,
-// then there is an empty one that is gone after. fixed are paths in the workspace that a command with Write leaves as they are
-// (tools/gitrepo). The profile names what is there now, so it is made anew for each start.
+// Profile confines a command of a run to its workspace. With Write it makes the run's private
+// temporary folder; run may be empty, then there is an empty one that is gone after. fixed are
+// paths in the workspace that a command with Write leaves as they are (tools/gitrepo). The profile
+// names what is there now, so it is made anew for each start.
 func (s *System) Profile(a Access, workspace, run string, fixed ...string) (Profile, error) {
 	p := Profile{Access: a, Support: s.Support()}
 	if s == nil || !p.Confines() {
@@ -129,8 +131,8 @@ func (s *System) fence(p *Profile) error {
 	return nil
 }
 
-// Veiled lists the mounts that may show the state folder once more without a way to find out, such as one of bindfs: there it is
-// not hidden.
+// Veiled lists the mounts that may show the state folder once more without a way to find out, such
+// as one of bindfs: there it is not hidden.
 func (s *System) Veiled() []string {
 	if s == nil {
 		return nil
@@ -142,7 +144,8 @@ func (s *System) Veiled() []string {
 	return veiled(hidden)
 }
 
-// Policy lists what holds the person's policy, without links: the folders and files that are guarded, and what links in them lead to.
+// Policy lists what holds the person's policy, without links: the folders and files that are
+// guarded, and what links in them lead to.
 func (s *System) Policy() []string {
 	if s == nil {
 		return nil
@@ -169,8 +172,9 @@ func deepest(path string) string {
 	return path
 }
 
-// trail lists the symbolic links that are followed on the way to an absolute path, each with no link before its last name: who
-// could replace one of them would put other things in the place of what the path names.
+// trail lists the symbolic links that are followed on the way to an absolute path, each with no
+// link before its last name: who could replace one of them would put other things in the place of
+// what the path names.
 func trail(path string) []string {
 	const most = 40 // as the kernel has it
 	var links []string
@@ -196,7 +200,8 @@ func trail(path string) []string {
 	return links
 }
 
-// fix guards what lies in the workspace; what is not there needs no guard, and what a link leads to outside has its own.
+// fix guards what lies in the workspace; what is not there needs no guard, and what a link leads to
+// outside has its own.
 func (p *Profile) fix(fixed []string) {
 	for _, name := range fixed {
 		path := filepath.Join(p.Workspace, filepath.FromSlash(name))
@@ -211,7 +216,8 @@ func (p *Profile) fix(fixed []string) {
 	}
 }
 
-// linksIn lists the links in a folder: a policy kept among a person's dotfiles is guarded there too.
+// linksIn lists the links in a folder: a policy kept among a person's dotfiles is guarded there
+// too.
 func linksIn(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

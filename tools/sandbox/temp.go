@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// tempPath is where the private temporary folder of a run is: outside the state folder, which no command sees.
+// tempPath is where the private temporary folder of a run is: outside the state folder, which no
+// command sees.
 func tempPath(run string) (string, error) {
 	if run == "" || strings.ContainsAny(run, "/\x00") || run == "." || run == ".." {
 		return "", fmt.Errorf("%q is no id of a run", run)
@@ -24,8 +25,8 @@ func tempPath(run string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("agent-%d-%s", os.Geteuid(), run)), nil
 }
 
-// MakeTemp makes the private temporary folder of a run, or finds it again: for this user alone, and refused where somebody else put
-// something in its place.
+// MakeTemp makes the private temporary folder of a run, or finds it again: for this user alone, and
+// refused where somebody else put something in its place.
 func MakeTemp(run string) (string, error) {
 	path, err := tempPath(run)
 	if err == nil {
@@ -68,7 +69,8 @@ func Temps() ([]string, error) {
 	return found, nil
 }
 
-// RemoveTemp removes the private temporary folder of a run that is over. That none is there is fine.
+// RemoveTemp removes the private temporary folder of a run that is over. That none is there is
+// fine.
 func RemoveTemp(run string) error {
 	path, err := tempPath(run)
 	if err != nil {
@@ -83,7 +85,8 @@ func RemoveTemp(run string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}
-	// A cache of modules makes its folders read-only. Links are not followed, and what cannot be opened up shows below.
+	// A cache of modules makes its folders read-only. Links are not followed, and what cannot be
+	// opened up shows below.
 	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			_ = os.Chmod(p, 0o700) // as above

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// whole says that everything is tried. Every trial starts a confined shell, so a plain go test does not repeat them all in each setting.
+// whole says that everything is tried. Every trial starts a confined shell, so a plain go test does
+// not repeat them all in each setting.
 func whole() bool { return os.Getenv("AGENT_TESTS") == "whole" }
 
 // onlyWhole skips what a quick run leaves out.

@@ -29,17 +29,19 @@ type order struct {
 	Host    int // pidfd of the process that started it
 }
 
-// Wrap has cmd start confined: `exe __sandbox` sets everything up and runs it. Standard streams, extra files and the exit status
-// are the command's own; a command that ended by a signal gives 128 and its number. Everything in the confinement ends when the
-// process that called Wrap does, and, but for Full, when the command does. A level that cannot be reached when it starts is a
-// message on stderr and exit status 125. Where nothing confines, cmd is left as it is.
+// Wrap has cmd start confined: `exe __sandbox` sets everything up and runs it. Standard streams,
+// extra files and the exit status are the command's own; a command that ended by a signal gives 128
+// and its number. Everything in the confinement ends when the process that called Wrap does, and,
+// but for Full, when the command does. A level that cannot be reached when it starts is a message
+// on stderr and exit status 125. Where nothing confines, cmd is left as it is.
 func (p Profile) Wrap(cmd *exec.Cmd, exe string) error {
 	_, err := p.wrap(cmd, exe, false)
 	return err
 }
 
-// WrapReported is Wrap for a caller that needs the exact end, and who must be able to leave what a Full command left behind. It
-// is nil where nothing confines. Otherwise cmd.Start only has the confinement set up, and Started or Abort must be called after it.
+// WrapReported is Wrap for a caller that needs the exact end, and who must be able to leave what a
+// Full command left behind. It is nil where nothing confines. Otherwise cmd.Start only has the
+// confinement set up, and Started or Abort must be called after it.
 func (p Profile) WrapReported(cmd *exec.Cmd, exe string) (*Report, error) {
 	return p.wrap(cmd, exe, true)
 }
@@ -82,7 +84,8 @@ func (p Profile) wrap(cmd *exec.Cmd, exe string, reported bool) (*Report, error)
 	return r, nil
 }
 
-// inside marks the environment of the confining process, so that a binary that is not prepared to be one can tell.
+// inside marks the environment of the confining process, so that a binary that is not prepared to
+// be one can tell.
 const inside = "AGENT_SANDBOX"
 
 // attach hands the order and what it names to cmd.
@@ -111,8 +114,9 @@ func (o order) attach(cmd *exec.Cmd, r *Report) error {
 	return nil
 }
 
-// namespaces asks for those that the promise names. An ordinary user needs a user namespace to have the others; the user stays
-// the same in it. For root it is there to leave the powers of root behind, so a full command of root's gets none.
+// namespaces asks for those that the promise names. An ordinary user needs a user namespace to have
+// the others; the user stays the same in it. For root it is there to leave the powers of root
+// behind, so a full command of root's gets none.
 func (p Profile) namespaces(cmd *exec.Cmd) {
 	if !p.names() {
 		return
@@ -171,8 +175,8 @@ func (r *Report) close() error {
 // Abort gives the report up, for a command that could not be started at all, or is not to be.
 func (r *Report) Abort() { _ = r.close() } // nothing was said
 
-// Started lets the command start, waits until it runs, and says why it does not. direct says that no process stands between: cmd's
-// own end is the command's, and Ended must not be called.
+// Started lets the command start, waits until it runs, and says why it does not. direct says that
+// no process stands between: cmd's own end is the command's, and Ended must not be called.
 func (r *Report) Started() (direct bool, err error) {
 	_, _ = r.write.Close(), r.wait.Close() // the confining process has its own copies
 	_, _ = r.gate.Write([]byte{1})         // a process that is gone has said why, or its end does
@@ -208,7 +212,8 @@ func refusal(quoted string) error {
 	return errors.New(text)
 }
 
-// Ended waits for the command's end; false means that the confining process was ended before it could tell.
+// Ended waits for the command's end; false means that the confining process was ended before it
+// could tell.
 func (r *Report) Ended() (syscall.WaitStatus, bool) {
 	defer r.pipe.Close() // it was only read
 	line, err := r.lines.ReadString('\n')

@@ -9,7 +9,8 @@ import (
 	"agent/tools/sandbox"
 )
 
-// A command counts as what the system keeps it to: without a sandbox as an external write, whatever it says.
+// A command counts as what the system keeps it to: without a sandbox as an external write, whatever
+// it says.
 func TestAccess(t *testing.T) {
 	b := newBench(t)
 	open := b.shell()

@@ -11,15 +11,17 @@ import (
 	"agent/tools/sandbox"
 )
 
-// before looks at what git, editors and shells obey in the workspace of a command that may write there without a yes. fixed is what
-// the sandbox keeps from changing; what the command adds beside it is put back at its end. A command that a person let run, or wrote,
-// may add to it: then only what was always kept is.
+// before looks at what git, editors and shells obey in the workspace of a command that may write
+// there without a yes. fixed is what the sandbox keeps from changing; what the command adds beside
+// it is put back at its end. A command that a person let run, or wrote, may add to it: then only
+// what was always kept is.
 func (t shell) before(c tools.Call, a shellArgs) (*gitrepo.Snapshot, []string, error) {
 	if a.access() != sandbox.Write || !t.box.Support().Holds(sandbox.Write) {
 		return nil, nil, nil
 	}
 	if info, err := os.Stat(filepath.Join(c.Folder, ".git", "HEAD")); err == nil && info.Mode().IsRegular() {
-		// A folder that is there cannot be made by a command. Where it cannot be made, a command cannot either.
+		// A folder that is there cannot be made by a command. Where it cannot be made, a command
+		// cannot either.
 		_ = os.Mkdir(filepath.Join(c.Folder, ".git", "hooks"), 0o755)
 	}
 	before, err := gitrepo.Obeyed(c.Folder)

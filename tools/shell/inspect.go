@@ -11,7 +11,8 @@ import (
 	"agent/tools/runner"
 )
 
-// Inspect looks what became of a command that began and left no record of its end. Everything else its runner's files say.
+// Inspect looks what became of a command that began and left no record of its end. Everything else
+// its runner's files say.
 func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
 	if len(c.Before) == 0 {
 		return recovery.Inspection{}
@@ -50,7 +51,8 @@ func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
 	return sc.InspectFiles(w, began)
 }
 
-// judged is the result of a command whose runner was lost while the host waits for it, where a look tells what became of it.
+// judged is the result of a command whose runner was lost while the host waits for it, where a look
+// tells what became of it.
 func (t shell) judged(ctx context.Context, c tools.Call) (journal.Result, bool, error) {
 	i := t.Inspect(ctx, c)
 	switch {

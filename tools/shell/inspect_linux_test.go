@@ -15,8 +15,8 @@ import (
 	"agent/tools/toolstest"
 )
 
-// A command whose runner SIGKILL ends: before it began to act it did not happen, after its end it did, and in between what is
-// said is what the world shows. Never is anything said that is not so.
+// A command whose runner SIGKILL ends: before it began to act it did not happen, after its end it
+// did, and in between what is said is what the world shows. Never is anything said that is not so.
 func TestLookAfterKill(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

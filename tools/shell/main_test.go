@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "__runner" {
 		os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt(filepath.Dir(os.Args[2]))}))
 	}
-	// A binary with the race detector waits for a second at its end, for each of hundreds of processes. It cannot fail here.
+	// A binary with the race detector waits for a second at its end, for each of hundreds of
+	// processes. It cannot fail here.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }

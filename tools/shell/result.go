@@ -22,8 +22,9 @@ type ran struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// resultOf makes a command's result from its exit record and its output. A command that ended by itself has a known outcome,
-// whatever its status; of one that was stopped on its way nobody knows how far it came, unless it could only read.
+// resultOf makes a command's result from its exit record and its output. A command that ended by
+// itself has a known outcome, whatever its status; of one that was stopped on its way nobody knows
+// how far it came, unless it could only read.
 func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.Result {
 	r := journal.Result{
 		How: how, Size: e.Output,
@@ -66,7 +67,8 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 	return r
 }
 
-// deniedBy says that the command's access may be why it failed, where what it printed reads like that.
+// deniedBy says that the command's access may be why it failed, where what it printed reads like
+// that.
 func (t shell) deniedBy(c tools.Call, printed string) string {
 	a, err := tools.Decode[shellArgs](c.Args)
 	if err != nil || !t.box.Support().Holds(a.access()) {
@@ -155,7 +157,8 @@ func (t shell) outputOf(c tools.Call) output {
 	return o
 }
 
-// bounded is the head and the tail of a long output, with what is between them said, and how much of it is gone.
+// bounded is the head and the tail of a long output, with what is between them said, and how much
+// of it is gone.
 func bounded(full []byte, total, gone int64, call string) string {
 	if len(full) <= excerpt.MaxOutput {
 		return string(full)

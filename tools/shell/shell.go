@@ -1,5 +1,6 @@
-// Package shell holds the tool that runs a script. The runner (tools/runner) carries it out in a process that outlives the host, the
-// sandbox (tools/sandbox) confines it, and package inspect tells afterwards whether a command whose end nobody saw has happened.
+// Package shell holds the tool that runs a script. The runner (tools/runner) carries it out in a
+// process that outlives the host, the sandbox (tools/sandbox) confines it, and package inspect
+// tells afterwards whether a command whose end nobody saw has happened.
 package shell
 
 import (
@@ -47,7 +48,8 @@ type shellArgs struct {
 	Access  string  `json:"access"`
 }
 
-// access is what a command may do. One that does not say may do everything: old journals and runbooks mean that.
+// access is what a command may do. One that does not say may do everything: old journals and
+// runbooks mean that.
 func (a shellArgs) access() sandbox.Access {
 	if a.Access == "" {
 		return sandbox.Full
@@ -55,7 +57,8 @@ func (a shellArgs) access() sandbox.Access {
 	return sandbox.Access(a.Access)
 }
 
-// confined is what Prepare records of a command: what was asked for, what confines it, and what a look afterwards compares with.
+// confined is what Prepare records of a command: what was asked for, what confines it, and what a
+// look afterwards compares with.
 type confined struct {
 	Access  sandbox.Access  `json:"access,omitempty"`
 	Sandbox string          `json:"sandbox,omitempty"`
@@ -120,7 +123,8 @@ func (shell) Spec() tools.Spec {
 	}
 }
 
-// Describe says what the operating system keeps the command to. A command that can write nothing may be run twice.
+// Describe says what the operating system keeps the command to. A command that can write nothing
+// may be run twice.
 func (t shell) Describe(_ string, args json.RawMessage) tools.Traits {
 	e := t.effect(args)
 	return tools.Traits{Effect: e, RetrySafe: e == journal.EffectRead, Confinement: t.confinement(args)}
@@ -140,8 +144,8 @@ func (t shell) effect(args json.RawMessage) journal.Effect {
 	return journal.EffectWriteExternal
 }
 
-// onlyRead says whether a command was kept to reading when it was started, and would be now: however it ended, it changed
-// nothing.
+// onlyRead says whether a command was kept to reading when it was started, and would be now:
+// however it ended, it changed nothing.
 func (t shell) onlyRead(c tools.Call) bool {
 	if t.effect(c.Args) != journal.EffectRead {
 		return false
@@ -238,7 +242,8 @@ func interpreterOf(name string) ([]string, error) {
 	return []string{path, "-e", "-o", "pipefail"}, nil
 }
 
-// Call starts the command and waits for its end. If ctx ends first the command goes on, and the call stays without a result.
+// Call starts the command and waits for its end. If ctx ends first the command goes on, and the
+// call stays without a result.
 func (t shell) Call(ctx context.Context, c tools.Call) (journal.Result, error) {
 	job, ok := c.Handle.(*runner.Job)
 	if !ok {
@@ -256,7 +261,8 @@ func (t shell) Attach(ctx context.Context, c tools.Call) (journal.Result, error)
 	return t.await(ctx, c, journal.HowAttached)
 }
 
-// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing, where that is why.
+// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing,
+// where that is why.
 type notStarted struct{ seen runner.Evidence }
 
 func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
@@ -266,7 +272,8 @@ func (e *notStarted) Unwrap() error { return e.seen.Disk }
 // await shows the output from the beginning, waits for the end, and makes the result.
 func (t shell) await(ctx context.Context, c tools.Call, how journal.How) (journal.Result, error) {
 	folder := t.callFolder(c)
-	// What cannot be shown can still be waited for; a spool that cannot be read is said with the result.
+	// What cannot be shown can still be waited for; a spool that cannot be read is said with the
+	// result.
 	_, _ = runner.Follow(ctx, folder, 0, c.Show)
 	seen, err := runner.Wait(ctx, folder, identity(c))
 	if err != nil {
@@ -345,8 +352,8 @@ func named(processes []runner.Process) []string {
 	return list
 }
 
-// Kill kills what is left of a command, its runner first if that does not react to a stop, and waits until it is dead. What
-// cannot be shown dead is returned.
+// Kill kills what is left of a command, its runner first if that does not react to a stop, and
+// waits until it is dead. What cannot be shown dead is returned.
 func (t shell) Kill(ctx context.Context, c tools.Call) ([]string, error) {
 	folder := t.callFolder(c)
 	seen, err := runner.Inspect(folder, identity(c))

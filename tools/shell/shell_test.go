@@ -131,7 +131,8 @@ func TestShellOutputBeyondWhatIsKept(t *testing.T) {
 	toolstest.Contains(t, r.Content, " of those are not kept; read_output with call c-test reads the others]")
 }
 
-// Shutdown: the host stops watching, the command goes on, and the next host picks it up and gets its true end.
+// Shutdown: the host stops watching, the command goes on, and the next host picks it up and gets
+// its true end.
 func TestShellOutlivesItsHost(t *testing.T) {
 	b := newBench(t)
 	if err := unix.Mkfifo(b.Path("gate"), 0o600); err != nil {
@@ -245,7 +246,8 @@ func TestShellNeverStarted(t *testing.T) {
 	}
 }
 
-// The runner is killed while the host watches: unknown, what is left is ended, and nothing is repeated.
+// The runner is killed while the host watches: unknown, what is left is ended, and nothing is
+// repeated.
 func TestShellRunnerKilled(t *testing.T) {
 	b := newBench(t)
 	c, err := b.Prepare("shell", b.Call("shell", args{"command": "setsid sleep 600 & echo begun; wait"}))

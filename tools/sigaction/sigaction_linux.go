@@ -1,8 +1,9 @@
 // Package sigaction tells the kernel what to do at a signal, behind the back of Go's runtime.
 //
-// To catch a signal with os/signal takes two changes of the thread, which is much for a process that lives for some milliseconds; and
-// what os/signal ignores stays ignored in the commands that are started. What is set here does not: before a child becomes another
-// program, the runtime sets every signal that it had a handler for back to its default.
+// To catch a signal with os/signal takes two changes of the thread, which is much for a process
+// that lives for some milliseconds; and what os/signal ignores stays ignored in the commands that
+// are started. What is set here does not: before a child becomes another program, the runtime sets
+// every signal that it had a handler for back to its default.
 package sigaction
 
 import (
@@ -28,7 +29,8 @@ type action struct {
 // Default gives signals back to the kernel, which does with them what it does without any handler.
 func Default(signals ...unix.Signal) error { return set(initial, signals) }
 
-// Ignore has the kernel drop signals. They must be some that Go's runtime had a handler for: another would stay ignored in children.
+// Ignore has the kernel drop signals. They must be some that Go's runtime had a handler for:
+// another would stay ignored in children.
 func Ignore(signals ...unix.Signal) error { return set(ignored, signals) }
 
 func set(handler uintptr, signals []unix.Signal) error {

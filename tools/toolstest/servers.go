@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// ServersOf are the processes that were started as the MCP server of a folder: each one notes its number there.
+// ServersOf are the processes that were started as the MCP server of a folder: each one notes its
+// number there.
 func ServersOf(t *testing.T, folder string) (pids []int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "pids"))

@@ -257,7 +257,8 @@ func Stat(t *testing.T, path string) os.FileInfo {
 	return info
 }
 
-// Whole says that everything is tried. A plain go test keeps to some of the cases that start processes, and to fewer random ones.
+// Whole says that everything is tried. A plain go test keeps to some of the cases that start
+// processes, and to fewer random ones.
 func Whole() bool { return os.Getenv("AGENT_TESTS") == "whole" }
 
 // OnlyWhole skips what a quick run leaves out.

@@ -9,9 +9,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// cutMark ends the arguments of a call that the answer's limit may have cut. Text behind a JSON value is no JSON, and what
-// was cut inside a string stays inside it, since the mark has no quote: so such arguments are never valid, even if what
-// came of them happens to be.
+// cutMark ends the arguments of a call that the answer's limit may have cut. Text behind a JSON
+// value is no JSON, and what was cut inside a string stays inside it, since the mark has no quote:
+// so such arguments are never valid, even if what came of them happens to be.
 const cutMark = " [cut off here by the limit of the answer's length]"
 
 // unfinishedError says that a stream ended, or said that it did, before the answer was whole.
@@ -21,8 +21,8 @@ func (e *unfinishedError) Error() string { return e.what }
 
 // answer makes the whole answer. prefix is the digest of the request.
 //
-// A stop reason that is not known is an error and not an answer: whether its calls are whole is not known, so none may
-// run, and a text that may be a part must not pass for the end.
+// A stop reason that is not known is an error and not an answer: whether its calls are whole is not
+// known, so none may run, and a text that may be a part must not pass for the end.
 func (a *assembly) answer(prefix string) (*model.Answer, error) {
 	if len(a.open) > 0 {
 		return nil, &unfinishedError{"a block of the answer never ended"}
@@ -63,8 +63,8 @@ func (a *assembly) answer(prefix string) (*model.Answer, error) {
 	return out, nil
 }
 
-// ended tells an answer that waits for its calls from one that does not. Servers that are compatible say end_turn for
-// both.
+// ended tells an answer that waits for its calls from one that does not. Servers that are
+// compatible say end_turn for both.
 func ended(calls int, otherwise journal.AnswerStop) journal.AnswerStop {
 	if calls > 0 {
 		return journal.AnswerCalls
@@ -72,8 +72,8 @@ func ended(calls int, otherwise journal.AnswerStop) journal.AnswerStop {
 	return otherwise
 }
 
-// refuse takes out the calls of a refused answer, which was broken off, and gives the provider's reason where there is no
-// other word.
+// refuse takes out the calls of a refused answer, which was broken off, and gives the provider's
+// reason where there is no other word.
 func (a *assembly) refuse(out *model.Answer) {
 	out.Stop = journal.AnswerRefuse
 	kept, said := out.Blocks[:0], false
@@ -89,8 +89,8 @@ func (a *assembly) refuse(out *model.Answer) {
 	out.Blocks = kept
 }
 
-// finish makes a block of what came; calls is how many calls stand before it. It reports false for a block that says
-// nothing and need not go back.
+// finish makes a block of what came; calls is how many calls stand before it. It reports false for
+// a block that says nothing and need not go back.
 func (p *part) finish(prefix string, calls int) (b journal.Block, ok bool, err error) {
 	o := opaque{After: calls}
 	switch p.Type {
@@ -132,8 +132,8 @@ func (p *part) finish(prefix string, calls int) (b journal.Block, ok bool, err e
 	return b, true, nil
 }
 
-// arguments are the call's, byte for byte as the model wrote them, JSON or not. Some servers give them whole with the
-// block's start; a call without any has none to give.
+// arguments are the call's, byte for byte as the model wrote them, JSON or not. Some servers give
+// them whole with the block's start; a call without any has none to give.
 func (p *part) arguments() json.RawMessage {
 	if p.text.Len() > 0 {
 		return bytes.Clone(p.text.Bytes())

@@ -25,8 +25,9 @@ func benchEvents() string {
 	return messageStart() + textBlock(0, pieces...) + messageEnd("end_turn")
 }
 
-// BenchmarkStream is an answer through Stream. Its limits: raw is the same bytes over the same connection, read and not
-// looked at; parsed is the least that shows text, which is lines cut at their colon and one JSON value an event.
+// BenchmarkStream is an answer through Stream. Its limits: raw is the same bytes over the same
+// connection, read and not looked at; parsed is the least that shows text, which is lines cut at
+// their colon and one JSON value an event.
 func BenchmarkStream(b *testing.B) {
 	events := benchEvents()
 	s := serve(b, stream(events))
@@ -95,7 +96,8 @@ func parsePlainly(b *testing.B, s *server) (text int) {
 	return text
 }
 
-// BenchmarkEncode is the body of a request late in a long run. Its limit is the copy of the same bytes.
+// BenchmarkEncode is the body of a request late in a long run. Its limit is the copy of the same
+// bytes.
 func BenchmarkEncode(b *testing.B) {
 	req := model.Request{System: strings.Repeat("s", 4000), Messages: []journal.Message{user("Q")}}
 	for i := range 1000 {

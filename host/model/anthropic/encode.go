@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendString writes s as a JSON string. Only what must be escaped is; bytes that are no UTF-8 become U+FFFD.
+// appendString writes s as a JSON string. Only what must be escaped is; bytes that are no UTF-8
+// become U+FFFD.
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
@@ -49,8 +50,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendObject writes a call's arguments as the object that the API wants. What is no object, such as the text of
-// arguments that were no JSON, becomes one.
+// appendObject writes a call's arguments as the object that the API wants. What is no object, such
+// as the text of arguments that were no JSON, becomes one.
 func appendObject(b []byte, args json.RawMessage) []byte {
 	value, ok := canonical(args)
 	switch {
@@ -66,9 +67,10 @@ func appendObject(b []byte, args json.RawMessage) []byte {
 	return append(b, value...)
 }
 
-// canonical spells JSON in the one way that does not depend on whether it has been written to the journal since: without
-// white space, and without escapes that an encoder may or may not choose. Members keep their order and numbers their
-// digits. Half a surrogate pair, which the API refuses, becomes U+FFFD. It reports false for what is no JSON.
+// canonical spells JSON in the one way that does not depend on whether it has been written to the
+// journal since: without white space, and without escapes that an encoder may or may not choose.
+// Members keep their order and numbers their digits. Half a surrogate pair, which the API refuses,
+// becomes U+FFFD. It reports false for what is no JSON.
 func canonical(raw []byte) ([]byte, bool) {
 	var c bytes.Buffer
 	if err := json.Compact(&c, raw); err != nil || c.Len() == 0 {
@@ -113,7 +115,8 @@ func canonical(raw []byte) ([]byte, bool) {
 	return out, true
 }
 
-// unescape reads the code unit of an escape such as \u003c; utf8.RuneError when b does not begin with one.
+// unescape reads the code unit of an escape such as \u003c; utf8.RuneError when b does not begin
+// with one.
 func unescape(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return utf8.RuneError
@@ -128,8 +131,8 @@ func unescape(b []byte) rune {
 // blank says that a text has nothing that the API takes for content.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// toolName makes a name that the API takes back. A name of its own is never changed; one that another provider's model
-// made up may be.
+// toolName makes a name that the API takes back. A name of its own is never changed; one that
+// another provider's model made up may be.
 func toolName(s string) string {
 	fits := func(r rune) rune {
 		switch {

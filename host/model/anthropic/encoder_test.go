@@ -15,8 +15,8 @@ func encode(name string, req model.Request) (encoded, error) {
 	return (&encoder{name: name}).encode(req)
 }
 
-// What is kept of one request for the next changes no byte, whatever follows what: a longer conversation, a shorter one, the same
-// with other messages or another system prompt.
+// What is kept of one request for the next changes no byte, whatever follows what: a longer
+// conversation, a shorter one, the same with other messages or another system prompt.
 func TestWhatIsKeptChangesNoByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"claude-opus-5-5", "claude-opus-4-6", "claude-haiku-4-5", "local"}).Draw(t, "model")

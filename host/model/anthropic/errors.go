@@ -12,13 +12,14 @@ import (
 	"agent/recovery/journal"
 )
 
-// excerptSize is how much of what was not understood may be quoted, in bytes; a message is cut shorter.
+// excerptSize is how much of what was not understood may be quoted, in bytes; a message is cut
+// shorter.
 const excerptSize = 1024
 
 func excerpt(data []byte) string { return string(data[:min(len(data), excerptSize)]) }
 
-// fault is an error in our own words. What they quote of the provider's is made one line without secrets, as wire does
-// with a body of text.
+// fault is an error in our own words. What they quote of the provider's is made one line without
+// secrets, as wire does with a body of text.
 func (c *client) fault(f journal.Fault, err error) *model.Error {
 	e := transport.Status(0, nil, []byte(err.Error()), c.secrets())
 	return &model.Error{Fault: f, Message: e.Message, Err: err}

@@ -27,7 +27,8 @@ func status(code int, kind, message string) http.HandlerFunc {
 	}
 }
 
-// Issue 3: each failure of the provider is the fault that it is, in the provider's words, asked once.
+// Issue 3: each failure of the provider is the fault that it is, in the provider's words, asked
+// once.
 func TestErrorStatus(t *testing.T) {
 	for _, c := range []struct {
 		code          int
@@ -206,7 +207,8 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// Everything comes through Options: no variable of the environment adds a key, a header, an address or a profile.
+// Everything comes through Options: no variable of the environment adds a key, a header, an address
+// or a profile.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-environment")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-environment")

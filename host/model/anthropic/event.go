@@ -9,8 +9,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// event is what any event of the stream may say. An event or a delta of a kind that is not known is passed over, as the
-// provider's versioning rules want.
+// event is what any event of the stream may say. An event or a delta of a kind that is not known is
+// passed over, as the provider's versioning rules want.
 //
 // Source: platform.claude.com/docs/en/build-with-claude/streaming.
 type event struct {
@@ -253,7 +253,8 @@ func (u *usage) merge(v *usage) {
 	}
 }
 
-// total is nil when the server said nothing; nothing but zeros, which no answer costs, says nothing.
+// total is nil when the server said nothing; nothing but zeros, which no answer costs, says
+// nothing.
 func (u usage) total() *journal.Usage {
 	n := func(p *int64) int64 {
 		if p == nil {

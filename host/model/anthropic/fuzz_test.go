@@ -41,8 +41,9 @@ func (g got) outcome() string {
 	return fmt.Sprintf("text %q\nreasoning %q\nanswer %s\nerror %s", g.text, g.reasoning, answer, said)
 }
 
-// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read, the same one in whatever pieces it
-// comes; an answer can be sent back; and a stream that does not end is read up to a bound.
+// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read,
+// the same one in whatever pieces it comes; an answer can be sent back; and a stream that does not
+// end is read up to a bound.
 func FuzzStream(f *testing.F) {
 	for _, stream := range []string{
 		everything(), strings.ReplaceAll(everything(), "\n", "\r\n"), strings.ReplaceAll(everything(), "\n", "\r"), "\ufeff" + messageStart() + textBlock(0, "a") + messageEnd("end_turn"),
@@ -96,7 +97,8 @@ func sentBack(t *testing.T, a *model.Answer) {
 	mustEncode(t, "qwen3", req)
 }
 
-// journaled is what a journal gives back of messages, which keeps arguments that are no JSON as a text.
+// journaled is what a journal gives back of messages, which keeps arguments that are no JSON as a
+// text.
 func journaled(t *testing.T, messages []journal.Message) (back []journal.Message) {
 	t.Helper()
 	for _, m := range messages {

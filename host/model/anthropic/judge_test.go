@@ -13,8 +13,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// judge is a run against a server that was written from the documentation alone: it refuses what the provider would, and
-// keeps a cache as the provider's is described.
+// judge is a run against a server that was written from the documentation alone: it refuses what
+// the provider would, and keeps a cache as the provider's is described.
 type judge struct {
 	t     *testing.T
 	s     *modeltest.Server
@@ -75,8 +75,8 @@ func (j *judge) content() {
 	}
 }
 
-// Issue 3: a long run is read from the provider's cache. Whatever the width of its turns, each request finds there all
-// that the one before it sent.
+// Issue 3: a long run is read from the provider's cache. Whatever the width of its turns, each
+// request finds there all that the one before it sent.
 func TestLongRunIsReadFromTheCache(t *testing.T) {
 	var script modeltest.Script
 	widths := []int{1, 2, 1, 6, 7, 8, 9, 10, 11, 1, 40, 1, 1, 300, 2, 0}
@@ -113,7 +113,8 @@ func newRequest(j *judge) model.Request {
 	return req
 }
 
-// Servers that call themselves compatible: no ids, one id for all calls, arguments in one piece, no usage, other line ends.
+// Servers that call themselves compatible: no ids, one id for all calls, arguments in one piece, no
+// usage, other line ends.
 func TestQuirksOfServers(t *testing.T) {
 	call := modeltest.Call{Tool: "shell", Args: json.RawMessage(`{"command":"ls"}`)}
 	for name, q := range map[string]modeltest.Quirks{

@@ -12,8 +12,8 @@ const goOn = "Go on."
 // noResult stands where a call has no result: the API takes no call without one.
 const noResult = "No result of this call is recorded."
 
-// side is one message as the API takes it: the user's and the assistant's alternate, and the first and the last are the
-// user's.
+// side is one message as the API takes it: the user's and the assistant's alternate, and the first
+// and the last are the user's.
 type side struct {
 	assistant bool
 	blocks    []journal.Block
@@ -48,7 +48,8 @@ func (o opaque) seal() (json.RawMessage, error) {
 	return json.Marshal(map[string]opaque{protocol: o})
 }
 
-// plan lays a conversation out in alternating sides. Where it goes on behind a user's side, it begins with an assistant's.
+// plan lays a conversation out in alternating sides. Where it goes on behind a user's side, it
+// begins with an assistant's.
 func plan(messages []journal.Message, goesOn bool) []side {
 	var out []side
 	var calls []string // of the last assistant's message, until their results stand
@@ -97,8 +98,8 @@ func answered(calls []string) []journal.Block {
 	return []journal.Block{{Kind: journal.BlockText, Text: goOn}}
 }
 
-// heard is a user's side: the results of all the calls before it, in the order of the calls, then everything else. A
-// result of a call that is not there, which the API refuses, becomes text.
+// heard is a user's side: the results of all the calls before it, in the order of the calls, then
+// everything else. A result of a call that is not there, which the API refuses, becomes text.
 func heard(calls []string, group []journal.Block) []journal.Block {
 	var results, rest []journal.Block
 	at := make(map[string]int, len(calls))
@@ -125,8 +126,9 @@ func heard(calls []string, group []journal.Block) []journal.Block {
 	return append(results, rest...)
 }
 
-// spoken is an assistant's side in the order in which it came: the journal keeps calls behind everything else. What is
-// only reasoning is nothing said, and reasoning at the end has nothing that it led to.
+// spoken is an assistant's side in the order in which it came: the journal keeps calls behind
+// everything else. What is only reasoning is nothing said, and reasoning at the end has nothing
+// that it led to.
 func spoken(blocks []journal.Block) []journal.Block {
 	var calls, out []journal.Block
 	for _, b := range blocks {
@@ -176,9 +178,11 @@ func callsOf(blocks []journal.Block) []string {
 	return ids
 }
 
-// loop follows whether a conversation ends in calls of an answer that began without thinking, side by side. A word of the user's
-// behind the results of its calls, as in a thread whose last run was cancelled, does not end the answer
-// (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Toggling thinking modes in conversations").
+// loop follows whether a conversation ends in calls of an answer that began without thinking, side
+// by side. A word of the user's behind the results of its calls, as in a thread whose last run was
+// cancelled, does not end the answer
+// (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Toggling thinking
+// modes in conversations").
 type loop struct {
 	asked bool // the user said something, and not only what came of calls
 	plain bool // the answer to that began without thinking

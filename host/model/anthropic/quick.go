@@ -5,10 +5,10 @@ import (
 	"bytes"
 )
 
-// Nearly all events of a long answer are one of three deltas, and reading JSON of any shape is most of the time that an
-// answer costs here. So they are first read in the one spelling in which the provider writes them, white space at the
-// ends of objects included, which it adds to hide the length of a word. Whatever is spelled otherwise is read as any JSON;
-// both readings give the same.
+// Nearly all events of a long answer are one of three deltas, and reading JSON of any shape is most
+// of the time that an answer costs here. So they are first read in the one spelling in which the
+// provider writes them, white space at the ends of objects included, which it adds to hide the
+// length of a word. Whatever is spelled otherwise is read as any JSON; both readings give the same.
 
 // quickly reads a content_block_delta in that spelling, and says whether it is in it.
 func quickly(data []byte) (e event, ok bool) {

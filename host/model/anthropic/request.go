@@ -18,8 +18,8 @@ import (
 // marker is a cache breakpoint, as a member that is not the first.
 const marker = `,"cache_control":{"type":"ephemeral"}`
 
-// wide is how many blocks may stand behind the end of the request before, so that the provider, which looks at 20 blocks
-// from the last one back, still finds what it cached there.
+// wide is how many blocks may stand behind the end of the request before, so that the provider,
+// which looks at 20 blocks from the last one back, still finds what it cached there.
 const wide = 16
 
 // encoded is a request as it goes out.
@@ -28,8 +28,8 @@ type encoded struct {
 	prefix string // digest of system prompt, tools and messages, which a thinking block of the answer is bound to
 }
 
-// encoder writes the requests of a conversation, each of which mostly repeats the one before: what is the same is kept as it was
-// written. The zero value has written nothing.
+// encoder writes the requests of a conversation, each of which mostly repeats the one before: what
+// is the same is kept as it was written. The zero value has written nothing.
 type encoder struct {
 	name string // of the model
 
@@ -99,7 +99,8 @@ func (e *encoder) encode(req model.Request) (encoded, error) {
 	return out, nil
 }
 
-// resume has w go on behind what was kept of the request before, where this one repeats it, and forgets that where it does not.
+// resume has w go on behind what was kept of the request before, where this one repeats it, and
+// forgets that where it does not.
 func (e *encoder) resume(w *writer, req model.Request) place {
 	if e.at.sides > 0 && bytes.Equal(e.b[:e.opening], w.b) && model.Repeats(e.messages, req.Messages) == len(e.messages) {
 		w.b, w.digest, w.hashed = e.b[:e.at.size], cloned(e.at.digest), e.at.size
@@ -117,7 +118,8 @@ func cloned(h hash.Hash) hash.Hash {
 	return c
 }
 
-// writer writes tools, system prompt and messages, and knows the digest of what it has written of them.
+// writer writes tools, system prompt and messages, and knows the digest of what it has written of
+// them.
 type writer struct {
 	traits traits
 	b      []byte
@@ -175,7 +177,8 @@ func (w *writer) tools(tools []model.ToolSpec, mark bool) error {
 	return nil
 }
 
-// side writes a message and returns where its last block can take a marker. prefix is what stands before it.
+// side writes a message and returns where its last block can take a marker. prefix is what stands
+// before it.
 func (w *writer) side(s side, prefix string) (end int) {
 	role := `{"role":"user","content":[`
 	if s.assistant {
@@ -243,7 +246,8 @@ func (w *writer) reasoning(b journal.Block, prefix string) bool {
 	return true
 }
 
-// result writes a call's result. The API takes no blank content, and none at all only where nothing failed.
+// result writes a call's result. The API takes no blank content, and none at all only where nothing
+// failed.
 func (w *writer) result(r *journal.ResultBlock) {
 	w.b = appendString(append(w.b, `{"type":"tool_result","tool_use_id":`...), r.ID)
 	text := r.Text

@@ -40,7 +40,8 @@ func results(blocks ...journal.Block) journal.Message {
 	return journal.Message{Role: journal.RoleTool, Blocks: blocks}
 }
 
-// The body of a request, whole: what is fixed for a run first, each of our ids, the schema as it was given.
+// The body of a request, whole: what is fixed for a run first, each of our ids, the schema as it
+// was given.
 func TestBody(t *testing.T) {
 	req := model.Request{
 		System: "Be <brief>.",
@@ -163,8 +164,8 @@ func stored(t *rapid.T, messages []journal.Message, escape bool) (out []journal.
 	return out
 }
 
-// Issue 3, behaviour 1: the request is a function of the facts. It has the same bytes when it is built again, and when it
-// is built from what the journal kept.
+// Issue 3, behaviour 1: the request is a function of the facts. It has the same bytes when it is
+// built again, and when it is built from what the journal kept.
 func TestSameRequestSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		req := model.Request{System: "S", Messages: drawStory(t, 3).upTo(1), Tools: []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{}`)}}}
@@ -186,7 +187,8 @@ func TestSameRequestSameBytes(t *testing.T) {
 	})
 }
 
-// Issue 3, behaviour 1: a later request begins with the bytes of every earlier one, up to the new part.
+// Issue 3, behaviour 1: a later request begins with the bytes of every earlier one, up to the new
+// part.
 func TestEarlierRequestIsPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStory(t, 12)
@@ -268,7 +270,8 @@ func TestConversationIsValid(t *testing.T) {
 	})
 }
 
-// A turn of many blocks leaves the end of the request before out of the provider's look back, so a breakpoint stands there.
+// A turn of many blocks leaves the end of the request before out of the provider's look back, so a
+// breakpoint stands there.
 func TestBreakpointOfAWideTurn(t *testing.T) {
 	turn := func(n int) []journal.Message {
 		messages := []journal.Message{user("Q")}
@@ -292,8 +295,9 @@ func TestBreakpointOfAWideTurn(t *testing.T) {
 	}
 }
 
-// From 5.1 on a thinking block is taken back only behind what it was thought behind. What changed later, such as a summary
-// of older turns, takes it out instead of ending the thread; what is thought after the change stays.
+// From 5.1 on a thinking block is taken back only behind what it was thought behind. What changed
+// later, such as a summary of older turns, takes it out instead of ending the thread; what is
+// thought after the change stays.
 func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	const name = "claude-opus-5-5"
 	has := func(req model.Request, name, signature string) bool {

@@ -21,7 +21,8 @@ import (
 // limit is how long a test waits for what must come.
 const limit = 20 * time.Second
 
-// server speaks the provider's side of the protocol: it keeps what it was asked and answers as its script says.
+// server speaks the provider's side of the protocol: it keeps what it was asked and answers as its
+// script says.
 type server struct {
 	*httptest.Server
 	client *http.Client
@@ -222,7 +223,8 @@ func callBlock(i int, id, name string, pieces ...string) string {
 
 const ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
-// everything is an answer with a block of each kind, as the documentation shows them. scripts/judges reads it too.
+// everything is an answer with a block of each kind, as the documentation shows them.
+// scripts/judges reads it too.
 func everything() string {
 	stream, err := os.ReadFile("testdata/messages.sse")
 	if err != nil {

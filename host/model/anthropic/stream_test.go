@@ -20,7 +20,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// Text and thinking come as they arrive; the answer has every block, its calls with the provider's ids, and the usage.
+// Text and thinking come as they arrive; the answer has every block, its calls with the provider's
+// ids, and the usage.
 func TestAnswerOfEveryKindOfBlock(t *testing.T) {
 	s := serve(t, stream(everything()))
 	g := s.answers(t)
@@ -65,7 +66,8 @@ func TestThinkingGoesBackAsItCame(t *testing.T) {
 	}
 }
 
-// A server that signs no thinking gets back what it gave; the provider, which signs all, gets nothing unsigned.
+// A server that signs no thinking gets back what it gave; the provider, which signs all, gets
+// nothing unsigned.
 func TestUnsignedThinking(t *testing.T) {
 	s := serve(t, stream(messageStart()+blockStart(0, obj{"type": "thinking", "thinking": ""})+
 		blockDelta(0, obj{"type": "thinking_delta", "thinking": "Hm."})+blockStop(0)+textBlock(1, "Hi.")+messageEnd("end_turn")))
@@ -194,8 +196,8 @@ func TestStopReasons(t *testing.T) {
 	})
 }
 
-// Issue 3: an answer cut by max_tokens in the middle of a call never runs that call, even where what came of its
-// arguments happens to be JSON. Calls before it are whole.
+// Issue 3: an answer cut by max_tokens in the middle of a call never runs that call, even where
+// what came of its arguments happens to be JSON. Calls before it are whole.
 func TestCallCutByTheLimit(t *testing.T) {
 	for _, args := range []string{`{"command":"rm -rf build`, `{"command":"rm -rf /"}`, `{"n":1`, `{`, ``, `{"a":"\`, `[1,2`, `"x`, `12`} {
 		for _, reason := range []string{"max_tokens", "model_context_window_exceeded"} {
@@ -219,7 +221,8 @@ func TestCallCutByTheLimit(t *testing.T) {
 	}
 }
 
-// A refused answer was broken off: none of its calls may run. The provider's reason is shown where there is no other word.
+// A refused answer was broken off: none of its calls may run. The provider's reason is shown where
+// there is no other word.
 func TestRefusal(t *testing.T) {
 	end := ev("message_delta", obj{"type": "message_delta", "usage": obj{"output_tokens": 3}, "delta": obj{
 		"stop_reason": "refusal", "stop_details": obj{"type": "refusal", "category": "cyber", "explanation": "Not this."},
@@ -370,8 +373,8 @@ func (t tellingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// The connection of an answer serves the next request, also where the body's end comes after the answer's; and nobody
-// waits for a server that does not hang up.
+// The connection of an answer serves the next request, also where the body's end comes after the
+// answer's; and nobody waits for a server that does not hang up.
 func TestConnectionIsUsedAgain(t *testing.T) {
 	read := make(chan struct{}, 1)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -410,8 +413,8 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-// Issue 3, behaviour 5: Ctrl-C during a stream, and before it, ends it at once with the context's own error, which is no
-// fault of anybody.
+// Issue 3, behaviour 5: Ctrl-C during a stream, and before it, ends it at once with the context's
+// own error, which is no fault of anybody.
 func TestContextEndsTheStream(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	hanging := func(events string) Options {
@@ -486,7 +489,8 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
-// asTurn is what the host makes of an answer: calls behind everything else, with ids of ours, and their results.
+// asTurn is what the host makes of an answer: calls behind everything else, with ids of ours, and
+// their results.
 func asTurn(a *model.Answer, ids ...string) []journal.Message {
 	var blocks, calls, results []journal.Block
 	for _, b := range a.Blocks {

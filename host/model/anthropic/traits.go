@@ -6,11 +6,12 @@ import (
 	"agent/recovery/journal"
 )
 
-// traits is what a model's name says about the parameters that it takes. The provider answers a thinking parameter that
-// the model does not know with 400, so the name has to decide.
+// traits is what a model's name says about the parameters that it takes. The provider answers a
+// thinking parameter that the model does not know with 400, so the name has to decide.
 //
-// Sources: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting (the table of models),
-// /thinking, /effort, /extended-thinking, and /docs/en/about-claude/models/overview for the lengths.
+// Sources: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting (the table of
+// models), /thinking, /effort, /extended-thinking, and /docs/en/about-claude/models/overview for
+// the lengths.
 type traits struct {
 	thinks   manner
 	on       bool   // it thinks when nothing is said
@@ -29,8 +30,8 @@ const (
 	adaptive               // thinking.type adaptive with output_config.effort
 )
 
-// outputOther is max_tokens for a model that is not known: enough for a turn, and small enough for the window of a local
-// model.
+// outputOther is max_tokens for a model that is not known: enough for a turn, and small enough for
+// the window of a local model.
 const outputOther = 8192
 
 func traitsOf(name string) traits {
@@ -62,8 +63,9 @@ func traitsOf(name string) traits {
 	return t
 }
 
-// version reads family and version out of a name such as claude-opus-4-5-20251101 or claude-3-7-sonnet-latest. The family
-// is "" for a name that is not Anthropic's; a date is no version.
+// version reads family and version out of a name such as claude-opus-4-5-20251101 or
+// claude-3-7-sonnet-latest. The family is "" for a name that is not Anthropic's; a date is no
+// version.
 func version(name string) (family string, major, minor int) {
 	_, rest, ok := strings.Cut(strings.ToLower(name), "claude-")
 	if !ok {
@@ -106,9 +108,9 @@ func digits(w string) (n int, ok bool) {
 	return n, true
 }
 
-// effort writes the parameters for how long the model may think. maxTokens bounds thinking and answer together. looped
-// says that the conversation ends in calls of an answer that began without thinking: a model with a budget does not take
-// the thinking parameter then.
+// effort writes the parameters for how long the model may think. maxTokens bounds thinking and
+// answer together. looped says that the conversation ends in calls of an answer that began without
+// thinking: a model with a budget does not take the thinking parameter then.
 func (t traits) effort(b []byte, e journal.Effort, maxTokens int64, looped bool) []byte {
 	switch {
 	case t.thinks == never:
@@ -136,8 +138,9 @@ func (t traits) effort(b []byte, e journal.Effort, maxTokens int64, looped bool)
 	return append(appendInt(append(b, `,"thinking":{"type":"enabled","budget_tokens":`...), tokens), '}')
 }
 
-// budgetOf is how many of an answer's tokens may be thinking, so that at least half are left for the answer. The API wants
-// 1,024 at least, and the documentation sees little use beyond 32,000; 0 is none.
+// budgetOf is how many of an answer's tokens may be thinking, so that at least half are left for
+// the answer. The API wants 1,024 at least, and the documentation sees little use beyond 32,000; 0
+// is none.
 func budgetOf(e journal.Effort, maxTokens int64) int64 {
 	share := map[journal.Effort]int64{journal.EffortLow: 8, journal.EffortMedium: 4, journal.EffortHigh: 2}[e]
 	if share == 0 || maxTokens < 2048 {

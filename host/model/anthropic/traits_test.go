@@ -58,8 +58,8 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// A model with a thinking budget refuses the parameter when the calls that it is to go on from began without thinking, as
-// they may behind a summary of older turns.
+// A model with a thinking budget refuses the parameter when the calls that it is to go on from
+// began without thinking, as they may behind a summary of older turns.
 func TestBudgetNeedsThinkingBeforeItsCalls(t *testing.T) {
 	turn := func(first ...journal.Block) model.Request {
 		return model.Request{Effort: "high", Messages: []journal.Message{

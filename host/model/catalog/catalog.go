@@ -1,8 +1,10 @@
-// Package catalog knows providers and models by name: where they are asked, which variable holds the key, how much they take
-// and what that costs. It is data and pure functions; the environment is an argument.
+// Package catalog knows providers and models by name: where they are asked, which variable holds
+// the key, how much they take and what that costs. It is data and pure functions; the environment
+// is an argument.
 //
-// A model is named provider/model, such as anthropic/claude-sonnet-5-5. A bare name that begins as one provider's models do
-// (claude-, gpt-) is that provider's. Two models have no provider: runbook, and replay:FILE, which plays a recording back.
+// A model is named provider/model, such as anthropic/claude-sonnet-5-5. A bare name that begins as
+// one provider's models do (claude-, gpt-) is that provider's. Two models have no provider:
+// runbook, and replay:FILE, which plays a recording back.
 package catalog
 
 import (
@@ -58,8 +60,9 @@ type Catalog struct {
 	getenv    func(string) string
 }
 
-// New puts together what is known by name, what the environment says, and what a person configured: providers and models by
-// name, of which what is empty is as it is known. A variable that says where a provider is beats the configuration.
+// New puts together what is known by name, what the environment says, and what a person configured:
+// providers and models by name, of which what is empty is as it is known. A variable that says
+// where a provider is beats the configuration.
 func New(getenv func(string) string, providers map[string]Provider, models map[string]Model) *Catalog {
 	c := &Catalog{providers: builtin(), models: models, getenv: getenv}
 	for i := range c.providers {
@@ -95,8 +98,8 @@ func (p *Provider) merge(own Provider) {
 	p.standIn()
 }
 
-// standIn takes what answers in OpenAI's stead for a server of Chat Completions, since few speak Responses; the configuration
-// may say otherwise.
+// standIn takes what answers in OpenAI's stead for a server of Chat Completions, since few speak
+// Responses; the configuration may say otherwise.
 func (p *Provider) standIn() {
 	if p.Name == "openai" && p.From != "" && !p.Said {
 		p.Protocol = Chat
@@ -139,8 +142,8 @@ func (p Provider) At(baseURL string) Provider {
 	return p
 }
 
-// Exposed reports that a request would carry the provider's key over plain HTTP to another machine, which the configuration
-// does not allow. An address that cannot be read counts as exposed.
+// Exposed reports that a request would carry the provider's key over plain HTTP to another machine,
+// which the configuration does not allow. An address that cannot be read counts as exposed.
 func (p Provider) Exposed() bool {
 	if p.AllowHTTP || p.KeyEnv == "" && len(p.KeyCmd) == 0 || Loopback(p.BaseURL) {
 		return false
@@ -149,14 +152,14 @@ func (p Provider) Exposed() bool {
 	return err != nil || u.Scheme != "https"
 }
 
-// HasKey says whether the provider's key can be had: its variable is set, or a command prints it. A provider that needs
-// none has it.
+// HasKey says whether the provider's key can be had: its variable is set, or a command prints it. A
+// provider that needs none has it.
 func (c *Catalog) HasKey(p Provider) bool {
 	return len(p.KeyCmd) > 0 || p.KeyEnv == "" || c.getenv(p.KeyEnv) != ""
 }
 
-// Providers lists the providers: those known by name in the order in which their keys are looked for, then a person's own by
-// name.
+// Providers lists the providers: those known by name in the order in which their keys are looked
+// for, then a person's own by name.
 func (c *Catalog) Providers() []Provider { return slices.Clone(c.providers) }
 
 // Provider finds a provider by its name.
@@ -169,8 +172,8 @@ func (c *Catalog) Provider(name string) (Provider, bool) {
 	return Provider{}, false
 }
 
-// Parse splits the name of a model into its provider and the provider's name for it. runbook and replay:FILE have no
-// provider; the model is the whole name.
+// Parse splits the name of a model into its provider and the provider's name for it. runbook and
+// replay:FILE have no provider; the model is the whole name.
 func (c *Catalog) Parse(name string) (provider, model string, err error) {
 	if name == runbook.Name || strings.HasPrefix(name, Replay) && name != Replay {
 		return "", name, nil
@@ -208,8 +211,8 @@ func owner(name string) string {
 	return ""
 }
 
-// Model is what is known about a provider's model: what a person configured, and from the table what that leaves open. A price
-// of the table holds only at the provider's own address.
+// Model is what is known about a provider's model: what a person configured, and from the table
+// what that leaves open. A price of the table holds only at the provider's own address.
 func (c *Catalog) Model(p Provider, model string) Model {
 	m := known(p.Name, model)
 	if p.From != "" {

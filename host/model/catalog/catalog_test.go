@@ -48,7 +48,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The choice of issue 3: --model, the thread's, the configuration's, the first key, a local Ollama, runbook.
+// The choice of issue 3: --model, the thread's, the configuration's, the first key, a local Ollama,
+// runbook.
 func TestChoose(t *testing.T) {
 	all := catalog.Wish{Flag: "gpt-6-luna", Thread: "ollama/a", Config: "work/b"}
 	local := func(models ...catalog.LocalModel) func() []catalog.LocalModel {
@@ -107,7 +108,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Where nothing names a model, none is used: a prompt never becomes a runbook because a key is missing.
+// Where nothing names a model, none is used: a prompt never becomes a runbook because a key is
+// missing.
 func TestChooseNone(t *testing.T) {
 	const name = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"
 	for _, tt := range []struct {
@@ -133,7 +135,8 @@ func TestChooseNone(t *testing.T) {
 	}
 }
 
-// Where something else answers in a provider's stead, its prices do not hold, and OpenAI's stand-in speaks Chat Completions.
+// Where something else answers in a provider's stead, its prices do not hold, and OpenAI's stand-in
+// speaks Chat Completions.
 func TestAddresses(t *testing.T) {
 	type want struct {
 		protocol, url, from string
@@ -235,7 +238,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// The table says nothing that cannot be: an answer shares the window, a cached token is not dearer than a fresh one.
+// The table says nothing that cannot be: an answer shares the window, a cached token is not dearer
+// than a fresh one.
 func TestTable(t *testing.T) {
 	c := from(nil, nil)
 	for _, m := range catalog.Known() {
@@ -253,7 +257,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A key goes over plain HTTP to this machine only, however the address is spelled, unless the person allowed it.
+// A key goes over plain HTTP to this machine only, however the address is spelled, unless the
+// person allowed it.
 func TestExposed(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://10.0.0.1/v1": false, "HTTPS://10.0.0.1/v1": false, "http://127.0.0.1:8000/v1": false, "HTTP://127.9.9.9/v1": false,

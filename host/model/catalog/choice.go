@@ -8,14 +8,16 @@ import (
 	"agent/host/model/runbook"
 )
 
-// Wish is what may say which model is used, from the strongest to the weakest. Then come the first key that is found, and
-// what answers on this machine. The model runbook is used only where it is named.
+// Wish is what may say which model is used, from the strongest to the weakest. Then come the first
+// key that is found, and what answers on this machine. The model runbook is used only where it is
+// named.
 type Wish struct {
 	Runbook string // what names the prompt a runbook, such as --runbook; "" where nothing does
 	Flag    string // --model
 	Thread  string // the model of the thread's last run
 	Config  string // the configuration's
-	// Local asks an Ollama on this machine for its models; it is called only when nothing else decides. nil asks nobody.
+	// Local asks an Ollama on this machine for its models; it is called only when nothing else
+	// decides. nil asks nobody.
 	Local func() []LocalModel
 }
 
@@ -38,7 +40,8 @@ type NoModelError struct {
 
 func (e *NoModelError) Error() string { return "no model is configured: " + e.Remedy }
 
-// Choose decides which model is used. The error says what is wrong with the name that was wished, or is a *NoModelError.
+// Choose decides which model is used. The error says what is wrong with the name that was wished,
+// or is a *NoModelError.
 func (c *Catalog) Choose(w Wish) (Choice, error) {
 	if w.Runbook != "" {
 		return Choice{runbook.Name, w.Runbook}, nil
@@ -88,7 +91,8 @@ func (p Provider) setBy() string {
 // anyModel is what makes a model known.
 const anyModel = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or name one with --model or with model in config.toml"
 
-// chooseLocal takes what runs on this machine. unnamed says why a provider with a key was passed over; "" when none was.
+// chooseLocal takes what runs on this machine. unnamed says why a provider with a key was passed
+// over; "" when none was.
 func (c *Catalog) chooseLocal(w Wish, unnamed string) (Choice, error) {
 	var models []LocalModel
 	if w.Local != nil {
@@ -105,8 +109,8 @@ func (c *Catalog) chooseLocal(w Wish, unnamed string) (Choice, error) {
 	return Choice{}, &NoModelError{anyModel}
 }
 
-// UsableLocal is the first model that says that it can use tools, else the first that does not say what it can do and is not
-// named as one for embeddings; "" when there is none.
+// UsableLocal is the first model that says that it can use tools, else the first that does not say
+// what it can do and is not named as one for embeddings; "" when there is none.
 func UsableLocal(models []LocalModel) string {
 	silent := ""
 	for _, m := range models {

@@ -19,14 +19,17 @@ const (
 	whole = 1000 * k
 )
 
-// table is what is known of models, as of November 2026. What is not here has no window and no price.
+// table is what is known of models, as of November 2026. What is not here has no window and no
+// price.
 //
-// Anthropic: https://platform.claude.com/docs/en/about-claude/pricing and .../about-claude/models/overview; written is the
-// price of the five-minute cache. OpenAI: https://developers.openai.com/api/docs/pricing and .../api/docs/models.
+// Anthropic: https://platform.claude.com/docs/en/about-claude/pricing and
+// .../about-claude/models/overview; written is the price of the five-minute cache. OpenAI:
+// https://developers.openai.com/api/docs/pricing and .../api/docs/models.
 //
-// Some models cost more for the whole request once it is longer than a threshold below their window of a million tokens:
-// 100,000 tokens for Claude Haiku 5.5, 272,000 for GPT-6. For these the window here is that threshold, so that what is
-// counted is what is charged; a larger one can be configured, together with its price.
+// Some models cost more for the whole request once it is longer than a threshold below their window
+// of a million tokens: 100,000 tokens for Claude Haiku 5.5, 272,000 for GPT-6. For these the window
+// here is that threshold, so that what is counted is what is charged; a larger one can be
+// configured, together with its price.
 func table() []entry {
 	return []entry{
 		{"anthropic", "claude-fable-5-1", whole, 128 * k, 1000 * cent, 25 * cent, 1250 * cent, 5000 * cent},

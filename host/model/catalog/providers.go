@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// The models that are used when nothing but a key is known: current, able, and not the most expensive.
+// The models that are used when nothing but a key is known: current, able, and not the most
+// expensive.
 const (
 	sonnet = "claude-sonnet-5-5"
 	sol    = "gpt-6.1-sol"
 )
 
-// builtin are the providers known by name, in the order in which their keys are looked for. The local ones listen where
-// their documentation says they do by default.
+// builtin are the providers known by name, in the order in which their keys are looked for. The
+// local ones listen where their documentation says they do by default.
 func builtin() []Provider {
 	return []Provider{
 		{
@@ -45,14 +46,14 @@ func Names() []string {
 	return all
 }
 
-// free says whether a model costs nothing: it runs on this machine. Ollama hands models with cloud in their tag on to a
-// service that is paid.
+// free says whether a model costs nothing: it runs on this machine. Ollama hands models with cloud
+// in their tag on to a service that is paid.
 func (p Provider) free(model string) bool {
 	return p.Start != "" && Loopback(p.BaseURL) && !strings.HasSuffix(model, ":cloud") && !strings.HasSuffix(model, "-cloud")
 }
 
-// Loopback says whether an address is on this machine. It takes the spellings that net/http also asks without a proxy:
-// localhost in small letters, 127.0.0.0/8 and ::1 without a zone.
+// Loopback says whether an address is on this machine. It takes the spellings that net/http also
+// asks without a proxy: localhost in small letters, 127.0.0.0/8 and ::1 without a zone.
 func Loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -65,8 +66,9 @@ func Loopback(address string) bool {
 	return err == nil && ip.IsLoopback() && ip.Zone() == ""
 }
 
-// ollamaURL makes an address of OLLAMA_HOST, as Ollama reads it: a host, a port or an address, the scheme and the port left
-// out or not (https://docs.ollama.com/faq). All interfaces, which a server listens on, are asked for on this machine.
+// ollamaURL makes an address of OLLAMA_HOST, as Ollama reads it: a host, a port or an address, the
+// scheme and the port left out or not (https://docs.ollama.com/faq). All interfaces, which a server
+// listens on, are asked for on this machine.
 func ollamaURL(host string) string {
 	scheme, rest, ok := strings.Cut(host, "://")
 	scheme = strings.ToLower(scheme)

@@ -70,7 +70,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
 	out.stream(fault)
 }
 
-// standing refuses what the server never answers: a model that it does not have, a conversation beyond its window.
+// standing refuses what the server never answers: a model that it does not have, a conversation
+// beyond its window.
 func standing(d dialect, say *answer, script *Script, size int) *refusal {
 	known := len(script.Models) == 0
 	for _, m := range script.Models {
@@ -118,9 +119,9 @@ func (s *Server) refuse(w http.ResponseWriter, d dialect, number int, bad *refus
 	o.refuse(bad, nil)
 }
 
-// cached says how much of a request a provider's cache has, puts into it what the provider would keep, and counts the rest.
-// Anthropic keeps what the client marks and looks back twenty blocks from a mark; OpenAI keeps everything, in steps of 128 tokens
-// from 1024 on.
+// cached says how much of a request a provider's cache has, puts into it what the provider would
+// keep, and counts the rest. Anthropic keeps what the client marks and looks back twenty blocks
+// from a mark; OpenAI keeps everything, in steps of 128 tokens from 1024 on.
 func (s *Server) cached(a *ask) (read, written, fresh int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

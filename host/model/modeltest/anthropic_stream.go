@@ -34,7 +34,8 @@ func (a *answer) callID(prefix string, index int) string {
 	return prefix + identity("call", a.exchange, index, 24)
 }
 
-// arguments are those of a call; the last call of an answer that its length cuts off has half of them.
+// arguments are those of a call; the last call of an answer that its length cuts off has half of
+// them.
 func (a *answer) arguments(i int) string {
 	text := a.turn.Calls[i].arguments()
 	if a.turn.Stop == StopLength && i == len(a.turn.Calls)-1 {

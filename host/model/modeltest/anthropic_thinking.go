@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// assistant checks what the client says the model said: signatures as they were given, ids that are unique.
+// assistant checks what the client says the model said: signatures as they were given, ids that are
+// unique.
 func (p *anthropicParser) assistant(i int, blocks []anthropicBlock) ([]string, *refusal) {
 	var open []string
 	e := entry{from: assistant}
@@ -65,8 +66,8 @@ func (p *anthropicParser) toolUse(i, k int, b anthropicBlock) *refusal {
 	return nil
 }
 
-// thoughts are the rules for the last answer: with thinking on, one whose calls are answered now began with its thinking,
-// and nothing is put into the model's mouth.
+// thoughts are the rules for the last answer: with thinking on, one whose calls are answered now
+// began with its thinking, and nothing is put into the model's mouth.
 func (p *anthropicParser) thoughts(r *anthropicRequest) *refusal {
 	n := len(r.Messages) - 1
 	if r.Messages[n].Role == "user" && r.Thinking.Type == "enabled" {

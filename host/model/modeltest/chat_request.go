@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Fields of a request to Chat Completions, from the reference of its create endpoint, and those that servers of others added
-// for what it lacks.
+// Fields of a request to Chat Completions, from the reference of its create endpoint, and those
+// that servers of others added for what it lacks.
 const chatFields = `model messages tools tool_choice parallel_tool_calls stream stream_options max_tokens max_completion_tokens temperature top_p
 	frequency_penalty presence_penalty n seed stop store metadata user safety_identifier prompt_cache_key prompt_cache_retention
 	reasoning_effort response_format logprobs top_logprobs logit_bias service_tier modalities prediction verbosity web_search_options audio

@@ -13,7 +13,8 @@ const summaryWords = "Write a summary"
 // cutWords open the request to go on behind an answer that was cut off.
 const cutWords = "Your answer was cut off"
 
-// standsFor is in every summary, so that a conversation that goes on from it is answered from the right turn.
+// standsFor is in every summary, so that a conversation that goes on from it is answered from the
+// right turn.
 const standsFor = "[turns done: %d]"
 
 // spoke says who an entry of a conversation is from.
@@ -102,7 +103,8 @@ func locate(entries []entry, script *Script) place {
 	return p.paused(script)
 }
 
-// paused goes over answers that the client joined: one that was paused and the one that went on from it.
+// paused goes over answers that the client joined: one that was paused and the one that went on
+// from it.
 func (p place) paused(script *Script) place {
 	for i := p.skipped; i < p.turn; i++ {
 		if script.turn(p.prompt, i).Stop != StopPause || i-p.skipped >= len(p.answers) {
@@ -155,7 +157,8 @@ func clip(text string) string {
 	return text
 }
 
-// differs says what the client shows of earlier answers that the script did not say; "" when all is as it was.
+// differs says what the client shows of earlier answers that the script did not say; "" when all is
+// as it was.
 func (p place) differs(script *Script) string {
 	for i, e := range p.answers {
 		n := i + p.skipped

@@ -53,7 +53,8 @@ func TestTheStoryIsTheOneThatThePromptNamesLast(t *testing.T) {
 	}
 }
 
-// Anthropic reads from its cache what the client marked before, up to twenty blocks back; OpenAI what it saw before.
+// Anthropic reads from its cache what the client marked before, up to twenty blocks back; OpenAI
+// what it saw before.
 func TestTheCacheIsTheProviders(t *testing.T) {
 	block := func(i int) string { return fmt.Sprintf("%04d%08188d", i, 0) } // 2048 tokens
 	blocks := func(n int) []string {

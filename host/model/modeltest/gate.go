@@ -40,7 +40,8 @@ func (s *Server) Release() int {
 	return n
 }
 
-// Wait returns the first exchange, of those behind the first skip ones, for which ok holds, as soon as there is one.
+// Wait returns the first exchange, of those behind the first skip ones, for which ok holds, as soon
+// as there is one.
 func (s *Server) Wait(ctx context.Context, skip int, ok func(Exchange) bool) (Exchange, error) {
 	for {
 		s.mu.Lock()

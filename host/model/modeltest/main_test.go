@@ -13,7 +13,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// The command announces its address in a file, answers by its script, can be driven over HTTP, and keeps a log.
+// The command announces its address in a file, answers by its script, can be driven over HTTP, and
+// keeps a log.
 func TestTheCommandServesAScript(t *testing.T) {
 	dir := t.TempDir()
 	script, addr, log := filepath.Join(dir, "s.json"), filepath.Join(dir, "addr"), filepath.Join(dir, "log")

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Pieces is a connection that answers with a stream in pieces of any length; rounds of it, one after the other. It serves one
-// request.
+// Pieces is a connection that answers with a stream in pieces of any length; rounds of it, one
+// after the other. It serves one request.
 type Pieces struct {
 	Stream string
 	Cuts   *rand.Rand // where it is cut; nil: as much at once as is asked for

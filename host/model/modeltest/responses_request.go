@@ -125,7 +125,8 @@ func functionOf(a *ask, at, name string, schema json.RawMessage) *refusal {
 	return nil
 }
 
-// strictSchema says what a strict function's schema lacks: every property required, nothing additional.
+// strictSchema says what a strict function's schema lacks: every property required, nothing
+// additional.
 func strictSchema(raw json.RawMessage) string {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -9,8 +9,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// itemID names an item of an answer. It tells the exchange and whether that one reasoned, so that a server which keeps
-// nothing can see when the reasoning is left out.
+// itemID names an item of an answer. It tells the exchange and whether that one reasoned, so that a
+// server which keeps nothing can see when the reasoning is left out.
 func itemID(prefix string, a *answer, index int) string {
 	flag := "0"
 	if a.turn.Thinking != "" {

@@ -87,8 +87,8 @@ func (s *Server) show(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// controlWait answers when there have been n exchanges, or, with held=1, when one is held: for who drives the server from
-// another process.
+// controlWait answers when there have been n exchanges, or, with held=1, when one is held: for who
+// drives the server from another process.
 func (s *Server) controlWait(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.URL.Query().Get("n"))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Script is what the model of a server says. It is chosen by the conversation that a request shows, so a client that was
-// killed and comes back is answered as if nothing had been.
+// Script is what the model of a server says. It is chosen by the conversation that a request shows,
+// so a client that was killed and comes back is answered as if nothing had been.
 type Script struct {
 	Stories []Story  `json:"stories,omitempty"` // for prompts that hold their Prompt
 	Turns   []Turn   `json:"turns,omitempty"`   // the story of every other prompt
@@ -130,7 +130,8 @@ func ParseScript(text []byte) (Script, error) {
 	return s, nil
 }
 
-// story finds what is said to a prompt, and its number: of the stories that the prompt names, the one it names last.
+// story finds what is said to a prompt, and its number: of the stories that the prompt names, the
+// one it names last.
 func (s *Script) story(prompt string) (int, []Turn) {
 	found, at, turns := len(s.Stories), -1, s.Turns
 	for i, st := range s.Stories {

@@ -127,7 +127,8 @@ func (o *sending) stream(f Fault) {
 	}
 }
 
-// between moves a position to the end of the event that it is in, for what comes as an event of its own.
+// between moves a position to the end of the event that it is in, for what comes as an event of its
+// own.
 func (k Kind) between(at int, ends []int) int {
 	switch k {
 	case Pings, Flood, BadEvent, ErrorEvent:
@@ -140,8 +141,8 @@ func (k Kind) between(at int, ends []int) int {
 	return at
 }
 
-// events sends bytes event by event, as a provider does; long bodies in larger pieces, so that the server is not what is
-// measured.
+// events sends bytes event by event, as a provider does; long bodies in larger pieces, so that the
+// server is not what is measured.
 func (o *sending) events(body []byte, ends []int) bool {
 	const large = 256 << 10
 	from := 0

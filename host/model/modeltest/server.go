@@ -190,7 +190,8 @@ func (s *Server) current() Script {
 	return s.script
 }
 
-// note changes what is known of an exchange, tells those who wait, and writes the log at its begin and end.
+// note changes what is known of an exchange, tells those who wait, and writes the log at its begin
+// and end.
 func (s *Server) note(number int, change func(*Exchange)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

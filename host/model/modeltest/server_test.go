@@ -323,7 +323,8 @@ func TestEndlessStreamsEndWithTheirClient(t *testing.T) {
 	}
 }
 
-// A client that ends in the middle of its request asked for nothing; only what is too long is refused for its length.
+// A client that ends in the middle of its request asked for nothing; only what is too long is
+// refused for its length.
 func TestHalfARequestIsNone(t *testing.T) {
 	s := start(t, rich())
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))

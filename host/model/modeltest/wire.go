@@ -54,12 +54,14 @@ func (s *stream) event(name string, data any) {
 	s.ends = append(s.ends, s.body.Len())
 }
 
-// order is how the providers order the fields of what they send, as far as a reader may lean on it; the others follow by name.
+// order is how the providers order the fields of what they send, as far as a reader may lean on it;
+// the others follow by name.
 const order = `type sequence_number response item_id output_index content_index summary_index index id object created created_at status model
 	role delta content_block message item part text thinking partial_json content name input function arguments logprobs obfuscation stop_reason
 	stop_sequence choices finish_reason usage`
 
-// marshal is JSON without escapes that only HTML needs, its fields in the providers' order. A text is JSON already.
+// marshal is JSON without escapes that only HTML needs, its fields in the providers' order. A text
+// is JSON already.
 func marshal(v any) string {
 	return marshalIn(v, ranks())
 }
@@ -147,7 +149,8 @@ func pieces(text string, n int) []string {
 // tokens is about how many tokens a text of so many bytes has.
 func tokens(size int) int { return (size + 3) / 4 }
 
-// seal signs text so that a server which keeps nothing can tell later whether it comes back as it went.
+// seal signs text so that a server which keeps nothing can tell later whether it comes back as it
+// went.
 func seal(nonce, text string) string {
 	return base64.StdEncoding.EncodeToString(append([]byte(nonce+"."), mac(nonce, text)...))
 }
@@ -164,7 +167,8 @@ func mac(nonce, text string) []byte {
 	return h.Sum(nil)
 }
 
-// identity is what ids of one exchange are made from. Like a provider's, they are new in every exchange.
+// identity is what ids of one exchange are made from. Like a provider's, they are new in every
+// exchange.
 func identity(kind string, exchange, index, length int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", kind, exchange, index))
 	return hex.EncodeToString(sum[:])[:length]

@@ -26,8 +26,8 @@ func benchStream(p openai.Protocol) string {
 	return b.String() + ev("response.output_item.done", `"output_index":0,"item":`+message) + completed("completed", "", message)
 }
 
-// BenchmarkStream is what an answer of 20,000 tokens costs, in tokens a second. Its limit: "read" only takes the same bytes from
-// the same client. scripts/judges measures the official libraries.
+// BenchmarkStream is what an answer of 20,000 tokens costs, in tokens a second. Its limit: "read"
+// only takes the same bytes from the same client. scripts/judges measures the official libraries.
 func BenchmarkStream(b *testing.B) {
 	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 		stream := benchStream(p)
@@ -70,7 +70,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest is what it costs to write the request of a conversation of 1,000 turns, and to send it nowhere.
+// BenchmarkRequest is what it costs to write the request of a conversation of 1,000 turns, and to
+// send it nowhere.
 func BenchmarkRequest(b *testing.B) {
 	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 		stream := talk()

@@ -8,8 +8,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// callBlock is a call as the model asked for it. No arguments are the empty object. The arguments of a call that the
-// answer's length cut off never read as JSON, though what is there may happen to be some: such a call must not run.
+// callBlock is a call as the model asked for it. No arguments are the empty object. The arguments
+// of a call that the answer's length cut off never read as JSON, though what is there may happen to
+// be some: such a call must not run.
 func callBlock(id, tool, args string, cut bool) journal.Block {
 	raw := bytes.TrimSpace([]byte(args))
 	switch {
@@ -26,8 +27,9 @@ func withoutCalls(blocks []journal.Block) []journal.Block {
 	return slices.DeleteFunc(blocks, func(b journal.Block) bool { return b.Kind == journal.BlockCall })
 }
 
-// toolDelta is a piece of a call. Index is absent, always 0 or truly the call's number; ID and Name come once, with every
-// piece, or not at all; Arguments are a piece of text, or, with some servers, an object.
+// toolDelta is a piece of a call. Index is absent, always 0 or truly the call's number; ID and Name
+// come once, with every piece, or not at all; Arguments are a piece of text, or, with some servers,
+// an object.
 type toolDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
@@ -37,7 +39,8 @@ type toolDelta struct {
 	} `json:"function"`
 }
 
-// piece is the text of arguments: in a string, as the protocol wants it, or an object that says itself.
+// piece is the text of arguments: in a string, as the protocol wants it, or an object that says
+// itself.
 func piece(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
@@ -105,9 +108,10 @@ func (a *assembly) target(d *toolDelta, index int, more string) *building {
 	return b
 }
 
-// another says whether a piece for this place opens another call: servers give all calls of an answer the same number, or
-// none. A piece without a name goes on with what is there. One with a name is another call when id or name differ, or when
-// the call has all that it can have; a name that is repeated beside each piece is not.
+// another says whether a piece for this place opens another call: servers give all calls of an
+// answer the same number, or none. A piece without a name goes on with what is there. One with a
+// name is another call when id or name differ, or when the call has all that it can have; a name
+// that is repeated beside each piece is not.
 func (b *building) another(d *toolDelta, more string) bool {
 	name := d.Function.Name
 	switch {
@@ -119,7 +123,8 @@ func (b *building) another(d *toolDelta, more string) bool {
 	return len(bytes.TrimSpace([]byte(more))) > 0 && b.complete()
 }
 
-// blocks are the calls in the order in which they began. Of an answer that was cut, the call that was being written is cut.
+// blocks are the calls in the order in which they began. Of an answer that was cut, the call that
+// was being written is cut.
 func (a *assembly) blocks(cut bool) []journal.Block {
 	var out []journal.Block
 	for _, b := range a.calls {

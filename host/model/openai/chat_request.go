@@ -37,8 +37,8 @@ type chatFunction struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// chatBody is the request of Chat Completions. What only OpenAI itself understands is sent to nobody else: strict servers
-// refuse parameters that they do not know.
+// chatBody is the request of Chat Completions. What only OpenAI itself understands is sent to
+// nobody else: strict servers refuse parameters that they do not know.
 func (c *client) chatBody(req model.Request) ([]byte, error) {
 	head := chatHead{Model: c.o.Model, Stream: true, Options: options{Usage: true}}
 	if own(c.o.BaseURL) {
@@ -131,8 +131,8 @@ func (t *talk) add(m chatMessage) error {
 	return nil
 }
 
-// person adds to what the person said. Two messages in a row, as a run that was cancelled leaves them, become one: the
-// templates of many models take only one of each side in turn.
+// person adds to what the person said. Two messages in a row, as a run that was cancelled leaves
+// them, become one: the templates of many models take only one of each side in turn.
 func (t *talk) person(more said) error {
 	if len(more.parts) == 0 {
 		return nil
@@ -171,7 +171,8 @@ func (t *talk) message(m journal.Message) error {
 	return t.person(person)
 }
 
-// answer is an assistant's message. Its content is never null: some servers' templates write that as a word.
+// answer is an assistant's message. Its content is never null: some servers' templates write that
+// as a word.
 func (t *talk) answer(m journal.Message) error {
 	a := chatMessage{Role: "assistant"}
 	var said, thought []string

@@ -10,8 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// chunk is one event of Chat Completions. The library's own type is not used: it has no place for what compatible servers
-// add, and reads five times slower.
+// chunk is one event of Chat Completions. The library's own type is not used: it has no place for
+// what compatible servers add, and reads five times slower.
 type chunk struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
@@ -74,7 +74,8 @@ type chatParser struct {
 	usual      frame // of an event with a piece of text and nothing else
 }
 
-// ended is never known before [DONE] or the end of the stream: the usage comes behind the end of the answer.
+// ended is never known before [DONE] or the end of the stream: the usage comes behind the end of
+// the answer.
 func (p *chatParser) ended() bool { return false }
 
 func (p *chatParser) take(data []byte, _ string) (model.Delta, error) {
@@ -184,7 +185,8 @@ func (p *chatParser) answer() (*model.Answer, error) {
 	return a, nil
 }
 
-// reasoning is a block of its own. Text that a person may read is not sent back; what a router wants back is.
+// reasoning is a block of its own. Text that a person may read is not sent back; what a router
+// wants back is.
 func (p *chatParser) reasoning(a *model.Answer) error {
 	b := journal.Block{Kind: journal.BlockReasoning, Text: p.thought.String()}
 	raw, err := p.details.json()
@@ -202,7 +204,8 @@ func (p *chatParser) reasoning(a *model.Answer) error {
 	return nil
 }
 
-// used is nil where the server does not say. DeepSeek names what came from its cache in its own way.
+// used is nil where the server does not say. DeepSeek names what came from its cache in its own
+// way.
 func (p *chatParser) used() *journal.Usage {
 	var u struct {
 		Prompt     int64 `json:"prompt_tokens"`

@@ -36,7 +36,8 @@ func TestChatAnswer(t *testing.T) {
 
 func tool(fields string) string { return delta(`"tool_calls":[` + fields + `]`) }
 
-// Issue 3: servers that give no call ids, repeat them, send arguments in one piece, or omit usage all work.
+// Issue 3: servers that give no call ids, repeat them, send arguments in one piece, or omit usage
+// all work.
 func TestChatCompatibleServers(t *testing.T) {
 	a, b := `read_file {"path":"a"}`, `read_file {"path":"b"}`
 	whole := func(head, args string) string {
@@ -233,7 +234,8 @@ func TestChatRequest(t *testing.T) {
 	}
 }
 
-// What OpenAI's newer models want, compatible servers refuse, and the reverse; some servers have words of their own.
+// What OpenAI's newer models want, compatible servers refuse, and the reverse; some servers have
+// words of their own.
 func TestChatRequestOfAProvider(t *testing.T) {
 	req := question()
 	req.MaxOutput, req.Effort = 1000, journal.EffortNone

@@ -15,8 +15,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// A server that checks requests as the provider does hears a whole conversation, with every way in which compatible servers
-// differ: it refuses none of its requests, gets back as its answers what it said, and finds them in its cache.
+// A server that checks requests as the provider does hears a whole conversation, with every way in
+// which compatible servers differ: it refuses none of its requests, gets back as its answers what
+// it said, and finds them in its cache.
 func TestConversation(t *testing.T) {
 	call := func(path string) modeltest.Call {
 		return modeltest.Call{Tool: "read_file", Args: json.RawMessage(js(map[string]string{"path": path}))}

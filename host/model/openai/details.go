@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// details are OpenRouter's reasoning_details: pieces of the same kind and number are one piece, whose text grows; the
-// order is kept, since the provider behind the router checks it.
+// details are OpenRouter's reasoning_details: pieces of the same kind and number are one piece,
+// whose text grows; the order is kept, since the provider behind the router checks it.
 type details struct{ list []*detail }
 
 type detail struct {

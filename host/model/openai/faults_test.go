@@ -176,8 +176,8 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 	wholes, first := 0, strings.Index(stream, "\n\n")+2
 	every := os.Getenv("AGENT_TESTS") == "whole"
 	for at := range len(stream) {
-		// How the connection ends makes no difference within an event: a line that is not whole is not read. So not every byte
-		// within one is tried without AGENT_TESTS=whole.
+		// How the connection ends makes no difference within an event: a line that is not whole is
+		// not read. So not every byte within one is tried without AGENT_TESTS=whole.
 		near := strings.Contains(stream[max(0, at-3):min(at+3, len(stream))], "\n\n")
 		if !near && (end != io.EOF || !every && at%8 != 0) {
 			continue
@@ -199,7 +199,8 @@ func cutEverywhere(t *testing.T, p openai.Protocol, stream string, end error) {
 		}
 		wholes++
 	}
-	// Of the Responses API's stream everything but the last line's end is needed; of the other, what comes behind the end.
+	// Of the Responses API's stream everything but the last line's end is needed; of the other,
+	// what comes behind the end.
 	if most := len(chunk(chatUsage)+chatDone) + 1; wholes > most {
 		t.Errorf("%d cuts were whole answers, at most %d can be", wholes, most)
 	}
@@ -310,7 +311,8 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// ending is a body that notes whether it was read to its end before it was closed: only then the connection is used again.
+// ending is a body that notes whether it was read to its end before it was closed: only then the
+// connection is used again.
 type ending struct {
 	io.Reader
 	read, kept bool

@@ -29,8 +29,8 @@ func js(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// The items of the long story, as they are when they are done. The reasoning has white space and characters that a Go
-// encoder would write in another way: it must come back as it is.
+// The items of the long story, as they are when they are done. The reasoning has white space and
+// characters that a Go encoder would write in another way: it must come back as it is.
 const (
 	storyReasoning = `{"id":"rs_1","type":"reasoning", "encrypted_content":"gAAAA<b>&\u003c/b>` + "\u2028" + `==","summary":[{"type":"summary_text","text":"**Looking**"},{"type":"summary_text","text":"at a & b"}]}`
 	storyMessage   = `{"id":"msg_1","type":"message","status":"completed","role":"assistant","phase":"commentary","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"I read both."}]}`

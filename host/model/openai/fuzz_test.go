@@ -37,8 +37,9 @@ func outcome(h heard, err error) string {
 	return fmt.Sprintf("text %q\nreasoning %q\nanswer %s\nerror %s", h.text, h.reasoning, answer, said)
 }
 
-// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read, the same one in whatever pieces it
-// comes; an answer can be sent back; and a stream that does not end is read up to a bound.
+// FuzzStream feeds whatever a server may send. It is an answer or an error that a person can read,
+// the same one in whatever pieces it comes; an answer can be sent back; and a stream that does not
+// end is read up to a bound.
 func FuzzStream(f *testing.F) {
 	for _, stream := range []string{
 		story(), strings.ReplaceAll(story(), "\n", "\r\n"), strings.ReplaceAll(story(), "\n", "\r"), "\ufeff" + completed("completed", "", storyMessage, storyCallA),

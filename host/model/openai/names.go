@@ -8,7 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// own says whether the base URL is OpenAI's: its newer models refuse what compatible servers want, and the reverse.
+// own says whether the base URL is OpenAI's: its newer models refuse what compatible servers want,
+// and the reverse.
 func own(base string) bool {
 	return base == "" || at(base, "openai.com")
 }
@@ -27,15 +28,16 @@ func at(base string, domains ...string) bool {
 	return false
 }
 
-// family is the model's name without the vendor that a router puts before it and without the mark of a fine-tuned one.
+// family is the model's name without the vendor that a router puts before it and without the mark
+// of a fine-tuned one.
 func family(name string) string {
 	name = strings.TrimPrefix(strings.ToLower(name), "ft:")
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// plain says whether the model is one of OpenAI's that do not reason. They refuse the parameters of reasoning and, with
-// "Encrypted content is not supported with this model", to include its encrypted form. The list is closed: every later
-// model reasons.
+// plain says whether the model is one of OpenAI's that do not reason. They refuse the parameters of
+// reasoning and, with "Encrypted content is not supported with this model", to include its
+// encrypted form. The list is closed: every later model reasons.
 func plain(name string) bool {
 	name = family(name)
 	for _, p := range []string{"gpt-3", "gpt-4", "chatgpt-4o", "gpt-5-chat", "davinci", "babbage"} {
@@ -46,8 +48,8 @@ func plain(name string) bool {
 	return false
 }
 
-// effort is the provider's word. The earliest reasoning models cannot leave thinking out; theirs is the smallest that they
-// take.
+// effort is the provider's word. The earliest reasoning models cannot leave thinking out; theirs is
+// the smallest that they take.
 func effort(name string, e journal.Effort) string {
 	if e != journal.EffortNone {
 		return string(e)

@@ -7,8 +7,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// kept is what a block of the Responses API carries for its way back. Text in JSON strings survives the journal byte for
-// byte, which bare JSON does not.
+// kept is what a block of the Responses API carries for its way back. Text in JSON strings survives
+// the journal byte for byte, which bare JSON does not.
 type kept struct {
 	Item  string   `json:"item,omitempty"`  // a reasoning item as it came
 	ID    string   `json:"id,omitempty"`    // a message's id
@@ -22,7 +22,8 @@ func (k kept) empty() bool {
 	return k.Item == "" && k.ID == "" && k.Phase == "" && k.After == 0 && len(k.Calls) == 0
 }
 
-// returned is what blocks carry for their way back, by the name of the protocol. What another protocol keeps is none of ours.
+// returned is what blocks carry for their way back, by the name of the protocol. What another
+// protocol keeps is none of ours.
 type returned struct {
 	Responses *kept   `json:"responses,omitempty"`
 	Chat      *routed `json:"chat,omitempty"`

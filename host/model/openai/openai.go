@@ -1,9 +1,11 @@
-// Package openai asks models over the wire protocols of OpenAI: Responses, and Chat Completions for OpenAI itself and every
-// server that is compatible with it. Both are streamed. Sources: the API reference and the streaming guides of OpenAI as its
-// official Go library has them; what servers do differently is said where it is dealt with.
+// Package openai asks models over the wire protocols of OpenAI: Responses, and Chat Completions for
+// OpenAI itself and every server that is compatible with it. Both are streamed. Sources: the API
+// reference and the streaming guides of OpenAI as its official Go library has them; what servers do
+// differently is said where it is dealt with.
 //
-// The official library is no part of the program: its types cost every start 1.4 ms and the binary 17 MB, and decode a stream
-// at less than half the speed. The tests in scripts/judges compare requests and answers with it.
+// The official library is no part of the program: its types cost every start 1.4 ms and the binary
+// 17 MB, and decode a stream at less than half the speed. The tests in scripts/judges compare
+// requests and answers with it.
 package openai
 
 import (
@@ -40,7 +42,8 @@ type Options struct {
 	Remedy   func(journal.Fault) string            // what a person can do about a failure; may be nil
 }
 
-// New is the model. Nothing is read from the environment and nothing is asked before the first request.
+// New is the model. Nothing is read from the environment and nothing is asked before the first
+// request.
 func New(o Options) model.Model {
 	if o.HTTP == nil {
 		o.HTTP = transport.Client(transport.Options{Secrets: o.Secrets})

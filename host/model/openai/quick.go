@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Nearly all events of a long answer differ from the one before them only in a piece of text, a number that counts and a
-// word that hides the length of the piece, and reading JSON of any shape is most of the time that an answer costs here. So what
-// was around the text in the last event that was read as JSON is kept, and an event with the same around its text needs no
-// other reading: the servers are many, but each spells its events in one way.
+// Nearly all events of a long answer differ from the one before them only in a piece of text, a
+// number that counts and a word that hides the length of the piece, and reading JSON of any shape
+// is most of the time that an answer costs here. So what was around the text in the last event that
+// was read as JSON is kept, and an event with the same around its text needs no other reading: the
+// servers are many, but each spells its events in one way.
 
 // frame is what an event is around its text; the zero value fits none.
 type frame struct {
@@ -78,9 +79,10 @@ func digits(data []byte) int {
 	return n
 }
 
-// unpadded is the rest of an event without its end and the word before it that hides the length of its text
-// (stream_options.include_obfuscation, https://platform.openai.com/docs/api-reference/responses/create); nil when it does not
-// end as an event does.
+// unpadded is the rest of an event without its end and the word before it that hides the length of
+// its text (stream_options.include_obfuscation,
+// https://platform.openai.com/docs/api-reference/responses/create); nil when it does not end as an
+// event does.
 func unpadded(rest []byte) []byte {
 	rest, ok := bytes.CutSuffix(rest, []byte("}"))
 	if !ok {

@@ -43,7 +43,8 @@ func TestUsualEventsAreReadAsAnyOther(t *testing.T) {
 	}
 }
 
-// sameAsSlow reads an event behind another, and once with the frame forgotten, and says whether it fitted the frame.
+// sameAsSlow reads an event behind another, and once with the frame forgotten, and says whether it
+// fitted the frame.
 func sameAsSlow(t *testing.T, fresh func() parser, first, event string) (fits bool) {
 	t.Helper()
 	read := func(forget bool) (said string) {

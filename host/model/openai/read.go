@@ -33,7 +33,8 @@ func (c *client) parser() parser {
 	return &chatParser{}
 }
 
-// read takes the answer out of the stream; it and its errors bear the name that the provider gave to the exchange.
+// read takes the answer out of the stream; it and its errors bear the name that the provider gave
+// to the exchange.
 func (c *client) read(res *http.Response, yield func(model.Delta, error) bool) (*model.Answer, error) {
 	if err := foreign(res.Header); err != nil {
 		return nil, err
@@ -49,8 +50,8 @@ func (c *client) read(res *http.Response, yield func(model.Delta, error) bool) (
 	return answer, err
 }
 
-// receive drains the stream. An answer whose end came is whole whatever happens to the connection afterwards; one whose end
-// did not come is none, however much of it there is.
+// receive drains the stream. An answer whose end came is whole whatever happens to the connection
+// afterwards; one whose end did not come is none, however much of it there is.
 func (c *client) receive(res *http.Response, yield func(model.Delta, error) bool) (*model.Answer, error) {
 	first := &opening{from: res.Body}
 	pieces := &model.Gather{Body: first, Show: func(d model.Delta) bool { return yield(d, nil) }}
@@ -94,8 +95,8 @@ func cut(err error, began bool) error {
 	return transport.Explain(err, began)
 }
 
-// foreign is the error of a success that is no stream of events. A server that names no type, or a bare one, is believed
-// until its first bytes say otherwise.
+// foreign is the error of a success that is no stream of events. A server that names no type, or a
+// bare one, is believed until its first bytes say otherwise.
 func foreign(h http.Header) error {
 	switch media, _, _ := mime.ParseMediaType(h.Get("Content-Type")); media {
 	case "text/event-stream", "", "text/plain", "application/octet-stream":
@@ -109,8 +110,8 @@ func garbage(message string, err error) error {
 	return &model.Error{Fault: journal.FaultGarbage, Message: message, Err: err}
 }
 
-// decode reads JSON. A field of another type than the protocol's counts as absent: compatible servers differ in what nobody
-// needs.
+// decode reads JSON. A field of another type than the protocol's counts as absent: compatible
+// servers differ in what nobody needs.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -133,8 +134,8 @@ func (o *opening) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// foreign says whether the body cannot have been meant as a stream of events: a line of one has a colon behind a word that
-// the format knows, or begins with it.
+// foreign says whether the body cannot have been meant as a stream of events: a line of one has a
+// colon behind a word that the format knows, or begins with it.
 func (o *opening) foreign() bool {
 	head := bytes.TrimSpace(o.head)
 	word, _, found := bytes.Cut(head, []byte(":"))

@@ -106,8 +106,8 @@ func TestUnknownProtocol(t *testing.T) {
 	}
 }
 
-// Issue 3, behaviour 1: the request after a crash has the bytes of the one before it, up to what is new; and a longer
-// conversation begins with the bytes of the shorter one.
+// Issue 3, behaviour 1: the request after a crash has the bytes of the one before it, up to what is
+// new; and a longer conversation begins with the bytes of the shorter one.
 func TestRequestBytesProperty(t *testing.T) {
 	for _, p := range []openai.Protocol{openai.Responses, openai.Chat} {
 		t.Run(string(p), func(t *testing.T) {
@@ -153,7 +153,8 @@ func TestRequestBytesProperty(t *testing.T) {
 
 type rapidOrTest interface{ Fatalf(string, ...any) }
 
-// odd is text with everything that encoders treat in their own way, bytes that are no UTF-8 included.
+// odd is text with everything that encoders treat in their own way, bytes that are no UTF-8
+// included.
 func odd(r *rapid.T, label string) string {
 	piece := rapid.SampledFrom([]string{"a", "<", ">", "&", "\u2028", "\u2029", `\`, `"`, `\u003c`, `\\u003c`, "\xff", "\xc3", "\x00", "\n", "é", "🙂", "{", "}", "\ufffd"})
 	return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(r, label), "")
@@ -167,7 +168,8 @@ func userMessage(r *rapid.T) journal.Message {
 	return m
 }
 
-// conversation is one as the host holds it: answers that this protocol gave, answers of other models, odd arguments.
+// conversation is one as the host holds it: answers that this protocol gave, answers of other
+// models, odd arguments.
 func conversation(r *rapid.T, a *model.Answer) model.Request {
 	req := question()
 	req.System = odd(r, "system")

@@ -36,11 +36,11 @@ type definition struct {
 	Strict      bool            `json:"strict"`
 }
 
-// responsesBody is the request of the Responses API. Nothing is kept at the provider: every request carries the whole
-// conversation, with the encrypted reasoning of models that reason.
+// responsesBody is the request of the Responses API. Nothing is kept at the provider: every request
+// carries the whole conversation, with the encrypted reasoning of models that reason.
 //
-// A summary of the reasoning is asked for only together with an effort: OpenAI refuses it to organizations that it has not
-// verified, and whoever asks for nothing should not be refused.
+// A summary of the reasoning is asked for only together with an effort: OpenAI refuses it to
+// organizations that it has not verified, and whoever asks for nothing should not be refused.
 func (c *client) responsesBody(req model.Request) ([]byte, error) {
 	head := responsesHead{
 		Model: c.o.Model, Stream: true, CacheKey: req.Thread, MaxOutput: max(0, req.MaxOutput), System: valid(req.System),
@@ -150,8 +150,8 @@ type answered struct {
 	ids    []string // item ids of the calls
 }
 
-// takeApart reads an answer. The provider refuses an item by whose id it knows that its reasoning is missing; so where
-// reasoning cannot go back, no id does.
+// takeApart reads an answer. The provider refuses an item by whose id it knows that its reasoning
+// is missing; so where reasoning cannot go back, no id does.
 func takeApart(name string, m journal.Message) (answered, error) {
 	var a answered
 	whole := true
@@ -183,9 +183,9 @@ func takeApart(name string, m journal.Message) (answered, error) {
 	return a, nil
 }
 
-// answer puts an answer's blocks and calls into the order in which they came: a reasoning item must be followed by what it
-// was the reasoning for, and the host keeps blocks and calls apart. Reasoning that was cut off before anything came of it
-// is left out: the provider refuses it.
+// answer puts an answer's blocks and calls into the order in which they came: a reasoning item must
+// be followed by what it was the reasoning for, and the host keeps blocks and calls apart.
+// Reasoning that was cut off before anything came of it is left out: the provider refuses it.
 func (in *input) answer(name string, m journal.Message) error {
 	a, err := takeApart(name, m)
 	if err != nil {

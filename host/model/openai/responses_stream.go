@@ -106,7 +106,8 @@ func (p *responsesParser) take(data []byte, name string) (model.Delta, error) {
 	return model.Delta{}, nil
 }
 
-// idle says whether nothing of the event is used: it repeats what others say, at length, or announces it.
+// idle says whether nothing of the event is used: it repeats what others say, at length, or
+// announces it.
 func idle(event string) bool {
 	switch event {
 	case "response.output_text.done", "response.content_part.added", "response.content_part.done",
@@ -153,7 +154,8 @@ func (p *responsesParser) finish(event string, raw json.RawMessage) error {
 		}
 		return &model.Error{Fault: journal.FaultCut, Message: "the provider stopped the answer before its end " + why}
 	}
-	// The list of the last event is used where it says more: what an end cut off has no event of its own everywhere.
+	// The list of the last event is used where it says more: what an end cut off has no event of
+	// its own everywhere.
 	if len(r.Output) > len(p.items) {
 		p.items = r.Output
 		p.text.Reset()
@@ -261,8 +263,8 @@ func (w *weave) message(m *outputItem) {
 	}
 }
 
-// reasoning is kept as it came. OpenAI looks for the bare id of one without its content and finds nothing, so that one is
-// only shown.
+// reasoning is kept as it came. OpenAI looks for the bare id of one without its content and finds
+// nothing, so that one is only shown.
 func (w *weave) reasoning(r *outputItem, raw json.RawMessage) {
 	var shown []string
 	for _, s := range r.Summary {

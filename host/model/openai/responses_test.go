@@ -41,8 +41,9 @@ func TestResponsesAnswer(t *testing.T) {
 	}
 }
 
-// Issue 3: encrypted reasoning is kept and returned, byte for byte and in its place, though the host keeps an answer's
-// calls apart from the rest of it and everything has been through the journal.
+// Issue 3: encrypted reasoning is kept and returned, byte for byte and in its place, though the
+// host keeps an answer's calls apart from the rest of it and everything has been through the
+// journal.
 func TestResponsesReturnsAnAnswerAsItCame(t *testing.T) {
 	s := serve(t, events(story()))
 	m := s.model(openai.Responses, "gpt-test")
@@ -94,7 +95,8 @@ func list(t testing.TB, body []byte, name string) []string {
 	return out
 }
 
-// The provider refuses an item whose reasoning is missing, when it has an id that tells; and reasoning that nothing follows.
+// The provider refuses an item whose reasoning is missing, when it has an id that tells; and
+// reasoning that nothing follows.
 func TestResponsesLeavesOutReasoningThatCannotGoBack(t *testing.T) {
 	t.Run("another model's", func(t *testing.T) {
 		s := serve(t, events(story()))

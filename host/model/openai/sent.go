@@ -7,8 +7,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// sent is what of the last request is written already and mostly stands in the next one too: everything before the last answer that
-// it showed.
+// sent is what of the last request is written already and mostly stands in the next one too:
+// everything before the last answer that it showed.
 type sent struct {
 	system   string
 	messages []journal.Message // before that answer
@@ -16,7 +16,8 @@ type sent struct {
 	open     said              // the last of them, as in talk
 }
 
-// resume gives what was kept where the request repeats it, and how many of its messages that stands for.
+// resume gives what was kept where the request repeats it, and how many of its messages that stands
+// for.
 func (s *sent) resume(req model.Request, items *[][]byte, open *said) int {
 	if len(s.messages) == 0 || req.System != s.system || model.Repeats(s.messages, req.Messages) < len(s.messages) {
 		*s = sent{}

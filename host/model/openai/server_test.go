@@ -18,7 +18,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// server is a protocol server of the test: it keeps what it was asked and answers what the test wrote.
+// server is a protocol server of the test: it keeps what it was asked and answers what the test
+// wrote.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -162,7 +163,8 @@ func calls(a *model.Answer) []string {
 	return out
 }
 
-// follow is the next request as the host builds it: blocks, then calls under ids of our own, then the results.
+// follow is the next request as the host builds it: blocks, then calls under ids of our own, then
+// the results.
 func follow(req model.Request, a *model.Answer, n int) model.Request {
 	var blocks, asked, results []journal.Block
 	for _, b := range a.Blocks {

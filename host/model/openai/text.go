@@ -12,8 +12,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// valid is the text as the journal would give it back: every byte that is not UTF-8 is U+FFFD. Without it a request would
-// have other bytes after a crash than before.
+// valid is the text as the journal would give it back: every byte that is not UTF-8 is U+FFFD.
+// Without it a request would have other bytes after a crash than before.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -21,8 +21,9 @@ func valid(s string) string {
 	return string([]rune(s))
 }
 
-// arguments is what a call's arguments are sent as: one JSON object without white space. What is no object was never
-// carried out; it goes back wrapped, since servers that parse the arguments would refuse the whole conversation for ever.
+// arguments is what a call's arguments are sent as: one JSON object without white space. What is no
+// object was never carried out; it goes back wrapped, since servers that parse the arguments would
+// refuse the whole conversation for ever.
 func arguments(raw json.RawMessage) (string, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err == nil && b.Bytes()[0] == '{' {
@@ -39,8 +40,8 @@ func arguments(raw json.RawMessage) (string, error) {
 	return `{"malformed":` + string(quoted) + "}", nil
 }
 
-// unescape undoes encoding/json's escapes of < > & U+2028 and U+2029, so that arguments that have been through the journal
-// are those that have not.
+// unescape undoes encoding/json's escapes of < > & U+2028 and U+2029, so that arguments that have
+// been through the journal are those that have not.
 func unescape(b []byte) string {
 	if !bytes.Contains(b, []byte(`\u`)) {
 		return string(b)
@@ -105,7 +106,8 @@ func schema(t model.ToolSpec) json.RawMessage {
 	return t.Schema
 }
 
-// toolName is a name that a call may be sent back with: a model that makes up a tool may give it one that the API refuses.
+// toolName is a name that a call may be sent back with: a model that makes up a tool may give it
+// one that the API refuses.
 func toolName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -120,8 +122,8 @@ func toolName(s string) string {
 	return s[:min(len(s), 64)]
 }
 
-// closing puts the growing list at the end of a request's head, so that the whole request of a turn, but for its last two
-// bytes, is the beginning of the next turn's.
+// closing puts the growing list at the end of a request's head, so that the whole request of a
+// turn, but for its last two bytes, is the beginning of the next turn's.
 func closing(head any, name string, items [][]byte) ([]byte, error) {
 	first, err := quote(head)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// trouble is an error inside a stream that began as a success: an object as in a refusal, or a bare text. Its code may be a
-// word or the HTTP status as a number.
+// trouble is an error inside a stream that began as a success: an object as in a refusal, or a bare
+// text. Its code may be a word or the HTTP status as a number.
 type trouble struct{ raw json.RawMessage }
 
 // UnmarshalJSON reads null, and what says nothing, as no error.
@@ -32,7 +32,8 @@ func (t *trouble) there() bool { return t.raw != nil }
 
 func (t *trouble) Error() string { return string(t.raw) }
 
-// filtered says whether the provider will not answer because of what was said, which no retry fixes.
+// filtered says whether the provider will not answer because of what was said, which no retry
+// fixes.
 func (t *trouble) filtered() bool {
 	var o struct {
 		Code string `json:"code"`

@@ -10,7 +10,8 @@ import (
 // nearMiss is how many letters a slip of the pen changes, adds or leaves out.
 const nearMiss = 2
 
-// Doubts names the list items of a prompt that begin almost as a call does and are prose all the same.
+// Doubts names the list items of a prompt that begin almost as a call does and are prose all the
+// same.
 func (*Model) Doubts(prompt string) []string {
 	p := newParser(prompt)
 	if p.read() != nil {
@@ -19,7 +20,8 @@ func (*Model) Doubts(prompt string) []string {
 	return p.doubts[:min(len(p.doubts), errorLimit)]
 }
 
-// Steps counts the steps of a text and names the first: "line 12: sh: make release". A text with a step looks like a runbook.
+// Steps counts the steps of a text and names the first: "line 12: sh: make release". A text with a
+// step looks like a runbook.
 func Steps(text string) (int, string) {
 	p := newParser(text)
 	if p.read() != nil || len(p.steps) == 0 {
@@ -38,8 +40,8 @@ func (p *parser) doubt(content string) {
 	}
 }
 
-// meant is the tool whose name is nearest to the word; "" where none is near. The names without an underscore are words of
-// plain English, which other words of it are near to.
+// meant is the tool whose name is nearest to the word; "" where none is near. The names without an
+// underscore are words of plain English, which other words of it are near to.
 func meant(word string) string {
 	if _, exact := shapes[word]; exact {
 		return ""

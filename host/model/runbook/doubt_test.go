@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// An item that almost names a tool is prose, and that is said; plain English and a tool's own name are passed over.
+// An item that almost names a tool is prose, and that is said; plain English and a tool's own name
+// are passed over.
 func TestDoubts(t *testing.T) {
 	prompt := "# Release\n\n- raed_file x\n- read_file x\n1. [ ] `write-file y`\n- Search the code, and research it\n- shall we?\n" +
 		"\n```sh\n- raed_file z\n```\nraed_file in a paragraph\n- listdir\n- `read_file` reads a file\n"

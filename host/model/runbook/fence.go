@@ -34,7 +34,8 @@ func (f fence) closedBy(line string, at int) bool {
 	return col <= at+3 && len(rest) >= f.len && strings.Trim(rest, string(f.mark)) == ""
 }
 
-// nested says whether a line inside the fence looks like the beginning of another: its end would be taken for the fence's own.
+// nested says whether a line inside the fence looks like the beginning of another: its end would be
+// taken for the fence's own.
 func (f fence) nested(line string, at int) bool {
 	col, rest := indent(line, 0)
 	if rest == "" || col > at+3 {
@@ -44,8 +45,9 @@ func (f fence) nested(line string, at int) bool {
 	return ok && inner.mark == f.mark && inner.len >= f.len && inner.info != ""
 }
 
-// fence reads the block that is opened on the present line, and leaves the parser on its last line. What a fence encloses is
-// its block, whatever its indentation: up to the fence's own is taken off each line.
+// fence reads the block that is opened on the present line, and leaves the parser on its last line.
+// What a fence encloses is its block, whatever its indentation: up to the fence's own is taken off
+// each line.
 func (p *parser) fence(col int, f fence) {
 	p.para = ""
 	open := p.n + 1

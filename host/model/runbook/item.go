@@ -275,7 +275,8 @@ func unspan(content string) string {
 	return strings.TrimSpace(inner)
 }
 
-// split cuts a line into words as a shell does, without expanding anything. An HTML comment between words is left out.
+// split cuts a line into words as a shell does, without expanding anything. An HTML comment between
+// words is left out.
 func split(line string) ([]word, error) {
 	var words []word
 	for {
@@ -330,7 +331,8 @@ func next(line string) (word, string, error) {
 	return word{b.String(), bare}, "", nil
 }
 
-// quote copies what stands before the closing quote and returns how many bytes it took, the quote included.
+// quote copies what stands before the closing quote and returns how many bytes it took, the quote
+// included.
 func quote(b *strings.Builder, line string, end byte) (int, error) {
 	for i := 0; i < len(line); i++ {
 		c := line[i]

@@ -11,7 +11,8 @@ import (
 	"agent/host/markdown"
 )
 
-// parser reads Markdown line by line. It knows the blocks that decide what is a step, and takes all else for prose.
+// parser reads Markdown line by line. It knows the blocks that decide what is a step, and takes all
+// else for prose.
 type parser struct {
 	lines   []string
 	n       int // index of the line being read
@@ -32,7 +33,8 @@ const errorLimit = 10
 // paraLimit is how much of a paragraph is kept in case that it is a heading, in bytes.
 const paraLimit = 1000
 
-// parse reads the steps of a runbook. The error names every mistake by its line. others names the fences that are prose.
+// parse reads the steps of a runbook. The error names every mistake by its line. others names the
+// fences that are prose.
 func parse(text string) (steps []step, others []string, err error) {
 	p := newParser(text)
 	if err := p.read(); err != nil {
@@ -49,7 +51,8 @@ func newParser(text string) *parser {
 	return &parser{lines: markdown.Lines(text)}
 }
 
-// read takes the lines in. The error says that they are no text; what is wrong with a step is in errs.
+// read takes the lines in. The error says that they are no text; what is wrong with a step is in
+// errs.
 func (p *parser) read() error {
 	if err := p.legible(); err != nil {
 		return err
@@ -62,7 +65,8 @@ func (p *parser) read() error {
 	return nil
 }
 
-// roomFor is about how many steps there are: there may be very many, and most are a block between two fences.
+// roomFor is about how many steps there are: there may be very many, and most are a block between
+// two fences.
 func roomFor(lines []string) int {
 	fences := 0
 	for _, l := range lines {
@@ -116,8 +120,8 @@ func (p *parser) unmet() {
 	}
 }
 
-// The blocks of one line. They are compiled when they are first needed: every start of the binary would pay for them, and most parse
-// no runbook.
+// The blocks of one line. They are compiled when they are first needed: every start of the binary
+// would pay for them, and most parse no runbook.
 var (
 	headingLine = lazily(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
 	ruleLine    = lazily(`^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
@@ -145,7 +149,8 @@ func (p *parser) line(raw string) {
 // itemLimit is how many list items may begin on one line; what follows is prose.
 const itemLimit = 20
 
-// content reads what stands on a line at column col. A list item's text is content again, so it loops.
+// content reads what stands on a line at column col. A list item's text is content again, so it
+// loops.
 func (p *parser) content(col int, rest string) {
 	inItem := false
 	for range itemLimit {
@@ -251,7 +256,8 @@ func (p *parser) heading(level int, text string) {
 	p.path = path
 }
 
-// uncomment takes the HTML comments out of a line of prose. One that stays open swallows the lines up to its end.
+// uncomment takes the HTML comments out of a line of prose. One that stays open swallows the lines
+// up to its end.
 func (p *parser) uncomment(line string) string {
 	var b strings.Builder
 	for {

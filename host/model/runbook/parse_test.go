@@ -48,7 +48,8 @@ func golden(t *testing.T, folder string, got func(t *testing.T, a *txtar.Archive
 	}
 }
 
-// section returns a file of the archive. A line that ends in · keeps the blanks before it, and ␍ stands for a carriage return.
+// section returns a file of the archive. A line that ends in · keeps the blanks before it, and ␍
+// stands for a carriage return.
 func section(t *testing.T, a *txtar.Archive, name string) string {
 	for _, f := range a.Files {
 		if f.Name == name {
@@ -100,7 +101,8 @@ func TestParseRefusesWhatIsNoText(t *testing.T) {
 	}
 }
 
-// A fingerprint is made from a call's arguments: the same runbook gives the same bytes, whatever its line ends.
+// A fingerprint is made from a call's arguments: the same runbook gives the same bytes, whatever
+// its line ends.
 func TestArgumentsAreByteStable(t *testing.T) {
 	const book = "- search \"<a> & b\" src glob=*.go max=3 ignore_case=true\n- write_file x\n```\na\nb\n```\n```bash timeout=1h\necho \"é\" > <x>\n```\n"
 	want := `1 search {"glob":"*.go","ignore_case":true,"max":3,"path":"src","pattern":"<a> & b"}
@@ -134,8 +136,9 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzParse: whatever the text, its steps are the same at each reading and with other line ends, each stands at a line of its own and can
-// be called, and a long text of the same takes no longer than its length accounts for.
+// FuzzParse: whatever the text, its steps are the same at each reading and with other line ends,
+// each stands at a line of its own and can be called, and a long text of the same takes no longer
+// than its length accounts for.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "parse", "*.txtar"))
 	if err != nil {

@@ -68,8 +68,8 @@ func (m mark) judge(s step) end {
 	}
 }
 
-// judgeConfirm says how a step stands whose outcome was unknown when a person was asked whether to go on. An answer stays
-// what it was, also after the outcome became known.
+// judgeConfirm says how a step stands whose outcome was unknown when a person was asked whether to
+// go on. An answer stays what it was, also after the outcome became known.
 func (m mark) judgeConfirm() end {
 	happened := m.result.Outcome == journal.OutcomeOK
 	switch {
@@ -88,7 +88,8 @@ func (m mark) judgeConfirm() end {
 	}
 }
 
-// done says whether the step is known to have happened: also where a person stopped the run before that was known.
+// done says whether the step is known to have happened: also where a person stopped the run before
+// that was known.
 func (m mark) done(s step) bool {
 	e := m.judge(s)
 	return e == endDone || e == endUnknownNo && m.result.Outcome == journal.OutcomeOK
@@ -123,7 +124,8 @@ type progress struct {
 // errForeign says that a run's calls are not those of its runbook.
 var errForeign = errors.New("the recorded calls are not those of the runbook")
 
-// next makes the progress that of a following run, which begins with what the one before left undone.
+// next makes the progress that of a following run, which begins with what the one before left
+// undone.
 func (p *progress) next(run int) {
 	p.run = run
 	p.start = max(p.at, 0)
@@ -200,7 +202,8 @@ func (p *progress) settled(r *journal.ResultBlock) {
 	}
 }
 
-// about is the call whose unknown outcome a recorded call asks about. Steps of a runbook never ask about a call.
+// about is the call whose unknown outcome a recorded call asks about. Steps of a runbook never ask
+// about a call.
 func about(c journal.CallBlock) string {
 	if c.Tool != toolConfirm {
 		return ""

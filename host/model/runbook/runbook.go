@@ -14,10 +14,11 @@ import (
 // Name is what --model and a run's record call the model.
 const Name = "runbook"
 
-// Model carries out Markdown runbooks. Its answers follow from the transcript alone. Any number of runs may share it.
+// Model carries out Markdown runbooks. Its answers follow from the transcript alone. Any number of
+// runs may share it.
 type Model struct {
-	// Check, where it is set, says before a run whether a tool would take the arguments of a call: what it refuses, Plan
-	// refuses. It is set before the first use.
+	// Check, where it is set, says before a run whether a tool would take the arguments of a call:
+	// what it refuses, Plan refuses. It is set before the first use.
 	Check func(tool string, args json.RawMessage) error
 
 	reader reader
@@ -40,8 +41,8 @@ func (*Model) Authored() bool { return true }
 // Continues says whether a prompt asks for what the thread's last runbook left undone.
 func (*Model) Continues(prompt string) bool { return isContinue(prompt) }
 
-// Plan refuses a prompt that holds nothing to carry out or is not written as a runbook, and counts its steps and the last
-// answer. The questions that unknown outcomes make come on top.
+// Plan refuses a prompt that holds nothing to carry out or is not written as a runbook, and counts
+// its steps and the last answer. The questions that unknown outcomes make come on top.
 func (m *Model) Plan(earlier []journal.Message, prompt string) (int, error) {
 	asked := journal.Message{Role: journal.RoleUser, Blocks: []journal.Block{{Kind: journal.BlockText, Text: prompt}}}
 	p, err := m.reader.replay(append(earlier[:len(earlier):len(earlier)], asked))
@@ -77,8 +78,8 @@ func (m *Model) check(steps []step) error {
 	return named(mistakes)
 }
 
-// Stream gives the next answer: one step's call, a question about one whose outcome is unknown, or the last word. It is done
-// at once, so the context is not looked at.
+// Stream gives the next answer: one step's call, a question about one whose outcome is unknown, or
+// the last word. It is done at once, so the context is not looked at.
 func (m *Model) Stream(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		answer, err := m.answer(req.Messages)
@@ -142,7 +143,8 @@ func (p *progress) ask(index int) (*model.Answer, error) {
 	return &model.Answer{Blocks: blocks, Stop: journal.AnswerCalls}, nil
 }
 
-// askWhether is the answer that asks a person whether to go on although the outcome of the call id is unknown.
+// askWhether is the answer that asks a person whether to go on although the outcome of the call id
+// is unknown.
 func (p *progress) askWhether(id string) (*model.Answer, error) {
 	args, err := encode(map[string]any{"question": p.question(), "about": id})
 	if err != nil {

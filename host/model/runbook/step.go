@@ -52,7 +52,8 @@ func (s step) arguments() map[string]any {
 // titleLimit bounds a step's first line where it is shown, in characters.
 const titleLimit = 72
 
-// provider is the model's own id for the call of a step. It says which step a recorded call answers.
+// provider is the model's own id for the call of a step. It says which step a recorded call
+// answers.
 func provider(index int) string { return fmt.Sprintf("step-%d", index+1) }
 
 // call makes the block that asks for the step.

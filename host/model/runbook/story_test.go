@@ -26,10 +26,11 @@ type stage struct {
 	n     int      // calls so far
 }
 
-// TestStory plays the scripts of testdata/story. Section "play" holds one event a line: "prompt FILE" starts a run,
-// "say TEXT" starts one with a text, "ok|error|denied|skipped|unknown TEXT" is the result of the present call (\n is a line
-// break), "settle ID OUTCOME TEXT" is a person's decision on an earlier one, "cancel" ends the run with nothing more said,
-// "asked TEXT" and "other TEXT" are a prompt to another model and its answer. The model's answers stand below it.
+// TestStory plays the scripts of testdata/story. Section "play" holds one event a line: "prompt
+// FILE" starts a run, "say TEXT" starts one with a text, "ok|error|denied|skipped|unknown TEXT" is
+// the result of the present call (\n is a line break), "settle ID OUTCOME TEXT" is a person's
+// decision on an earlier one, "cancel" ends the run with nothing more said, "asked TEXT" and "other
+// TEXT" are a prompt to another model and its answer. The model's answers stand below it.
 func TestStory(t *testing.T) {
 	golden(t, "story", func(t *testing.T, a *txtar.Archive) string {
 		s := &stage{t: t, model: New()}
@@ -98,8 +99,8 @@ func (s *stage) settle(rest string) {
 	s.t.Fatalf("no result of call %s", word[0])
 }
 
-// ask takes the model's next answer into the transcript. Asked twice, and by another process from the transcript as it is
-// stored, the model answers the same.
+// ask takes the model's next answer into the transcript. Asked twice, and by another process from
+// the transcript as it is stored, the model answers the same.
 func (s *stage) ask() {
 	a := s.answer(s.said)
 	kept := s.model
@@ -172,7 +173,8 @@ func stored(t *testing.T, said []journal.Message) []journal.Message {
 	return back
 }
 
-// A binary that reads a runbook otherwise than the one that began it stops; it does not guess which steps are done.
+// A binary that reads a runbook otherwise than the one that began it stops; it does not guess which
+// steps are done.
 func TestForeignRecordStopsTheRun(t *testing.T) {
 	s := &stage{t: t, model: New()}
 	s.prompt("- read_file a\n- list_dir b\n")
@@ -214,7 +216,8 @@ func TestNoAnswerBeforeTheResult(t *testing.T) {
 	}
 }
 
-// What a tool would refuse is refused before the run, by its line; of a runbook that is continued, only what was left.
+// What a tool would refuse is refused before the run, by its line; of a runbook that is continued,
+// only what was left.
 func TestPlanAsksTheTools(t *testing.T) {
 	s := &stage{t: t, model: New()}
 	book := "- read_file a\n\n- read_file b\n- list_dir b\n"

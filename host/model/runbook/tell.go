@@ -83,7 +83,8 @@ func printed(text string) string {
 // causeLimit bounds what is reported about an unknown outcome, in characters.
 const causeLimit = 300
 
-// cause is what a result says about why its outcome is unknown: the line that says so, else the last line.
+// cause is what a result says about why its outcome is unknown: the line that says so, else the
+// last line.
 func cause(text string) string {
 	last := ""
 	for line := range strings.Lines(text) {
@@ -151,7 +152,8 @@ func (p *progress) summary() string {
 	return text + ":\n" + strings.Join(lines, "\n")
 }
 
-// word is the outcome of a step that is over, for the summary; usual where it says no more than that the step was carried out.
+// word is the outcome of a step that is over, for the summary; usual where it says no more than
+// that the step was carried out.
 func (m mark) word(s step, run int) (word string, usual bool) {
 	switch e := m.judge(s); {
 	case !m.asked:
@@ -168,7 +170,8 @@ func (m mark) word(s step, run int) (word string, usual bool) {
 	return "ok", s.tool != toolAsk
 }
 
-// stopped is the last answer of a runbook that did not come to its end. Its first line says all in short.
+// stopped is the last answer of a runbook that did not come to its end. Its first line says all in
+// short.
 func (p *progress) stopped(e end) string {
 	s, m := p.steps[p.at], p.marks[p.at]
 	var b strings.Builder

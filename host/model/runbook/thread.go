@@ -45,8 +45,8 @@ func isContinue(prompt string) bool {
 	return strings.EqualFold(strings.TrimSuffix(strings.TrimSpace(prompt), "."), "continue")
 }
 
-// reader turns prompts into runbooks. It keeps the last long one, since a run reads its own anew for every turn; no answer
-// depends on that.
+// reader turns prompts into runbooks. It keeps the last long one, since a run reads its own anew
+// for every turn; no answer depends on that.
 type reader struct {
 	kept atomic.Pointer[book]
 }
@@ -108,8 +108,8 @@ func (r *reader) begin(prompt string, run int) (*progress, error) {
 	return &progress{book: b, marks: make([]mark, len(b.steps)), run: run, at: -1}, nil
 }
 
-// chain finds the thread's last runbook and follows it through the runs that continued it. It is nil where there is none.
-// Runs of other models are passed over.
+// chain finds the thread's last runbook and follows it through the runs that continued it. It is
+// nil where there is none. Runs of other models are passed over.
 func (r *reader) chain(all []turn) *progress {
 	for root, t := range slices.Backward(all) {
 		p, err := r.begin(t.prompt, root)

@@ -1,8 +1,9 @@
 // Package sse reads streams of server-sent events, as every provider sends its answers.
 //
-// Source: WHATWG HTML, section 9.2 "Server-sent events", 9.2.5 for the format and 9.2.6 for what its lines mean:
-// https://html.spec.whatwg.org/multipage/server-sent-events.html. The fields id and retry serve a client that connects again,
-// which none does here. Bytes that are not UTF-8 stay as they are.
+// Source: WHATWG HTML, section 9.2 "Server-sent events", 9.2.5 for the format and 9.2.6 for what
+// its lines mean: https://html.spec.whatwg.org/multipage/server-sent-events.html. The fields id and
+// retry serve a client that connects again, which none does here. Bytes that are not UTF-8 stay as
+// they are.
 package sse
 
 import (
@@ -11,7 +12,8 @@ import (
 	"io"
 )
 
-// Largest bounds a line, and the data of one event, in bytes. More of either ends the stream with bufio.ErrTooLong.
+// Largest bounds a line, and the data of one event, in bytes. More of either ends the stream with
+// bufio.ErrTooLong.
 const Largest = 32 << 20
 
 // Event is one event that has data.
@@ -69,7 +71,8 @@ func (d *Decoder) Next() bool {
 	return false
 }
 
-// field takes a line into the event. One that begins with a colon is a comment, which is a field without a name.
+// field takes a line into the event. One that begins with a colon is a comment, which is a field
+// without a name.
 func (d *Decoder) field(line []byte) {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -88,7 +91,8 @@ func (d *Decoder) field(line []byte) {
 	}
 }
 
-// split cuts off a line. It does not wait for what follows a carriage return, since that may be the end of an event.
+// split cuts off a line. It does not wait for what follows a carriage return, since that may be the
+// end of an event.
 func (d *Decoder) split(data []byte, _ bool) (advance int, line []byte, err error) {
 	feed := 0
 	if d.cr && len(data) > 0 {

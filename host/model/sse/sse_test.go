@@ -37,7 +37,8 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// The examples of the standard and what servers make of it, in every kind of line end and however the connection cuts them.
+// The examples of the standard and what servers make of it, in every kind of line end and however
+// the connection cuts them.
 func TestEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream string
@@ -79,7 +80,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// An event counts as soon as its empty line came, whatever the line ends are: nothing behind it is waited for.
+// An event counts as soon as its empty line came, whatever the line ends are: nothing behind it is
+// waited for.
 func TestEventAtOnce(t *testing.T) {
 	for _, stream := range []string{"data: x\n\n", "data: x\r\n\r\n", "data: x\r\r", "data: x\n\r", "data: x\r\n\r"} {
 		r, w := io.Pipe()
@@ -144,7 +146,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// FuzzDecoder: a stream has the same events in whatever pieces it comes, and its line ends make no difference.
+// FuzzDecoder: a stream has the same events in whatever pieces it comes, and its line ends make no
+// difference.
 func FuzzDecoder(f *testing.F) {
 	f.Add("\ufeff: c\n\nevent: a\ndata: x\ndata:y\r\n\r\ndata\r\rdata: z", 7)
 	f.Add("event: ping\n\ndata: {}\n\n\r\n\n", 3)

@@ -101,7 +101,8 @@ func (w *watch) limit() (waited time.Duration, alive bool) {
 	return w.ended, w.alive
 }
 
-// body is an answer's body. Its errors are io.EOF, the request's context error or a *brokenError, and stay what they were.
+// body is an answer's body. Its errors are io.EOF, the request's context error or a *brokenError,
+// and stay what they were.
 type body struct {
 	rc     io.ReadCloser
 	req    *http.Request
@@ -155,7 +156,8 @@ func (g *gunzip) Read(p []byte) (int, error) {
 // Close closes what is read from.
 func (g *gunzip) Close() error { return g.src.Close() }
 
-// opens says whether the first byte that is no white space is this one. What it reads to know is read again.
+// opens says whether the first byte that is no white space is this one. What it reads to know is
+// read again.
 func (b *body) opens(with byte) bool {
 	buf := make([]byte, 512)
 	for len(b.ahead) < largestRefusal {

@@ -28,8 +28,8 @@ const (
 	refusalWait    = 10 * time.Second
 )
 
-// Finder gives the places of what looks like a secret in a text, which may be JSON: in order and disjoint, each from its
-// first byte to the one behind its last.
+// Finder gives the places of what looks like a secret in a text, which may be JSON: in order and
+// disjoint, each from its first byte to the one behind its last.
 type Finder func(text string) [][2]int
 
 // Options are the bounds of an exchange and where it goes.
@@ -69,9 +69,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Client is an HTTP client without a total timeout, whose exchanges are bounded by Idle, Quiet and Largest. An answer with
-// a status other than 2xx, a web page, and an answer in one piece that should be a stream come back as errors for Explain.
-// It follows no redirect and keeps no cookie.
+// Client is an HTTP client without a total timeout, whose exchanges are bounded by Idle, Quiet and
+// Largest. An answer with a status other than 2xx, a web page, and an answer in one piece that
+// should be a stream come back as errors for Explain. It follows no redirect and keeps no cookie.
 func Client(o Options) *http.Client {
 	return &http.Client{
 		Transport:     &transport{o: o.withDefaults()},
@@ -79,7 +79,8 @@ func Client(o Options) *http.Client {
 	}
 }
 
-// baseTransport asks for no compression: a compressing server or proxy holds back what a stream has to show.
+// baseTransport asks for no compression: a compressing server or proxy holds back what a stream has
+// to show.
 func baseTransport() http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -93,7 +94,8 @@ func baseTransport() http.RoundTripper {
 		MaxResponseHeaderBytes: largestHeader,
 		ReadBufferSize:         32 << 10, // what came together is shown together
 		DisableCompression:     true,
-		// A connection that died silently, as in a network that changed, is found before Idle has passed.
+		// A connection that died silently, as in a network that changed, is found before Idle has
+		// passed.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
@@ -122,7 +124,8 @@ func (*whole) Close() error { return nil }
 
 type turnKey struct{}
 
-// WithTurn names the run's turn that a request is for: in a recording, and to pick its exchanges from one.
+// WithTurn names the run's turn that a request is for: in a recording, and to pick its exchanges
+// from one.
 func WithTurn(ctx context.Context, turn int) context.Context {
 	return context.WithValue(ctx, turnKey{}, turn)
 }
@@ -135,8 +138,8 @@ func turnOf(ctx context.Context) int {
 
 type transport struct{ o Options }
 
-// RoundTrip sends one request and gives the answer with a bounded body. It returns a *Refused, a *brokenError or the
-// request's own context error.
+// RoundTrip sends one request and gives the answer with a bounded body. It returns a *Refused, a
+// *brokenError or the request's own context error.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent, err := readRequest(req)
 	if err != nil {
@@ -201,8 +204,8 @@ func (t *transport) broken(req *http.Request, w *watch, stalled bool, err error)
 	return b
 }
 
-// misfit says what is wrong with the request or with the server's HTTP, where asking again fixes nothing; "" for a broken
-// connection. net/http has no types for these errors.
+// misfit says what is wrong with the request or with the server's HTTP, where asking again fixes
+// nothing; "" for a broken connection. net/http has no types for these errors.
 func misfit(req *http.Request, err error) (journal.Fault, string) {
 	text := err.Error()
 	has := func(part string) bool { return strings.Contains(text, part) }
@@ -219,8 +222,8 @@ func misfit(req *http.Request, err error) (journal.Fault, string) {
 	return "", ""
 }
 
-// readRequest takes the body out of a request: it is written to a recording, and sent again by net/http on a new
-// connection when an old one turns out to be closed.
+// readRequest takes the body out of a request: it is written to a recording, and sent again by
+// net/http on a new connection when an old one turns out to be closed.
 func readRequest(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -238,7 +241,8 @@ func readRequest(req *http.Request) ([]byte, error) {
 	return sent, nil
 }
 
-// sending is a request's body that is being sent; each piece that the connection takes proves that it is alive.
+// sending is a request's body that is being sent; each piece that the connection takes proves that
+// it is alive.
 type sending struct {
 	*bytes.Reader
 	touch func()
@@ -253,7 +257,8 @@ func (s *sending) Read(p []byte) (int, error) {
 // Close has nothing to free.
 func (s *sending) Close() error { return nil }
 
-// refusal is the error for an answer that is none, with its body read and closed; nil for a true one.
+// refusal is the error for an answer that is none, with its body read and closed; nil for a true
+// one.
 func (t *transport) refusal(req *http.Request, stream bool, resp *http.Response) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what cannot be parsed is no type known here
 	r := &Refused{Status: resp.StatusCode, Header: resp.Header, Host: req.URL.Host, secrets: t.o.Secrets()}
@@ -280,7 +285,8 @@ func (t *transport) refusal(req *http.Request, stream bool, resp *http.Response)
 	return r
 }
 
-// closeQuietly closes a body that nobody reads on; the error of a connection that is abandoned tells nobody anything.
+// closeQuietly closes a body that nobody reads on; the error of a connection that is abandoned
+// tells nobody anything.
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
 // target is where a redirect leads, without what may be secret in it.

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// deepest is how deep an event of a provider may be nested to be looked at; theirs have less than ten levels.
+// deepest is how deep an event of a provider may be nested to be looked at; theirs have less than
+// ten levels.
 const deepest = 100
 
-// deltas finds secrets that an event stream tells in pieces, a few characters an event: the strings that stand at the same
-// place of events of the same kind are read as one text.
+// deltas finds secrets that an event stream tells in pieces, a few characters an event: the strings
+// that stand at the same place of events of the same kind are read as one text.
 type deltas struct {
 	groups map[string]*spoken
 	order  []string
@@ -29,8 +30,8 @@ type said struct {
 	at   span // without its quotation marks
 }
 
-// findInAnswer gives the places in an answer where the finder finds a secret, and those in a stream where parts of any secret
-// stand; in no order.
+// findInAnswer gives the places in an answer where the finder finds a secret, and those in a stream
+// where parts of any secret stand; in no order.
 func findInAnswer(answer string, h *hider, find Finder) []span {
 	d := deltas{groups: map[string]*spoken{}}
 	var found []span
@@ -102,8 +103,8 @@ func (g *spoken) places(secret []span) []span {
 	return found
 }
 
-// strs lists the strings of a JSON value with their places, and what tells one part of an answer from another: the
-// event's type, and the indexes in it.
+// strs lists the strings of a JSON value with their places, and what tells one part of an answer
+// from another: the event's type, and the indexes in it.
 func strs(text string) (list []said, which string, ok bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

@@ -145,11 +145,12 @@ func connection(err error) string {
 	return err.Error()
 }
 
-// Explain turns what this package's client, or the reading of a stream, returned into the fault that it is. began says that a
-// part of the answer was taken from the stream. A stream that ends before its answer does is io.ErrUnexpectedEOF here.
+// Explain turns what this package's client, or the reading of a stream, returned into the fault
+// that it is. began says that a part of the answer was taken from the stream. A stream that ends
+// before its answer does is io.ErrUnexpectedEOF here.
 //
-// A context's own error is the caller's to return as it is; here it counts as a broken connection. An *model.Error comes
-// back as it is.
+// A context's own error is the caller's to return as it is; here it counts as a broken connection.
+// An *model.Error comes back as it is.
 func Explain(err error, began bool) *model.Error {
 	var done *model.Error
 	var refused *Refused

@@ -174,8 +174,9 @@ func TestLargeEvent(t *testing.T) {
 	}
 }
 
-// A server that sends 100 MB, in one line, in many, or packed into a few KB, is bounded and reported as too large. What it costs
-// in memory is bounded by what one event may have, and does not grow with what is sent.
+// A server that sends 100 MB, in one line, in many, or packed into a few KB, is bounded and
+// reported as too large. What it costs in memory is bounded by what one event may have, and does
+// not grow with what is sent.
 func TestFlood(t *testing.T) {
 	var bomb bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
@@ -217,7 +218,8 @@ func TestFlood(t *testing.T) {
 					t.Errorf("got %s: %s", e.Fault, e.Message)
 				}
 				t.Logf("%d MiB", used>>20)
-				// A scanner of lines doubles its buffer, and so has 8 and 16 MiB at once; an event of many lines has 32.
+				// A scanner of lines doubles its buffer, and so has 8 and 16 MiB at once; an event
+				// of many lines has 32.
 				if used > 96<<20 {
 					t.Errorf("%d MiB of memory were used", used>>20)
 				}
@@ -226,7 +228,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// watchMemory looks at the heap until the function that it returns is called, which gives how much it grew at most.
+// watchMemory looks at the heap until the function that it returns is called, which gives how much
+// it grew at most.
 func watchMemory(t *testing.T) func() uint64 {
 	t.Helper()
 	runtime.GC()
@@ -253,7 +256,8 @@ func watchMemory(t *testing.T) func() uint64 {
 	return func() uint64 { close(stop); return <-done }
 }
 
-// A server that cannot be reached is reported with its address and what to look at, and never with the key.
+// A server that cannot be reached is reported with its address and what to look at, and never with
+// the key.
 func TestUnreachable(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -350,7 +354,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What cannot be read of a stream is garbage, and an error that a provider tells in a stream is what it says.
+// What cannot be read of a stream is garbage, and an error that a provider tells in a stream is
+// what it says.
 func TestStreamErrors(t *testing.T) {
 	cases := []struct {
 		name, event string

@@ -51,7 +51,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A recording that cannot be written on says so once it is closed, and the exchange does not notice.
+// A recording that cannot be written on says so once it is closed, and the exchange does not
+// notice.
 func TestRecordingThatBreaks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	r, err := NewRecorder(file, Header{Model: "m"})
@@ -127,7 +128,8 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
 }
 
-// A secret is found in a stream however its events and the connection cut it, and nothing else is taken out.
+// A secret is found in a stream however its events and the connection cut it, and nothing else is
+// taken out.
 func TestSplitSecretInAnyPieces(t *testing.T) {
 	const secret = `k3y"\é/Secret-1`
 	rapid.Check(t, func(t *rapid.T) {

@@ -84,9 +84,9 @@ type Recorder struct {
 	err      error
 }
 
-// NewRecorder makes the recording at path, readable for its owner only. A file that is there already is refused, unless it
-// is a recording of the same run, which a resumed run goes on with: an exchange that a killed process had begun to write
-// is cut off.
+// NewRecorder makes the recording at path, readable for its owner only. A file that is there
+// already is refused, unless it is a recording of the same run, which a resumed run goes on with:
+// an exchange that a killed process had begun to write is cut off.
 func NewRecorder(path string, h Header) (*Recorder, error) {
 	h.Version, h.BaseURL = recordingVersion, bareURL(h.BaseURL)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -236,7 +236,8 @@ func (t *tape) head(resp *http.Response) {
 	}
 }
 
-// kept says which of the answer's headers are recorded: those that tell what it is and when to ask again.
+// kept says which of the answer's headers are recorded: those that tell what it is and when to ask
+// again.
 func kept(lower string) bool {
 	switch lower {
 	case "content-type", "date", "location", "request-id", "retry-after", "retry-after-ms", "x-request-id":
@@ -281,8 +282,8 @@ func (t *tape) end(err error) {
 	t.r.keep(t.x)
 }
 
-// keep appends an exchange. After an error nothing more is written: a line that broke off is the last one, which a replay
-// passes over.
+// keep appends an exchange. After an error nothing more is written: a line that broke off is the
+// last one, which a replay passes over.
 func (r *Recorder) keep(x exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -301,8 +302,9 @@ func (r *Recorder) keep(x exchange) {
 	r.attempts[x.Turn]++
 }
 
-// seal replaces the secrets and gives request and pieces their form in the file. What the finder finds is replaced where it
-// stands only, and known secrets wherever they stand: a password that is a word may be one of the protocol's too.
+// seal replaces the secrets and gives request and pieces their form in the file. What the finder
+// finds is replaced where it stands only, and known secrets wherever they stand: a password that is
+// a word may be one of the protocol's too.
 func (x *exchange) seal(sent []byte, h *hider, find Finder) {
 	hide := func(s string) string {
 		found := merged(append(h.find(s), spans(find(s), 0)...))

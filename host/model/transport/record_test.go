@@ -102,8 +102,8 @@ func troubled() func(w http.ResponseWriter, r *http.Request, ended <-chan struct
 	}
 }
 
-// A conversation comes out of its recording as it was, failed attempts first, through every protocol and without a network.
-// After the last one the last success comes again.
+// A conversation comes out of its recording as it was, failed attempts first, through every
+// protocol and without a network. After the last one the last success comes again.
 func TestReplayIsWhatWasRecorded(t *testing.T) {
 	for name, through := range clients() {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,8 @@ func TestReplayIsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// The provider's wish to wait is kept only with the recorded timing: at full speed nobody waits for it.
+// The provider's wish to wait is kept only with the recorded timing: at full speed nobody waits for
+// it.
 func TestReplayWithoutWaiting(t *testing.T) {
 	file := record(t, func(o transport.Options) {
 		s := serve(t, troubled())
@@ -194,7 +195,8 @@ func TestTiming(t *testing.T) {
 	})
 }
 
-// A turn that asked for a summary before its answer gets each from the request of its kind, whichever is asked first.
+// A turn that asked for a summary before its answer gets each from the request of its kind,
+// whichever is asked first.
 func TestReplayOfSeveralKinds(t *testing.T) {
 	ask := func(o transport.Options, url, tools, text string) string {
 		body := fmt.Sprintf(`{"stream":true,"tools":[%s],"messages":[%q]}`, tools, text)
@@ -259,7 +261,8 @@ func TestCancelledExchangeIsNotReplayed(t *testing.T) {
 
 const plainKey = "zq9Vx7Lm2Tn4Rb8Kc6Wd"
 
-// No secret is in the file, whatever spelling it came in, in whatever pieces, and no header that carries one.
+// No secret is in the file, whatever spelling it came in, in whatever pieces, and no header that
+// carries one.
 func TestNoSecretInRecording(t *testing.T) {
 	for name, through := range clients() {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +368,8 @@ func TestRecordingFile(t *testing.T) {
 	}
 }
 
-// A file that is there is left alone, unless it is what the same run recorded before it was resumed.
+// A file that is there is left alone, unless it is what the same run recorded before it was
+// resumed.
 func TestRecordingOverFile(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -407,7 +411,8 @@ func TestRecordingOverFile(t *testing.T) {
 	open(t, file)
 }
 
-// What cannot be replayed is refused with the reason; what a killed process left is replayed as far as it is whole.
+// What cannot be replayed is refused with the reason; what a killed process left is replayed as far
+// as it is whole.
 func TestReplayOfFile(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -38,7 +38,8 @@ type Replay struct {
 	given  map[string]int // exchanges of a turn, or of a kind of request in it, that were given already
 }
 
-// OpenReplay reads a recording. What a process that was killed had begun to write at its end is passed over.
+// OpenReplay reads a recording. What a process that was killed had begun to write at its end is
+// passed over.
 func OpenReplay(path string) (*Replay, error) {
 	rec, err := readRecording(path)
 	if err != nil {
@@ -123,17 +124,19 @@ func (r *recording) add(text []byte) error {
 // Header says what was recorded.
 func (r *Replay) Header() Header { return r.rec.header }
 
-// Timing makes the answers come with the pauses that were recorded, and lets refusals say when to ask again.
+// Timing makes the answers come with the pauses that were recorded, and lets refusals say when to
+// ask again.
 func (r *Replay) Timing(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timing = on
 }
 
-// Transport answers a request of a turn with what was recorded for that turn, in order: first the attempts that failed.
-// Behind the last one, the last that had an answer comes again. The position comes from the turn that WithTurn names, so a
-// resumed process goes on where the killed one was. A turn may have sent requests of several kinds, such as one for a
-// summary: then those are given that answered one of the same kind.
+// Transport answers a request of a turn with what was recorded for that turn, in order: first the
+// attempts that failed. Behind the last one, the last that had an answer comes again. The position
+// comes from the turn that WithTurn names, so a resumed process goes on where the killed one was. A
+// turn may have sent requests of several kinds, such as one for a summary: then those are given
+// that answered one of the same kind.
 func (r *Replay) Transport() http.RoundTripper { return replayed{r} }
 
 type replayed struct{ r *Replay }
@@ -212,7 +215,8 @@ func ofKind(list []exchange, kind string) []exchange {
 	return same
 }
 
-// requestKind is a digest of what a request asks besides its conversation: address, model, system prompt, tools, limits.
+// requestKind is a digest of what a request asks besides its conversation: address, model, system
+// prompt, tools, limits.
 func requestKind(method, path string, body []byte) string {
 	at := strings.LastIndex(path, "/v1/") // a base URL may have a path of its own
 	ask := map[string]json.RawMessage{}

@@ -16,7 +16,8 @@ const (
 	mostEscapes   = 16 // characters that escape one: four levels of JSON within JSON, or seven of URLs
 )
 
-// EnvSecrets are the values of an environment (as os.Environ gives it) that are secret by their name.
+// EnvSecrets are the values of an environment (as os.Environ gives it) that are secret by their
+// name.
 func EnvSecrets(environ []string) []string {
 	var values []string
 	for _, entry := range environ {
@@ -32,8 +33,8 @@ func EnvSecrets(environ []string) []string {
 	return values
 }
 
-// hider replaces secrets in text and in JSON, in every spelling that JSON's escapes (also of JSON within JSON) or URL
-// encoding give them.
+// hider replaces secrets in text and in JSON, in every spelling that JSON's escapes (also of JSON
+// within JSON) or URL encoding give them.
 type hider struct {
 	secrets []string
 	first   [256]bool // bytes at which a secret can begin
@@ -137,8 +138,8 @@ func spelled(text, secret string) int {
 	return at
 }
 
-// ambiguous goes on where the secret has a backslash or a percent sign: how much of the text is their spelling, and how
-// much belongs to the next character, shows only by what follows.
+// ambiguous goes on where the secret has a backslash or a percent sign: how much of the text is
+// their spelling, and how much belongs to the next character, shows only by what follows.
 func ambiguous(text string, at int, secret string) int {
 	rest := text[at:]
 	var lengths []int
@@ -176,7 +177,8 @@ func ambiguous(text string, at int, secret string) int {
 	return 0
 }
 
-// character is the length of the spelling of one character with which text begins; 0 when it does not.
+// character is the length of the spelling of one character with which text begins; 0 when it does
+// not.
 func character(text, raw string, r rune) int {
 	slashes := 0
 	for slashes < min(len(text), mostEscapes) && text[slashes] == '\\' {
@@ -272,12 +274,13 @@ func percent(text, raw string) int {
 	return at
 }
 
-// Name is a name that a server gave, such as a model's or that of an exchange, as it may be shown and recorded: without secrets,
-// in one line.
+// Name is a name that a server gave, such as a model's or that of an exchange, as it may be shown
+// and recorded: without secrets, in one line.
 func Name(text string, secrets []string) string { return clean(text, secrets) }
 
-// clean makes a line for a person of what a provider or a connection says. What looks like a provider's key is taken out
-// also when it is not among the secrets: some providers repeat the key that they refuse.
+// clean makes a line for a person of what a provider or a connection says. What looks like a
+// provider's key is taken out also when it is not among the secrets: some providers repeat the key
+// that they refuse.
 func clean(text string, secrets []string) string {
 	text = line(newHider(secrets).hide(text), 4*longestReason)
 	words := strings.Split(text, " ")
@@ -289,8 +292,8 @@ func clean(text string, secrets []string) string {
 	return line(strings.Join(words, " "), longestReason)
 }
 
-// line is one line of at most so many characters, without control characters and without marks that turn the direction of
-// writing.
+// line is one line of at most so many characters, without control characters and without marks that
+// turn the direction of writing.
 func line(text string, most int) string {
 	if len(text) > 64*most {
 		text = text[:64*most]

@@ -2,11 +2,11 @@ package transport
 
 import "bytes"
 
-// lineScan finds out which bytes of an event stream are more than keep-alives. The zero value with sse false takes every
-// byte for content.
+// lineScan finds out which bytes of an event stream are more than keep-alives. The zero value with
+// sse false takes every byte for content.
 //
-// Source: html.spec.whatwg.org, Server-sent events, 9.2.6: a line that begins with a colon is a comment. Events named ping
-// are Anthropic's keep-alives, events named keepalive OpenAI's.
+// Source: html.spec.whatwg.org, Server-sent events, 9.2.6: a line that begins with a colon is a
+// comment. Events named ping are Anthropic's keep-alives, events named keepalive OpenAI's.
 type lineScan struct {
 	sse    bool
 	length int // bytes of the present line
@@ -65,8 +65,8 @@ func lineEnd(p []byte) int {
 	return end
 }
 
-// content says whether the present line carries content, as far as it has come; a line that has not shown enough of itself
-// carries none yet.
+// content says whether the present line carries content, as far as it has come; a line that has not
+// shown enough of itself carries none yet.
 func (l *lineScan) content(whole bool) bool {
 	head := l.head[:min(l.length, len(l.head))]
 	if head[0] == ':' || !whole && l.length < len(l.head) {

@@ -23,12 +23,13 @@ type told struct {
 	status  int // where the body names one
 }
 
-// Status is the error for an answer's status, headers and body. A provider also reports an error inside a stream that
-// began with 200: then the body alone says what it is, and an error of no known kind counts as the server's.
+// Status is the error for an answer's status, headers and body. A provider also reports an error
+// inside a stream that began with 200: then the body alone says what it is, and an error of no
+// known kind counts as the server's.
 //
 // Sources: platform.claude.com/docs/en/api/errors, platform.openai.com/docs/guides/error-codes,
-// openrouter.ai/docs/api-reference/errors, llama.cpp tools/server/README.md, and for the headers also
-// platform.openai.com/docs/guides/rate-limits and RFC 9110, 10.2.3.
+// openrouter.ai/docs/api-reference/errors, llama.cpp tools/server/README.md, and for the headers
+// also platform.openai.com/docs/guides/rate-limits and RFC 9110, 10.2.3.
 func Status(status int, header http.Header, body []byte, secrets []string) *model.Error {
 	t := readTold(body)
 	if status < 400 {
@@ -147,8 +148,8 @@ func title(body []byte) string {
 	return ": " + line(string(rest[:end]), 100)
 }
 
-// classify finds the fault. What the body says is more exact than the status: a status of 429 is also sent when nothing is
-// left to pay with, and a status of 400 for almost everything.
+// classify finds the fault. What the body says is more exact than the status: a status of 429 is
+// also sent when nothing is left to pay with, and a status of 400 for almost everything.
 func classify(status int, t told) journal.Fault {
 	text := strings.ToLower(t.kind + " " + t.code + " " + t.message)
 	has := func(words ...string) bool {
@@ -200,8 +201,9 @@ func byStatus(status int, has func(...string) bool) journal.Fault {
 	return journal.FaultServer
 }
 
-// after is how long the provider wants no request; 0 when it does not say. The headers that tell when a rate limit is full
-// again are read where a rate was exceeded: of those, the ones whose limit is used up.
+// after is how long the provider wants no request; 0 when it does not say. The headers that tell
+// when a rate limit is full again are read where a rate was exceeded: of those, the ones whose
+// limit is used up.
 func after(h http.Header, limited bool, now time.Time) time.Duration {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date // its clock and ours may differ
@@ -234,7 +236,8 @@ func after(h http.Header, limited bool, now time.Time) time.Duration {
 	return longest
 }
 
-// reset reads a duration (6m0s), seconds, a time in seconds or milliseconds since 1970, or one of RFC 3339.
+// reset reads a duration (6m0s), seconds, a time in seconds or milliseconds since 1970, or one of
+// RFC 3339.
 func reset(v string, now time.Time) time.Duration {
 	if d, err := time.ParseDuration(v); err == nil {
 		return max(0, d)

@@ -82,7 +82,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// When to ask again comes from the first header that says so; a clock that differs from ours does not matter.
+// When to ask again comes from the first header that says so; a clock that differs from ours does
+// not matter.
 func TestAfter(t *testing.T) {
 	date := "Sat, 21 Nov 2026 10:00:00 GMT"
 	cases := []struct {
@@ -120,7 +121,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// A message is one line for a person, without what is secret or moves the cursor, and it names the exchange.
+// A message is one line for a person, without what is secret or moves the cursor, and it names the
+// exchange.
 func TestMessage(t *testing.T) {
 	secret := `p\w"/very secret`
 	body := `{"error":{"message":"\u001b[2Jbad\u202e key: p\\w\"/very secret or p%5cw%22%2Fvery+secret\nin line 2 ` + strings.Repeat("é", 400) + `"}}`

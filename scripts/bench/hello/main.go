@@ -2,8 +2,8 @@
 
 // Command hello is the least that a Go process takes: it says one line.
 //
-// With arguments it starts what they name, as a parent too small to be seen in the memory that the kernel reports for a child, and
-// says the most that the child held, in KiB.
+// With arguments it starts what they name, as a parent too small to be seen in the memory that the
+// kernel reports for a child, and says the most that the child held, in KiB.
 package main
 
 import (

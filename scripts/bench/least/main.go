@@ -1,5 +1,5 @@
-// Command least is the least that a list of runs takes: it opens the database with the product's driver, reads the rows of one query,
-// and says how many.
+// Command least is the least that a list of runs takes: it opens the database with the product's
+// driver, reads the rows of one query, and says how many.
 //
 //	least FILE QUERY
 package main

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package control makes damage on purpose, which the lab must find: else nothing that it does not find means anything. Faults have
-// controls of their own, in their packages.
+// Package control makes damage on purpose, which the lab must find: else nothing that it does not
+// find means anything. Faults have controls of their own, in their packages.
 package control
 
 import (
@@ -24,7 +24,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// control is damage made on purpose. The lab must find it, else nothing that it does not find means anything.
+// control is damage made on purpose. The lab must find it, else nothing that it does not find means
+// anything.
 type control struct {
 	name string
 	kind string // of what must be found
@@ -122,8 +123,8 @@ func recordControls() []control {
 	}
 }
 
-// changed repeats or leaves out the first fact of a kind, with everything behind it numbered and digested anew: what is found is
-// found by what the facts say.
+// changed repeats or leaves out the first fact of a kind, with everything behind it numbered and
+// digested anew: what is found is found by what the facts say.
 func changed(t *trial.Trial, kind int64, again bool) (judge.Findings, error) {
 	r := *t.Record
 	r.Facts = map[int64][]journal.Fact{}

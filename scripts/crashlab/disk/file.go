@@ -33,7 +33,8 @@ func (f *file) Write(ctx context.Context, data []byte, off int64) (n uint32, err
 	return n, errno
 }
 
-// Allocate makes a file longer. What does not change its size is recorded nowhere: it is no content.
+// Allocate makes a file longer. What does not change its size is recorded nowhere: it is no
+// content.
 func (f *file) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	if mode&unix.FALLOC_FL_KEEP_SIZE != 0 && mode&^unix.FALLOC_FL_KEEP_SIZE == 0 {
 		return f.LoopbackFile.Allocate(ctx, off, size, mode)

@@ -1,12 +1,13 @@
 //go:build linux
 
-// Command disk serves a folder as a file system that remembers what was done to it, fails on demand, and can say what a power cut
-// would have left:
+// Command disk serves a folder as a file system that remembers what was done to it, fails on
+// demand, and can say what a power cut would have left:
 //
 //	disk -back DIR -mount DIR
 //
-// The bytes are in DIR as they were written. Every operation that changes something is numbered, from 1. It is asked over its
-// standard input, one JSON object a line, and answers with one line each ({"error":"…"} where it could not):
+// The bytes are in DIR as they were written. Every operation that changes something is numbered,
+// from 1. It is asked over its standard input, one JSON object a line, and answers with one line
+// each ({"error":"…"} where it could not):
 //
 //	{"do":"index"}
 //	    {"index":N}: operations so far
@@ -22,8 +23,8 @@
 //	    "omit":["state/ballast"]}
 //	    {}: DIR is made, and holds what a cut after operation N leaves
 //
-// It is a process of its own because SQLite maps its index into memory: a server in the process that touches such a page waits
-// for itself, and no signal ends that.
+// It is a process of its own because SQLite maps its index into memory: a server in the process
+// that touches such a page waits for itself, and no signal ends that.
 //
 // At the end of its input it unmounts and ends.
 package main
@@ -60,7 +61,8 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	if *back == "" || *at == "" || f.NArg() > 0 {
 		return errors.New("usage: disk -back DIR -mount DIR")
 	}
-	// A person's Ctrl-C reaches the whole group. What the lab does about it ends this process's input.
+	// A person's Ctrl-C reaches the whole group. What the lab does about it ends this process's
+	// input.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 	folder, err := filepath.Abs(*back)
 	if err != nil {

@@ -98,7 +98,8 @@ func (n *node) Mknod(ctx context.Context, name string, mode, rdev uint32, out *f
 	return n.made(&op, out, func() (*fs.Inode, syscall.Errno) { return n.LoopbackNode.Mknod(ctx, name, mode, rdev, out) })
 }
 
-// Tmpfile is refused as a file system does that has no files without a name: whoever wants one makes it with a name.
+// Tmpfile is refused as a file system does that has no files without a name: whoever wants one
+// makes it with a name.
 func (n *node) Tmpfile(context.Context, uint32, uint32, *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	return nil, nil, 0, syscall.EOPNOTSUPP
 }

@@ -40,8 +40,9 @@ type shot struct {
 	wrote map[uint64]string            // files, where they were written first
 }
 
-// take writes the folder as a cut leaves it. into must not exist. What is in keep stays as it is seen: it stands for what is not
-// on this disk. A path that begins like one in omit is left out, without a change to the rest.
+// take writes the folder as a cut leaves it. into must not exist. What is in keep stays as it is
+// seen: it stands for what is not on this disk. A path that begins like one in omit is left out,
+// without a change to the rest.
 func (t *timeline) take(model string, seed uint64, into string, keep, omit []string) error {
 	if !slices.Contains(models(), model) {
 		return fmt.Errorf("there is no model %q; there are %s", model, strings.Join(models(), ", "))
@@ -222,7 +223,8 @@ func (s *shot) bytes(id uint64, x *inode, kept bool) content {
 	return c
 }
 
-// tear says how many bytes of a write reached the disk: up to the boundary of a sector inside of it, or none.
+// tear says how many bytes of a write reached the disk: up to the boundary of a sector inside of
+// it, or none.
 func (s *shot) tear(op *operation) int {
 	if op.Op != opWrite {
 		return 0

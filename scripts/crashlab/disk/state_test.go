@@ -109,8 +109,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A move between folders is one thing: synced in one of them, it has happened in both; and what was done to the other before
-// does not undo it later.
+// A move between folders is one thing: synced in one of them, it has happened in both; and what was
+// done to the other before does not undo it later.
 func TestMoveBetweenFolders(t *testing.T) {
 	line := newTimeline(map[uint64]*inode{rootID: {folder: true, names: map[string]uint64{}}}, false)
 	ops := story(operation{Op: opMkdir, id: 2, name: "d", mode: 0o700}, operation{Op: opFsyncdir, id: rootID}, operation{Op: opCreate, id: 3, name: "a"},

@@ -17,7 +17,8 @@ type content struct {
 
 func (c content) clone() content { return content{slices.Clone(c.data), c.size} }
 
-// apply changes the content as an operation on the file does; part of a write, from the front, when n is not negative.
+// apply changes the content as an operation on the file does; part of a write, from the front, when
+// n is not negative.
 func (c *content) apply(op *operation, n int) {
 	switch op.Op {
 	case opTruncate:
@@ -61,8 +62,8 @@ type entry struct {
 	n  int
 }
 
-// change is one operation on names. One that moves a name between folders is waited for in both and happens in both at once, as
-// journaling file systems have it.
+// change is one operation on names. One that moves a name between folders is waited for in both and
+// happens in both at once, as journaling file systems have it.
 type change struct {
 	n     int
 	sets  []placed

@@ -86,8 +86,8 @@ type slowness struct {
 // key is what stays of a file whatever its name.
 type key struct{ ino, gen uint64 }
 
-// trace is what was done, in order. Operations are carried out one at a time: so the order in which they are numbered is the one
-// in which they happened.
+// trace is what was done, in order. Operations are carried out one at a time: so the order in which
+// they are numbered is the one in which they happened.
 type trace struct {
 	mu     sync.Mutex
 	ops    []operation
@@ -105,8 +105,8 @@ func newTrace(ids map[key]uint64) *trace {
 	return &trace{ids: ids, last: rootID + uint64(len(ids))}
 }
 
-// carry carries an operation out and records it. act completes what is known only afterwards; half carries out a part of a write
-// that fails; it may be nil.
+// carry carries an operation out and records it. act completes what is known only afterwards; half
+// carries out a part of a write that fails; it may be nil.
 func (t *trace) carry(op *operation, act func() syscall.Errno, half func(*operation)) syscall.Errno {
 	t.delay(op)
 	t.mu.Lock()
@@ -161,7 +161,8 @@ func (t *trace) fails(op *operation) *fault {
 			continue
 		}
 		if op.Op == opOpen {
-			// It counts for nothing, since it changes nothing: a disk is read-only from the operation on that found it so.
+			// It counts for nothing, since it changes nothing: a disk is read-only from the
+			// operation on that found it so.
 			if f.errno == syscall.EROFS && f.sticky && f.seen >= f.at && first == nil {
 				first = f
 			}

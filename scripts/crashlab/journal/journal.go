@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package journal reads the product's database by SQL alone, from a copy, with a reading of its own of what a row holds. It shares no
-// code with the product: what the product misreads is not misread here.
+// Package journal reads the product's database by SQL alone, from a copy, with a reading of its own
+// of what a row holds. It shares no code with the product: what the product misreads is not misread
+// here.
 package journal
 
 import (
@@ -78,8 +79,8 @@ type Record struct {
 	Missing  []string // outputs that results name and that are not there
 }
 
-// Load reads a copy: a reader of the file itself could take part in a recovery that is the product's to make. Nobody may
-// write meanwhile. No database is no record.
+// Load reads a copy: a reader of the file itself could take part in a recovery that is the
+// product's to make. Nobody may write meanwhile. No database is no record.
 func Load(state, scratch string) (*Record, error) {
 	db := filepath.Join(scratch, "copy.db")
 	for _, end := range []string{"", "-wal"} {

@@ -1,10 +1,11 @@
 //go:build linux
 
-// Package judge decides. It holds what the journal says, what commands printed and what witnesses outside saw against each other, and
-// names what is not as promised. It is pure: it reads no file, starts nothing and kills nobody.
+// Package judge decides. It holds what the journal says, what commands printed and what witnesses
+// outside saw against each other, and names what is not as promised. It is pure: it reads no file,
+// starts nothing and kills nobody.
 //
-// Check reads one record; the functions that begin with Compare hold two things against each other. A Finding says which promise is
-// broken.
+// Check reads one record; the functions that begin with Compare hold two things against each other.
+// A Finding says which promise is broken.
 package judge
 
 import (
@@ -96,7 +97,8 @@ func (h *History) Call(turn, index int64) *Call {
 	return nil
 }
 
-// Check follows every run of a record and reports what is not as promised. held says whether a process drives a run now.
+// Check follows every run of a record and reports what is not as promised. held says whether a
+// process drives a run now.
 func Check(r *journal.Record, held func(run string) bool) ([]*History, Findings) {
 	var f Findings
 	var all []*History

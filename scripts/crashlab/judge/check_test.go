@@ -33,7 +33,8 @@ func whole() []row {
 	}
 }
 
-// write makes a record of the rows: numbered, digested, and with the rows of tables that they lead to.
+// write makes a record of the rows: numbered, digested, and with the rows of tables that they lead
+// to.
 func write(rows []row) *journal.Record {
 	r := &journal.Record{Facts: map[int64][]journal.Fact{}, Runs: []journal.Run{{No: 3, ID: "r-1", Status: "completed", LastSeq: int64(len(rows))}}}
 	c := journal.Call{Run: 3, Turn: 1, ID: "c-1", Tool: "shell", Phase: "proposed"}
@@ -155,7 +156,8 @@ func TestCheckRows(t *testing.T) {
 	}
 }
 
-// A question stands from the fact that opens it to the one that takes the answer; an answer that was taken is in the journal.
+// A question stands from the fact that opens it to the one that takes the answer; an answer that
+// was taken is in the journal.
 func TestCheckRequests(t *testing.T) {
 	rows := slices.Clone(whole()[:3])
 	rows = append(rows, row{journal.Opened, 1, `{"request":{"id":"p-1","kind":"max_turns"}}`})
@@ -232,7 +234,8 @@ func TestCompareEffects(t *testing.T) {
 	}
 }
 
-// A verdict counts as printed where its line stands with its reason; who was killed need not have printed it.
+// A verdict counts as printed where its line stands with its reason; who was killed need not have
+// printed it.
 func TestCompareWords(t *testing.T) {
 	var b journal.Body
 	b.Turn, b.Verdict, b.Reason = 1, "skip", "outcome unknown: it began,\nand no record says how it ended"
@@ -311,7 +314,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// Two ends differ in what differs; after an unknown outcome that was left, an effect may be missing.
+// Two ends differ in what differs; after an unknown outcome that was left, an effect may be
+// missing.
 func TestCompareEnds(t *testing.T) {
 	was := End{Files: map[string]string{"effects": "mark-a\nmark-c\n", "notes.txt": "n"}, Saw: map[string]int{"mark-a": 1, "mark-c": 1}, Status: "completed", Answer: "done", Reads: []string{"r"}}
 	change := func(f func(*End)) End {

@@ -11,10 +11,12 @@ import (
 	"agent/scripts/crashlab/journal"
 )
 
-// CompareEffects compares what the witness saw with what the calls' results claim. No effect may happen twice.
+// CompareEffects compares what the witness saw with what the calls' results claim. No effect may
+// happen twice.
 func CompareEffects(all []*History, saw map[string]int) Findings { return CompareRepeated(all, saw, 1) }
 
-// CompareRepeated is CompareEffects where a person may have an effect repeated, so that it happens at most so many times.
+// CompareRepeated is CompareEffects where a person may have an effect repeated, so that it happens
+// at most so many times.
 func CompareRepeated(all []*History, saw map[string]int, most int) Findings {
 	type claims struct{ done, maybe int }
 	by := map[string]*claims{}
@@ -73,8 +75,8 @@ func (c *Call) claim() (done, maybe int) {
 	return 0, 1
 }
 
-// CompareVerdicts finds decisions of recovery that were not printed: by the process that decided, unless it was killed, and by
-// agent show.
+// CompareVerdicts finds decisions of recovery that were not printed: by the process that decided,
+// unless it was killed, and by agent show.
 func CompareVerdicts(all []*History, outputs []Output) Findings {
 	var f Findings
 	for _, h := range all {
@@ -130,8 +132,9 @@ func CompareShown(h *History, r *journal.Record, outputs []Output) Findings {
 	return f
 }
 
-// CompareOwners finds a run that was claimed while the process that drove it was alive. It is for a world in which nobody but
-// the lab kills, and in which no commit fails: a process that is not killed says when it lets go.
+// CompareOwners finds a run that was claimed while the process that drove it was alive. It is for a
+// world in which nobody but the lab kills, and in which no commit fails: a process that is not
+// killed says when it lets go.
 func CompareOwners(all []*History, outputs []Output) Findings {
 	var f Findings
 	for _, h := range all {

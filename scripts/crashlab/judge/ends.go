@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// CompareEnds says where the end of a story that was killed differs from the end of the same story without a kill. unsure is set where
-// the runner was among what was killed: only then may something stay undone.
+// CompareEnds says where the end of a story that was killed differs from the end of the same story
+// without a kill. unsure is set where the runner was among what was killed: only then may something
+// stay undone.
 func CompareEnds(was, is End, unsure, left bool) Findings {
 	var f Findings
 	for _, name := range slices.Sorted(maps.Keys(was.Files)) {

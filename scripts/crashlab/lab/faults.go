@@ -32,7 +32,8 @@ type Choice struct {
 	Workers int
 }
 
-// NoteUntried notes what was asked for and cannot be tried here: it is printed before anything begins, not after an hour.
+// NoteUntried notes what was asked for and cannot be tried here: it is printed before anything
+// begins, not after an hour.
 func (l *Lab) NoteUntried(all []Fault, only string) {
 	name, _, _ := strings.Cut(only, "/")
 	for _, t := range all {
@@ -45,7 +46,8 @@ func (l *Lab) NoteUntried(all []Fault, only string) {
 	}
 }
 
-// RunFaults carries out the faults that were asked for and that NoteUntried has not ruled out, one kind after the other.
+// RunFaults carries out the faults that were asked for and that NoteUntried has not ruled out, one
+// kind after the other.
 func (l *Lab) RunFaults(ctx context.Context, all []Fault, c Choice) error {
 	name, rest, _ := strings.Cut(c.Only, "/")
 	met := false
@@ -85,7 +87,8 @@ type Case struct {
 	Try func(ctx context.Context, key string) error
 }
 
-// RunCases carries out the stories that were asked for, several at once: all, one, or those whose keys begin with the same parts.
+// RunCases carries out the stories that were asked for, several at once: all, one, or those whose
+// keys begin with the same parts.
 func (l *Lab) RunCases(ctx context.Context, name string, c Choice, all []Case) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

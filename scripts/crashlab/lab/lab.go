@@ -1,10 +1,11 @@
 //go:build linux
 
-// Package lab carries out many jobs: each in a world of its own, several at once, compared with the end of the same story in which nothing
-// was killed. It counts what was done and reports what was found.
+// Package lab carries out many jobs: each in a world of its own, several at once, compared with the
+// end of the same story in which nothing was killed. It counts what was done and reports what was
+// found.
 //
-// Fault is one kind of fault of the machine, or of interference by people and other processes. The packages below fault are those kinds;
-// the main package lists them.
+// Fault is one kind of fault of the machine, or of interference by people and other processes. The
+// packages below fault are those kinds; the main package lists them.
 package lab
 
 import (
@@ -148,8 +149,8 @@ func (l *Lab) Begin(j plan.Job, lay world.Layer) (*trial.Trial, error) {
 	return t, nil
 }
 
-// Conclude looks at the world in peace once the story was carried to its end, and ended is what came of that. It closes the
-// world of a story in which the lab itself failed.
+// Conclude looks at the world in peace once the story was carried to its end, and ended is what
+// came of that. It closes the world of a story in which the lab itself failed.
 func (l *Lab) Conclude(ctx context.Context, t *trial.Trial, ended error) (judge.End, error) {
 	switch {
 	case errors.Is(ended, world.ErrStuck):

@@ -15,7 +15,8 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// -only takes one story, or those whose keys begin alike; without it all are carried out, whatever was found in one of them. An error of the lab itself ends it.
+// -only takes one story, or those whose keys begin alike; without it all are carried out, whatever
+// was found in one of them. An error of the lab itself ends it.
 func TestOrdeals(t *testing.T) {
 	var tried atomic.Int32
 	all := func(err error) []Case {

@@ -24,8 +24,9 @@ type Pass struct {
 	EveryShape bool   `json:"every_shape"`
 }
 
-// Parts keeps in a file what of a pass is done, so that the pass goes on where an earlier part of it ended, or was killed. Its pieces
-// are combinations, stories of a fault, and whole kinds of faults. A nil *Parts is a pass in one part.
+// Parts keeps in a file what of a pass is done, so that the pass goes on where an earlier part of
+// it ended, or was killed. Its pieces are combinations, stories of a fault, and whole kinds of
+// faults. A nil *Parts is a pass in one part.
 type Parts struct {
 	path  string
 	pass  Pass
@@ -51,7 +52,8 @@ type kept struct {
 // saveEvery is how often the file is written, at most: it names every piece.
 const saveEvery = 20 * time.Second
 
-// OpenParts begins a pass that is kept in the file, or goes on with it: r then counts from where the part before ended.
+// OpenParts begins a pass that is kept in the file, or goes on with it: r then counts from where
+// the part before ended.
 func OpenParts(path string, limit time.Duration, pass Pass, r *Report) (*Parts, error) {
 	now := time.Now()
 	p := &Parts{path: path, pass: pass, began: now, limit: limit, report: r, number: 1, done: map[string]bool{}, saved: now}
@@ -80,7 +82,8 @@ func OpenParts(path string, limit time.Duration, pass Pass, r *Report) (*Parts, 
 	return p, nil
 }
 
-// begin says whether a piece is to be carried out: not when it is done, and not when the time of this part is over.
+// begin says whether a piece is to be carried out: not when it is done, and not when the time of
+// this part is over.
 func (p *Parts) begin(piece string) bool {
 	if p == nil {
 		return true
@@ -111,7 +114,8 @@ func (p *Parts) end(piece string) error {
 	return p.save()
 }
 
-// Left is how many pieces this part has left to the next ones. A kind of fault that has not begun counts as one.
+// Left is how many pieces this part has left to the next ones. A kind of fault that has not begun
+// counts as one.
 func (p *Parts) Left() int {
 	if p == nil {
 		return 0

@@ -18,8 +18,8 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// playPart carries the stories of two kinds of faults out, and lists what was tried. The story fail ends with an error of the
-// lab; "after" and a story lets the time be over then.
+// playPart carries the stories of two kinds of faults out, and lists what was tried. The story fail
+// ends with an error of the lab; "after" and a story lets the time be over then.
 func playPart(t *testing.T, path string, pass Pass, limit time.Duration, fail string) (tried []string, left int, l *Lab, err error) {
 	t.Helper()
 	l = &Lab{Report: NewReport(io.Discard, pass.Mode, pass.Seed)}
@@ -61,7 +61,8 @@ func playPart(t *testing.T, path string, pass Pass, limit time.Duration, fail st
 	return tried, left, l, errors.Join(err, l.Parts.Close(err == nil && left == 0))
 }
 
-// A part that was broken off is gone on with: what was done is not done again, and the counts go on from where they were.
+// A part that was broken off is gone on with: what was done is not done again, and the counts go on
+// from where they were.
 func TestPartsGoOn(t *testing.T) {
 	path, pass := filepath.Join(t.TempDir(), "state"), Pass{Commit: "c", Binary: "b", Mode: "faults", Seed: 3}
 	tried, _, first, err := playPart(t, path, pass, 0, "b/2")
@@ -100,7 +101,8 @@ func TestPartsEndInTime(t *testing.T) {
 	}
 }
 
-// Counts of two passes do not add up: another binary, seed or selection is refused, and so is a file that is none.
+// Counts of two passes do not add up: another binary, seed or selection is refused, and so is a
+// file that is none.
 func TestPartsOfOnePassOnly(t *testing.T) {
 	path, pass := filepath.Join(t.TempDir(), "state"), Pass{Commit: "c", Binary: "b", Mode: "faults", Seed: 3}
 	if _, _, _, err := playPart(t, path, pass, 1, ""); err != nil {

@@ -118,7 +118,8 @@ func (r *Report) count(t *trial.Trial, hurt bool) {
 	r.Places[t.Story.Situation]++
 }
 
-// CountFault adds a story of a fault, however it ended. kills are those that the fault's story made on top of its arms.
+// CountFault adds a story of a fault, however it ended. kills are those that the fault's story made
+// on top of its arms.
 func (r *Report) CountFault(kind string, t *trial.Trial, kills int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +222,8 @@ func (r *Report) BeginPart(of int, pieces string) {
 	r.first, r.spoke = time.Now(), time.Now()
 }
 
-// Progress counts a piece, and says now and then how far the part is and how long its rest will take, as it looks.
+// Progress counts a piece, and says now and then how far the part is and how long its rest will
+// take, as it looks.
 func (r *Report) Progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package machine makes what is usually the machine's: disks that fill, fail and remember what was written, a mount namespace, another
-// start of the machine. All of it is gone with the lab's own process.
+// Package machine makes what is usually the machine's: disks that fill, fail and remember what was
+// written, a mount namespace, another start of the machine. All of it is gone with the lab's own
+// process.
 package machine
 
 import (
@@ -18,8 +19,9 @@ import (
 	"time"
 )
 
-// Disk is a file system that remembers what is done to it, fails on demand, and can say what a power cut leaves. It is served by
-// a process of its own (scripts/crashlab/disk says why, and what it can be asked).
+// Disk is a file system that remembers what is done to it, fails on demand, and can say what a
+// power cut leaves. It is served by a process of its own (scripts/crashlab/disk says why, and what
+// it can be asked).
 type Disk struct {
 	dir    string // where it is mounted
 	cmd    *exec.Cmd
@@ -39,8 +41,8 @@ type Op struct {
 	Size   int64  `json:"size"`
 }
 
-// DiskFault lets the at-th operation of a kind on a path that begins so fail, counted from now; with Sticky those after it too.
-// A torn write writes the first half of its bytes.
+// DiskFault lets the at-th operation of a kind on a path that begins so fail, counted from now;
+// with Sticky those after it too. A torn write writes the first half of its bytes.
 type DiskFault struct {
 	Op     string `json:"op"` // write, fsync, create, rename, truncate, unlink or any
 	Path   string `json:"path"`
@@ -50,8 +52,9 @@ type DiskFault struct {
 	Torn   bool   `json:"torn"`
 }
 
-// State names one state that a power cut after an operation may leave. What lies under Keep is left as it is seen: it stands
-// for what is not on the disk. Paths that begin like one in Omit are left out.
+// State names one state that a power cut after an operation may leave. What lies under Keep is left
+// as it is seen: it stands for what is not on the disk. Paths that begin like one in Omit are left
+// out.
 type State struct {
 	At    int      `json:"at"`
 	Model string   `json:"model"` // everything, synced, prefix, scattered, torn or nosync

@@ -14,10 +14,10 @@ import (
 // envMounts tells the lab, which has replaced itself, that it has a mount namespace of its own.
 const envMounts = "CRASHLAB_OWN_MOUNTS"
 
-// OwnMounts puts the whole process into a mount namespace of its own: what is mounted there is seen by the lab and by what it
-// starts, and is gone with them. It replaces the process by itself, since only a single thread can change its namespace: a
-// thread that calls execve(2) takes the process over with the namespace that it has. It returns why that cannot be done, or nil
-// once it is.
+// OwnMounts puts the whole process into a mount namespace of its own: what is mounted there is seen
+// by the lab and by what it starts, and is gone with them. It replaces the process by itself, since
+// only a single thread can change its namespace: a thread that calls execve(2) takes the process
+// over with the namespace that it has. It returns why that cannot be done, or nil once it is.
 func OwnMounts() error {
 	if os.Getenv(envMounts) == "1" {
 		return os.Unsetenv(envMounts)

@@ -23,16 +23,17 @@ type View struct {
 	Dir   string            // in which the command runs, as it sees it; "" for the one that it has
 }
 
-// Start starts a command in a mount namespace of its own, which ends with the last process in it. What it starts finds the same.
-// It fits World.Launch.
+// Start starts a command in a mount namespace of its own, which ends with the last process in it.
+// What it starts finds the same. It fits World.Launch.
 func (s View) Start(c *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		// And for good: a child gets the namespace of the thread that made it, and no other thread may.
+		// And for good: a child gets the namespace of the thread that made it, and no other thread
+		// may.
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			// The main thread does not end with what is locked to it, and in /proc the process has its mounts. Held here, it leaves
-			// the work to another thread.
+			// The main thread does not end with what is locked to it, and in /proc the process has
+			// its mounts. Held here, it leaves the work to another thread.
 			started <- s.Start(c)
 			runtime.UnlockOSThread()
 			return
@@ -66,7 +67,8 @@ func (s View) startHere(c *exec.Cmd) error {
 	return c.Start()
 }
 
-// NewBoot writes a file that stands for the boot id of another start of the machine: another number, another start.
+// NewBoot writes a file that stands for the boot id of another start of the machine: another
+// number, another start.
 func NewBoot(path string, number uint64) error {
 	if err := os.WriteFile(path, fmt.Appendf(nil, "%08x-b007-4b00-8b00-%012x\n", uint32(number>>32), uint32(number)), 0o444); err != nil {
 		return fmt.Errorf("make up a boot id: %v", err)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is a small file system of a story's own, mounted on a folder: an ext4 on a loop device, or a tmpfs where there is no
-// such device. It is made with the lab's mounts, so it is gone with them.
+// Volume is a small file system of a story's own, mounted on a folder: an ext4 on a loop device, or
+// a tmpfs where there is no such device. It is made with the lab's mounts, so it is gone with them.
 type Volume struct {
 	VolumeOptions
 	at    string // where it is mounted
@@ -78,7 +78,8 @@ func (v *Volume) tmpfs() string {
 	return o
 }
 
-// mount mounts an ext4, which turns read-only at its first error. The loop device goes with its last user.
+// mount mounts an ext4, which turns read-only at its first error. The loop device goes with its
+// last user.
 func (v *Volume) mount() error {
 	if out, err := exec.Command("mount", "-o", "loop,errors=remount-ro", v.image, v.at).CombinedOutput(); err != nil {
 		return fmt.Errorf("mount %s: %v %s", v.image, err, out)
@@ -171,7 +172,8 @@ func (v *Volume) device() (string, error) {
 	return "", fmt.Errorf("find the device that is mounted on %s: it is not there", v.at)
 }
 
-// Fail makes an ext4 find an error in itself, as it does on a disk that returns nonsense: from now on it takes nothing.
+// Fail makes an ext4 find an error in itself, as it does on a disk that returns nonsense: from now
+// on it takes nothing.
 func (v *Volume) Fail() error {
 	device, err := v.device()
 	if err == nil {
@@ -233,8 +235,8 @@ func (v *Volume) unused(try func() error) error {
 	}
 }
 
-// unmount takes the file system away and waits until nobody has it mounted: a command that was confined meanwhile took a copy of
-// the mounts along, and keeps the file system until it ends.
+// unmount takes the file system away and waits until nobody has it mounted: a command that was
+// confined meanwhile took a copy of the mounts along, and keeps the file system until it ends.
 func (v *Volume) unmount() error {
 	if err := v.unused(func() error { return unix.Unmount(v.at, 0) }); err != nil {
 		return fmt.Errorf("unmount %s: %v", v.at, err)
@@ -261,14 +263,16 @@ func mountedAnywhere(path string) bool {
 	return false
 }
 
-// Close takes the file system away, and leaves what it carried in its place when that is to be kept.
+// Close takes the file system away, and leaves what it carried in its place when that is to be
+// kept.
 func (v *Volume) Close(keep bool) error {
 	var err error
 	kept := v.at + ".kept"
 	if keep {
 		err = os.CopyFS(kept, os.DirFS(v.at))
 	}
-	// Who is slow to die must not hold the lab up: it sees the file system for as long as it lives, and nobody else does.
+	// Who is slow to die must not hold the lab up: it sees the file system for as long as it lives,
+	// and nobody else does.
 	err = errors.Join(err, unix.Unmount(v.at, unix.MNT_DETACH), os.Remove(v.at))
 	if v.image != "" {
 		err = errors.Join(err, os.Remove(v.image))

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package marks says what effects are recognized by: each carries the number of its world and its step, so one that happens twice, or
-// that nobody asked for, is seen.
+// Package marks says what effects are recognized by: each carries the number of its world and its
+// step, so one that happens twice, or that nobody asked for, is seen.
 package marks
 
 import (
@@ -12,8 +12,8 @@ import (
 // form is what every effect carries: the number of its world, and its step.
 const form = `mark-\d+-[a-z]+`
 
-// In is the mark of a step in a world. All worlds' marks are of one length: what a tool says of a file that holds them, such as its
-// size, is the same in all.
+// In is the mark of a step in a world. All worlds' marks are of one length: what a tool says of a
+// file that holds them, such as its size, is the same in all.
 func In(world int, letters string) string { return fmt.Sprintf("mark-%06d-%s", world, letters) }
 
 func Find(text string) []string {

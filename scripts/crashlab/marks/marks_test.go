@@ -15,7 +15,8 @@ func TestMarksIn(t *testing.T) {
 	}
 }
 
-// The effects file of a late world is as long as that of the first: what list_dir says of it is compared.
+// The effects file of a late world is as long as that of the first: what list_dir says of it is
+// compared.
 func TestMarksAreOfOneLength(t *testing.T) {
 	if a, b := In(7, "c"), In(123456, "c"); len(a) != len(b) || len(Find(a+" "+b)) != 2 {
 		t.Errorf("%s and %s", a, b)

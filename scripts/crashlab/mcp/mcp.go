@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package mcp is the MCP server whose tools the stories call: the crash lab's own binary, started with another first argument. It knows
-// nothing of the lab but the address of the counter.
+// Package mcp is the MCP server whose tools the stories call: the crash lab's own binary, started
+// with another first argument. It knows nothing of the lab but the address of the counter.
 package mcp
 
 import (
@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// Command is the first argument with which the lab is an MCP server on its standard streams. The counter's address and
-// the number of the world follow.
+// Command is the first argument with which the lab is an MCP server on its standard streams. The
+// counter's address and the number of the world follow.
 const Command = "__mcp"
 
 // Name is the server's name among the person's servers; its tools' names begin with it.
@@ -24,13 +24,15 @@ const Name = "lab"
 
 func Tool(name string) string { return "mcp__" + Name + "__" + name }
 
-// Config are the person's MCP servers: the lab itself, which is trusted with what it says of its tools.
+// Config are the person's MCP servers: the lab itself, which is trusted with what it says of its
+// tools.
 func Config(exe, counter string, world int) ([]byte, error) {
 	def := map[string]any{"command": exe, "args": []string{Command, counter, strconv.Itoa(world)}, "trusted": true}
 	return json.Marshal(map[string]any{"mcpServers": map[string]any{Name: def}})
 }
 
-// message is a message of JSON-RPC 2.0, as the Model Context Protocol uses it (revision 2025-06-18): one a line.
+// message is a message of JSON-RPC 2.0, as the Model Context Protocol uses it (revision
+// 2025-06-18): one a line.
 type message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -48,7 +50,8 @@ type server struct {
 	waiting        map[string]chan json.RawMessage
 }
 
-// Serve answers until the stream ends. Effects go into the file of effects, so that none comes after the server has ended.
+// Serve answers until the stream ends. Effects go into the file of effects, so that none comes
+// after the server has ended.
 func Serve(in io.Reader, out io.Writer, counter, world string) error {
 	s := &server{counter: counter, world: world, out: out, waiting: map[string]chan json.RawMessage{}}
 	lines := bufio.NewReader(in)

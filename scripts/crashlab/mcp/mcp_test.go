@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// The lab's MCP server reads, acts once for each call, and asks in the middle of a call before it acts.
+// The lab's MCP server reads, acts once for each call, and asks in the middle of a call before it
+// acts.
 func TestMCPServer(t *testing.T) {
 	t.Chdir(t.TempDir())
 	asked := make(chan string, 1)

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package model is the model that the stories' runs ask: an HTTP server in the words of three providers (modeltest), which decides its
-// next calls from the conversation that it is shown.
+// Package model is the model that the stories' runs ask: an HTTP server in the words of three
+// providers (modeltest), which decides its next calls from the conversation that it is shown.
 package model
 
 import (
@@ -23,8 +23,9 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// Server is a model that decides its next calls from the conversation it is shown: what became unknown, or was not done, it
-// asks for once more. The words on the wire are modeltest's, which is strict about what it receives.
+// Server is a model that decides its next calls from the conversation it is shown: what became
+// unknown, or was not done, it asks for once more. The words on the wire are modeltest's, which is
+// strict about what it receives.
 type Server struct {
 	wire   *modeltest.Server
 	listen net.Listener
@@ -87,8 +88,8 @@ func (s *Server) Add(prompt string, turns []modeltest.Turn) {
 	s.publish()
 }
 
-// Respell has the model ask for a call of the newest story again in these spellings, as long as it was not done or, with anyway,
-// until they are used up.
+// Respell has the model ask for a call of the newest story again in these spellings, as long as it
+// was not done or, with anyway, until they are used up.
 func (s *Server) Respell(mark string, spellings []json.RawMessage, anyway bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +97,8 @@ func (s *Server) Respell(mark string, spellings []json.RawMessage, anyway bool) 
 	st.mark, st.spellings, st.anyway = mark, spellings, anyway
 }
 
-// Reset forgets what was sent and asked so far, and begins with one story: a run that goes on in another world asks at the
-// address that it has always asked at.
+// Reset forgets what was sent and asked so far, and begins with one story: a run that goes on in
+// another world asks at the address that it has always asked at.
 func (s *Server) Reset(prompt string, turns []modeltest.Turn) {
 	s.mu.Lock()
 	s.stories, s.faults, s.passed = nil, nil, len(s.wire.Exchanges())
@@ -133,7 +134,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.proxy.ServeHTTP(w, r)
 }
 
-// decide changes what is still to be asked for, by what the last turn's results say. It says whether something changed.
+// decide changes what is still to be asked for, by what the last turn's results say. It says
+// whether something changed.
 func (s *Server) decide(t *conversation) bool {
 	var st *script
 	for _, x := range s.stories {
@@ -161,7 +163,8 @@ func (s *Server) decide(t *conversation) bool {
 // patience is how often the model asks for one thing: once more than anybody is killed in a row.
 const patience = 5
 
-// fillIn puts the id of a call whose output was cut into the arguments of calls that are to read it.
+// fillIn puts the id of a call whose output was cut into the arguments of calls that are to read
+// it.
 func (st *script) fillIn(next int, last []*call) {
 	form := regexp.MustCompile(`\bc-[0-9a-z]{8}\b`)
 	for _, l := range last {
@@ -174,8 +177,9 @@ func (st *script) fillIn(next int, last []*call) {
 	}
 }
 
-// askAgain inserts a turn that asks once more for what was not done, as far as its results say. What it asked for again is only
-// asked for anew when that, too, came to an unknown end: a person may have left it.
+// askAgain inserts a turn that asks once more for what was not done, as far as its results say.
+// What it asked for again is only asked for anew when that, too, came to an unknown end: a person
+// may have left it.
 func (st *script) askAgain(k int, last []*call) {
 	times := 0
 	for times <= k && st.again[k-times] {
@@ -229,7 +233,8 @@ func undone(result string) bool {
 // Exchanges are all requests so far with what was answered, for who looks at a failure.
 func (s *Server) Exchanges() []modeltest.Exchange { return s.wire.Exchanges() }
 
-// Complaints are requests that a provider would have refused, or that showed an answer other than it was.
+// Complaints are requests that a provider would have refused, or that showed an answer other than
+// it was.
 func (s *Server) Complaints() []string {
 	s.mu.Lock()
 	out, passed := append([]string(nil), s.faults...), s.passed

@@ -16,7 +16,8 @@ type Arm struct {
 
 func (a Arm) String() string { return fmt.Sprintf("%d:%s:%d", a.Command, a.Point, a.Pass) }
 
-// InRunner says that the point is the runner's: the runner is stopped there, and then the victim is killed.
+// InRunner says that the point is the runner's: the runner is stopped there, and then the victim is
+// killed.
 func (a Arm) InRunner() bool {
 	return strings.HasPrefix(a.Point, "runner.") && a.Point != "runner.spawned"
 }

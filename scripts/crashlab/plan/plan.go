@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package plan says what is tried: which fault point is met in which story, who is killed there, and how often. It is pure, and what it
-// chooses follows from a seed, so that a key names the same job again.
+// Package plan says what is tried: which fault point is met in which story, who is killed there,
+// and how often. It is pure, and what it chooses follows from a seed, so that a key names the same
+// job again.
 package plan
 
 import (
@@ -66,7 +67,8 @@ func ParseKey(text string) (Job, error) {
 
 func victims() []string { return []string{"host", "runner", "both"} }
 
-// Family is one fault point in one story. In a sweep the story is killed at every time that it reaches the point, else at the first.
+// Family is one fault point in one story. In a sweep the story is killed at every time that it
+// reaches the point, else at the first.
 type Family struct {
 	Job   // without the arm that is swept
 	Point string
@@ -89,7 +91,8 @@ type Choice struct {
 	Tools      []string
 }
 
-// Generate lists point x tool x situation (x shape), and then the stories that are killed twice and three times.
+// Generate lists point x tool x situation (x shape), and then the stories that are killed twice and
+// three times.
 func Generate(c Choice) *Plan {
 	p := &Plan{Skipped: map[string]int{}}
 	used := map[string]int{} // point in a situation
@@ -205,7 +208,8 @@ func NewFamily(tool, situation, shape, point string, sweep bool) Family {
 	return f
 }
 
-// FirstKill is the first kill of a story that is killed again while it recovers: in the middle of its call.
+// FirstKill is the first kill of a story that is killed again while it recovers: in the middle of
+// its call.
 func FirstKill(tool, point string) Arm {
 	s := story.Subjects()[tool]
 	if s.Class == story.Asks {
@@ -225,7 +229,8 @@ func FirstKill(tool, point string) Arm {
 	return a
 }
 
-// addRepeatedKills adds stories that are killed twice and three times in a row, at the same point and at different ones.
+// addRepeatedKills adds stories that are killed twice and three times in a row, at the same point
+// and at different ones.
 func (p *Plan) addRepeatedKills(c Choice) {
 	points := fault.All()
 	for i, first := range points {
@@ -264,7 +269,8 @@ func (p *Plan) addRepeatedKills(c Choice) {
 	}
 }
 
-// StoryPassing finds a story of the tool that reaches the point. It begins to look at the n-th situation and shape.
+// StoryPassing finds a story of the tool that reaches the point. It begins to look at the n-th
+// situation and shape.
 func StoryPassing(tool, point string, n int) (situation, shape string, ok bool) {
 	all := story.Situations()
 	for i := range all {

@@ -21,8 +21,8 @@ func everyTool() []string {
 	return out
 }
 
-// The short plan holds every fault point, every tool, every situation and every shape; the whole one every point with every
-// tool, unless the reason is counted.
+// The short plan holds every fault point, every tool, every situation and every shape; the whole
+// one every point with every tool, unless the reason is counted.
 func TestPlanCovers(t *testing.T) {
 	for _, short := range []bool{true, false} {
 		p := Generate(Choice{Short: short, Seed: 1, Tools: everyTool()})

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package random kills at any moment: worlds in which several runs go on at once, and hosts, runners or both are killed at times that
-// chance chooses.
+// Package random kills at any moment: worlds in which several runs go on at once, and hosts,
+// runners or both are killed at times that chance chooses.
 package random
 
 import (
@@ -42,7 +42,8 @@ type agentRun struct {
 	prompt string
 }
 
-// Run makes worlds until the time is over. What is chosen follows from the seed; what the machine does in between does not.
+// Run makes worlds until the time is over. What is chosen follows from the seed; what the machine
+// does in between does not.
 func Run(ctx context.Context, l *lab.Lab, duration time.Duration, seed uint64) error {
 	again := fmt.Sprintf("go run ./scripts/crashlab -for %s -seed %d", duration, seed)
 	until := time.Now().Add(duration)
@@ -108,7 +109,8 @@ func newChaos(l *lab.Lab, rng *rand.Rand) (*chaos, error) {
 	return c, nil
 }
 
-// turns makes up what one run does: commands that take a while, files, requests, reads and questions.
+// turns makes up what one run does: commands that take a while, files, requests, reads and
+// questions.
 func (c *chaos) turns(world, run int, base *story.Story) [][]story.Step {
 	kinds := []string{"shell", "shell", "slow", "write_file", "edit_file", "apply_patch", "fetch", "read_file", "ask_user"}
 	var turns [][]story.Step
@@ -183,7 +185,8 @@ func (c *chaos) run(ctx context.Context, until time.Time) error {
 	return c.trial.CheckAtEnd(ctx)
 }
 
-// step starts what is to be done next for every run, some of it twice, kills some of it, and looks at the world.
+// step starts what is to be done next for every run, some of it twice, kills some of it, and looks
+// at the world.
 func (c *chaos) step() (over bool, err error) {
 	next, err := c.commands(true)
 	if err != nil || len(next) == 0 {
@@ -213,7 +216,8 @@ func (c *chaos) step() (over bool, err error) {
 	return false, c.look()
 }
 
-// pause lets the machine go on for a while, at most so many milliseconds: when the kill comes is what is left to chance.
+// pause lets the machine go on for a while, at most so many milliseconds: when the kill comes is
+// what is left to chance.
 func (c *chaos) pause(most int) { time.Sleep(time.Duration(c.rng.IntN(most*1000)) * time.Microsecond) }
 
 // kill kills a host, a runner or both.

@@ -1,9 +1,11 @@
 //go:build linux
 
-// Package story holds the situations in which the lab kills: which tool is called, where the call stands, in which shape of a provider
-// the model asks for it, and what its result must hold. It is pure: a story is data, and nothing here starts a process or writes a file.
+// Package story holds the situations in which the lab kills: which tool is called, where the call
+// stands, in which shape of a provider the model asks for it, and what its result must hold. It is
+// pure: a story is data, and nothing here starts a process or writes a file.
 //
-// Subjects has a line for each tool, Situations says where a call can stand. A new tool is a line there.
+// Subjects has a line for each tool, Situations says where a call can stand. A new tool is a line
+// there.
 package story
 
 import (

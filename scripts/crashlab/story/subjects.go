@@ -50,8 +50,8 @@ type Subject struct {
 	Returns string // text that its result must hold
 }
 
-// Subjects has a line for each tool of the binary; one that is missing is an error of the lab. What stands behind a colon names
-// another way to call the same tool.
+// Subjects has a line for each tool of the binary; one that is missing is an error of the lab. What
+// stands behind a colon names another way to call the same tool.
 func Subjects() map[string]Subject {
 	return map[string]Subject{
 		"read_file":  {Class: Reads, Returns: "needle", Call: plain("read_file", "read_file notes.txt", "path", "notes.txt")},

@@ -31,8 +31,9 @@ func heldIn(state string) func(string) bool {
 	}
 }
 
-// CheckAtEnd looks at a world in which nothing goes on any more: every decision was printed and is shown again, and doctor has
-// nothing to say. In a brief look doctor is not asked, and show only where something was decided.
+// CheckAtEnd looks at a world in which nothing goes on any more: every decision was printed and is
+// shown again, and doctor has nothing to say. In a brief look doctor is not asked, and show only
+// where something was decided.
 func (t *Trial) CheckAtEnd(ctx context.Context) error {
 	for _, h := range t.Histories {
 		if t.Brief && len(h.Verdicts) == 0 {

@@ -21,8 +21,8 @@ type Halted struct {
 	Runner world.Process // that is stopped; none where the host is
 }
 
-// Halt starts a command that shall be stopped at a fault point. It returns nil where the command came to its end without
-// reaching it.
+// Halt starts a command that shall be stopped at a fault point. It returns nil where the command
+// came to its end without reaching it.
 func (t *Trial) Halt(args []string, a plan.Arm) (*Halted, error) {
 	text := fmt.Sprintf("%s:%d:stop", a.Point, a.Pass)
 	if a.InRunner() {
@@ -51,8 +51,8 @@ func (t *Trial) Halt(args []string, a plan.Arm) (*Halted, error) {
 	return s, nil
 }
 
-// StepHalting carries out one command. At the first of the points that any command reaches it is stopped, and suffer says what
-// is done then.
+// StepHalting carries out one command. At the first of the points that any command reaches it is
+// stopped, and suffer says what is done then.
 func (t *Trial) StepHalting(args []string, points []plan.Arm, met *bool, suffer func(*Halted) error) error {
 	for _, a := range points {
 		if *met || a.Command != t.Commands {
@@ -119,7 +119,8 @@ func (s *Halted) waitStopped() bool {
 	}
 }
 
-// ReleaseLater lets the runners go on that are stopped after the one that was meant, until the command ends.
+// ReleaseLater lets the runners go on that are stopped after the one that was meant, until the
+// command ends.
 func (s *Halted) ReleaseLater() error {
 	for s.Arm.InRunner() {
 		p, ok := s.World.WaitStopped(s.Command)
@@ -133,7 +134,8 @@ func (s *Halted) ReleaseLater() error {
 	return nil
 }
 
-// Release kills the victim ("host", "runner", "both" or "" for nobody) and lets the others continue.
+// Release kills the victim ("host", "runner", "both" or "" for nobody) and lets the others
+// continue.
 func (s *Halted) Release(victim string) error {
 	if victim == "host" || victim == "both" {
 		s.Kill()

@@ -13,7 +13,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// Attend waits for a command. Where calls ask in the middle, their questions are answered meanwhile, by a command of its own.
+// Attend waits for a command. Where calls ask in the middle, their questions are answered
+// meanwhile, by a command of its own.
 func (t *Trial) Attend(c *world.Command) (judge.Output, bool, error) {
 	asks := t.World.Witness.Counter.Questions(t.World.Number)
 	late := time.After(world.Limit)
@@ -32,7 +33,8 @@ func (t *Trial) Attend(c *world.Command) (judge.Output, bool, error) {
 	}
 }
 
-// answerOpen answers the question that was announced, until it is no longer open: who answers may be killed too.
+// answerOpen answers the question that was announced, until it is no longer open: who answers may
+// be killed too.
 func (t *Trial) answerOpen(c *world.Command) error {
 	last := ""
 	for {
@@ -47,7 +49,8 @@ func (t *Trial) answerOpen(c *world.Command) error {
 	}
 }
 
-// asking is the question of a call that is under way; "" where none is open, after waiting for it until the command ended.
+// asking is the question of a call that is under way; "" where none is open, after waiting for it
+// until the command ended.
 func (t *Trial) asking(c *world.Command, wait bool) (string, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

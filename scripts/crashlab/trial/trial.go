@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package trial carries one story through its world to its end, as a person would: it gives the next command, kills where the plan says,
-// answers what is asked, and has the judge look after each command.
+// Package trial carries one story through its world to its end, as a person would: it gives the
+// next command, kills where the plan says, answers what is asked, and has the judge look after each
+// command.
 package trial
 
 import (
@@ -46,7 +47,8 @@ type Trial struct {
 
 const MostCommands = 30
 
-// Finish carries the story to its end as a person would: resume what was interrupted, answer what is asked.
+// Finish carries the story to its end as a person would: resume what was interrupted, answer what
+// is asked.
 func (t *Trial) Finish(ctx context.Context) error { return t.Proceed(ctx, t.Step) }
 
 // Proceed gives one command after the other to step, until the story is at its end.
@@ -138,8 +140,8 @@ func Abort(c *world.Command) error {
 	return nil
 }
 
-// killAt waits while the command runs. Every runner stops at the point; at the n-th the victim is killed, the others go on. It
-// says whether somebody was killed.
+// killAt waits while the command runs. Every runner stops at the point; at the n-th the victim is
+// killed, the others go on. It says whether somebody was killed.
 func (t *Trial) killAt(c *world.Command, a plan.Arm) (fell bool, err error) {
 	stood := map[world.Process]bool{}
 	for {
@@ -175,8 +177,8 @@ func (t *Trial) killAt(c *world.Command, a plan.Arm) (fell bool, err error) {
 	}
 }
 
-// staysHalted says whether runners are stopped until the next command has seen them, in half of the stories: a command of a
-// story is over in a moment, and no runner would ever be found at work.
+// staysHalted says whether runners are stopped until the next command has seen them, in half of the
+// stories: a command of a story is over in a moment, and no runner would ever be found at work.
 func (t *Trial) staysHalted(a plan.Arm) bool {
 	for _, other := range t.Arms {
 		if other != a && other.InRunner() {
@@ -189,7 +191,8 @@ func (t *Trial) staysHalted(a plan.Arm) bool {
 // AttachPatience is how long a command may take to see that a runner is at work.
 const AttachPatience = 3 * time.Second
 
-// ReleaseRunners lets runners that are stopped go on once the command has printed that it waits for one, or does not print it in time.
+// ReleaseRunners lets runners that are stopped go on once the command has printed that it waits for
+// one, or does not print it in time.
 func (t *Trial) ReleaseRunners(c *world.Command) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -272,7 +275,8 @@ func (t *Trial) Next() ([]string, error) {
 	return []string{"resume", h.Run.ID}, nil
 }
 
-// Reply is how the lab answers: about an unknown outcome what the witness saw, else what lets the story go on.
+// Reply is how the lab answers: about an unknown outcome what the witness saw, else what lets the
+// story go on.
 func (t *Trial) Reply(h *judge.History, b journal.Body) (string, error) {
 	q := b.Request
 	if q.Kind == "ask_user" || q.Kind == "elicitation" {

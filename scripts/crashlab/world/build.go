@@ -24,7 +24,8 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return out, nil
 }
 
-// Commit names what is checked out here, and whether it was changed since; "unknown" outside of a repository.
+// Commit names what is checked out here, and whether it was changed since; "unknown" outside of a
+// repository.
 func Commit(ctx context.Context) string {
 	text, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {

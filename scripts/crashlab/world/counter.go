@@ -43,7 +43,8 @@ func StartCounter() (*Counter, error) {
 // counterWork is how long an effect takes. A commit is over sooner.
 const counterWork = 20 * time.Millisecond
 
-// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the notice that a question is coming, and has a page to look at.
+// ServeHTTP counts POST /effect/MARK, takes POST /asks/WORLD for the notice that a question is
+// coming, and has a page to look at.
 func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	if r.Method == http.MethodGet && r.URL.Path == "/page" {
@@ -59,8 +60,9 @@ func (c *Counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	// What is asked for takes a moment and does not happen for a client that is gone by then: so a result that was recorded before
-	// its effect is found to claim what nobody saw. Whoever hangs up is noticed once the request is read.
+	// What is asked for takes a moment and does not happen for a client that is gone by then: so a
+	// result that was recorded before its effect is found to claim what nobody saw. Whoever hangs
+	// up is noticed once the request is read.
 	_, err := io.Copy(io.Discard, r.Body)
 	gone := err != nil
 	work := time.NewTimer(counterWork)

@@ -73,7 +73,8 @@ func RunnersBelow(folder string) []Process {
 	return out
 }
 
-// WaitStopped waits until a runner of the world is stopped at its armed point; false when the command ended first.
+// WaitStopped waits until a runner of the world is stopped at its armed point; false when the
+// command ended first.
 func (w *World) WaitStopped(c *Command) (Process, bool) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

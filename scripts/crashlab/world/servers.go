@@ -13,7 +13,8 @@ import (
 	"agent/scripts/crashlab/mcp"
 )
 
-// WaitServers waits until no MCP server of the world is left: they end with the host that started them.
+// WaitServers waits until no MCP server of the world is left: they end with the host that started
+// them.
 func (w *World) WaitServers() error {
 	if !w.hasMCP {
 		return nil

@@ -38,7 +38,8 @@ func NewWitness(world int, folder string, c *Counter) (*Witness, error) {
 
 func (w *Witness) Close() error { return unix.Close(w.inotify) }
 
-// drain takes what the kernel has noted. The queue is filled before the call that moves a file returns.
+// drain takes what the kernel has noted. The queue is filled before the call that moves a file
+// returns.
 func (w *Witness) drain() error {
 	buf := make([]byte, 64<<10)
 	for {

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package world is where a story takes place: a state folder, a workspace, the processes of the binary and their runners, the model that
-// is asked, and the witness that counts effects without a word from any of them. It starts, stops and kills; it judges nothing.
+// Package world is where a story takes place: a state folder, a workspace, the processes of the
+// binary and their runners, the model that is asked, and the witness that counts effects without a
+// word from any of them. It starts, stops and kills; it judges nothing.
 package world
 
 import (
@@ -27,11 +28,13 @@ import (
 // ErrStuck says that a story does not come to its end.
 var ErrStuck = errors.New("the run never ends")
 
-// Layer puts something under a world: it gets the world's folder before anything is in it, and what it mounts on home in there
-// carries the state. remove takes it away when the world is closed; what it carried is then left in its place if keep says so.
+// Layer puts something under a world: it gets the world's folder before anything is in it, and what
+// it mounts on home in there carries the state. remove takes it away when the world is closed; what
+// it carried is then left in its place if keep says so.
 type Layer func(root string) (remove func(keep bool) error, err error)
 
-// World is one state folder, one workspace, the model that is asked and the witness of what happens.
+// World is one state folder, one workspace, the model that is asked and the witness of what
+// happens.
 type World struct {
 	Number      int
 	Exe         string
@@ -50,7 +53,8 @@ type World struct {
 	Outputs []judge.Output
 }
 
-// Limit is how long any command may take. A story's own commands take a moment, and nothing waits for a person.
+// Limit is how long any command may take. A story's own commands take a moment, and nothing waits
+// for a person.
 const Limit = time.Minute
 
 func New(number int, exe, root string, c *Counter, s *story.Story) (*World, error) {
@@ -171,7 +175,8 @@ func (c *Command) Kill() {
 	_ = c.Cmd.Process.Kill()
 }
 
-// Wait waits for the end, and keeps what was printed. ok is false when it did not end in time and was killed for it.
+// Wait waits for the end, and keeps what was printed. ok is false when it did not end in time and
+// was killed for it.
 func (c *Command) Wait() (o judge.Output, ok bool) {
 	late := time.NewTimer(Limit)
 	defer late.Stop()

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Everything that can be an effect is counted: lines of the file, requests, and files that are moved into the workspace.
+// Everything that can be an effect is counted: lines of the file, requests, and files that are
+// moved into the workspace.
 func TestWitness(t *testing.T) {
 	c, err := StartCounter()
 	if err != nil {

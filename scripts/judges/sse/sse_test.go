@@ -29,8 +29,8 @@ func ours(stream io.Reader) (list []string, err error) {
 	return list, d.Err()
 }
 
-// libraries are the decoders of the providers' clients. Both leave a line feed behind the data, and Anthropic's also gives
-// events without data, which its client passes over.
+// libraries are the decoders of the providers' clients. Both leave a line feed behind the data, and
+// Anthropic's also gives events without data, which its client passes over.
 func libraries() map[string]events {
 	response := func(stream io.Reader) *http.Response {
 		return &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(stream)}
@@ -59,8 +59,8 @@ func libraries() map[string]events {
 	}
 }
 
-// plain spells a stream as the libraries understand it: they know neither a carriage return as the end of a line nor a byte
-// order mark, which the standard has.
+// plain spells a stream as the libraries understand it: they know neither a carriage return as the
+// end of a line nor a byte order mark, which the standard has.
 func plain(stream string) string {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	return strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
@@ -86,7 +86,8 @@ func judge(t *testing.T, stream string) []string {
 	return got
 }
 
-// The kept answers of every protocol, in every kind of line end and cut at every byte, are to us what they are to the libraries.
+// The kept answers of every protocol, in every kind of line end and cut at every byte, are to us
+// what they are to the libraries.
 func TestStreamsAreReadAsTheLibrariesReadThem(t *testing.T) {
 	for _, file := range []string{"anthropic/testdata/messages.sse", "openai/testdata/responses.sse", "openai/testdata/chat.sse"} {
 		kept, err := os.ReadFile(filepath.Join("..", "..", "..", "host", "model", filepath.FromSlash(file)))

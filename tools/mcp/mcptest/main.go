@@ -1,14 +1,18 @@
-// Command mcptest is an MCP server for tests: it works, and it misbehaves in every way that a client has to bear. It speaks
-// the protocol by hand, one JSON object a line, so that nothing keeps it from breaking the rules.
+// Command mcptest is an MCP server for tests: it works, and it misbehaves in every way that a
+// client has to bear. It speaks the protocol by hand, one JSON object a line, so that nothing keeps
+// it from breaking the rules.
 //
 //	mcptest [-marker FILE] [-log FILE] [-mode MODE] [-http FILE]
 //
-// -marker makes a file when it starts, and adds a line to it. -log adds a line for each call that acts. -http serves streamable
-// HTTP on a free port of this machine instead of stdio, and writes its address to the file.
+// -marker makes a file when it starts, and adds a line to it. -log adds a line for each call that
+// acts. -http serves streamable HTTP on a free port of this machine instead of stdio, and writes
+// its address to the file.
 //
-// Modes: "" works; "silent" never answers; "slow" waits with its first answer until the file -gate is there, and "stuck" with the
-// answers of echo and mail; "garbage" logs to stdout; "dies" ends at its start; "many" has more tools than are taken; "endless"
-// has a list of tools without an end (while the file -gate with the ending .unlisted is there, no list is given at all); "ask" asks for one value only; "auth" wants a header over HTTP.
+// Modes: "" works; "silent" never answers; "slow" waits with its first answer until the file -gate
+// is there, and "stuck" with the answers of echo and mail; "garbage" logs to stdout; "dies" ends at
+// its start; "many" has more tools than are taken; "endless" has a list of tools without an end
+// (while the file -gate with the ending .unlisted is there, no list is given at all); "ask" asks
+// for one value only; "auth" wants a header over HTTP.
 package main
 
 import (

@@ -10,7 +10,8 @@ import (
 	"agent/tools/files"
 )
 
-// Before is what a shell call records before it starts, when its script is a command whose effect can be looked at.
+// Before is what a shell call records before it starts, when its script is a command whose effect
+// can be looked at.
 type Before struct {
 	Verb   string      `json:"verb"`
 	Places []place     `json:"places,omitempty"` // of mv: from, to
@@ -20,7 +21,8 @@ type Before struct {
 	Repo   *repository `json:"repo,omitempty"`  // of git commit
 }
 
-// record looks at the places of a command. ok is false where too little could be said afterwards, so that nothing is recorded.
+// record looks at the places of a command. ok is false where too little could be said afterwards,
+// so that nothing is recorded.
 func record(w *files.Workspace, d command) (sc Before, ok bool) {
 	sc = Before{Verb: d.verb}
 	if sc.Umask, ok = umask(); !ok {
@@ -156,8 +158,8 @@ func inspectOne(w *files.Workspace, sc Before, p place, when window) (found, str
 	return inspectRemoved(w, p, now, when)
 }
 
-// absent says what to make of something that was not there and is not: only a folder that was not touched proves that it was not
-// made and removed again.
+// absent says what to make of something that was not there and is not: only a folder that was not
+// touched proves that it was not made and removed again.
 func absent(p, now place) (found, string) {
 	if p.DirIs.untouched(now.DirIs) {
 		return foundOld, fmt.Sprintf("%s is still not there, and nothing in its folder was touched", p.path())
@@ -165,8 +167,8 @@ func absent(p, now place) (found, string) {
 	return foundOdd, fmt.Sprintf("%s is not there, but its folder was touched since: it may have been made and removed", p.path())
 }
 
-// inspectMade judges mkdir: a folder that this process's user made in the moment of the command, with the command's mode, and that
-// nobody has put anything into since.
+// inspectMade judges mkdir: a folder that this process's user made in the moment of the command,
+// with the command's mode, and that nobody has put anything into since.
 func inspectMade(w *files.Workspace, sc Before, p, now place, when window) (found, string) {
 	if !now.Is.there() {
 		return absent(p, now)
@@ -193,7 +195,8 @@ func inspectMade(w *files.Workspace, sc Before, p, now place, when window) (foun
 	return foundNew, fmt.Sprintf("%s is there, made in the moment of the command", leaf.path())
 }
 
-// inspectTouched judges touch, which gives a file the same time three times over; who only writes it does not.
+// inspectTouched judges touch, which gives a file the same time three times over; who only writes
+// it does not.
 func inspectTouched(sc Before, p, now place, when window) (found, string) {
 	is := now.Is
 	switch {
@@ -213,7 +216,8 @@ func inspectTouched(sc Before, p, now place, when window) (found, string) {
 	return foundNew, fmt.Sprintf("%s has the time of the command", p.path())
 }
 
-// inspectRemoved judges rm: the name is gone, and the last thing that happened in its folder happened in the moment of the command.
+// inspectRemoved judges rm: the name is gone, and the last thing that happened in its folder
+// happened in the moment of the command.
 func inspectRemoved(w *files.Workspace, p, now place, when window) (found, string) {
 	switch {
 	case now.Is.there() && now.Is.untouched(p.Is) && p.Is.folder():
@@ -251,7 +255,8 @@ func inspectMove(w *files.Workspace, sc Before, when window) (found, string) {
 	return foundOdd, fmt.Sprintf("%s and %s are neither as before nor as the command leaves them", from.path(), to.path())
 }
 
-// trusted says whether a command's name means the system's own program: what else is in PATH may do anything.
+// trusted says whether a command's name means the system's own program: what else is in PATH may do
+// anything.
 func trusted(name string, env []string) bool {
 	for _, pair := range env {
 		list, ok := strings.CutPrefix(pair, "PATH=")

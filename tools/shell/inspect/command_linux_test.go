@@ -104,8 +104,9 @@ func (b *bench) tick() int64 {
 	}
 }
 
-// In random worlds with random commands that ran, did not run, or ran in part, and with somebody else at work before and after:
-// what a look says is what was so. It says so often enough to be of use.
+// In random worlds with random commands that ran, did not run, or ran in part, and with somebody
+// else at work before and after: what a look says is what was so. It says so often enough to be of
+// use.
 func TestLookIsNeverWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	names := []string{"a", "b", "c", "d/a", "d/b", "e", "d"}

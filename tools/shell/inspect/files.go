@@ -13,15 +13,17 @@ import (
 	"agent/tools/files"
 )
 
-// windowLength is how long after the start of its runner a command of this kind may have acted. What happened later is not taken for
-// its doing. It is short, since what cannot be told apart is somebody else who does the very same in it: the same folder with
-// the same owner and mode, the same file removed and nothing else touched beside it.
+// windowLength is how long after the start of its runner a command of this kind may have acted.
+// What happened later is not taken for its doing. It is short, since what cannot be told apart is
+// somebody else who does the very same in it: the same folder with the same owner and mode, the
+// same file removed and nothing else touched beside it.
 const windowLength = 2 * time.Second
 
 // maxTree bounds the entries of a folder that are looked at before rm -r.
 const maxTree = 5000
 
-// stamp is what tells a file from another one, and when it was touched. Times are nanoseconds since 1970.
+// stamp is what tells a file from another one, and when it was touched. Times are nanoseconds
+// since 1970.
 type stamp struct {
 	Inode  uint64 `json:"inode,omitempty"` // 0: nothing is there
 	Device uint64 `json:"device,omitempty"`
@@ -37,8 +39,9 @@ type stamp struct {
 
 func (s stamp) there() bool { return s.Inode != 0 }
 
-// same says whether it is the same file; untouched, that nothing was done to it or, for a folder, to what it lists. A number that
-// is free again is given to the next file: only the time at which that was made tells it from the one before.
+// same says whether it is the same file; untouched, that nothing was done to it or, for a folder,
+// to what it lists. A number that is free again is given to the next file: only the time at which
+// that was made tells it from the one before.
 func (s stamp) same(o stamp) bool {
 	return s.Inode == o.Inode && s.Device == o.Device && s.Kind == o.Kind && s.Btime == o.Btime
 }
@@ -63,7 +66,8 @@ type window struct{ from, to int64 }
 
 func (w window) holds(t int64) bool { return t >= w.from && t <= w.to }
 
-// placeOf looks at the place of an operand. A symlink as the last name is not followed: these commands act on the name.
+// placeOf looks at the place of an operand. A symlink as the last name is not followed: these
+// commands act on the name.
 func placeOf(w *files.Workspace, operand string) (place, error) {
 	dir, name := path.Split(path.Clean(operand))
 	if dir == "" {

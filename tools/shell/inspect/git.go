@@ -19,8 +19,8 @@ import (
 	"agent/tools/files"
 )
 
-// repository is a repository before a commit. It is read from its files (gitrepository-layout(5)): git itself would run what the
-// repository's configuration names.
+// repository is a repository before a commit. It is read from its files (gitrepository-layout(5)):
+// git itself would run what the repository's configuration names.
 type repository struct {
 	Git     string `json:"git"`           // the repository's folder, absolute
 	Common  string `json:"common"`        // that of its main worktree
@@ -52,7 +52,8 @@ func readPlain(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxGit))
 }
 
-// repoOf reads the repository of a folder. An error means that nothing can be said afterwards about a commit in it.
+// repoOf reads the repository of a folder. An error means that nothing can be said afterwards about
+// a commit in it.
 func repoOf(folder string) (repository, error) {
 	r, err := repoAt(folder)
 	if err != nil {
@@ -147,7 +148,8 @@ func configs(r repository) []string {
 	}
 }
 
-// telling finds a setting by which a commit may be another one than its command says, or be stored elsewhere.
+// telling finds a setting by which a commit may be another one than its command says, or be stored
+// elsewhere.
 func telling(config string) string {
 	for _, word := range []string{
 		"hookspath", "[hook", "include", "cleanup", "commitencoding", "refstorage", "objectformat", "sparse", "splitindex", "worktree =", "worktree=", "alias",
@@ -159,7 +161,8 @@ func telling(config string) string {
 	return ""
 }
 
-// hooks says whether a commit runs something before it is made. What runs after it cannot be looked at.
+// hooks says whether a commit runs something before it is made. What runs after it cannot be looked
+// at.
 func hooks(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,8 @@ type staged struct {
 
 var errIndex = errors.New("the index cannot be read")
 
-// indexTree is the id of the tree that a commit of the index has (gitformat-index(5)). Nothing is written.
+// indexTree is the id of the tree that a commit of the index has (gitformat-index(5)). Nothing is
+// written.
 func (r repository) indexTree() (string, error) {
 	b, err := readPlain(filepath.Join(r.Git, "index"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +44,8 @@ func (r repository) indexTree() (string, error) {
 	return hex.EncodeToString(id[:]), nil
 }
 
-// readIndex reads an index of version 2, 3 or 4 that is whole, has no conflict and nothing that is only meant to be added.
+// readIndex reads an index of version 2, 3 or 4 that is whole, has no conflict and nothing that is
+// only meant to be added.
 func readIndex(b []byte) ([]staged, error) {
 	if len(b) < 12+20 || string(b[:4]) != "DIRC" {
 		return nil, errIndex
@@ -141,7 +143,8 @@ func extensions(b []byte) error {
 	return nil
 }
 
-// treeOf makes the tree of the files below a folder and returns the files after them. The index has git's order.
+// treeOf makes the tree of the files below a folder and returns the files after them. The index has
+// git's order.
 func treeOf(files []staged, prefix string) ([20]byte, []staged) {
 	var body bytes.Buffer
 	for len(files) > 0 && strings.HasPrefix(files[0].name, prefix) {

@@ -70,7 +70,8 @@ func (b *bench) blocked(rel string) bool {
 	return err == nil && info.IsDir()
 }
 
-// What became of a commit: known where it is proved, and left open for everything that only looks like it.
+// What became of a commit: known where it is proved, and left open for everything that only looks
+// like it.
 func TestGitLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		then func(b *bench)
@@ -119,7 +120,8 @@ func TestGitLook(t *testing.T) {
 	}
 }
 
-// Where a commit may be another one than its command says, or run something, nothing is said afterwards.
+// Where a commit may be another one than its command says, or run something, nothing is said
+// afterwards.
 func TestGitNotLookedAt(t *testing.T) {
 	for name, before := range map[string]func(b *bench){
 		"hooks path":       func(b *bench) { b.Git("config", "core.hooksPath", "elsewhere") },

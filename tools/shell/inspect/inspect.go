@@ -1,6 +1,6 @@
-// Package inspect tells whether a command whose end nobody saw has happened. Of a script that is one simple command (mkdir, rm, mv,
-// touch, git commit) it records what is there before; afterwards it compares. It says nothing where what is there may have another
-// cause.
+// Package inspect tells whether a command whose end nobody saw has happened. Of a script that is
+// one simple command (mkdir, rm, mv, touch, git commit) it records what is there before; afterwards
+// it compares. It says nothing where what is there may have another cause.
 package inspect
 
 import (
@@ -14,7 +14,8 @@ import (
 	"agent/tools/files"
 )
 
-// Record looks at the world before a command whose effect can be looked at afterwards; nil for every other command.
+// Record looks at the world before a command whose effect can be looked at afterwards; nil for
+// every other command.
 func Record(w *files.Workspace, folder, script, shell string, env []string) *Before {
 	d, ok := parse(script, shell)
 	if !ok {

@@ -21,8 +21,8 @@ type command struct {
 	message  string // of git commit
 }
 
-// parse reads a script. ok is false for everything that is not exactly one known command with literal words and known options:
-// then nothing can be said about what it did.
+// parse reads a script. ok is false for everything that is not exactly one known command with
+// literal words and known options: then nothing can be said about what it did.
 func parse(script, shell string) (d command, ok bool) {
 	control := func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 	if len(script) > maxScript || !mayBeDeed(script) || strings.ContainsFunc(script, control) {
@@ -68,7 +68,8 @@ func mayBeDeed(script string) bool {
 	return false
 }
 
-// literal gives the words of a script that is one simple command, as the shell will pass them on: nothing in it is expanded.
+// literal gives the words of a script that is one simple command, as the shell will pass them on:
+// nothing in it is expanded.
 func literal(script, shell string) ([]string, bool) {
 	language := syntax.LangPOSIX
 	if shell == "bash" {
@@ -123,7 +124,8 @@ func wordText(w *syntax.Word) (string, bool) {
 	return b.String(), true
 }
 
-// read takes options of single letters, long options without a value, and operands. The letter in valued takes a mode.
+// read takes options of single letters, long options without a value, and operands. The letter in
+// valued takes a mode.
 func (d *command) read(words []string, letters, long, valued string) bool {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -195,7 +197,8 @@ func (d *command) commit(words []string) bool {
 	return d.message != ""
 }
 
-// tidyMessage is git's own clean-up of a message that was not edited (git-commit(1), --cleanup=whitespace).
+// tidyMessage is git's own clean-up of a message that was not edited (git-commit(1),
+// --cleanup=whitespace).
 func tidyMessage(text string) string {
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampOf looks at a name in a folder without following a symlink; "." is the folder itself. Nothing there is no error: the
-// inode is 0 then.
+// stampOf looks at a name in a folder without following a symlink; "." is the folder itself.
+// Nothing there is no error: the inode is 0 then.
 func stampOf(dir *os.Root, name string) (stamp, error) {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -114,7 +114,8 @@ func TestLookTable(t *testing.T) {
 	}
 }
 
-// Where the command would fail or do nothing, or where too little could be seen afterwards, nothing is recorded.
+// Where the command would fail or do nothing, or where too little could be seen afterwards, nothing
+// is recorded.
 func TestLookNotSet(t *testing.T) {
 	b := newBench(t)
 	b.Write("file", "x")

@@ -2,11 +2,13 @@
 //
 //	river -dir DIR [-poll 1ms]
 //
-// It reads from stdin how many steps a chain has and how many bytes a step's request and its result, and writes what the chain took:
+// It reads from stdin how many steps a chain has and how many bytes a step's request and its
+// result, and writes what the chain took:
 //
 //	{"steps":100,"request":450,"result":1400}  ->  {"ns":627000000}
 //
-// A step is a job. It records its result, completes, and inserts the next step, in one transaction, as River's guide has it.
+// A step is a job. It records its result, completes, and inserts the next step, in one transaction,
+// as River's guide has it.
 package main
 
 import (
@@ -98,7 +100,8 @@ func (w *worker) settle(ctx context.Context, tx *sql.Tx, job *river.Job[step]) e
 }
 
 func run(ctx context.Context, dir string, poll time.Duration) (err error) {
-	// What River asks for: one connection, since SQLite has one writer. modernc's driver takes the pragmas in this form.
+	// What River asks for: one connection, since SQLite has one writer. modernc's driver takes the
+	// pragmas in this form.
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "river.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
@@ -130,7 +133,8 @@ func run(ctx context.Context, dir string, poll time.Duration) (err error) {
 	return serve(ctx, client, w.over)
 }
 
-// durable reads back what makes a commit survive power loss: a setting that was lost would flatter the figure.
+// durable reads back what makes a commit survive power loss: a setting that was lost would flatter
+// the figure.
 func durable(ctx context.Context, pool *sql.DB) error {
 	var mode string
 	var synchronous int

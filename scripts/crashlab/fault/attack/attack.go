@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package attack runs the scripts in the folder scripts. Each attacks a promise from outside, with the binary, a shell and a witness of
-// its own, and knows nothing of the code. What a script may expect and how it ends is described in scripts/lib.bash.
+// Package attack runs the scripts in the folder scripts. Each attacks a promise from outside, with
+// the binary, a shell and a witness of its own, and knows nothing of the code. What a script may
+// expect and how it ends is described in scripts/lib.bash.
 package attack
 
 import (
@@ -24,13 +25,15 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// scripts are the scripts. They are part of the lab's binary, so that it finds them from wherever it is run.
+// scripts are the scripts. They are part of the lab's binary, so that it finds them from wherever
+// it is run.
 //
 //go:embed scripts
 var scripts embed.FS
 
-// Fault runs the scripts of the folder scripts. Each attacks a promise from outside, with the binary, a shell and a witness of
-// its own, and knows nothing of the code. What a script may expect and how it ends is described in scripts/lib.bash.
+// Fault runs the scripts of the folder scripts. Each attacks a promise from outside, with the
+// binary, a shell and a witness of its own, and knows nothing of the code. What a script may expect
+// and how it ends is described in scripts/lib.bash.
 func Fault() lab.Fault {
 	return lab.Fault{
 		Name: "attack", What: "scripts attack promises from outside, as a person, a command or a model would", Takes: "bash",
@@ -48,7 +51,8 @@ const (
 // brokenMark begins the line in which a script says that a promise is broken.
 const brokenMark = "BROKEN: "
 
-// slowMark is the line of a script's header by which the short pass leaves it out, with the reason behind it.
+// slowMark is the line of a script's header by which the short pass leaves it out, with the reason
+// behind it.
 const slowMark = "# slow: "
 
 // attack is a script.
@@ -183,8 +187,8 @@ func tail(text string) string {
 // limit is how long a script may take on a busy machine; it should take a few seconds.
 const limit = 2 * time.Minute
 
-// runScript runs a script in a folder of its own, and ends what it leaves behind. A script that was ended because of its time has the
-// code -1.
+// runScript runs a script in a folder of its own, and ends what it leaves behind. A script that was
+// ended because of its time has the code -1.
 func runScript(ctx context.Context, l *lab.Lab, root, script string, seed uint64, control bool) (code int, text string, err error) {
 	work := filepath.Join(root, "work")
 	if err := os.MkdirAll(filepath.Join(work, "home"), 0o700); err != nil {

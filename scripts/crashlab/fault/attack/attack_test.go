@@ -12,8 +12,8 @@ import (
 	"agent/scripts/crashlab/judge"
 )
 
-// Every script of the folder scripts can be run by hand as it is: it is executable, bash can read it, it stops at the first error, and
-// its first lines say which promise it attacks.
+// Every script of the folder scripts can be run by hand as it is: it is executable, bash can read
+// it, it stops at the first error, and its first lines say which promise it attacks.
 func TestAttackScripts(t *testing.T) {
 	all, err := list()
 	if err != nil || len(all) == 0 {
@@ -60,8 +60,8 @@ func TestAttackScripts(t *testing.T) {
 	}
 }
 
-// A script whose promise holds ends with 0, one that found something by 1 and a line; its control must find something. Everything else is an
-// error, and so is a control that finds nothing.
+// A script whose promise holds ends with 0, one that found something by 1 and a line; its control
+// must find something. Everything else is an error, and so is a control that finds nothing.
 func TestJudgeAttack(t *testing.T) {
 	for _, c := range []struct {
 		code    int

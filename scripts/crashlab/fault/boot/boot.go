@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package boot kills everything and goes on after another start of the machine, with another boot id.
+// Package boot kills everything and goes on after another start of the machine, with another boot
+// id.
 package boot
 
 import (
@@ -22,7 +23,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// restart is a story in which everything dies at a fault point, and goes on after another start of the machine.
+// restart is a story in which everything dies at a fault point, and goes on after another start of
+// the machine.
 type restart struct {
 	plan.Job
 	tries []plan.Arm
@@ -44,8 +46,8 @@ func Fault() lab.Fault {
 
 func needs(*lab.Lab) error { return machine.NeedsBoot() }
 
-// run kills everything at every fault point and goes on with another boot id, beside a process that looks like what was left
-// of the call.
+// run kills everything at every fault point and goes on with another boot id, beside a process that
+// looks like what was left of the call.
 func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	if c.Only == "" {
 		if err := bootControl(ctx, l); err != nil {
@@ -145,8 +147,8 @@ func (b *restartTrial) step(args []string) error {
 	})
 }
 
-// reboot lets nobody live, and has what comes later see another boot id. What looks like a process of a call that has not ended
-// is, after a restart, somebody else's.
+// reboot lets nobody live, and has what comes later see another boot id. What looks like a process
+// of a call that has not ended is, after a restart, somebody else's.
 func (b *restartTrial) reboot() error {
 	for _, p := range b.World.Runners() {
 		if err := p.Signal(syscall.SIGKILL); err != nil {
@@ -191,7 +193,8 @@ func (b *restartTrial) startBystander(mark string) error {
 	return nil
 }
 
-// checkBystanders looks whether the bystanders live: one that was killed was taken for the process of a call from before the restart.
+// checkBystanders looks whether the bystanders live: one that was killed was taken for the process
+// of a call from before the restart.
 func (b *restartTrial) checkBystanders() {
 	for _, c := range b.bystanders {
 		p, alive := world.ProcessAt(c.Process.Pid)
@@ -208,7 +211,8 @@ func (b *restartTrial) checkBystanders() {
 	}
 }
 
-// bootControl goes on without a new start of the machine: there the process that carries a call's mark belongs to the call.
+// bootControl goes on without a new start of the machine: there the process that carries a call's
+// mark belongs to the call.
 func bootControl(ctx context.Context, l *lab.Lab) error {
 	r := &restart{
 		Job: plan.Job{Tool: "shell", Situation: "first", Shape: "chat", Victim: "both"}, same: true,

@@ -22,8 +22,8 @@ import (
 // longest is more than anything in a story takes.
 const longest = 5 * time.Minute
 
-// ages looks for times that no clock explains: below nothing, or longer than any story takes where it says how long something
-// took.
+// ages looks for times that no clock explains: below nothing, or longer than any story takes where
+// it says how long something took.
 func ages(outputs []judge.Output) judge.Findings {
 	var f judge.Findings
 	negative := regexp.MustCompile(`(?m)(^|[\s(])-\d+(\.\d+)?(ns|µs|ms|s|m|h|d)\b`)

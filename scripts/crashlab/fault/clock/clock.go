@@ -26,7 +26,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// timedStory is a story in which the clock of a process is set while it goes on. What follows is chosen by its key.
+// timedStory is a story in which the clock of a process is set while it goes on. What follows is
+// chosen by its key.
 type timedStory struct {
 	plan.Job
 	jump  string // as in clock+26h
@@ -73,7 +74,8 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "clock", c, stories)
 }
 
-// list lists every tool in every situation with every step of the clock, or some of them, or the one that is asked for.
+// list lists every tool in every situation with every step of the clock, or some of them, or the
+// one that is asked for.
 func list(c lab.Choice) ([]*timedStory, error) {
 	if c.Only != "" {
 		s, err := parse(c.Only)
@@ -158,8 +160,8 @@ func newStory(tool, situation, shape, jump string, seed uint64) *timedStory {
 	return s
 }
 
-// limits give the story what depends on time. A run that was killed may be charged for the time until it is taken up again, by
-// the clock: nothing else knows of it.
+// limits give the story what depends on time. A run that was killed may be charged for the time
+// until it is taken up again, by the clock: nothing else knows of it.
 func (s *timedStory) limits(own *story.Story) {
 	own.RetryAfter = 1
 	if s.kill == "" && len(s.Arms) == 0 {
@@ -279,7 +281,8 @@ func (s *timedStory) looks(t *trial.Trial) error {
 	return nil
 }
 
-// clockJumps counts the places in the journal at which the time goes back, or ahead by more than any story takes.
+// clockJumps counts the places in the journal at which the time goes back, or ahead by more than
+// any story takes.
 func clockJumps(t *trial.Trial) int {
 	n := 0
 	for _, facts := range t.Record.Facts {
@@ -292,7 +295,8 @@ func clockJumps(t *trial.Trial) int {
 	return n
 }
 
-// expiries counts the questions that expired, and finds those whose time was not over by the clock of who closed them.
+// expiries counts the questions that expired, and finds those whose time was not over by the clock
+// of who closed them.
 func expiries(path string) (n int, f judge.Findings, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"agent/scripts/crashlab/story"
 )
 
-// The whole plan holds every tool, situation and step; the short one every situation and step. A key makes the same story.
+// The whole plan holds every tool, situation and step; the short one every situation and step. A
+// key makes the same story.
 func TestClockStories(t *testing.T) {
 	for _, short := range []bool{true, false} {
 		all, err := list(lab.Choice{Short: short, Seed: 5})

@@ -14,7 +14,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// Every fault point is met by a full disk, by one without inodes and by one that turns read-only; a key names one story.
+// Every fault point is met by a full disk, by one without inodes and by one that turns read-only; a
+// key names one story.
 func TestDisksCoverThePoints(t *testing.T) {
 	keys := map[string][]string{}
 	for _, s := range shortages() {
@@ -66,7 +67,8 @@ func TestFailings(t *testing.T) {
 	}
 }
 
-// What may go wrong silently: a live text, an index, a write whose rest the next one brings; nothing else.
+// What may go wrong silently: a live text, an index, a write whose rest the next one brings;
+// nothing else.
 func TestLoud(t *testing.T) {
 	for _, c := range []struct {
 		f    failing

@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package disk is about the disk under the state: it has no room (Full), fails (IO), turns read-only (ReadOnly) or takes its time (Slow).
+// Package disk is about the disk under the state: it has no room (Full), fails (IO), turns
+// read-only (ReadOnly) or takes its time (Slow).
 package disk
 
 import (
@@ -72,7 +73,8 @@ func runFull(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "full", c, stories)
 }
 
-// shortages lists the stories: each fault point with a tool that reaches it, each thing that may be missing, each victim.
+// shortages lists the stories: each fault point with a tool that reaches it, each thing that may be
+// missing, each victim.
 func shortages() []*shortage {
 	var out []*shortage
 	tools := []string{"shell", "write_file", "fetch", "shell:write", "apply_patch", "ask_user", "read_file"}
@@ -110,8 +112,9 @@ func shortages() []*shortage {
 	return out
 }
 
-// needsBallast is the story that needs the ballast: no runner and no file shows what came of its call, so its result is lost unless there
-// is room for its commit. The first command, which ends with a question, has time to make the ballast.
+// needsBallast is the story that needs the ballast: no runner and no file shows what came of its
+// call, so its result is lost unless there is room for its commit. The first command, which ends
+// with a question, has time to make the ballast.
 func needsBallast(shape string) *shortage {
 	return &shortage{
 		Job: plan.Job{Tool: "fetch", Situation: "question", Shape: shape, Victim: "host"}, kind: "space", victim: "nobody",
@@ -119,7 +122,8 @@ func needsBallast(shape string) *shortage {
 	}
 }
 
-// growing has the first command print more than its pipe holds before its effect, and more after it.
+// growing has the first command print more than its pipe holds before its effect, and more after
+// it.
 func growing(s *story.Story) {
 	mark := marks.Find(s.Turns[0][0].Args["command"].(string))[0]
 	command := "seq -f 'line %g' 1 60000; echo " + mark + " >> effects; seq -f 'line %g' 60001 90000"
@@ -227,8 +231,8 @@ func (w *starved) startWithoutRoom() error {
 	return errors.Join(w.meanwhile(), w.disk.Free())
 }
 
-// checkOutput looks at what a command on a full disk printed. It may have come to its end: cutting down the log that a crash has left
-// makes room, and for what the ballast holds there is some.
+// checkOutput looks at what a command on a full disk printed. It may have come to its end: cutting
+// down the log that a crash has left makes room, and for what the ballast holds there is some.
 func (w *starved) checkOutput(o judge.Output) {
 	switch o.Code {
 	case -9:
@@ -251,8 +255,8 @@ func (w *starved) checkMessage(o judge.Output) {
 	}
 }
 
-// takeAndGoOn takes the room away while the story is stopped, lets it go on, sees that nothing is begun without room, and gives
-// the room back.
+// takeAndGoOn takes the room away while the story is stopped, lets it go on, sees that nothing is
+// begun without room, and gives the room back.
 func (w *starved) takeAndGoOn(s *trial.Halted) error {
 	if err := w.take(); err != nil {
 		return errors.Join(err, trial.Abort(s.Command))
@@ -314,8 +318,9 @@ func (w *starved) show(args []string) error {
 	return err
 }
 
-// judge holds the story's end against the one of a story that always had room. The ballast keeps the result of whatever was under
-// way, so an unknown outcome is a lost result where nobody was killed; where the host was, it is one unless nobody can look.
+// judge holds the story's end against the one of a story that always had room. The ballast keeps
+// the result of whatever was under way, so an unknown outcome is a lost result where nobody was
+// killed; where the host was, it is one unless nobody can look.
 func (w *starved) judge(was, is judge.End) {
 	if w.shortage.victim == "nobody" && len(w.Arms) == 0 {
 		for _, h := range w.Histories {
@@ -341,7 +346,8 @@ func (w *starved) judge(was, is judge.End) {
 	}
 }
 
-// judgeGrowth looks at the result of a command whose output had no room: it is the command's own, and says what is missing.
+// judgeGrowth looks at the result of a command whose output had no room: it is the command's own,
+// and says what is missing.
 func (w *starved) judgeGrowth() {
 	for _, h := range w.Histories {
 		for _, c := range h.Calls {

@@ -15,7 +15,8 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// fullControls lose something on purpose: the ballast is taken away, and a command ignores a write that fails.
+// fullControls lose something on purpose: the ballast is taken away, and a command ignores a write
+// that fails.
 func fullControls(ctx context.Context, l *lab.Lab) error {
 	bare := needsBallast("anthropic")
 	bare.kind = "bare"

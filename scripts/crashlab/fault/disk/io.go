@@ -21,7 +21,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// failing is one error of the disk under the state: the at-th operation of a kind on files of a class.
+// failing is one error of the disk under the state: the at-th operation of a kind on files of a
+// class.
 type failing struct {
 	op    string
 	class string // how the paths begin
@@ -51,8 +52,8 @@ func IO() lab.Fault {
 	}
 }
 
-// runIO lets every operation on the state's disk fail, one at a time, as far as the story gets: the database, bodies, the files of
-// calls and of runners, locks.
+// runIO lets every operation on the state's disk fail, one at a time, as far as the story gets: the
+// database, bodies, the files of calls and of runners, locks.
 func runIO(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	exe, err := machine.BuildDisk(ctx, l.Dir)
 	if err != nil {
@@ -106,8 +107,8 @@ func served(exe, name string, d **machine.Disk) world.Layer {
 	}
 }
 
-// beginIO makes the world of the story on a failing disk: a command with an output that becomes a file of its own,
-// a request, a file, another command.
+// beginIO makes the world of the story on a failing disk: a command with an output that becomes a
+// file of its own, a request, a file, another command.
 func beginIO(l *lab.Lab, exe string) (*trial.Trial, *machine.Disk, error) {
 	var d *machine.Disk
 	counter := l.Counter.Addr()
@@ -166,9 +167,10 @@ func classOf(path string) string {
 	return path
 }
 
-// mustBeReported says whether the error must be reported. What is shown while a model speaks, the log, an index that is made anew
-// and what SQLite brings into its file and still has in its log are no facts; a file that should be gone does no harm. Of one write
-// that fails the kernel may make a short one, whose rest is written by the next.
+// mustBeReported says whether the error must be reported. What is shown while a model speaks, the
+// log, an index that is made anew and what SQLite brings into its file and still has in its log are
+// no facts; a file that should be gone does no harm. Of one write that fails the kernel may make a
+// short one, whose rest is written by the next.
 func (f failing) mustBeReported() bool {
 	if f.op == "unlink" || f.op == "write" && f.mode != "sticky" {
 		return false
@@ -181,8 +183,8 @@ func (f failing) mustBeReported() bool {
 	return f.class != "state/agent.db" && f.class != "state/" && f.class != "state"
 }
 
-// failings are the errors that the operations of a story can end with. Of files that are written in hundreds of pieces a few are
-// taken.
+// failings are the errors that the operations of a story can end with. Of files that are written in
+// hundreds of pieces a few are taken.
 func failings(ops []machine.Op) []failing {
 	kinds := map[string]string{"write": "write", "fsync": "fsync", "fsyncdir": "fsync", "create": "create", "mkdir": "create", "rename": "rename",
 		"truncate": "truncate", "extend": "truncate", "unlink": "unlink", "rmdir": "unlink"}
@@ -214,7 +216,8 @@ func failings(ops []machine.Op) []failing {
 	return out
 }
 
-// playIO carries the story out on a disk with one error, and repairs the disk after the command that met it. The caller closes the world.
+// playIO carries the story out on a disk with one error, and repairs the disk after the command
+// that met it. The caller closes the world.
 func playIO(ctx context.Context, l *lab.Lab, exe string, f failing, was judge.End) (*trial.Trial, error) {
 	t, d, err := beginIO(l, exe)
 	if err != nil {
@@ -265,7 +268,8 @@ func playIO(ctx context.Context, l *lab.Lab, exe string, f failing, was judge.En
 	return t, nil
 }
 
-// goOnFailing is what a person does while the disk goes on failing: look, and try to go on. Nothing is asked of either but to end.
+// goOnFailing is what a person does while the disk goes on failing: look, and try to go on. Nothing
+// is asked of either but to end.
 func goOnFailing(t *trial.Trial) error {
 	next, err := t.Next()
 	if err != nil {
@@ -282,7 +286,8 @@ func goOnFailing(t *trial.Trial) error {
 	return nil
 }
 
-// checkReported wants some command, or the result of a call, to report that the disk fails, or what is unknown because of it.
+// checkReported wants some command, or the result of a call, to report that the disk fails, or what
+// is unknown because of it.
 func checkReported(t *trial.Trial, what string) {
 	form := regexp.MustCompile(`(?i)input/output error|disk I/O error|the disk fails|no space left|disk is full|make room|outcome unknown`)
 	for _, o := range t.World.Outputs {

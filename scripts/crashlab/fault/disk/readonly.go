@@ -23,7 +23,8 @@ import (
 type readOnlyStory struct {
 	plan.Job
 	tries []plan.Arm // where it begins; none for before the first command
-	// fails: the file system turns read-only under who has files open; remount: everybody is killed, then it is remounted
+	// fails: the file system turns read-only under who has files open; remount: everybody is
+	// killed, then it is remounted
 	how    string
 	victim string // of a file system that fails: nobody, host or both
 }
@@ -45,7 +46,8 @@ func ReadOnly() lab.Fault {
 	}
 }
 
-// runReadonly turns the file system under the state read-only, at every fault point and before a start.
+// runReadonly turns the file system under the state read-only, at every fault point and before a
+// start.
 func runReadonly(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	if c.Only == "" {
 		if err := readOnlyControl(ctx, l); err != nil {
@@ -166,7 +168,8 @@ func (z *readOnlyTrial) finish(ctx context.Context) error {
 	return z.Proceed(ctx, func(args []string) error { return z.StepHalting(args, z.tries, &z.met, z.freezeAndGoOn) })
 }
 
-// freezeAndGoOn turns the disk read-only while the story is stopped, sees that nothing is begun, and makes it writable again.
+// freezeAndGoOn turns the disk read-only while the story is stopped, sees that nothing is begun,
+// and makes it writable again.
 func (z *readOnlyTrial) freezeAndGoOn(s *trial.Halted) error {
 	if z.how == "fails" {
 		if err := z.disk.Fail(); err != nil {
@@ -201,8 +204,8 @@ func (z *readOnlyTrial) checkMessage(o judge.Output) {
 	}
 }
 
-// meanwhile is what a person does before the disk takes something again: look at what there is, which works, and try to go on,
-// which is refused. Nothing happens.
+// meanwhile is what a person does before the disk takes something again: look at what there is,
+// which works, and try to go on, which is refused. Nothing happens.
 func (z *readOnlyTrial) meanwhile() error {
 	before, err := z.World.Witness.Counts()
 	if err != nil {

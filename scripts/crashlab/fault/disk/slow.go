@@ -168,7 +168,8 @@ func beside(t *trial.Trial, mu *sync.Mutex, main *world.Command, args []string) 
 	}
 }
 
-// refusal says whether a command that only shows something was refused. Before the first run there is nothing to show.
+// refusal says whether a command that only shows something was refused. Before the first run there
+// is nothing to show.
 func refusal(o judge.Output) judge.Findings {
 	var f judge.Findings
 	if o.Code != 0 && !strings.Contains(o.Text, "nothing was run yet") {

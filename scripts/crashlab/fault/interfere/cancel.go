@@ -18,9 +18,10 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Cancel ends runs from another process: runs that are driven ("live"), that were interrupted ("dead") and that wait for an
-// answer ("waiting"). The other process is killed at each of its own points too, and its command given once more. What was cancelled
-// stays cancelled, every call of it has a result, and nothing of it happens any more.
+// Cancel ends runs from another process: runs that are driven ("live"), that were interrupted
+// ("dead") and that wait for an answer ("waiting"). The other process is killed at each of its own
+// points too, and its command given once more. What was cancelled stays cancelled, every call of it
+// has a result, and nothing of it happens any more.
 func Cancel() lab.Fault {
 	return kind{
 		name: "cancel", what: "a run is cancelled by another process, which may be killed while it does that", short: 9,
@@ -59,7 +60,8 @@ func cancelledBy(b *interfered, s *trial.Halted) error {
 	}
 	if b.way == "live" {
 		awaitText(c, "asking")
-		// A runner that is stopped has to be ended all the same: it stays so in half of the stories.
+		// A runner that is stopped has to be ended all the same: it stays so in half of the
+		// stories.
 		if s.Runner.PID == 0 || plan.Pick(2, b.interference.key()) == 0 {
 			if err := s.Release(""); err != nil {
 				return err

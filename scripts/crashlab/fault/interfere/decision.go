@@ -20,9 +20,10 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Decision has a person decide on a call whose outcome is unknown, and kills the process that takes the answer at each of its
-// points. The model asks for the same call again and again. The decision lasts: what happened is not executed, what is left is asked
-// about once more at most, and what was run once more with success is a call like any other.
+// Decision has a person decide on a call whose outcome is unknown, and kills the process that takes
+// the answer at each of its points. The model asks for the same call again and again. The decision
+// lasts: what happened is not executed, what is left is asked about once more at most, and what was
+// run once more with success is a call like any other.
 func Decision() lab.Fault {
 	return kind{
 		name: "decision", what: "a person decides on an unknown call, and who takes the answer is killed", short: 7,
@@ -30,7 +31,8 @@ func Decision() lab.Fault {
 	}.fault()
 }
 
-// Ways of a decision: an answer to the open question, or one about the call while the question is open.
+// Ways of a decision: an answer to the open question, or one about the call while the question is
+// open.
 const (
 	answerHappened = "happened"
 	answerRun      = "run"
@@ -44,7 +46,8 @@ func decisionWays() []string {
 	return []string{answerHappened, answerRun, answerLeave, answerStop, callHappened, callLeave}
 }
 
-// decisions lists each way with every point at which the process that takes the answer can be killed, and once without a kill.
+// decisions lists each way with every point at which the process that takes the answer can be
+// killed, and once without a kill.
 func decisions() []*interference {
 	var out []*interference
 	tools := []string{"shell", "fetch", "shell:write", mcp.Tool("count")}
@@ -65,7 +68,8 @@ func decisions() []*interference {
 	return out
 }
 
-// unknownAt is a point at which the outcome of a call becomes unknown where host and command are killed: it happened, or it did not.
+// unknownAt is a point at which the outcome of a call becomes unknown where host and command are
+// killed: it happened, or it did not.
 func unknownAt(tool string, happened bool) fault.Point {
 	switch runs := story.Subjects()[tool].Runs; {
 	case runs && happened:
@@ -85,7 +89,8 @@ func answersPass(tool, shape string, own fault.Point) bool {
 	return !(plan.Arm{Point: string(own)}).InRunner() && (s.Misses(string(own)) == "" || place == "answer" || place == "request")
 }
 
-// answer kills the command that is stopped, has the run go on until it asks about its call, and gives the answer.
+// answer kills the command that is stopped, has the run go on until it asks about its call, and
+// gives the answer.
 func answer(b *interfered, s *trial.Halted) error {
 	b.Leave = b.way == answerLeave || b.way == answerStop || b.way == callLeave
 	if b.way == answerRun {
@@ -151,7 +156,8 @@ func (b *interfered) runAlone(args ...string) error {
 	return b.Look()
 }
 
-// openTwin is the open question whether a call may do again what an earlier one may have done; nil where none is open.
+// openTwin is the open question whether a call may do again what an earlier one may have done; nil
+// where none is open.
 func (b *interfered) openTwin() *journal.Request {
 	for i, q := range b.Record.Requests {
 		if q.Kind == "twin" && q.Status == "open" {
@@ -171,7 +177,8 @@ func (b *interfered) asked(q *journal.Request) question {
 	return question{}
 }
 
-// isClosed wants the answer about a call to have closed the question about it, at the latest when the run goes on.
+// isClosed wants the answer about a call to have closed the question about it, at the latest when
+// the run goes on.
 func (b *interfered) isClosed(id string) error {
 	if err := b.Look(); err != nil {
 		return err
@@ -252,8 +259,8 @@ func (b *interfered) number() int64 {
 	return b.Histories[i].Run.No
 }
 
-// isOrdinary wants a call that was run once more with success to be in doubt no more: later ones are neither asked about nor answered
-// from the record.
+// isOrdinary wants a call that was run once more with success to be in doubt no more: later ones
+// are neither asked about nor answered from the record.
 func (b *interfered) isOrdinary() judge.Findings {
 	var f judge.Findings
 	settledAt := int64(0)

@@ -19,9 +19,10 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Gone takes the database ("database") or the whole state folder ("folder") away from a host at work, or puts a copy in the
-// folder's place ("copied"), and gives it back once the host has ended. A host that has not yet done everything says what is lost and
-// does not report success; nothing begins of which there would be no record; and with the state back in its place the story ends as
+// Gone takes the database ("database") or the whole state folder ("folder") away from a host at
+// work, or puts a copy in the folder's place ("copied"), and gives it back once the host has ended.
+// A host that has not yet done everything says what is lost and does not report success; nothing
+// begins of which there would be no record; and with the state back in its place the story ends as
 // if it had never been away.
 func Gone() lab.Fault {
 	return kind{
@@ -58,7 +59,8 @@ func takenAway(b *interfered, s *trial.Halted) error {
 	return nil
 }
 
-// reported judges what a host printed whose state was gone. One that had done all of its work may not have noticed.
+// reported judges what a host printed whose state was gone. One that had done all of its work may
+// not have noticed.
 func (b *interfered) reported(o judge.Output, status string) {
 	over := slices.Contains([]string{"completed", "failed", "cancelled", "waiting"}, status)
 	switch {
@@ -99,7 +101,8 @@ func (b *interfered) takeAway() (back func() error, err error) {
 	}, err
 }
 
-// judgeGone judges the end of such a story. A runner whose folder was away may have left no record of its command.
+// judgeGone judges the end of such a story. A runner whose folder was away may have left no record
+// of its command.
 func judgeGone(b *interfered, was, is judge.End) judge.Findings {
 	return judge.CompareEnds(was, is, b.Unknown > 0, b.Unknown > 0 && (b.Leave || b.Story.Shape == "runbook"))
 }

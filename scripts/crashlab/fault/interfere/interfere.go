@@ -1,10 +1,12 @@
 //go:build linux
 
-// Package interfere is about what people and other processes do to a run: signals, cancels, takeovers, panics, decisions on calls that are
-// asked for again, also in other spellings, and states that are taken away or put back.
+// Package interfere is about what people and other processes do to a run: signals, cancels,
+// takeovers, panics, decisions on calls that are asked for again, also in other spellings, and
+// states that are taken away or put back.
 //
-// Each is done while a command of a story is stopped at a fault point. interfere.go has what they need: a kind lists its stories, says
-// what is done, how the end is judged, and has a control. A new one is a file here and a line in the main package.
+// Each is done while a command of a story is stopped at a fault point. interfere.go has what they
+// need: a kind lists its stories, says what is done, how the end is judged, and has a control. A
+// new one is a file here and a line in the main package.
 package interfere
 
 import (
@@ -25,7 +27,8 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// interference is a story in which somebody interferes while one of its commands, or a runner of its, is stopped at a fault point.
+// interference is a story in which somebody interferes while one of its commands, or a runner of
+// its, is stopped at a fault point.
 type interference struct {
 	plan.Job
 	way   string     // what is done
@@ -190,7 +193,8 @@ func (b *interfered) startOther(args ...string) (*world.Command, error) {
 	return b.World.Start(arm, args...)
 }
 
-// awaitRepeating waits for the process that interferes. Where it was killed at its own point, a person gives the same command once more.
+// awaitRepeating waits for the process that interferes. Where it was killed at its own point, a
+// person gives the same command once more.
 func (b *interfered) awaitRepeating(c *world.Command, wait func(*world.Command) (judge.Output, error)) (judge.Output, error) {
 	o, err := wait(c)
 	if err != nil || !o.Killed {
@@ -205,7 +209,8 @@ func (b *interfered) awaitRepeating(c *world.Command, wait func(*world.Command) 
 	return wait(c)
 }
 
-// awaitReleasing waits for a command that waits for a stopped runner, and lets the runner go on once the command has seen it.
+// awaitReleasing waits for a command that waits for a stopped runner, and lets the runner go on
+// once the command has seen it.
 func (b *interfered) awaitReleasing(c *world.Command) (judge.Output, error) {
 	let := make(chan error, 1)
 	go func() { let <- b.ReleaseRunners(c) }()
@@ -213,7 +218,8 @@ func (b *interfered) awaitReleasing(c *world.Command) (judge.Output, error) {
 	return o, errors.Join(err, <-let)
 }
 
-// awaitText waits until a command has printed the text, has ended, or has not printed it for a while.
+// awaitText waits until a command has printed the text, has ended, or has not printed it for a
+// while.
 func awaitText(c *world.Command, words string) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -229,8 +235,8 @@ func awaitText(c *world.Command, words string) {
 	}
 }
 
-// judgeUnharmed judges a story in which no runner was killed: it ends as if nobody had interfered, and every tool that can find out knows
-// what came of its call.
+// judgeUnharmed judges a story in which no runner was killed: it ends as if nobody had interfered,
+// and every tool that can find out knows what came of its call.
 func judgeUnharmed(b *interfered, was, is judge.End) judge.Findings {
 	var f judge.Findings
 	for _, c := range b.Needless {
@@ -269,8 +275,8 @@ func atEveryPoint(way string, tools int) []*interference {
 	return out
 }
 
-// atItsOwnPoints lists each fault point as the one at which the process that interferes is killed, while the story of the tool stands
-// still at one.
+// atItsOwnPoints lists each fault point as the one at which the process that interferes is killed,
+// while the story of the tool stands still at one.
 func atItsOwnPoints(way, tool string, at fault.Point) []*interference {
 	var out []*interference
 	for n, own := range fault.All() {
@@ -305,7 +311,8 @@ func (k kind) find(way, own string, point fault.Point) (*interference, error) {
 	return all[n], nil
 }
 
-// findMore finds what a story did that the same story without interference does not do. That a part is missing is allowed.
+// findMore finds what a story did that the same story without interference does not do. That a part
+// is missing is allowed.
 func findMore(was, is judge.End) judge.Findings {
 	var f judge.Findings
 	for _, m := range slices.Sorted(maps.Keys(is.Saw)) {

@@ -11,7 +11,8 @@ import (
 	"agent/scripts/crashlab/story"
 )
 
-// Every fault point is met by each way of each interference, and the process that interferes is killed at each; a key names one story.
+// Every fault point is met by each way of each interference, and the process that interferes is
+// killed at each; a key names one story.
 func TestInterferencesCoverThePoints(t *testing.T) {
 	for name, x := range map[string]struct {
 		all      []*interference
@@ -50,8 +51,9 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 	}
 }
 
-// Every fault point is met by a call that is asked for again in another spelling, and every spelling at each point at which the outcome
-// of the call may become unknown; a key names one story.
+// Every fault point is met by a call that is asked for again in another spelling, and every
+// spelling at each point at which the outcome of the call may become unknown; a key names one
+// story.
 func TestTwinsCoverTheSpellings(t *testing.T) {
 	keys, points, met := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, i := range twins() {
@@ -78,7 +80,8 @@ func TestTwinsCoverTheSpellings(t *testing.T) {
 	}
 }
 
-// Who takes a person's decision is killed at every point that it reaches, in each way of deciding; a key names one story.
+// Who takes a person's decision is killed at every point that it reaches, in each way of deciding;
+// a key names one story.
 func TestDecisionsCoverThePoints(t *testing.T) {
 	keys, met := map[string]bool{}, map[string]bool{}
 	for _, i := range decisions() {

@@ -20,10 +20,11 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Older puts back the database as it was while a command was stopped, after that command has gone on. Where the folder knows of
-// a claim, a question or an end that this database does not, nothing may be driven before a person decides, and reading works. Then
-// either the newer database comes back and the story ends as if nothing had been done to it ("newer"), or a person lets the older one
-// count and allows only what the witness has not seen ("decided"): nothing happens twice.
+// Older puts back the database as it was while a command was stopped, after that command has gone
+// on. Where the folder knows of a claim, a question or an end that this database does not, nothing
+// may be driven before a person decides, and reading works. Then either the newer database comes
+// back and the story ends as if nothing had been done to it ("newer"), or a person lets the older
+// one count and allows only what the witness has not seen ("decided"): nothing happens twice.
 func Older() lab.Fault {
 	return kind{
 		name: "older", what: "an earlier database is put back, at every fault point", short: 5,
@@ -57,7 +58,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, b, 0o600)
 }
 
-// putBack copies the database, lets the command go on to its end, and puts the copy in the place of what it left.
+// putBack copies the database, lets the command go on to its end, and puts the copy in the place of
+// what it left.
 func putBack(b *interfered, s *trial.Halted) error {
 	older, newer := filepath.Join(b.World.Root, "older"), filepath.Join(b.World.Root, "newer")
 	if err := errors.Join(os.Mkdir(older, 0o700), os.Mkdir(newer, 0o700)); err != nil {
@@ -159,7 +161,8 @@ func judgeOlder(b *interfered, was, is judge.End) judge.Findings {
 	return judgeUnharmed(b, was, is)
 }
 
-// olderControl hides from a folder that its database is an earlier one, and does again what was done.
+// olderControl hides from a folder that its database is an earlier one, and does again what was
+// done.
 func olderControl(ctx context.Context, l *lab.Lab, k kind) error {
 	i, err := k.find("decided", "", fault.RunnerBegins)
 	if err != nil {

@@ -22,9 +22,10 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// Panic has a host panic at every fault point, and a runner at those of its own. A run that the host has claimed ends as
-// failed at once, with every call settled and nothing left running. Resuming it does nothing, and a next run in its thread does
-// nothing twice; a runbook goes on there from the step that failed. What a panic inside of a tool has begun is unknown.
+// Panic has a host panic at every fault point, and a runner at those of its own. A run that the
+// host has claimed ends as failed at once, with every call settled and nothing left running.
+// Resuming it does nothing, and a next run in its thread does nothing twice; a runbook goes on
+// there from the step that failed. What a panic inside of a tool has begun is unknown.
 func Panic() lab.Fault {
 	return kind{
 		name: "panic", what: "the host panics, at every fault point", short: 6,
@@ -34,7 +35,8 @@ func Panic() lab.Fault {
 
 func panics() []*interference { return atEveryPoint("panic", 2) }
 
-// longestEnd is how long a host may take that panics: half of what it would wait for a lock that it holds itself.
+// longestEnd is how long a host may take that panics: half of what it would wait for a lock that it
+// holds itself.
 const longestEnd = 8 * time.Second
 
 // panicking carries out one command, with the panic armed for those that may reach the point.
@@ -100,13 +102,15 @@ func (b *interfered) panicked(o judge.Output, took time.Duration) {
 	}
 }
 
-// inside says that a panic there is one of a tool, of a runner, or of a process that has let its run go: no run ends by it.
+// inside says that a panic there is one of a tool, of a runner, or of a process that has let its
+// run go: no run ends by it.
 func inside(point string) bool {
 	tool := []fault.Point{fault.WriteTemp, fault.WriteRenamed, fault.RunnerStarted, fault.BeforeUnlocking}
 	return (plan.Arm{Point: point}).InRunner() || slices.Contains(tool, fault.Point(point))
 }
 
-// goOnAfter resumes a run that failed, which does nothing, and has the model continue in its thread, which sees what came of it.
+// goOnAfter resumes a run that failed, which does nothing, and has the model continue in its
+// thread, which sees what came of it.
 func (b *interfered) goOnAfter() error {
 	if b.ended != "failed" {
 		return nil
@@ -142,7 +146,8 @@ func judgePanic(b *interfered, was, is judge.End) judge.Findings {
 	return findMore(was, is)
 }
 
-// panicControl leaves a run as if it were driven, has a host take too long, and does something again after a panic.
+// panicControl leaves a run as if it were driven, has a host take too long, and does something
+// again after a panic.
 func panicControl(ctx context.Context, l *lab.Lab, k kind) error {
 	i, err := k.find("panic", "", fault.AfterEffect)
 	if err != nil {

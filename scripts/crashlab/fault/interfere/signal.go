@@ -15,8 +15,9 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Signal sends a host SIGTERM or SIGHUP at every fault point. The host says how to go on and ends by itself, its run can be
-// resumed, a command that runs goes on and is picked up, and the story ends as if no signal had come.
+// Signal sends a host SIGTERM or SIGHUP at every fault point. The host says how to go on and ends
+// by itself, its run can be resumed, a command that runs goes on and is picked up, and the story
+// ends as if no signal had come.
 func Signal() lab.Fault {
 	return kind{
 		name: "signal", what: "the host is asked to stop by SIGTERM or SIGHUP, at every fault point", short: 8,
@@ -31,8 +32,8 @@ func signalOf() map[string]syscall.Signal {
 	return map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
 }
 
-// signalled sends the signal. A host that is stopped gets it when it goes on; a runner that is stopped stays so, in half of the
-// stories, until the next command has seen it.
+// signalled sends the signal. A host that is stopped gets it when it goes on; a runner that is
+// stopped stays so, in half of the stories, until the next command has seen it.
 func signalled(b *interfered, s *trial.Halted) error {
 	if err := s.Cmd.Process.Signal(signalOf()[b.way]); err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 	"agent/scripts/crashlab/story"
 )
 
-// respelling is a call and other spellings of it. In arguments MARK is the mark of the effect, DIR the workspace and ADDR the counter.
+// respelling is a call and other spellings of it. In arguments MARK is the mark of the effect, DIR
+// the workspace and ADDR the counter.
 type respelling struct {
 	name      string
 	tool      string // of story.Subjects
@@ -104,7 +105,8 @@ func othersRespelled() []respelling {
 // mostSpellings is how often the model asks again for a call that was not done.
 const mostSpellings = 3
 
-// change makes a story's call the first asking, and has the model ask again in spellings from the named one on.
+// change makes a story's call the first asking, and has the model ask again in spellings from the
+// named one on.
 func (r respelling) change(from string) func(*story.Story) {
 	return func(s *story.Story) {
 		fill := strings.NewReplacer("MARK", s.Mark, "DIR", s.Dir, "ADDR", s.Counter).Replace

@@ -17,9 +17,10 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Takeover takes runs away from a process that drives them: one that lives and lets go ("alive"), one that is stopped and has
-// to be ended ("stopped"), and one that is killed while it is asked ("killed"). The taker is killed at each of its own points too, and
-// its command given once more. The story ends as if nobody had taken anything.
+// Takeover takes runs away from a process that drives them: one that lives and lets go ("alive"),
+// one that is stopped and has to be ended ("stopped"), and one that is killed while it is asked
+// ("killed"). The taker is killed at each of its own points too, and its command given once more.
+// The story ends as if nobody had taken anything.
 func Takeover() lab.Fault {
 	return kind{
 		name: "takeover", what: "a run is taken over by another process, which may be killed while it does that", short: 6,
@@ -69,7 +70,8 @@ func takenOver(b *interfered, s *trial.Halted) error {
 	return b.isTaken(s, o)
 }
 
-// isTaken wants the holder to end, and the taker not to be refused. A holder that was stopped and held nothing goes on.
+// isTaken wants the holder to end, and the taker not to be refused. A holder that was stopped and
+// held nothing goes on.
 func (b *interfered) isTaken(s *trial.Halted, o judge.Output) error {
 	_ = s.Cmd.Process.Signal(syscall.SIGCONT) // one that was ended minds as little as one that is at work
 	if _, err := b.await(s.Command); err != nil {

@@ -23,8 +23,9 @@ import (
 	"agent/scripts/crashlab/trial"
 )
 
-// Twin kills host and command at fault points, and has the model ask for what it does not know to be done in other spellings:
-// in the same run or, after a cancel, in another one of the thread. None of them is executed unless a person decides that.
+// Twin kills host and command at fault points, and has the model ask for what it does not know to
+// be done in other spellings: in the same run or, after a cancel, in another one of the thread.
+// None of them is executed unless a person decides that.
 func Twin() lab.Fault {
 	return kind{
 		name: "twin", what: "host and command are killed, and the model asks for the same in other spellings", short: 8,
@@ -35,7 +36,8 @@ func Twin() lab.Fault {
 // inAnotherRun ends the ways in which another run of the thread asks.
 const inAnotherRun = "+run"
 
-// twins lists each spelling with every point at which the outcome can be unknown, and with the points that are left in turn.
+// twins lists each spelling with every point at which the outcome can be unknown, and with the
+// points that are left in turn.
 func twins() []*interference {
 	var out []*interference
 	for r, x := range respellings() {
@@ -96,7 +98,8 @@ func killedAndAskedAgain(b *interfered, s *trial.Halted) error {
 	return b.askInAnotherRun()
 }
 
-// byHand changes the files that the story's call is about, so that nobody can find out any more what the call did.
+// byHand changes the files that the story's call is about, so that nobody can find out any more
+// what the call did.
 func (b *interfered) byHand() error {
 	files, err := filepath.Glob(filepath.Join(b.World.Dir, "*"+b.Story.Mark+"*"))
 	if err != nil {
@@ -136,7 +139,8 @@ func (b *interfered) askInAnotherRun() error {
 	return b.Look()
 }
 
-// judgeTwin judges a story in which the model asked again. Effects that happened twice were found on the way.
+// judgeTwin judges a story in which the model asked again. Effects that happened twice were found
+// on the way.
 func judgeTwin(b *interfered, was, is judge.End) judge.Findings {
 	f := executedUnasked(b.Record, b.Histories, b.Story.Mark)
 	if is.Status != "completed" {
@@ -155,8 +159,8 @@ func judgeTwin(b *interfered, was, is judge.End) judge.Findings {
 	return f
 }
 
-// executedUnasked looks for calls with a mark that were started although the outcome of one before them was unknown, and nobody had
-// decided to run them.
+// executedUnasked looks for calls with a mark that were started although the outcome of one before
+// them was unknown, and nobody had decided to run them.
 func executedUnasked(r *journal.Record, all []*judge.History, mark string) judge.Findings {
 	var f judge.Findings
 	var doubt *judge.Call
@@ -183,7 +187,8 @@ func executedUnasked(r *journal.Record, all []*judge.History, mark string) judge
 	return f
 }
 
-// answerAbout is the answer to the question whether a call may do again what an earlier one may have done; "" without one.
+// answerAbout is the answer to the question whether a call may do again what an earlier one may
+// have done; "" without one.
 func answerAbout(facts []journal.Fact, c *judge.Call) string {
 	asked := map[string]bool{}
 	answer := ""
@@ -203,7 +208,8 @@ func answerAbout(facts []journal.Fact, c *judge.Call) string {
 	return answer
 }
 
-// twinControl executes a call in another spelling by hand, and takes the person's answer out of the record.
+// twinControl executes a call in another spelling by hand, and takes the person's answer out of the
+// record.
 func twinControl(ctx context.Context, l *lab.Lab, k kind) error {
 	i, err := k.find("command:timeout", "", fault.RunnerBegan)
 	if err != nil {

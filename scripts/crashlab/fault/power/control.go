@@ -16,7 +16,8 @@ import (
 	"agent/scripts/crashlab/machine"
 )
 
-// control cuts the power of a disk that ignores fsync: what was shown must then be found lost, or the database broken.
+// control cuts the power of a disk that ignores fsync: what was shown must then be found lost, or
+// the database broken.
 func (p *recording) control(ctx context.Context) error {
 	points := p.cutPoints()
 	var f judge.Findings
@@ -49,8 +50,8 @@ type acked struct{ row, at int }
 
 const controlRows = 40
 
-// controls let a small writer lose rows on purpose: with synchronous=NORMAL a commit returns before its row is durable. With
-// FULL, which the product uses, none may be lost.
+// controls let a small writer lose rows on purpose: with synchronous=NORMAL a commit returns before
+// its row is durable. With FULL, which the product uses, none may be lost.
 func controls(ctx context.Context, l *lab.Lab, exe string) error {
 	for _, level := range []string{"NORMAL", "FULL"} {
 		f, n, err := lossOf(ctx, l, exe, level)

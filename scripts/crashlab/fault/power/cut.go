@@ -21,7 +21,8 @@ import (
 	"agent/scripts/crashlab/marks"
 )
 
-// effectsPath stands for what is no part of this machine: what a command did there stays done, whatever this disk has lost.
+// effectsPath stands for what is no part of this machine: what a command did there stays done,
+// whatever this disk has lost.
 const effectsPath = "work/effects"
 
 // makeState makes a state in a new folder, which the caller removes.
@@ -34,7 +35,8 @@ func (p *recording) makeState(c cut) (string, error) {
 	return into, p.disk.MakeState(s)
 }
 
-// judgeAll looks at states, several at once. They come in the order of time, so that the disk goes through its operations once.
+// judgeAll looks at states, several at once. They come in the order of time, so that the disk goes
+// through its operations once.
 func (p *recording) judgeAll(ctx context.Context, cuts []cut) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -134,7 +136,8 @@ func openState(state string) (*journal.Record, error) {
 	return journal.LoadFile(path, state)
 }
 
-// compareBefore says what a state holds that the story's journal, which only ever grew, does not begin with.
+// compareBefore says what a state holds that the story's journal, which only ever grew, does not
+// begin with.
 func (p *recording) compareBefore(r *journal.Record) judge.Findings {
 	var f judge.Findings
 	for _, run := range r.Runs {
@@ -166,7 +169,8 @@ func newShownForms() shownForms {
 	}
 }
 
-// compareShown says what was shown before a cut and is gone after it. r is of the state, or of any time after it.
+// compareShown says what was shown before a cut and is gone after it. r is of the state, or of any
+// time after it.
 func (p *recording) compareShown(at int, all []*judge.History, r *journal.Record) judge.Findings {
 	var f judge.Findings
 	forms := newShownForms()
@@ -234,8 +238,9 @@ func callAt(h *judge.History, m []string) *judge.Call {
 	return h.Call(turn, index)
 }
 
-// seen counts the effects that had happened at a cut and that the state still has: a request and a line that a command wrote
-// elsewhere stay done; a file that was put into place may be gone with the disk.
+// seen counts the effects that had happened at a cut and that the state still has: a request and a
+// line that a command wrote elsewhere stay done; a file that was put into place may be gone with
+// the disk.
 func (p *recording) seen(at int, dir string) (map[string]int, error) {
 	saw := p.outside(at)
 	text, err := os.ReadFile(filepath.Join(dir, effectsPath))

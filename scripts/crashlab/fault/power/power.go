@@ -1,10 +1,11 @@
 //go:build linux
 
-// Package power cuts the power. A story is recorded once, on a disk that remembers every operation; then the folders are judged that a
-// cut after any of them could have left, and in some of them the story goes on, after another start of the machine.
+// Package power cuts the power. A story is recorded once, on a disk that remembers every operation;
+// then the folders are judged that a cut after any of them could have left, and in some of them the
+// story goes on, after another start of the machine.
 //
-// recording is the story on its disk (trace.go), a cut is one state of it (cut.go), and the story goes on in resume.go; twice.go cuts what
-// goes on once more.
+// recording is the story on its disk (trace.go), a cut is one state of it (cut.go), and the story
+// goes on in resume.go; twice.go cuts what goes on once more.
 package power
 
 import (
@@ -23,8 +24,9 @@ import (
 	"agent/scripts/crashlab/machine"
 )
 
-// Fault is about what a power cut leaves of the disk. A story is carried out once, on a disk that remembers; then the folders
-// are looked at that a cut after any operation could have left, and in some of them the story goes on, on another boot.
+// Fault is about what a power cut leaves of the disk. A story is carried out once, on a disk that
+// remembers; then the folders are looked at that a cut after any operation could have left, and in
+// some of them the story goes on, on another boot.
 func Fault() lab.Fault {
 	return lab.Fault{
 		Name:  "power",
@@ -45,7 +47,8 @@ func needs(l *lab.Lab) error {
 	return machine.NeedsBoot()
 }
 
-// cut is one state of a trace. It is named by what the operation did, since numbers differ from one recording to the next.
+// cut is one state of a trace. It is named by what the operation did, since numbers differ from one
+// recording to the next.
 type cut struct {
 	at        int
 	operation string // operation, path and the how manieth of the kind
@@ -65,7 +68,8 @@ func (c cut) key(shape string) string {
 // shapes are the shapes whose stories are traced.
 func shapes() []string { return []string{"runbook", "anthropic"} }
 
-// models are those by which a disk that heeds fsync may lose something. The first two have one outcome only.
+// models are those by which a disk that heeds fsync may lose something. The first two have one
+// outcome only.
 func models() []string { return []string{"everything", "synced", "prefix", "scattered", "torn"} }
 
 // What is tried of each trace.
@@ -169,7 +173,8 @@ func (p *recording) cutAll(ctx context.Context, only string, c lab.Choice) error
 	return nil
 }
 
-// choose lists the states that are judged, in the order of time, and those in which the story goes on.
+// choose lists the states that are judged, in the order of time, and those in which the story goes
+// on.
 func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 	rng := rand.New(rand.NewPCG(c.Seed, uint64(len(p.shape))))
 	points := p.cutPoints()
@@ -200,7 +205,8 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 		n = againResumed
 	}
 	if p.before != nil && p.world.Model != nil {
-		// The model's story has grown by what was asked for once more: another recording would not begin with it.
+		// The model's story has grown by what was asked for once more: another recording would not
+		// begin with it.
 		n = 0
 	}
 	for range n {
@@ -215,8 +221,9 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 	return judged, resumed
 }
 
-// tellingCuts are the cuts that chance may leave out and that matter most: a command has done its effect and left no record of its end,
-// or has just left it. Of each kind the short pass takes the first.
+// tellingCuts are the cuts that chance may leave out and that matter most: a command has done its
+// effect and left no record of its end, or has just left it. Of each kind the short pass takes the
+// first.
 func tellingCuts(points []cut, c lab.Choice) []cut {
 	var out []cut
 	for _, kind := range []string{"write:" + effectsPath + ":", opFsyncdirCalls} {
@@ -236,8 +243,8 @@ func tellingCuts(points []cut, c lab.Choice) []cut {
 
 const opFsyncdirCalls = "fsyncdir:home/state/calls/"
 
-// cutPoints are the operations after which a cut can make a difference: the ballast is noise, and the index of the log is made
-// anew by whoever opens the database first.
+// cutPoints are the operations after which a cut can make a difference: the ballast is noise, and
+// the index of the log is made anew by whoever opens the database first.
 func (p *recording) cutPoints() []cut {
 	var out []cut
 	seen := map[string]int{}

@@ -49,8 +49,8 @@ func (p *recording) try(ctx context.Context, c cut) error {
 	return errors.Join(err, p.report(c, dir, t.Found))
 }
 
-// reboot is the world in the folder that a cut left: every process is dead, and the machine has started anew. What is in it
-// finds itself where it was.
+// reboot is the world in the folder that a cut left: every process is dead, and the machine has
+// started anew. What is in it finds itself where it was.
 func (p *recording) reboot(c cut, dir string) (*trial.Trial, error) {
 	boot := dir + ".boot"
 	if err := machine.NewBoot(boot, uint64(c.at)<<32|p.lab.Report.Seed&0xffffffff); err != nil {
@@ -128,7 +128,8 @@ func (p *recording) goOn(ctx context.Context, t *trial.Trial, c cut) error {
 	return nil
 }
 
-// compareExits says of which calls the outcome is unknown although a record of their end was durable before the cut.
+// compareExits says of which calls the outcome is unknown although a record of their end was
+// durable before the cut.
 func (p *recording) compareExits(at int, all []*judge.History) judge.Findings {
 	var f judge.Findings
 	renamed := map[string]bool{}
@@ -153,9 +154,10 @@ func (p *recording) compareExits(at int, all []*judge.History) judge.Findings {
 	return f
 }
 
-// compareAfter says in what the story ended otherwise than the one whose power was not cut. A step of a runbook whose outcome is
-// unknown is not done again, whatever is answered. And a state is a copy of a disk: its files have other numbers, so that tools
-// which look at files ask where on the disk itself they would know. What they had begun then stays beside them.
+// compareAfter says in what the story ended otherwise than the one whose power was not cut. A step
+// of a runbook whose outcome is unknown is not done again, whatever is answered. And a state is a
+// copy of a disk: its files have other numbers, so that tools which look at files ask where on the
+// disk itself they would know. What they had begun then stays beside them.
 func (p *recording) compareAfter(is judge.End, unknown int) judge.Findings {
 	if unknown > 0 && p.story.Shape == "runbook" {
 		return nil

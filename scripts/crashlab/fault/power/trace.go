@@ -67,7 +67,8 @@ type outsideEffect struct {
 	mark string
 }
 
-// newStory uses every tool that leaves something on the disk, asks a question, and has an output that leaves its row.
+// newStory uses every tool that leaves something on the disk, asks a question, and has an output
+// that leaves its row.
 func newStory(shape string, world int, counter string) story.Story {
 	s := story.Story{Tool: "shell", Situation: "first", Shape: shape, Mode: "yolo", Subject: story.Subjects()["shell"], Files: map[string]string{"notes.txt": "hay\nneedle\n"}}
 	do := func(tool, letter string) story.Step {
@@ -138,8 +139,8 @@ func record(ctx context.Context, l *lab.Lab, exe, shape string) (p *recording, e
 	return p, p.play(ctx, &trial.Trial{Story: &p.story, World: p.world, Prompt: p.prompt})
 }
 
-// play carries the story to its end, in which nothing may be wrong. first are the commands that come before those which the
-// story asks for.
+// play carries the story to its end, in which nothing may be wrong. first are the commands that
+// come before those which the story asks for.
 func (p *recording) play(ctx context.Context, t *trial.Trial, first ...[]string) error {
 	for {
 		var args []string
@@ -262,8 +263,8 @@ func (p *recording) watchOutput(c *exec.Cmd) {
 	c.Stdout, c.Stderr = e, e
 }
 
-// lineReader passes on what a command prints. A line counts as shown from the operation that was the last one when the lab had read it:
-// so it is never counted as shown too early.
+// lineReader passes on what a command prints. A line counts as shown from the operation that was
+// the last one when the lab had read it: so it is never counted as shown too early.
 type lineReader struct {
 	of   *recording
 	to   io.Writer

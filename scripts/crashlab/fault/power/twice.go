@@ -17,8 +17,9 @@ import (
 // againWord names the second recording of a shape's story.
 const againWord = "-again"
 
-// recordAgain cuts the power while a command runs, and records on another disk how the story goes on: so that the power can be cut
-// once more while what the first cut left is being recovered. The caller closes it, and p after it.
+// recordAgain cuts the power while a command runs, and records on another disk how the story goes
+// on: so that the power can be cut once more while what the first cut left is being recovered. The
+// caller closes it, and p after it.
 func (p *recording) recordAgain(ctx context.Context, exe string) (q *recording, err error) {
 	first, err := p.began()
 	if err != nil {
@@ -65,7 +66,8 @@ func (p *recording) recordAgain(ctx context.Context, exe string) (q *recording, 
 	return q, nil
 }
 
-// began is a cut right after the first command has recorded that it begins: nobody can know whether it did anything.
+// began is a cut right after the first command has recorded that it begins: nobody can know whether
+// it did anything.
 func (p *recording) began() (cut, error) {
 	for _, c := range p.cutPoints() {
 		if strings.HasPrefix(c.operation, "fsync:home/state/calls/") && strings.Contains(c.operation, "/began:") {

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Promise: what a person decided about a call of unknown outcome lasts: after happened, leave and stop-asking it is never executed
-# unasked, in no later run of the thread, however often it is asked for; after run it is executed exactly once; a run with an
-# undecided call never ends with 0.
-# Attack: the same step is asked for again and again, several times in one runbook, with every decision, while the process that
-# records the decision is killed at fault points, and while two processes decide at once.
+# Promise: what a person decided about a call of unknown outcome lasts: after happened, leave and
+# stop-asking it is never executed unasked, in no later run of the thread, however often it is asked
+# for; after run it is executed exactly once; a run with an undecided call never ends with 0.
+# Attack: the same step is asked for again and again, several times in one runbook, with every
+# decision, while the process that records the decision is killed at fault points, and while two
+# processes decide at once.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 
@@ -39,7 +40,8 @@ none() {
 # twin ANSWER CODES: gives an answer to the open question.
 twin() { expect "$2" "$AGENT" answer "$1"; }
 
-# happened, said of the call: three copies in one runbook, each asked about or answered from the record.
+# happened, said of the call: three copies in one runbook, each asked about or answered from the
+# record.
 lost one
 expect 0 "$AGENT" answer "$CALL" happened
 expect 3 "$AGENT" run --runbook -c --mode yolo -f book.md
@@ -55,7 +57,8 @@ expect '0 1 3' "$AGENT" run --runbook -c --mode yolo -f book.md
 none 'happened, in a third run'
 expect 0 "$AGENT" cancel last
 
-# leave, then stop-asking: the third copy in the same run is not executed, and the run does not end with 0.
+# leave, then stop-asking: the third copy in the same run is not executed, and the run does not end
+# with 0.
 lost two
 expect 5 "$AGENT" run --runbook -c --mode yolo -f book.md
 twin leave '1 3'

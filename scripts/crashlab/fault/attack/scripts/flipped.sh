@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Promise: a question, call or output whose record was changed on the disk is never shown as if it had been asked or done so, nor answered;
-# nothing panics, and doctor finds the change.
-# Attack: bytes of questions, prompts, large outputs and the journal are flipped in agent.db and in blobs/ while a question is open; then
-# everything that shows or answers is tried. (The prompt in ls and in the run of show --json comes from the
-# list of runs, which only doctor compares.)
+# Promise: a question, call or output whose record was changed on the disk is never shown as if it
+# had been asked or done so, nor answered; nothing panics, and doctor finds the change.
+# Attack: bytes of questions, prompts, large outputs and the journal are flipped in agent.db and in
+# blobs/ while a question is open; then everything that shows or answers is tried. (The prompt in ls
+# and in the run of show --json comes from the list of runs, which only doctor compares.)
 # slow: all commands are tried after each change
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"

@@ -1,9 +1,11 @@
-# lib.bash: what the scripts of this folder have in common. A script reads it by: . "$ATTACK_LIB/lib.bash"
+# lib.bash: what the scripts of this folder have in common. A script reads it by: .
+# "$ATTACK_LIB/lib.bash"
 #
-# The crash lab (scripts/crashlab/fault/attack) sets AGENT, the binary; WORK, an empty folder but for HOME; HOME=$WORK/home;
-# AGENT_HOME=$WORK/state; ATTACK_LIB, the folder of this file; SEED; and CONTROL=1 where the script makes the damage itself.
-# A script ends with 0 where the promise held, with 1 by broken, with 77 by untried, and with anything else where it could not be
-# carried out. bash, coreutils and git are there; anything else is looked for first (untried).
+# The crash lab (scripts/crashlab/fault/attack) sets AGENT, the binary; WORK, an empty folder but
+# for HOME; HOME=$WORK/home; AGENT_HOME=$WORK/state; ATTACK_LIB, the folder of this file; SEED; and
+# CONTROL=1 where the script makes the damage itself. A script ends with 0 where the promise held,
+# with 1 by broken, with 77 by untried, and with anything else where it could not be carried out.
+# bash, coreutils and git are there; anything else is looked for first (untried).
 
 : "${AGENT:?}" "${WORK:?}" "${HOME:?}" "${AGENT_HOME:?}"
 RANDOM=${SEED:-1} # random numbers of a script are the same for the same seed
@@ -15,13 +17,15 @@ broken() { echo "BROKEN: $*" >&2; exit 1; }
 # untried TEXT: the attack cannot be made by this user or on this machine. Ends the script.
 untried() { echo "$*"; exit 77; }
 
-# fail TEXT: the script itself does not come on, which says nothing about the promise. Ends the script.
+# fail TEXT: the script itself does not come on, which says nothing about the promise. Ends the
+# script.
 fail() { echo "ERROR: $*" >&2; exit 2; }
 
 # control: whether the script makes the damage itself this time.
 control() { [ "${CONTROL:-}" = 1 ]; }
 
-# eventually SECONDS COMMAND...: whether the command succeeds within the time; it is tried again and again.
+# eventually SECONDS COMMAND...: whether the command succeeds within the time; it is tried again and
+# again.
 eventually() {
 	local until=$((SECONDS + $1 + 1))
 	shift
@@ -47,8 +51,8 @@ once() {
 	[ "$n" -le 1 ] || broken "$3: $2 is there $n times"
 }
 
-# expect CODES COMMAND...: carries out a command that must end with one of the exit codes (as in "0 5"). What it prints is in
-# $WORK/last.out, both streams.
+# expect CODES COMMAND...: carries out a command that must end with one of the exit codes (as in "0
+# 5"). What it prints is in $WORK/last.out, both streams.
 expect() {
 	local codes=$1 code=0
 	shift
@@ -59,7 +63,8 @@ expect() {
 	esac
 }
 
-# start NAME COMMAND...: starts a command in the background. What it prints is in $WORK/NAME.out, both streams.
+# start NAME COMMAND...: starts a command in the background. What it prints is in $WORK/NAME.out,
+# both streams.
 start() {
 	local name=$1
 	shift
@@ -67,8 +72,8 @@ start() {
 	STARTED[$name]=$!
 }
 
-# finish NAME: waits for the end of a command that start started, and sets CODE to its exit code (137 where it was killed). A command
-# that never ends is ended by the lab, with the script.
+# finish NAME: waits for the end of a command that start started, and sets CODE to its exit code
+# (137 where it was killed). A command that never ends is ended by the lab, with the script.
 finish() {
 	CODE=0
 	wait "${STARTED[$1]}" 2>/dev/null || CODE=$?
@@ -91,7 +96,8 @@ runners() {
 
 no_runners() { [ -z "$(runners)" ]; }
 
-# no_commands: no command of a run is left that works in this script's folder. One whose runner was killed dies a moment after it.
+# no_commands: no command of a run is left that works in this script's folder. One whose runner was
+# killed dies a moment after it.
 no_commands() {
 	local p
 	for p in /proc/[0-9]*; do
@@ -99,7 +105,8 @@ no_commands() {
 	done
 }
 
-# kill_runners: kills what carries out this state folder's commands, and waits until it and they are gone.
+# kill_runners: kills what carries out this state folder's commands, and waits until it and they are
+# gone.
 kill_runners() {
 	local p
 	for p in $(runners); do kill -KILL "$p" 2>/dev/null || true; done
@@ -118,11 +125,12 @@ runbook() {
 # pick WORD...: sets ONE to one of the words.
 pick() { ONE=${*:RANDOM % $# + 1:1}; }
 
-# listed: prints what ls and pending know as JSON, with each run, question and unknown call on a line of its own.
+# listed: prints what ls and pending know as JSON, with each run, question and unknown call on a
+# line of its own.
 listed() { { "$AGENT" ls --all --json; "$AGENT" pending --json; } </dev/null 2>/dev/null | sed 's/{"id":"/\n&/g'; }
 
-# agrees NAME: waits for a command with --json that start started. The promise is broken where it panicked, or where its exit code does
-# not agree with what it says.
+# agrees NAME: waits for a command with --json that start started. The promise is broken where it
+# panicked, or where its exit code does not agree with what it says.
 agrees() {
 	local out
 	finish "$1"
@@ -141,8 +149,9 @@ quoted() {
 	printf '"%s"' "$t"
 }
 
-# tape FILE STEP...: writes a recording that stands for a model (agent run --model replay:FILE). A step is one answer of the model: one
-# call of a tool, as in 'write_file {"path": "a", "content": "b"}', or a text that begins with "= ".
+# tape FILE STEP...: writes a recording that stands for a model (agent run --model replay:FILE). A
+# step is one answer of the model: one call of a tool, as in 'write_file {"path": "a", "content":
+# "b"}', or a text that begins with "= ".
 tape() {
 	local file=$1 step turn=0 delta reason
 	shift

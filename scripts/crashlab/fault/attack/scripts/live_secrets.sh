@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Promise: what looks like a secret reaches, while a command prints it and after, no follower, no live file, no log and no recording.
-# Attack: a command prints tokens whole, in pieces with waits between, and within long lines; a follower watches; the host is killed
-# in the middle and resumed. Only the raw output of a running command may hold them, until its result is stored.
+# Promise: what looks like a secret reaches, while a command prints it and after, no follower, no
+# live file, no log and no recording.
+# Attack: a command prints tokens whole, in pieces with waits between, and within long lines; a
+# follower watches; the host is killed in the middle and resumed. Only the raw output of a running
+# command may hold them, until its result is stored.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Promise: a run with a call of unknown outcome never looks done: no command that shows or drives it ends with 0 or says completed without
-# naming the call, in words and in --json, until a person decided on that call; then it ends with 0.
-# Attack: a step is lost at the beginning, in the middle or at the end of a runbook, in several ways; the run is carried to its end by
-# answers, resume, resume --all, cancel, another run of the thread, and everything that shows it is read.
+# Promise: a run with a call of unknown outcome never looks done: no command that shows or drives it
+# ends with 0 or says completed without naming the call, in words and in --json, until a person
+# decided on that call; then it ends with 0.
+# Attack: a step is lost at the beginning, in the middle or at the end of a runbook, in several
+# ways; the run is carried to its end by answers, resume, resume --all, cancel, another run of the
+# thread, and everything that shows it is read.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 

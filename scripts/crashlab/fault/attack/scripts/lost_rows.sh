@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Promise: rows, indexes and views that are lost or changed beside the journal are found by doctor and rebuilt by doctor --fix; cancel ends
-# every run before that too; nothing is executed twice because of them.
-# Attack: with sqlite3, rows of every list are deleted or changed while runs wait, are interrupted, or are in doubt; then each is ended.
+# Promise: rows, indexes and views that are lost or changed beside the journal are found by doctor
+# and rebuilt by doctor --fix; cancel ends every run before that too; nothing is executed twice
+# because of them.
+# Attack: with sqlite3, rows of every list are deleted or changed while runs wait, are interrupted,
+# or are in doubt; then each is ended.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 command -v sqlite3 >/dev/null || untried 'there is no sqlite3'

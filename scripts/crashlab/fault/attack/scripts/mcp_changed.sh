@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Promise: an MCP server that starts from a file of the workspace starts only as it was allowed: not once the agent rewrote that file,
-# however the definition names it, neither in that run, nor in its resume, nor in the next. A tool that is described otherwise when
-# a run goes on is not called in that run.
-# Attack: a model rewrites the server's script; the host is killed at points behind that, and resumed. A server changes its tools'
-# words, schemas and hints between a kill and the resume, or in the middle of a call.
+# Promise: an MCP server that starts from a file of the workspace starts only as it was allowed: not
+# once the agent rewrote that file, however the definition names it, neither in that run, nor in its
+# resume, nor in the next. A tool that is described otherwise when a run goes on is not called in
+# that run.
+# Attack: a model rewrites the server's script; the host is killed at points behind that, and
+# resumed. A server changes its tools' words, schemas and hints between a kill and the resume, or in
+# the middle of a call.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 
@@ -35,7 +37,8 @@ killed() {
 	expect '0 1 3 4 5 137' env ${point:+AGENT_FAULT="$point:kill" AGENT_FAULT_UNSAFE=1} "$@"
 }
 
-# rewritten COMMAND ARGUMENTS POINT: a server that is defined so; the model rewrites its script, and the run is killed.
+# rewritten COMMAND ARGUMENTS POINT: a server that is defined so; the model rewrites its script, and
+# the run is killed.
 rewritten() {
 	local ended
 	cp "$WORK/server" sub/srv && cp "$WORK/server" srv.sh && chmod 755 srv.sh && chmod 644 sub/srv
@@ -61,7 +64,8 @@ for n in 0 1; do
 	rewritten "${way%%|*}" "${way#*|}" "${points[RANDOM % ${#points[@]}]}"
 done
 
-# other NAME TOOLS POINT: the tools are these once the run was killed; or, without a point, from the middle of its first call on.
+# other NAME TOOLS POINT: the tools are these once the run was killed; or, without a point, from the
+# middle of its first call on.
 other() {
 	rm -f "$WORK/calls"
 	echo "$tool" >"$WORK/tools.json"

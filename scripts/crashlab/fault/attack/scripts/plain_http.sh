@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Promise: no key leaves for another machine over plain HTTP, unless the person's own file allows it for that provider.
-# Attack: the address of a provider, from a flag, a variable or a file, is spelled in many ways. A proxy on this machine that only
-# listens sees whatever leaves. Needs perl.
+# Promise: no key leaves for another machine over plain HTTP, unless the person's own file allows it
+# for that provider.
+# Attack: the address of a provider, from a flag, a variable or a file, is spelled in many ways. A
+# proxy on this machine that only listens sees whatever leaves. Needs perl.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 
@@ -35,7 +36,8 @@ ask() {
 	esac
 	timeout 15 "$@" >>"$WORK/ask.out" 2>&1 </dev/null || true
 	rm -f "$HOME/.config/agent/config.toml"
-	# In one line, which bash writes at once: the proxy reads once and closes, and a second write would end this script by SIGPIPE.
+	# In one line, which bash writes at once: the proxy reads once and closes, and a second write
+	# would end this script by SIGPIPE.
 	if control; then echo "Authorization: $key" >"/dev/tcp/127.0.0.1/$port"; wait_line "$WORK/proxy.out" "$key"; fi
 	! grep -qF "$key" "$WORK/proxy.out" || broken "the key left for $(quoted "$a"), by $*"
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Promise: whatever is killed, cancelled, resumed and answered at whatever moment, nothing is executed twice without a person's run,
-# nothing shown as done is missing, every run can be brought to its end, and exit codes agree with what is unknown.
-# Attack: several runs in two folders, whose steps append marks of their own to a file; at random moments signals to hosts and runners,
-# cancel, resume, takeover, every answer, and lost steps asked for again in other words; then all is carried to its end.
+# Promise: whatever is killed, cancelled, resumed and answered at whatever moment, nothing is
+# executed twice without a person's run, nothing shown as done is missing, every run can be brought
+# to its end, and exit codes agree with what is unknown.
+# Attack: several runs in two folders, whose steps append marks of their own to a file; at random
+# moments signals to hosts and runners, cancel, resume, takeover, every answer, and lost steps asked
+# for again in other words; then all is carried to its end.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 W=$WORK/witness MARK='b[0-9]+[.]s[0-9]+e' books=0 kills=0 n=0

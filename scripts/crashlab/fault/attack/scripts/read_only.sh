@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Promise: a command with access read writes to no FIFO, socket, device or file, wherever the workspace lies, also below /tmp, /var/tmp
-# and /dev/shm.
-# Attack: a model in mode plan writes to FIFOs with a reader (by every kind of path, hard and symbolic links, inherited and inner
-# descriptors), to a Unix socket that is listened on, to device nodes and to files, from workspaces in each of these places.
+# Promise: a command with access read writes to no FIFO, socket, device or file, wherever the
+# workspace lies, also below /tmp, /var/tmp and /dev/shm.
+# Attack: a model in mode plan writes to FIFOs with a reader (by every kind of path, hard and
+# symbolic links, inherited and inner descriptors), to a Unix socket that is listened on, to device
+# nodes and to files, from workspaces in each of these places.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 

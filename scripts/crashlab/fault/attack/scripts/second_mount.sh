@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Promise: a command with access full sees the state folder at no mount, and cannot answer its run's own question.
-# Attack: the state folder, or one above it, is mounted a second time (bind, rbind, a bind of a bind, overlay); a full command looks for
-# it there and answers. Needs root. (That a command of root undoes the hiding itself, by umount or nsenter, is a limit that README names.)
+# Promise: a command with access full sees the state folder at no mount, and cannot answer its run's
+# own question.
+# Attack: the state folder, or one above it, is mounted a second time (bind, rbind, a bind of a
+# bind, overlay); a full command looks for it there and answers. Needs root. (That a command of root
+# undoes the hiding itself, by umount or nsenter, is a limit that README names.)
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 
@@ -15,7 +17,8 @@ two=$WORK/m/two
 tape "$WORK/tape" '= Hello.'
 expect 0 "$AGENT" run --model "replay:$WORK/tape" hello # there is a state folder now
 
-# attack NAME SUFFIX COMMAND: a mount is made by the command; the state folder is then at $two and the suffix.
+# attack NAME SUFFIX COMMAND: a mount is made by the command; the state folder is then at $two and
+# the suffix.
 attack() {
 	local at=$two$2
 	eval "$3" 2>"$WORK/mount.err" || { echo "$1 was not tried: $(<"$WORK/mount.err")"; return 0; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Promise: a host whose database or state folder was removed, moved or replaced while it works starts no further effect and does not
-# report success; what is left is reported by the next command, never "no runs yet".
-# Attack: while a step waits, parts of the state folder are removed, renamed, or replaced by a copy, a symbolic or a hard link; then the
-# step is let go.
+# Promise: a host whose database or state folder was removed, moved or replaced while it works
+# starts no further effect and does not report success; what is left is reported by the next
+# command, never "no runs yet".
+# Attack: while a step waits, parts of the state folder are removed, renamed, or replaced by a copy,
+# a symbolic or a hard link; then the step is let go.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Promise: a database that is older than the folder around it drives nothing before a person decided, whatever of the folder was put back
-# with it; nothing that the lost record says was done is done again unasked; reading and cancel work.
-# Attack: agent.db is put back from every stage of a run, with and without its log, with the mark of that time, without a mark, with a
-# torn log; then everything that drives is tried.
+# Promise: a database that is older than the folder around it drives nothing before a person
+# decided, whatever of the folder was put back with it; nothing that the lost record says was done
+# is done again unasked; reading and cancel work.
+# Attack: agent.db is put back from every stage of a run, with and without its log, with the mark of
+# that time, without a mark, with a torn log; then everything that drives is tried.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Promise: a command that may or may not have happened is not executed a second time without a person's yes, however it is spelled.
-# Attack: the host and the runner of `sh ./B.sh` are killed; then runbooks of the same thread, in mode yolo, ask for it in other words.
+# Promise: a command that may or may not have happened is not executed a second time without a
+# person's yes, however it is spelled.
+# Attack: the host and the runner of `sh ./B.sh` are killed; then runbooks of the same thread, in
+# mode yolo, ask for it in other words.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
 
