@@ -35,6 +35,9 @@ func wideComments(s *source) []finding {
 
 // wideLines looks at files whose comments begin with a mark and end with the line.
 func wideLines(s *source) []finding {
+	if s.dir == "db/migrations" {
+		return nil // a state folder is known by the bytes of its migrations, comments included
+	}
 	mark := "#"
 	switch path.Ext(s.path) {
 	case ".sql":
