@@ -1,8 +1,7 @@
 -- +goose Up
 
--- What this folder is: id is made at random with it, incarnation counts the copies that were
--- declared to be stores of their own, and key_mac is what the key beside the database gives for a
--- constant (db/key.go): with another key no call that was made is recognised.
+-- What this folder is: id is made at random with it, incarnation counts the copies that were declared to be stores of their own, and
+-- key_mac is what the key beside the database gives for a constant (db/key.go): with another key no call that was made is recognised.
 CREATE TABLE store (
     no          INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL,
@@ -12,8 +11,8 @@ CREATE TABLE store (
     CONSTRAINT store_key_mac CHECK (length(key_mac) = 32)
 ) STRICT;
 
--- A conversation and its workspace. The fingerprints of its calls are made with a key of the thread
--- that key_of names: itself, or the one that it came from.
+-- A conversation and its workspace. The fingerprints of its calls are made with a key of the thread that key_of names: itself, or
+-- the one that it came from.
 CREATE TABLE threads (
     id         TEXT    NOT NULL PRIMARY KEY,
     key_of     TEXT    NOT NULL,
@@ -22,9 +21,8 @@ CREATE TABLE threads (
     CONSTRAINT threads_id CHECK (id LIKE 't-_%')
 ) STRICT;
 
--- A run and what its journal says about it. Numbers are never used again: they are half of every
--- journal key. Times are microseconds since 1970, UTC. Lists of words are chains of OR: for IN,
--- SQLite builds a table at every statement.
+-- A run and what its journal says about it. Numbers are never used again: they are half of every journal key.
+-- Times are microseconds since 1970, UTC. Lists of words are chains of OR: for IN, SQLite builds a table at every statement.
 CREATE TABLE runs (
     no          INTEGER PRIMARY KEY AUTOINCREMENT,
     id          TEXT    NOT NULL,
@@ -68,9 +66,8 @@ CREATE INDEX runs_by_folder ON runs (folder);
 CREATE INDEX runs_unfinished ON runs (status) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX runs_one_unfinished ON runs (thread) WHERE ended_at IS NULL;
 
--- One fact of one run: id is the run's number shifted left by 24 bits, plus the fact's place in the
--- run. kind is a number that the view facts names, body is JSON, digest is half a SHA-256 over this
--- row and the digest of the row before.
+-- One fact of one run: id is the run's number shifted left by 24 bits, plus the fact's place in the run.
+-- kind is a number that the view facts names, body is JSON, digest is half a SHA-256 over this row and the digest of the row before.
 CREATE TABLE journal (
     id        INTEGER PRIMARY KEY,
     turn      INTEGER NOT NULL,
@@ -105,8 +102,7 @@ SELECT r.id AS run, j.id & 16777215 AS seq, j.turn,
     COALESCE(j.body, 'blob:' || lower(hex(j.body_hash))) AS body
 FROM journal j JOIN runs r ON r.no = j.id >> 24;
 
--- A body that is too large for its row, once, by the SHA-256 of its bytes. With encoding 'file' it
--- lies in the folder blobs.
+-- A body that is too large for its row, once, by the SHA-256 of its bytes. With encoding 'file' it lies in the folder blobs.
 CREATE TABLE blobs (
     hash     BLOB    NOT NULL PRIMARY KEY,
     size     INTEGER NOT NULL,
@@ -117,11 +113,10 @@ CREATE TABLE blobs (
     CONSTRAINT blobs_data CHECK ((data IS NULL) = (encoding = 'file'))
 ) STRICT;
 
--- One call of a run. Arguments and result stay in the journal, where the sequence numbers point.
--- Rows lie in the order in which they came, those of one answer side by side, and a run says where
--- its first and its last row are. So many runs at once write few pages, and there is no second tree
--- beside the table that every turn would have to write too. Only a call whose output a model may
--- read on has its id in an index; for an id that a person types the table is walked.
+-- One call of a run. Arguments and result stay in the journal, where the sequence numbers point. Rows lie in the order in
+-- which they came, those of one answer side by side, and a run says where its first and its last row are. So many runs at once
+-- write few pages, and there is no second tree beside the table that every turn would have to write too. Only a call whose
+-- output a model may read on has its id in an index; for an id that a person types the table is walked.
 CREATE TABLE tool_executions (
     no           INTEGER PRIMARY KEY,
     run_no       INTEGER NOT NULL REFERENCES runs (no),
@@ -154,17 +149,15 @@ CREATE TABLE tool_executions (
 CREATE INDEX calls_cut_by_id ON tool_executions (id) WHERE cut = 1;
 CREATE INDEX calls_unknown ON tool_executions (run_no) WHERE outcome = 'unknown' AND resolved <> 'happened';
 
--- A call with the names of its run and thread: what this program reads. Arguments and result it
--- takes from the journal itself.
+-- A call with the names of its run and thread: what this program reads. Arguments and result it takes from the journal itself.
 CREATE VIEW call_rows AS
 SELECT c.no, c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved,
     c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, r.id AS run, r.thread AS thread
 FROM tool_executions c JOIN runs r ON r.no = c.run_no;
 
--- A call as a person wants to see it, with its arguments and its result. Where the fact that holds
--- them is too large for its row, 'blob:' and the hash stand for it (table blobs). A fact that
--- SQLite does not read as JSON, since it is nested too deep or damaged, stands there whole: it must
--- not keep anybody from reading the others.
+-- A call as a person wants to see it, with its arguments and its result. Where the fact that holds them is too large for its row,
+-- 'blob:' and the hash stand for it (table blobs). A fact that SQLite does not read as JSON, since it is nested too deep or damaged,
+-- stands there whole: it must not keep anybody from reading the others.
 CREATE VIEW calls AS
 SELECT r.id AS run, r.thread AS thread, c.turn, c.idx AS call, c.id, c.tool,
     CASE WHEN p.body IS NULL THEN 'blob:' || lower(hex(p.body_hash)) WHEN NOT json_valid(p.body) THEN p.body
@@ -178,8 +171,8 @@ FROM tool_executions c JOIN runs r ON r.no = c.run_no
     LEFT JOIN journal p ON p.id = ((c.run_no << 24) | c.proposed_seq)
     LEFT JOIN journal s ON s.id = ((c.run_no << 24) | c.settled_seq) AND c.settled_seq > 0;
 
--- A question to a person. What is asked stands in the journal, at opened_seq. Until the run's owner
--- took the answer, consumed_seq is NULL.
+-- A question to a person. What is asked stands in the journal, at opened_seq. Until the run's owner took the answer,
+-- consumed_seq is NULL.
 CREATE TABLE pending_requests (
     no           INTEGER PRIMARY KEY,
     id           TEXT    NOT NULL,
@@ -215,8 +208,7 @@ CREATE VIEW checkpoints AS
 SELECT j.id >> 24 AS run_no, j.id & 16777215 AS seq, j.turn, j.v, j.time, j.body, j.digest, j.id AS fact
 FROM journal j WHERE j.kind = 19;
 
--- What others want the owner of a run to do, such as to cancel it or to take a person's decision on
--- a call whose outcome is unknown.
+-- What others want the owner of a run to do, such as to cancel it or to take a person's decision on a call whose outcome is unknown.
 CREATE TABLE inbox (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     run_no       INTEGER NOT NULL REFERENCES runs (no),
@@ -230,9 +222,8 @@ CREATE TABLE inbox (
 
 CREATE INDEX inbox_unconsumed ON inbox (run_no) WHERE consumed_seq IS NULL;
 
--- A secret that was taken out of the record, once: a placeholder [secret:<rule>:<id>] stands for it
--- wherever it was said. sealed is a nonce and what AES-256-GCM makes of the bytes as they stood,
--- under a key that is worked out from the file key.
+-- A secret that was taken out of the record, once: a placeholder [secret:<rule>:<id>] stands for it wherever it was said.
+-- sealed is a nonce and what AES-256-GCM makes of the bytes as they stood, under a key that is worked out from the file key.
 CREATE TABLE secrets (
     id       TEXT    NOT NULL PRIMARY KEY,
     rule     TEXT    NOT NULL,

@@ -20,7 +20,7 @@ const confinedNote = "The confining process is a start of this binary, which ini
 // sandbox is /bin/true with each access, beside the same without any; and what a process pays once
 // to know what the kernel gives.
 func sandbox(ctx context.Context, b *bench) ([]row, error) {
-	debug.FreeOSMemory() // to have a user namespace made a process is copied, and what the measures before left in this one would count
+	debug.FreeOSMemory() // a user namespace copies the process, with what measures before left in it
 	hello, err := b.program(ctx, "hello")
 	if err != nil {
 		return nil, err
@@ -60,8 +60,7 @@ func sandbox(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Apart from the commands: the kernel is still taking two networks down when it ends, and who
-	// comes next would wait for that.
+	// Apart from the commands: who comes next would wait while the kernel takes two networks down.
 	probed, err := takeTurns(b.times(50), func() error { confine.Probe(b.exe); return nil }, plainly)
 	if err != nil {
 		return nil, err
