@@ -84,6 +84,9 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	}
 }
 
+// ErrCancelKept says that a run's end will come without whoever asked for it.
+var ErrCancelKept = errors.New("it is asked for and kept")
+
 // Cancel asks for a run's end and sees to it: through its owner, or in this process.
 func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 	if err := h.repairRun(ctx, run); err != nil {
@@ -119,14 +122,14 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 		case errors.As(err, &done):
 			return h.Finished(done.State), nil
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-			return out, fmt.Errorf("cancel run %s: it is asked for and kept; this command was stopped before it saw the end", run)
+			return out, fmt.Errorf("cancel run %s: %w; this command was stopped before it saw the end", run, ErrCancelKept)
 		case !errors.As(err, &held):
 			return out, err
 		}
 		select {
 		case <-w.C():
 		case <-ctx.Done():
-			return drive.Outcome{}, fmt.Errorf("cancel run %s: it is asked for and kept; %s has not ended it yet", run, held.Holder)
+			return drive.Outcome{}, fmt.Errorf("cancel run %s: %w; %s has not ended it yet", run, ErrCancelKept, held.Holder)
 		}
 	}
 }

@@ -172,8 +172,8 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"takes the tool's word that it can be repeated from now alone": func(m *sim) {
 			m.judge = func(c *Call, open *journal.Request, e Evidence) Judgement {
 				e.EffectNow = journal.EffectRead
-				d := *c
-				d.Effect = journal.EffectRead
+				d, p := *c, *c.Proposal
+				p.Effect, d.Proposal = journal.EffectRead, &p
 				return Judge(&d, open, e)
 			}
 		},

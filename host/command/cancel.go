@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host"
 	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
@@ -79,7 +80,7 @@ func (s cancelling) run(ctx context.Context, run string) error {
 	}
 	out, err := s.Cancel(ctx, run)
 	if err != nil {
-		if ctx.Err() != nil { // asked to stop while its owner was waited for: what was asked for is kept
+		if errors.Is(err, host.ErrCancelKept) { // asked to stop while its owner was waited for
 			s.app.Say(s.app.Err, "%v", err)
 			return withCode(view.ExitInterrupted)
 		}

@@ -102,8 +102,13 @@ func (s *session) printWaiting(out host.Outcome) {
 	about := func(c host.NamedCall) bool { return c.ID == r.About }
 	if r.About != "" && !slices.ContainsFunc(out.Undecided, about) { // the line about the call says it
 		known := "whose outcome is unknown"
-		if call, err := s.Store.Call(context.Background(), r.About); err == nil && call.Resolved.Settles() { // without it the run's own words hold
+		call, err := s.Store.Call(context.Background(), r.About)
+		switch {
+		case err != nil: // without it the run's own words hold
+		case call.Resolved.Settles():
 			known = "of which a person said: " + string(call.Resolved)
+		case call.Resolved != "":
+			known = "whose outcome a person left unknown"
 		}
 		a.Say(a.Err, "it is about call %s, %s%s", r.About, known, view.ExecutesText(r))
 	}

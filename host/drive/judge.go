@@ -53,13 +53,20 @@ func (j judge) outcome(s *recovery.State) Outcome {
 	for _, c := range s.Undecided() {
 		o.Undecided = append(o.Undecided, j.named(c))
 	}
-	o.AboutUndecided = recovery.AsksUndecided(s)
+	o.AboutUndecided = recovery.AsksUndecided(s) && !j.decided(s.Open.About)
 	for _, c := range s.Turns.Unsettled() {
 		if c.Phase == journal.PhaseStarted && j.goesOn(s, c) {
 			o.Running = append(o.Running, c.ID)
 		}
 	}
 	return o
+}
+
+// decided says whether a person decided on a call. The run that the call belongs to has that at
+// once, and the one that asks about it only when it is claimed again.
+func (j judge) decided(call string) bool {
+	c, err := j.Store.Call(context.Background(), call)
+	return err == nil && c.Resolved != "" // without the row the run's own facts hold
 }
 
 // goesOn says whether a call that was started runs outside this process.
