@@ -57,6 +57,7 @@ const (
 	WriteRenamed    Point = "write.renamed"
 	RunnerStarted   Point = "runner.spawned"
 	RunnerBegins    Point = "runner.before_began"
+	RunnerReady     Point = "runner.confining"
 	RunnerBegan     Point = "runner.after_began"
 	RunnerRunning   Point = "runner.after_start"
 	RunnerCommand   Point = "runner.after_command"
@@ -73,7 +74,7 @@ func All() []Point {
 	return []Point{
 		Started, BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
-		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
+		RunnerStarted, RunnerBegins, RunnerReady, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
 		BeforeMark, AnswerRecorded, BeforeUnlocking,
 	}
 }

@@ -19,6 +19,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 	}
 	k.hit(fault.RunnerBegins)
 	c, unable := ready(k.spec, k.spool) // that it cannot be started is news only of a call that began
+	k.hit(fault.RunnerReady)
 	drop := func() {
 		if unable == nil {
 			c.drop()

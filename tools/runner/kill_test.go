@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"agent/tools/runner"
+	"agent/tools/sandbox"
 
 	"golang.org/x/sys/unix"
 )
@@ -205,20 +206,21 @@ func TestSweepElsewhere(t *testing.T) {
 	c.end()
 }
 
-// Killed at every named point: what the folder proves is what the world shows.
+// Killed at every named point: what the folder proves is what the world shows. What confines a
+// command is set up before the record of its start, and the command starts after it.
 func TestRunnerKilledAtPoints(t *testing.T) {
 	for point, want := range map[string]struct {
 		state runner.State
 		may   bool // the command may have run
 	}{
 		"runner.before_began":  {runner.NeverStarted, false},
+		"runner.confining":     {runner.NeverStarted, false},
 		"runner.after_began":   {runner.Unknown, false},
 		"runner.after_start":   {runner.Unknown, true},
 		"runner.after_command": {runner.Unknown, true},
 		"runner.after_exit":    {runner.Ended, true},
 	} {
-		t.Run(point, func(t *testing.T) {
-			c := newCall(t, "echo x >> effect")
+		eachWay(t, point, func(t *testing.T, c *call) {
 			c.env = []string{"DIE_AT=" + point}
 			c.start()
 			s := c.wait()
@@ -236,11 +238,22 @@ func TestRunnerKilledAtPoints(t *testing.T) {
 	}
 }
 
+// eachWay runs a test with a call that leaves a file effect: unconfined, and with each access that
+// lets it.
+func eachWay(t *testing.T, name string, f func(t *testing.T, c *call)) {
+	const script = "echo x >> effect"
+	t.Run(name, func(t *testing.T) { f(t, newCall(t, script)) })
+	eachAccess(t, func(t *testing.T, a sandbox.Access) {
+		if a != sandbox.Read {
+			t.Run(name, func(t *testing.T) { f(t, confined(t, a, script)) })
+		}
+	})
+}
+
 // A cancel that comes before the command starts means that it never does. Behaviour 12.
 func TestCancelBeforeStart(t *testing.T) {
-	for _, point := range []string{"", "runner.before_began", "runner.after_began"} {
-		t.Run("at "+point, func(t *testing.T) {
-			c := newCall(t, "echo x >> effect")
+	for _, point := range []string{"", "runner.before_began", "runner.confining", "runner.after_began"} {
+		eachWay(t, "at "+point, func(t *testing.T, c *call) {
 			j := c.prepare()
 			reached, gate := c.fifo("reached"), c.fifo("go")
 			c.env = []string{"PAUSE_AT=" + point, "REACHED=" + reached, "GO=" + gate}

@@ -175,14 +175,20 @@ func (r *Report) close() error {
 // Abort gives the report up, for a command that could not be started at all, or is not to be.
 func (r *Report) Abort() { _ = r.close() } // nothing was said
 
-// Started lets the command start, waits until it runs, and says why it does not. direct says that
-// no process stands between: cmd's own end is the command's, and Ended must not be called.
+// Started lets the command start, waits until it runs, and says why it does not; with an error
+// nothing of it ran. Where the confining process dies in between, it may have run: that counts as
+// started. direct says that no process stands between: cmd's own end is the command's, and Ended
+// must not be called.
 func (r *Report) Started() (direct bool, err error) {
 	_, _ = r.write.Close(), r.wait.Close() // the confining process has its own copies
 	_, _ = r.gate.Write([]byte{1})         // a process that is gone has said why, or its end does
 	_ = r.gate.Close()                     // said
 	r.lines = bufio.NewReader(r.pipe)
 	line, err := r.lines.ReadString('\n')
+	starting := line == "starting\n"
+	if starting {
+		line, err = r.lines.ReadString('\n')
+	}
 	switch word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); {
 	case word == "started":
 		return false, nil
@@ -198,6 +204,8 @@ func (r *Report) Started() (direct bool, err error) {
 	case word == "refused":
 		_ = r.pipe.Close() // nothing more comes
 		return false, refusal(rest)
+	case starting:
+		return false, nil // its end tells the rest
 	case err != nil && !errors.Is(err, io.EOF):
 		return false, errors.Join(fmt.Errorf("hear from the sandbox: %w", err), r.pipe.Close())
 	}
