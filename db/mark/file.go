@@ -58,6 +58,9 @@ func (f *File) open() error {
 	if err := sqlitefile.MakeDir(filepath.Join(f.Dir, Folder)); err != nil {
 		return err
 	}
+	if info, err := os.Lstat(Path(f.Dir)); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", Path(f.Dir)) // opening it could wait for ever
+	}
 	file, err := os.OpenFile(Path(f.Dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -66,10 +67,16 @@ const tries = 5
 
 // Read reads the mark at path.
 func Read(path string) (Mark, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return Mark{}, ErrNone
+	case errors.Is(err, syscall.ENOTDIR), err == nil && !info.Mode().IsRegular():
+		return Mark{}, ErrDamaged // something else has its name
+	case err != nil:
+		return Mark{}, fmt.Errorf("read mark: %w", err)
 	}
+	f, err := os.Open(path)
 	if err != nil {
 		return Mark{}, fmt.Errorf("read mark: %w", err)
 	}

@@ -83,3 +83,23 @@ func TestDamaged(t *testing.T) {
 		t.Error("a mark that is too long was written")
 	}
 }
+
+// What is no file has no mark, and none is written into it: the store's other witnesses decide.
+func TestMarkThatIsNoFile(t *testing.T) {
+	for name, put := range map[string]func(dir string) error{
+		"its folder is a file": func(dir string) error { return os.WriteFile(filepath.Join(dir, Folder), nil, 0o600) },
+		"it is a folder":       func(dir string) error { return os.MkdirAll(Path(dir), 0o700) },
+	} {
+		dir := t.TempDir()
+		if err := put(dir); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := Read(Path(dir)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		f := File{Dir: dir}
+		if err := f.Leave(example()); err == nil {
+			t.Errorf("%s: it was written", name)
+		}
+	}
+}

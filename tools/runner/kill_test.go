@@ -242,11 +242,13 @@ func TestRunnerKilledAtPoints(t *testing.T) {
 // lets it.
 func eachWay(t *testing.T, name string, f func(t *testing.T, c *call)) {
 	const script = "echo x >> effect"
-	t.Run(name, func(t *testing.T) { f(t, newCall(t, script)) })
-	eachAccess(t, func(t *testing.T, a sandbox.Access) {
-		if a != sandbox.Read {
-			t.Run(name, func(t *testing.T) { f(t, confined(t, a, script)) })
-		}
+	t.Run(name, func(t *testing.T) {
+		t.Run("unconfined", func(t *testing.T) { f(t, newCall(t, script)) })
+		eachAccess(t, func(t *testing.T, a sandbox.Access) {
+			if a != sandbox.Read {
+				f(t, confined(t, a, script))
+			}
+		})
 	})
 }
 
