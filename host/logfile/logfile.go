@@ -25,7 +25,8 @@ type File struct {
 }
 
 // Open opens the log at path, and makes it and its folder where they are not there. limit is the
-// size in bytes from which the file is moved away; it is passed by one line at most.
+// size in bytes from which the file is moved away. It is passed by one line of each process, and by
+// what others write while the one that moves it is held up: nobody waits for the log.
 func Open(path string, limit int64) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the log's folder: %w", err)

@@ -69,8 +69,9 @@ func TestSeveralWriters(t *testing.T) {
 			t.Errorf("a line is torn: %q", line)
 		}
 	}
-	if len(old) < 4000 || len(old) > 4000+writers*21 {
-		t.Errorf("the old file has %d bytes: it was moved away before it was full, or after", len(old))
+	// How much more it has depends on how long the writer that moved it was held up.
+	if len(old) < 4000 {
+		t.Errorf("the old file has %d bytes: it was moved away before it was full", len(old))
 	}
 	if !bytes.Contains([]byte(old+now), fmt.Appendf(nil, "line %04d\n", lines-1)) {
 		t.Error("the newest lines are not there")
