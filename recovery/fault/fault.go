@@ -69,13 +69,13 @@ const (
 	BeforeUnlocking Point = "run.before_unlock"
 )
 
-// All lists every point.
+// All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
 func All() []Point {
 	return []Point{
 		Started, BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
-		RunnerStarted, RunnerBegins, RunnerReady, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
-		BeforeMark, AnswerRecorded, BeforeUnlocking,
+		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
+		BeforeMark, AnswerRecorded, BeforeUnlocking, RunnerReady,
 	}
 }
 
