@@ -275,6 +275,12 @@ func TestCancelBeforeStart(t *testing.T) {
 			}
 			if point != "" {
 				c.read(reached)
+				// In the time in which another call comes to its end this one would have started.
+				other := newCall(t, "true")
+				other.spec.Sandbox = c.spec.Sandbox
+				other.spec.Sandbox.Workspace = other.work
+				other.start()
+				other.end()
 				cancel()
 				c.let(gate)
 			}
