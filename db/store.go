@@ -72,7 +72,7 @@ type Store struct {
 	threadKeys sync.Map // []byte by thread: worked out from key
 
 	mark     marks.File                  // only the writer uses it
-	unmarked bool                        // the mark could not be written, which was said
+	unmarked bool                        // the mark could not be written, which was reported
 	identity string                      // what the mark calls the store
 	behind   atomic.Pointer[BehindError] // why nothing may be driven
 }

@@ -154,6 +154,7 @@ func (c *command) giveUp(started bool) {
 		c.report.Abort()
 	}
 	if started {
+		// Without its gate it ends by itself; how it ends is no news of the command.
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
 	}
