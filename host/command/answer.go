@@ -12,6 +12,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/launch"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -63,6 +64,7 @@ func (a answerCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			detachFlag(),
 			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
@@ -289,9 +291,25 @@ func (s answering) askFor(ctx context.Context, run string, r journal.Request, co
 	return raw, err
 }
 
+// goOn is what has the run go on that has its answer; at is set where that is another process.
+func (s answering) goOn(at **launch.Accepted) host.GoOn {
+	switch {
+	case s.c.Bool("no-resume"):
+		return nil
+	case s.c.Bool("detach"):
+		return s.elsewhere(at)
+	}
+	return s.GoOnHere
+}
+
 // give records the answer and sees to it that somebody takes it. It closes the session.
 func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMessage) error {
-	taken, err := s.Answer(ctx, row.ID, raw, !s.c.Bool("no-resume"))
+	var at *launch.Accepted
+	taken, err := s.Answer(ctx, row.ID, raw, s.goOn(&at))
+	if at != nil {
+		s.app.printDetached(s.c.Bool("json"), *at)
+		return errors.Join(err, s.close())
+	}
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {
 			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)

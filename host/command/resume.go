@@ -51,7 +51,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag()}),
+		}, resumeLimits(), resumeModel(), []cli.Flag{detachFlag(), a.thinkingFlag(), jsonFlag()}),
 		Action: a.run,
 	}
 }
@@ -63,8 +63,13 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	how := app.Drive
-	if c.Bool("dry-run") {
+	switch {
+	case c.Bool("dry-run") && c.Bool("detach"):
+		return app.Usage(errors.New("give --dry-run or --detach, not both"))
+	case c.Bool("dry-run"):
 		how = app.DryRun
+	case a.detached(c) && !c.Bool("all"):
+		return a.detach(ctx, c, r.run)
 	}
 	opened, err := a.open(ctx, how)
 	if err != nil {
@@ -74,6 +79,8 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	switch {
 	case c.Bool("all") && c.Bool("dry-run"):
 		return errors.Join(s.dryRunAll(ctx), s.close())
+	case c.Bool("all") && a.detached(c):
+		return s.detachAll(ctx)
 	case c.Bool("all"):
 		return s.all(ctx)
 	}
@@ -135,9 +142,7 @@ func (s *resuming) all(ctx context.Context) error {
 // next goes on with one of several runs. It returns what JSON says of it and its exit code.
 func (s *resuming) next(ctx context.Context, row app.RunRow) (any, int) {
 	err := s.looser(ctx, row.ID)
-	if err == nil && row.Fruitless >= host.MaxFruitless {
-		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
-			row.ID, row.Fruitless, row.ID)
+	if left := view.LeftAlone(row); err == nil && left != nil {
 		s.app.Say(s.app.Err, "agent: %v", left)
 		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}

@@ -66,6 +66,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
+			detachFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
 		}, modelFlags()...),
@@ -82,12 +83,18 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	if a.detached(c) {
+		return a.detach(ctx, c, "")
+	}
 	req, err := a.startRequest(ctx, c)
 	if err == nil {
 		err = flags.named(req)
 	}
 	if err != nil {
 		return err
+	}
+	if a.driver != nil {
+		req.Run = a.driver.job.Run
 	}
 	a.Idle, a.Record = flags.Idle, flags.Record
 	opened, err := a.open(ctx, app.Drive)

@@ -35,7 +35,14 @@ type Follower struct {
 	mind    bool  // likewise what the model thinks
 	calls   map[journal.Place]*followedCall
 	noticed bool // it was printed that live text cannot be had
+	cursor  watch.Cursor
+	seq     int64            // of the last fact
+	asker   Asker            // nil where nobody is asked
+	open    *journal.Request // the question that stands open, while it was not put
 }
+
+// Ask has questions be put to the person who watches.
+func (f *Follower) Ask(a Asker) { f.asker = a }
 
 // idle is what follows when a run without an owner stays so.
 type idle int
@@ -79,9 +86,14 @@ func (f *Follower) Follow(ctx context.Context) error {
 
 // watch shows what comes. It returns without an error when there is nothing more to wait for.
 func (f *Follower) watch(ctx context.Context) error {
-	var c watch.Cursor
 	for {
-		lines, err := f.next(ctx, &c)
+		if r := f.open; r != nil && f.asker != nil && f.seq >= f.past {
+			f.open = nil
+			if over, err := f.ask(ctx, *r); over || err != nil {
+				return err
+			}
+		}
+		lines, err := f.next(ctx, &f.cursor)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
 			return nil
@@ -147,10 +159,25 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 	if b, ok := e.Body.(journal.CallSettled); ok {
 		f.finishOutput(ctx, b)
 	}
+	f.seq = e.Seq
+	f.asks(e.Body)
+	if f.open != nil && f.asker != nil && f.seq >= f.past && e.Body.Kind() == journal.KindRequestOpened {
+		return // it is shown where it is put
+	}
 	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past {
+	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past && f.asker == nil {
 		r := b.Request
 		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+	}
+}
+
+// asks notes the question that stands open after a fact.
+func (f *Follower) asks(b journal.Body) {
+	switch b := b.(type) {
+	case journal.RequestOpened:
+		f.open = &b.Request
+	case journal.RequestAnswered, journal.RequestClosed, journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
+		f.open = nil
 	}
 }
 
@@ -171,7 +198,7 @@ func (f *Follower) state(ctx context.Context, s watch.State) (over bool, err err
 		return false, err
 	}
 	f.idle = leaves
-	return !f.owned, nil
+	return !f.owned && (f.open == nil || f.asker == nil), nil
 }
 
 // answer shows a piece of the model's answer, or of what it thinks.

@@ -124,6 +124,8 @@ func frontDoors() []rule {
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
+		{dir: "host/launch", allow: []string{"recovery/fault"},
+			why: "a process is started with a command line, and its answer is read; what the command does, it does not know"},
 		{dir: "host/signals", allow: []string{"host"}, why: "a signal ends a context, with a cause that host knows; what stops then, it does not know"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
 		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/journal", "recovery/fault"},
