@@ -65,6 +65,7 @@ func (a answerCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
 			detachFlag(),
+			noRecoverFlag(),
 			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
@@ -107,6 +108,9 @@ func (a answerCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	if err == nil {
 		err = s.recordOn(ctx, c, a.about)
+	}
+	if err == nil && !c.Bool("no-resume") {
+		err = s.carryOn(ctx, c, func(r app.RunRow) bool { return r.ID == a.about })
 	}
 	switch {
 	case err != nil:

@@ -51,7 +51,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, resumeLimits(), resumeModel(), []cli.Flag{detachFlag(), a.thinkingFlag(), jsonFlag()}),
+		}, resumeLimits(), resumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag()}),
 		Action: a.run,
 	}
 }
@@ -85,6 +85,9 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 		return s.all(ctx)
 	}
 	run, err := s.toResume(ctx, r.run, c.Bool("takeover"))
+	if err == nil {
+		err = s.carryOn(ctx, c, func(r app.RunRow) bool { return r.ID == run })
+	}
 	if err != nil {
 		return errors.Join(err, s.close())
 	}

@@ -67,6 +67,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			detachFlag(),
+			noRecoverFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
 		}, modelFlags()...),
@@ -102,7 +103,11 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s := starting{opened, c}
-	if err := s.complete(ctx, flags, &req); err != nil {
+	err = s.complete(ctx, flags, &req)
+	if err == nil {
+		err = s.carryOn(ctx, c, ofThread(req.Thread))
+	}
+	if err != nil {
 		return errors.Join(err, s.close())
 	}
 	s.askHere(c)
