@@ -21,7 +21,8 @@ import (
 
 const answerHelp = `Answers a question of a run, once, and continues the run in this process
 unless its owner does. No other process needs to be alive. Without an id it
-is the one open question; without an answer it is asked on the terminal.
+is the one open question; without an answer it is asked on the terminal. With
+--detach the run continues in the background.
 
 To a question about permission, yes approves the call once and no denies it;
 always and never also add a rule to your config.toml, for that call in that

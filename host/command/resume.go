@@ -21,7 +21,8 @@ outcome is unknown, and you decide. See agent help recovery.
 
 last is the newest run of this folder, or of that which --dir names, that can
 be resumed. A message is for the model, before its next answer. With a run
-that is named, --dir says where its folder is now.
+that is named, --dir says where its folder is now. With --detach it goes on in
+the background: agent help background.
 
 EXAMPLE
    agent resume last
@@ -30,11 +31,13 @@ EXAMPLE
    agent resume r-7k2m --dir ~/moved/site
    agent resume --dry-run r-7k2m
    agent resume --all --dir .
+   agent resume --all --detach
 
 EXIT STATUS
    that of the run: 0 done, 1 failed or refused, 3 waiting for an answer,
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it,
-   6 cancelled; with --all the highest; 0 with --dry-run`
+   6 cancelled; with --all the highest; 0 with --dry-run, and with
+   --detach once it is going`
 
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second

@@ -33,6 +33,10 @@ What is piped in joins the prompt, in a block named stdin; agent run - reads
 the prompt itself there. In a loop that reads lines, in cron and over ssh,
 < /dev/null keeps the run from waiting for input that is meant for others.
 
+With --detach the run goes on in the background. At its start the command has
+others go on there that a crash or a restart of the machine interrupted:
+agent help background.
+
 The approval mode and the rules in config.toml decide what needs your yes:
 agent help permissions. A question waits until it is answered: agent pending,
 agent answer.
@@ -43,11 +47,12 @@ EXAMPLE
    agent run --runbook -f release.md
    agent run --dir ~/site -f task.md
    agent run -c continue
+   agent run --detach "update the dependencies, run the tests"
 
 EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 waiting for an answer,
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
-   (agent answer --help), 6 cancelled`
+   (agent answer --help), 6 cancelled; with --detach 0 once the run is going`
 
 type runCommand struct{ *commandLine }
 
