@@ -229,9 +229,9 @@ func TestAnsweredElsewhere(t *testing.T) {
 	w.published("published\n")
 }
 
-// A run that goes on in the background is watched from a terminal, which it does not hold: the story
-// so far, its question, and what follows from the answer. Ctrl-C leaves and touches nothing; a second
-// terminal that asks the same gives way to the first. // windows 7, 10
+// A run that goes on in the background is watched from a terminal, which it does not hold: the
+// story so far, its question, and what follows from the answer. Ctrl-C leaves and touches nothing;
+// a second terminal that asks the same gives way to the first. // windows 7, 10
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)

@@ -203,8 +203,8 @@ func TestStoryAnswerFromElsewhere(t *testing.T) {
 	})
 }
 
-// A process of the run's own listens for an answer: as long as it takes to start it anew, and longer
-// where it holds servers, which start with it. Then it ends, and the question stays. // windows 17.13
+// A process of the run's own listens for an answer: a minute, and longer where it holds servers,
+// which start with it. Then it ends, and the question stays. // windows 17.13
 func TestStoryListensInTheBackground(t *testing.T) {
 	for name, c := range map[string]struct {
 		servers []journal.ServerPin
