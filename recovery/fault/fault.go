@@ -74,12 +74,15 @@ const (
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
-func All() []Point {
+func All() []Point { return append(Driving(), DriverSpawned, DriverAccepted, BeforeRecovery) }
+
+// Driving lists the points that a command passes which drives its run itself, and its runners.
+func Driving() []Point {
 	return []Point{
 		Started, BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
 		RunnerStarted, RunnerBegins, RunnerBegan, RunnerRunning, RunnerCommand, RunnerExit, BeforeForget, BeforeTerminal,
-		BeforeMark, AnswerRecorded, BeforeUnlocking, RunnerReady, DriverSpawned, DriverAccepted, BeforeRecovery,
+		BeforeMark, AnswerRecorded, BeforeUnlocking, RunnerReady,
 	}
 }
 
