@@ -12,6 +12,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/launch"
+	"agent/host/lines"
 	"agent/host/pick"
 	"agent/host/report"
 	"agent/host/view"
@@ -70,6 +71,7 @@ func (a answerCommand) command() *cli.Command {
 			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
+			lines.Flag(),
 		},
 		Action: a.run,
 	}

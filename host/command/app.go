@@ -23,6 +23,7 @@ import (
 	"agent/host/app"
 	"agent/host/complete"
 	"agent/host/launch"
+	"agent/host/lines"
 	"agent/host/signals"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -103,8 +104,9 @@ type commandLine struct {
 	dir    string   // folder whose runs alone are meant
 	about  string   // id of the run that the command is about
 	stops  *signals.Stops
-	driver *driver      // nil where the command was typed
-	told   func() error // why the command was asked to stop; nil while it was not
+	lines  *lines.Stream // of --output-format stream-json; else nil
+	driver *driver       // nil where the command was typed
+	told   func() error  // why the command was asked to stop; nil while it was not
 }
 
 func newCommandLine(std IO) *commandLine {

@@ -158,7 +158,7 @@ func (s *resuming) again() []string {
 	args := []string{"resume"}
 	for _, f := range s.c.Flags {
 		name := f.Names()[0]
-		if f.IsSet() && !slices.Contains([]string{"all", "detach", "json", "dir"}, name) {
+		if f.IsSet() && !slices.Contains([]string{"all", "detach", "json", "output-format", "dir"}, name) {
 			args = append(args, fmt.Sprintf("--%s=%v", name, f.Get()))
 		}
 	}

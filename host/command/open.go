@@ -40,6 +40,7 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 		activity = io.Discard // who watches reads the record
 	}
 	s.show = terminal.NewRenderer(a.Printer(activity), s.Hub, app.Records{Store: s.Store})
+	a.lines.Drive(f)
 	if err := s.Begin(ctx, how); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -72,5 +73,6 @@ func (s *session) close() error {
 	if s.show != nil {
 		s.show.Wait()
 	}
+	s.app.lines.Close()
 	return s.Folder.Close()
 }

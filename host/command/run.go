@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/recovery/journal"
 )
 
@@ -75,6 +76,7 @@ func (a runCommand) command() *cli.Command {
 			noRecoverFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
+			lines.Flag(),
 		}, modelFlags()...),
 		Action: a.run,
 	}

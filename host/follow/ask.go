@@ -33,7 +33,7 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	}()
 	var came []watch.Line
 	for reading.Err() == nil {
-		lines, err := f.feed.Next(reading, &f.cursor)
+		lines, err := f.tail.Feed.Next(reading, &f.cursor)
 		if err != nil {
 			break // nothing comes any more, or it is answered: what follows is seen by the next look
 		}
@@ -47,11 +47,9 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	if a.err != nil && asking.Err() == nil {
 		return true, a.err
 	}
-	f.owned = f.owned || !a.left // it goes on, though what came meanwhile may not know that yet
+	f.tail.owned = f.tail.owned || !a.left // it goes on, though what came meanwhile may not know that yet
 	for _, l := range came {
-		if over, err := f.line(ctx, l); over || err != nil {
-			return over, err
-		}
+		f.line(ctx, l)
 	}
 	return a.left || ctx.Err() != nil, nil
 }

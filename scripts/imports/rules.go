@@ -130,6 +130,8 @@ func frontDoors() []rule {
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/launch", allow: []string{"recovery/fault"},
 			why: "a process is started with a command line, and its answer is read; what the command does, it does not know"},
+		{dir: "host/lines", allow: []string{"host", "host/app", "host/follow", "host/help", "host/view", "host/watch", "host/stream", "recovery/journal"},
+			why: "lines are what watch gives for programs; which command they are of, they do not know"},
 		{dir: "host/report", allow: []string{"host", "host/app", "host/terminal", "host/view", "recovery", "recovery/journal"},
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
 		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault"},
