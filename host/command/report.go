@@ -77,7 +77,7 @@ func (s *session) print(out host.Outcome) {
 	case recovery.StatusInterrupted:
 		s.printInterrupted(out)
 	default:
-		a.Say(a.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
+		a.Say(a.Err, "%s", view.LeftText(out))
 	}
 	for _, u := range view.NewUnknowns(out.Undecided) {
 		line := u.Line()
