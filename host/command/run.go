@@ -52,8 +52,9 @@ EXAMPLE
 
 EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 waiting for an answer,
-   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
-   (agent answer --help), 6 cancelled; with --detach 0 once the run is going`
+   4 interrupted, or driven by another process (--start-key), 5 a call's
+   outcome is unknown and nobody has decided on it (agent answer --help),
+   6 cancelled; with --detach 0 once the run is going`
 
 type runCommand struct{ *commandLine }
 
@@ -110,6 +111,10 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s := starting{opened, c}
+	s.askHere(c)
+	if out, found, err := s.again(ctx, flags, &req); found || err != nil {
+		return s.report(c, out, err)
+	}
 	err = s.complete(ctx, flags, &req)
 	if err == nil {
 		err = s.carryOn(ctx, c, ofThread(req.Thread))
@@ -117,7 +122,6 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	s.askHere(c)
 	out, err := s.Start(ctx, req)
 	return s.report(c, out, s.Busy(ctx, err))
 }
