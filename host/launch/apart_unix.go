@@ -15,8 +15,8 @@ func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func closeOnExec(fd int) { syscall.CloseOnExec(fd) }
 
-// letGo closes the descriptors that this process was started with beside its own. What it has opened
-// itself is closed on exec.
+// letGo closes the descriptors that this process was started with beside its own. What it has
+// opened itself is closed on exec.
 func letGo() {
 	open, _ := os.ReadDir("/dev/fd") // where there is none, they stay
 	for _, f := range open {
