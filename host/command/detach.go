@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -63,7 +62,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 		a.Say(a.Err, "%s", line)
 	}
 	if end := answer.Ended; end != nil {
-		_, _ = io.WriteString(a.Out, end.Out) // what cannot be written is reported at the end: Undelivered
+		a.PassOn(end.Out)
 		return withCode(end.Code)
 	}
 	if ctx.Err() != nil {
