@@ -28,8 +28,8 @@ EXAMPLE
 
 EXIT STATUS
    0 left, or done; otherwise that of the run: 1 failed, 3 waiting for an
-   answer, 4 interrupted, 5 a call's outcome is unknown and nobody has decided
-   on it, 6 cancelled; 1 refused, 2 wrong usage`
+   answer, 4 interrupted, 5 a call's outcome is unknown and nobody has
+   decided on it, 6 cancelled; 1 refused, 2 wrong usage`
 
 type attachCommand struct{ *commandLine }
 
