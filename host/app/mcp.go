@@ -186,7 +186,7 @@ func namesOf(list []mcp.Server) []string {
 // the policy.
 func (a *App) mcpOptions(home, folder string, environ []string) mcp.Options {
 	o := mcp.Options{Folder: folder, Environ: environ, Version: a.Version, Level: "none"}
-	exe, err := binary()
+	exe, err := Binary()
 	if err != nil {
 		return o // nothing can be set up without it; the level says so
 	}

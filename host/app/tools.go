@@ -198,7 +198,7 @@ func (s *Folder) withVariables(ctx context.Context, c journal.RunCreated) (host.
 	env.Variables = shell.EnvironmentNames(kept)
 	environ := shell.Restored(kept, own)
 	if !slices.Equal(environ, own) {
-		exe, err := binary()
+		exe, err := Binary()
 		if err == nil {
 			env.Tools, err = s.app.builtIn(s.Host, exe, environ)
 		}
