@@ -94,7 +94,7 @@ func (s *Folder) snapshot(ctx context.Context, run string, each func(journal.Eve
 		v.Add(e.Body)
 		each(e)
 	}
-	v.Environment = s.variableNames(ctx, created)
+	v.Environment = variableNames(ctx, s.Store, created)
 	if used, ok := s.Used(ctx, created); ok {
 		u := used.View()
 		v.Usage, v.CostUSD = &u, used.Dollars()

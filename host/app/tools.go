@@ -211,11 +211,11 @@ func (s *Folder) withVariables(ctx context.Context, c journal.RunCreated) (host.
 
 // variableNames names the variables that were recorded for the commands of a run; nil where none
 // were, or where they cannot be given back.
-func (s *Folder) variableNames(ctx context.Context, c journal.RunCreated) []string {
+func variableNames(ctx context.Context, s *db.Store, c journal.RunCreated) []string {
 	if c.Env == "" {
 		return nil
 	}
-	kept, err := s.Store.Environment(ctx, c.Env)
+	kept, err := s.Environment(ctx, c.Env)
 	if err != nil {
 		return nil // who drives the run reports it
 	}
