@@ -33,6 +33,15 @@ func editFile(t *testing.T, dir string, edit func(ctx context.Context, conn *sql
 	}
 }
 
+func migrationNames(t *testing.T) []string {
+	t.Helper()
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(names) != knownSchema {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
 // A state folder that is brought up to date loses nothing: what was recorded is read as before. The
 // migration that is missing is run once, and the file says that it has it.
 func TestMissingMigrationIsRun(t *testing.T) {
@@ -43,13 +52,16 @@ func TestMissingMigrationIsRun(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	first, err := fs.ReadFile(migrations, "migrations/00001_store.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	more := fmt.Sprintf("migrations/%05d_more.sql", knownSchema+1)
 	files := fstest.MapFS{
-		"migrations/00001_store.sql": {Data: first},
-		"migrations/00002_more.sql":  {Data: []byte("-- +goose Up\nCREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n-- +goose Down\nDROP TABLE more;\n")},
+		more: {Data: []byte("-- +goose Up\nCREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n-- +goose Down\nDROP TABLE more;\n")},
+	}
+	for _, name := range migrationNames(t) {
+		text, err := fs.ReadFile(migrations, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
 	}
 	var stamp int
 	editFile(t, dir, func(ctx context.Context, conn *sql.Conn) error {
@@ -64,7 +76,7 @@ func TestMissingMigrationIsRun(t *testing.T) {
 		_, err := conn.ExecContext(ctx, fmt.Sprintf("DROP TABLE more; PRAGMA user_version = %d", sqlitefile.Stamp(knownSchema, layouts()[knownSchema-1])))
 		return err
 	})
-	if format := sqlitefile.FormatOf(stamp); format != 2 {
+	if format := sqlitefile.FormatOf(stamp); format != knownSchema+1 {
 		t.Errorf("the file says that its format is %d", format)
 	}
 	if diff := cmp.Diff(before, loadAll(t, openStore(t, dir), "r-firstrun")); diff != "" {

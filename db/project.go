@@ -143,13 +143,16 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 
 func claimed(t *tx, h Head, b journal.RunClaimed) error {
 	ctx := context.Background()
-	model := ""
+	model, detached := "", int64(0)
 	if b.Model != nil {
 		model = b.Model.Name
 	}
+	if b.Detached {
+		detached = 1
+	}
 	err := t.q.SetRunClaimed(ctx, dbsqlc.SetRunClaimedParams{
 		Pid: int64(b.PID), Boot: b.Boot, Host: b.Host, Version: b.Version, Tools: b.ToolsHash, Mode: string(b.Mode), Model: model, Folder: b.Folder,
-		No: h.No,
+		Detached: detached, No: h.No,
 	})
 	if err != nil || b.Limits == nil {
 		return err

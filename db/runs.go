@@ -19,7 +19,7 @@ const NewestShown = 20
 
 // RunRow is a run and where it stands.
 //
-// Over budget: at most 30 fields: one row of the table runs, column by column
+// Over budget: at most 31 fields: one row of the table runs, column by column
 type RunRow struct {
 	No         int64
 	ID         string
@@ -43,6 +43,7 @@ type RunRow struct {
 	PID        int // of its last owner, as are Boot and OwnerHost
 	Boot       string
 	OwnerHost  string
+	Detached   bool // that owner was a process of the run's own
 	Version    string
 	ToolsHash  string
 	Created    time.Time
@@ -300,7 +301,7 @@ func runRow(r dbsqlc.Run) RunRow {
 		Mode: journal.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: journal.Cause(r.Cause), Detail: r.Detail,
 		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
 		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),
-		PID: int(r.Pid), Boot: r.Boot, OwnerHost: r.Host, Version: r.Version, ToolsHash: r.Tools,
+		PID: int(r.Pid), Boot: r.Boot, OwnerHost: r.Host, Detached: r.Detached == 1, Version: r.Version, ToolsHash: r.Tools,
 		Created: timeOf(r.CreatedAt), Updated: timeOf(r.UpdatedAt), Ended: timeOrZero(r.EndedAt),
 	}
 }

@@ -28,7 +28,7 @@ UPDATE runs SET cause = @cause, detail = @detail WHERE no = @no;
 UPDATE runs SET stop_reason = @stop_reason WHERE no = @no;
 
 -- name: SetRunClaimed :exec
-UPDATE runs SET pid = @pid, boot = @boot, host = @host, cause = '', detail = '',
+UPDATE runs SET pid = @pid, boot = @boot, host = @host, detached = @detached, cause = '', detail = '',
     version = CASE WHEN CAST(@version AS TEXT) = '' THEN version ELSE CAST(@version AS TEXT) END,
     tools = CASE WHEN CAST(@tools AS TEXT) = '' THEN tools ELSE CAST(@tools AS TEXT) END,
     mode = CASE WHEN CAST(@mode AS TEXT) = '' THEN mode ELSE CAST(@mode AS TEXT) END,

@@ -79,6 +79,10 @@ func TestGoldenJournal(t *testing.T) {
 	if pins := s.Created.Setup.Servers; len(pins) != 1 || pins[0].Name != "srv" || pins[0].Tools[0].Pin != "c0ffee" {
 		t.Errorf("the journal of a run with MCP servers says %+v", pins)
 	}
+	s = readGolden(t, "testdata/journal-v1-background.jsonl", fields)
+	if s.Status != StatusRunning || s.Epoch != 2 {
+		t.Errorf("the journal of a run in the background says %q, epoch %d", s.Status, s.Epoch)
+	}
 	s = readGolden(t, "testdata/journal-v1-disk.jsonl", fields)
 	if s.disk == nil || s.disk.Errors != 2 || s.disk.Mount != 18262 {
 		t.Errorf("the journal of a run whose disk was looked at says %+v", s.disk)

@@ -74,35 +74,38 @@ type Request struct {
 }
 
 type Run struct {
-	No         int64
-	ID         string
-	Thread     string
-	Previous   string
-	Folder     string
-	Words      string
-	Model      string
-	Mode       string
-	Status     string
-	Cause      string
-	Detail     string
-	StopReason string
-	Epoch      int64
-	LastSeq    int64
-	Turns      int64
-	MaxTurns   int64
-	Calls      int64
-	FirstCall  int64
-	LastCall   int64
-	Unknown    int64
-	Claims     int64
-	Pid        int64
-	Boot       string
-	Host       string
-	Version    string
-	Tools      string
-	CreatedAt  int64
-	UpdatedAt  int64
-	EndedAt    *int64
+	No          int64
+	ID          string
+	Thread      string
+	Previous    string
+	Folder      string
+	Words       string
+	Model       string
+	Mode        string
+	Status      string
+	Cause       string
+	Detail      string
+	StopReason  string
+	Epoch       int64
+	LastSeq     int64
+	Turns       int64
+	MaxTurns    int64
+	Calls       int64
+	FirstCall   int64
+	LastCall    int64
+	Unknown     int64
+	Claims      int64
+	Pid         int64
+	Boot        string
+	Host        string
+	Version     string
+	Tools       string
+	CreatedAt   int64
+	UpdatedAt   int64
+	EndedAt     *int64
+	Detached    int64
+	StartKey    string
+	StartDigest string
 }
 
 type Store struct {

@@ -151,7 +151,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE id = ?1
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -187,12 +187,15 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.EndedAt,
+		&i.Detached,
+		&i.StartKey,
+		&i.StartDigest,
 	)
 	return i, err
 }
 
 const getRunByNo = `-- name: GetRunByNo :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE no = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE no = ?1
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
@@ -228,6 +231,9 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.EndedAt,
+		&i.Detached,
+		&i.StartKey,
+		&i.StartDigest,
 	)
 	return i, err
 }
@@ -249,7 +255,7 @@ func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 }
 
 const newestRuns = `-- name: NewestRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs ORDER BY no DESC LIMIT ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs ORDER BY no DESC LIMIT ?1
 `
 
 func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) {
@@ -291,6 +297,9 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -339,7 +348,7 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 }
 
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -381,6 +390,9 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -396,7 +408,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 }
 
 const runsOfFolder = `-- name: RunsOfFolder :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
@@ -438,6 +450,9 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -453,7 +468,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 }
 
 const runsOfThread = `-- name: RunsOfThread :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE thread = ?1 ORDER BY no
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
@@ -495,6 +510,9 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -510,7 +528,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 }
 
 const runsToLookAt = `-- name: RunsToLookAt :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
@@ -556,6 +574,9 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -571,7 +592,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 }
 
 const runsWithStatus = `-- name: RunsWithStatus :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs INDEXED BY runs_unfinished
 WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
 `
 
@@ -614,6 +635,9 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
 		); err != nil {
 			return nil, err
 		}
@@ -629,25 +653,26 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 }
 
 const setRunClaimed = `-- name: SetRunClaimed :exec
-UPDATE runs SET pid = ?1, boot = ?2, host = ?3, cause = '', detail = '',
-    version = CASE WHEN CAST(?4 AS TEXT) = '' THEN version ELSE CAST(?4 AS TEXT) END,
-    tools = CASE WHEN CAST(?5 AS TEXT) = '' THEN tools ELSE CAST(?5 AS TEXT) END,
-    mode = CASE WHEN CAST(?6 AS TEXT) = '' THEN mode ELSE CAST(?6 AS TEXT) END,
-    model = CASE WHEN CAST(?7 AS TEXT) = '' THEN model ELSE CAST(?7 AS TEXT) END,
-    folder = CASE WHEN CAST(?8 AS TEXT) = '' THEN folder ELSE CAST(?8 AS TEXT) END
-WHERE no = ?9
+UPDATE runs SET pid = ?1, boot = ?2, host = ?3, detached = ?4, cause = '', detail = '',
+    version = CASE WHEN CAST(?5 AS TEXT) = '' THEN version ELSE CAST(?5 AS TEXT) END,
+    tools = CASE WHEN CAST(?6 AS TEXT) = '' THEN tools ELSE CAST(?6 AS TEXT) END,
+    mode = CASE WHEN CAST(?7 AS TEXT) = '' THEN mode ELSE CAST(?7 AS TEXT) END,
+    model = CASE WHEN CAST(?8 AS TEXT) = '' THEN model ELSE CAST(?8 AS TEXT) END,
+    folder = CASE WHEN CAST(?9 AS TEXT) = '' THEN folder ELSE CAST(?9 AS TEXT) END
+WHERE no = ?10
 `
 
 type SetRunClaimedParams struct {
-	Pid     int64
-	Boot    string
-	Host    string
-	Version string
-	Tools   string
-	Mode    string
-	Model   string
-	Folder  string
-	No      int64
+	Pid      int64
+	Boot     string
+	Host     string
+	Detached int64
+	Version  string
+	Tools    string
+	Mode     string
+	Model    string
+	Folder   string
+	No       int64
 }
 
 func (q *Queries) SetRunClaimed(ctx context.Context, arg SetRunClaimedParams) error {
@@ -655,6 +680,7 @@ func (q *Queries) SetRunClaimed(ctx context.Context, arg SetRunClaimedParams) er
 		arg.Pid,
 		arg.Boot,
 		arg.Host,
+		arg.Detached,
 		arg.Version,
 		arg.Tools,
 		arg.Mode,
@@ -734,7 +760,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
@@ -770,6 +796,9 @@ func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, e
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.EndedAt,
+		&i.Detached,
+		&i.StartKey,
+		&i.StartDigest,
 	)
 	return i, err
 }

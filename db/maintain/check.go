@@ -41,7 +41,7 @@ type Report struct {
 
 // tables lists what is counted and, without what can be worked out again, salvaged.
 func tables() []string {
-	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets"}
+	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets", "environments"}
 }
 
 // Check looks at the database file as a whole, at settings, sizes and the files of bodies.

@@ -152,7 +152,7 @@ func (f *searcher) row(table string, r tableRow) error {
 			data = v
 		}
 		switch {
-		case table == "secrets" && column == "sealed":
+		case column == "sealed":
 			continue // ciphertext
 		case table == "blobs" && column == "data" && r.values["encoding"] == blob.Deflate:
 			size, _ := r.values["size"].(int64)

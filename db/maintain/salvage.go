@@ -41,7 +41,7 @@ func salvage(ctx context.Context, s *db.Store, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	v := &salvager{s: s, conn: conn, out: json.NewEncoder(w)}
 	v.out.SetEscapeHTML(false)
-	for _, t := range []string{"threads", "runs", "journal", "blobs", "secrets", "pending_requests", "inbox"} {
+	for _, t := range []string{"threads", "runs", "journal", "blobs", "secrets", "environments", "pending_requests", "inbox"} {
 		if err = v.table(ctx, t); err != nil {
 			break
 		}

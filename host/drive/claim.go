@@ -116,7 +116,7 @@ func (j judge) claimFact(s *recovery.State, unknown []journal.Unknown) journal.R
 	disk := j.disk()
 	return journal.RunClaimed{
 		Epoch: s.Epoch + 1, Disk: &disk, PID: j.Self.PID, Boot: j.Self.Boot, Host: j.Self.Host,
-		Version: j.Version, ToolsHash: j.tools.Digest(), Unknown: unknown,
+		Version: j.Version, ToolsHash: j.tools.Digest(), Unknown: unknown, Detached: j.Detached, Why: j.Why,
 	}
 }
 

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -72,6 +73,37 @@ func commitFails(t *testing.T, at journal.Kind, kept bool, failure error) {
 		if got := s.call(0).Result.Outcome; acts.acted != executed || got != outcome {
 			t.Errorf("%d executions, outcome %s", acts.acted, got)
 		}
+	})
+}
+
+// A call that no runner carries and that was not begun since the disk is full is recorded as such:
+// the next process has no other way to know it, and would have to call its outcome unknown.
+func TestStoryDiskFullBeforeTheCall(t *testing.T) {
+	acts := writes("acts")
+	story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+		s.failsAt(journal.KindCallStarted, false, errCrash)
+		if _, err := s.start(s.t.Context()); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		s.heals()
+		s.model.lines = []line{calls("acts")}
+		out, err := s.claim(s.t.Context(), s.created.Run, s.unredacted, func(ctx context.Context, d *driver) error {
+			s.journal.before = func(facts []journal.Event) {
+				if holds(facts, journal.KindCallStarted) {
+					d.calls.full = errDiskFull // this commit had the room of the ballast
+				}
+			}
+			return d.claimed(ctx, Changes{})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.journal.before = nil
+		s.wants(out, recovery.StatusInterrupted, journal.CauseFailing)
+		if r := s.call(0).Result; acts.acted != 0 || r == nil || r.Outcome != journal.OutcomeError || r.Applied != journal.AppliedNo {
+			t.Errorf("%d executions, result %+v", acts.acted, r)
+		}
+		s.wants(s.resume(), recovery.StatusCompleted, "")
 	})
 }
 

@@ -70,6 +70,9 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 		if err := claim(ctx); err != nil {
 			return err
 		}
+		if heard := d.p.Claimed; heard != nil {
+			heard(d.head.Run, d.head.Thread)
+		}
 		d.openLive()
 		return d.loop(ctx)
 	})

@@ -43,7 +43,7 @@ func (cl *caller) flush(ctx context.Context) error {
 		l := cl.pending[0]
 		cl.pending = cl.pending[1:]
 		if l.fresh && (cl.full != nil || cl.p.Store.DiskFull()) {
-			cl.abortStart(l.place.Index)
+			cl.abortStart(l.place)
 			continue
 		}
 		l.begin()

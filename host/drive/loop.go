@@ -139,8 +139,8 @@ func (d *driver) await(ctx context.Context) error {
 	if d.elicits.openAsked(len(d.calls.flying) == 1) || d.calls.gathers(ctx) {
 		return nil
 	}
-	if err := d.calls.flush(ctx); err != nil {
-		return err
+	if err := d.calls.flush(ctx); err != nil || d.calls.full != nil && len(d.calls.flying) == 0 {
+		return err // nothing that was to begin has begun
 	}
 	limit, stop := d.deadline()
 	defer stop()

@@ -50,6 +50,12 @@ type Process struct {
 	Disk func() journal.Disk
 	// Who names the person of this process in answers.
 	Who string
+	// Detached says that this process is one of a run's own, which outlives the terminal that it
+	// was started from; Why, why it goes on without a person who asked for it.
+	Detached bool
+	Why      string
+	// Claimed hears of each run that is driven here, once that is durable; nil for nobody.
+	Claimed func(run, thread string)
 
 	waker   stream.SharedWaker
 	guarded sync.Once

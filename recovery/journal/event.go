@@ -90,6 +90,9 @@ type RunClaimed struct {
 	Model  *ModelChange `json:"model,omitempty"`  // asked from here on, when the claimer named another one
 	Folder string       `json:"folder,omitempty"` // where the workspace is from here on, absolute, when the claimer named it
 	Disk   *Disk        `json:"disk,omitempty"`   // of the state folder
+
+	Detached bool   `json:"detached,omitempty"` // the process is one of the run's own, which outlives the terminal that it was started from
+	Why      string `json:"why,omitempty"`      // why it goes on without a person who asked for it
 }
 
 // MessageAdded is what a person tells the model of a run that has begun. It is part of the request

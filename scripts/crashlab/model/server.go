@@ -178,8 +178,8 @@ func (st *script) fillIn(next int, last []*call) {
 }
 
 // askAgain inserts a turn that asks once more for what was not done, as far as its results say.
-// What it asked for again is only asked for anew when that, too, came to an unknown end: a person
-// may have left it.
+// What it asked for again is only asked for anew when that, too, came to an unknown end or was not
+// started: a person may have left it.
 func (st *script) askAgain(k int, last []*call) {
 	times := 0
 	for times <= k && st.again[k-times] {
@@ -195,7 +195,7 @@ func (st *script) askAgain(k int, last []*call) {
 			calls = append(calls, st.respell(c, l.result)...)
 			continue
 		}
-		if times == 0 && undone(l.result) || times < patience && (strings.HasPrefix(l.result, "outcome unknown") || waited(l.result)) {
+		if times == 0 && undone(l.result) || times < patience && (strings.HasPrefix(l.result, "outcome unknown") || unstarted(l.result) || waited(l.result)) {
 			calls = append(calls, c)
 		}
 	}
@@ -221,13 +221,16 @@ func waited(result string) bool {
 	return strings.Contains(result, "it was asked for in one answer with ")
 }
 
+// unstarted says whether the call's process was gone before the call could begin.
+func unstarted(result string) bool { return strings.Contains(result, "was not started") }
+
 func undone(result string) bool {
-	for _, words := range []string{"outcome unknown", "not executed", "was not started"} {
+	for _, words := range []string{"outcome unknown", "not executed"} {
 		if strings.Contains(result, words) {
 			return true
 		}
 	}
-	return false
+	return unstarted(result)
 }
 
 // Exchanges are all requests so far with what was answered, for who looks at a failure.
