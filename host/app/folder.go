@@ -38,6 +38,17 @@ type Folder struct {
 // CanWrite says whether something can be recorded here.
 func (s *Folder) CanWrite() bool { return s.lock != nil }
 
+// Tilde shortens a path below the person's home folder.
+func (s *Folder) Tilde(path string) string { return s.app.tilde(path) }
+
+// Where names the folder in Only at the end of a sentence; empty without one.
+func (s *Folder) Where() string {
+	if s.Only == "" {
+		return ""
+	}
+	return " in " + s.Tilde(s.Only)
+}
+
 // Use says how a command uses the state folder.
 type Use int
 

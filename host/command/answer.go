@@ -5,16 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/pick"
+	"agent/host/report"
 	"agent/host/view"
 	"agent/recovery"
-	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
 
@@ -144,105 +144,12 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 
 // answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id
 // is the answer to the one open request.
-func (s answering) answered(ctx context.Context, text string, r *reply) (row app.PendingRow, call *app.CallRow, err error) {
-	switch {
-	case text == "":
-		row, err = s.onlyRequest(ctx)
-		return row, nil, err
-	case text == "last":
-		row, err = s.newestRequest(ctx)
-		return row, nil, err
-	case !r.given && (!couldBeID(text) || s.app.dir != "" && !strings.Contains(text, "-")): // with --dir no id is meant
+func (s answering) answered(ctx context.Context, text string, r *reply) (app.PendingRow, *app.CallRow, error) {
+	a, err := pick.ToAnswer(ctx, s.Folder, text, r.given)
+	if a.Text {
 		r.text, r.given = text, true
-		row, err = s.onlyRequest(ctx)
-		return row, nil, err
 	}
-	kind, id, err := s.find(ctx, text, 'p', 'c')
-	if err != nil {
-		return row, nil, s.perhapsAnswer(ctx, err, text, r.given)
-	}
-	if kind == 'c' {
-		c, err := s.Store.Call(ctx, id)
-		return row, &c, err
-	}
-	row, err = s.Store.PendingByID(ctx, id)
-	return row, nil, err
-}
-
-// couldBeID says whether a text has the form of an id or the beginning of one. The words that
-// answer questions do not count.
-func couldBeID(text string) bool {
-	if slices.Contains([]string{"yes", "no", "happened", "run", "leave", "stop-asking", "always", "never"}, text) {
-		return false
-	}
-	if len(text) > 1 && text[1] == '-' {
-		return strings.IndexByte("rpct", text[0]) >= 0
-	}
-	return len(text) <= idLength && strings.Trim(text, idLetters) == ""
-}
-
-// An id has idLength of idLetters after its type (host.NewID).
-const (
-	idLength  = 8
-	idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
-)
-
-// perhapsAnswer adds to an unknown id how to give the same word as an answer: guessing would answer
-// by a mistyped id.
-func (s answering) perhapsAnswer(ctx context.Context, err error, text string, given bool) error {
-	var unknown *app.UnknownIDError
-	if !errors.As(err, &unknown) || given {
-		return err
-	}
-	open, listErr := s.openRequests(ctx)
-	if listErr != nil || len(open) != 1 {
-		return errors.Join(err, listErr)
-	}
-	return fmt.Errorf("%w\nif this is your answer, name the question too: agent answer %s %s", err, open[0].ID, text)
-}
-
-// openRequests lists the requests that can still be answered.
-func (s answering) openRequests(ctx context.Context) ([]app.PendingRow, error) {
-	rows, err := s.PendingIn(ctx, false)
-	now := fault.Now()
-	return slices.DeleteFunc(rows, func(r app.PendingRow) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }), err
-}
-
-// onlyRequest is the one open request. With several, the person has to say which.
-func (s answering) onlyRequest(ctx context.Context) (app.PendingRow, error) {
-	open, err := s.openRequests(ctx)
-	switch {
-	case err != nil:
-		return app.PendingRow{}, err
-	case len(open) == 0:
-		return app.PendingRow{}, fmt.Errorf("answer: no question is open%s", s.app.inFolder())
-	case len(open) == 1:
-		return open[0], nil
-	}
-	var b strings.Builder
-	for _, p := range open {
-		message := strings.Join(strings.Fields(p.Request.Message), " ")
-		if p.Damaged != nil {
-			message = "its record is damaged (agent doctor)"
-		}
-		if r := []rune(message); len(r) > 60 {
-			message = string(r[:59]) + "…"
-		}
-		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
-	}
-	return app.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
-}
-
-// newestRequest is the open request that was asked last.
-func (s answering) newestRequest(ctx context.Context) (app.PendingRow, error) {
-	open, err := s.openRequests(ctx)
-	if err == nil && len(open) == 0 {
-		err = fmt.Errorf("answer: no question is open%s", s.app.inFolder())
-	}
-	if err != nil {
-		return app.PendingRow{}, err
-	}
-	return open[len(open)-1], nil
+	return a.Request, a.Call, err
 }
 
 // reply makes the answer to a request: what was given, or what is asked for on the terminal.
@@ -331,31 +238,5 @@ func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMes
 
 func (s answering) printAnswered(v view.Answered) {
 	s.settleOutput()
-	a := s.app
-	if s.c.Bool("json") {
-		a.PrintJSON(v)
-		return
-	}
-	what := v.Request
-	if v.Call != "" {
-		what = v.Call
-	}
-	a.Say(a.Err, "%s: %s", what, journal.Text(v.Answer))
-	switch {
-	case v.State == "kept":
-		a.Say(a.Err, "the answer is kept; %s holds run %s and has not taken it yet", v.Owner, v.Run)
-	case v.State == "taken":
-		a.Say(a.Err, "the owner of run %s took the answer; the run is %s", v.Run, v.Status)
-	default:
-		a.Say(a.Err, "recorded; run %s is %s", v.Run, v.Status)
-	}
-	switch {
-	case len(v.Next) == 0:
-	case v.Status.Terminal():
-		a.Say(a.Err, "another call is not decided on yet:\n    %s", strings.Join(v.Next, "\n    "))
-	case len(v.Next) == 1:
-		a.Say(a.Err, "go on with: %s", v.Next[0])
-	default:
-		a.Say(a.Err, "it asks again:\n    %s", strings.Join(v.Next, "\n    "))
-	}
+	s.app.print(s.c, v, func() { report.Answered(&s.app.Terminal, v) })
 }

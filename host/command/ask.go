@@ -31,7 +31,7 @@ func (s *session) askHere(c *cli.Command) {
 			return false, err
 		}
 		defer release()
-		return s.app.askTrust(ctx, f)
+		return askTrust(ctx, f)
 	}
 }
 
@@ -53,4 +53,18 @@ func (s *session) ask(ctx context.Context, _ string, r journal.Request) (json.Ra
 		err = host.ErrLeftOpen
 	}
 	return answer, err
+}
+
+// askTrust puts the workspace's file to the person at the terminal.
+func askTrust(ctx context.Context, f *app.ServerFiles) (bool, error) {
+	t, err := terminal.OpenPrompt()
+	if err != nil {
+		return false, app.ErrNoAnswer
+	}
+	defer t.Close()
+	yes, err := t.Trust(ctx, f.Shown(), f.Workspace)
+	if errors.Is(err, terminal.ErrLeftOpen) {
+		err = app.ErrNoAnswer
+	}
+	return yes, err
 }

@@ -1,16 +1,16 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/pick"
+	"agent/host/report"
 	"agent/host/view"
 	"agent/recovery"
 )
@@ -86,54 +86,20 @@ func (s cancelling) run(ctx context.Context, run string) error {
 		}
 		return err
 	}
-	v := view.Cancelled{Version: 1, Run: run, Status: out.Status, Already: before.Status.Terminal(), Reason: cmp.Or(out.Text, out.Detail), Next: []string{}}
-	v.Unknown = view.NewUnknowns(out.Undecided)
-	for i := range v.Unknown {
-		if out.Unread {
-			v.Unknown[i].Next = []string{}
-		}
-	}
-	v.Next = append(v.Next, view.DecideCommands(v.Unknown)...)
-	code := view.ExitFailed
-	switch {
-	case out.Status == recovery.StatusCancelled:
-		code = view.ExitDone
-	case !out.Status.Terminal():
-		code = view.ExitInterrupted
-		v.Next = []string{"agent cancel " + run}
-	}
+	v := view.NewCancelled(run, out, before.Status.Terminal())
+	s.settleOutput()
 	s.print(v)
-	return withCode(code)
+	switch {
+	case v.Status == recovery.StatusCancelled:
+		return nil
+	case !v.Status.Terminal():
+		return withCode(view.ExitInterrupted)
+	}
+	return withCode(view.ExitFailed)
 }
 
 func (s cancelling) print(v view.Cancelled) {
-	a := s.app
-	s.settleOutput()
-	if s.c.Bool("json") {
-		a.PrintJSON(v)
-		return
-	}
-	switch {
-	case v.Status == recovery.StatusCancelled && v.Already:
-		a.Say(a.Err, "run %s was %s before", v.Run, cancelled(v.Reason))
-	case v.Status == recovery.StatusCancelled:
-		a.Say(a.Err, "run %s is %s", v.Run, cancelled(v.Reason))
-	case v.Status.Terminal():
-		a.Say(a.Err, "run %s is %s: there is nothing to cancel", v.Run, v.Status)
-	default:
-		a.Say(a.Err, "run %s is %s; its end is asked for and kept", v.Run, v.Status)
-	}
-	for _, u := range v.Unknown {
-		a.Say(a.Err, "%s", u.Line())
-	}
-}
-
-// cancelled is the reason of a cancelled run, which says the word in most cases.
-func cancelled(reason string) string {
-	if strings.HasPrefix(reason, "cancelled") {
-		return reason
-	}
-	return "cancelled: " + reason
+	s.app.print(s.c, v, func() { report.Cancelled(&s.app.Terminal, v) })
 }
 
 func (s cancelling) withdraw(ctx context.Context, id string) error {
@@ -155,18 +121,7 @@ func (s cancelling) withdraw(ctx context.Context, id string) error {
 	if run.Status == recovery.StatusInterrupted {
 		v.Next = []string{"agent resume " + row.Run}
 	}
-	if s.c.Bool("json") {
-		s.app.PrintJSON(v)
-		return nil
-	}
-	word := "is"
-	if v.Already {
-		word = "was"
-	}
-	s.app.Say(s.app.Err, "request %s of run %s %s withdrawn", id, row.Run, word)
-	if len(v.Next) > 0 {
-		s.app.Say(s.app.Err, "go on with: %s", v.Next[0])
-	}
+	s.print(v)
 	return nil
 }
 
@@ -176,37 +131,13 @@ func (s *session) settleOutput() {
 	s.show.Wait()
 }
 
-// find completes an id of one of the kinds. What is typed without a type is looked for in the order
-// of the kinds.
+// find completes an id of one of the kinds, as pick.ID does.
 func (s *session) find(ctx context.Context, text string, kinds ...byte) (kind byte, id string, err error) {
-	defer func() {
-		if kind == 'r' {
-			s.app.about = id
-		}
-	}()
-	if s.app.dir != "" {
-		id, err := s.newestHere(ctx, text)
-		return 'r', id, err
+	kind, id, err = pick.ID(ctx, s.Folder, text, kinds...)
+	if kind == 'r' {
+		s.app.about = id
 	}
-	typed := strings.ToLower(strings.TrimSpace(text))
-	for _, k := range kinds {
-		if strings.HasPrefix(typed, string(k)+"-") {
-			id, err := s.Store.Find(ctx, k, text)
-			return k, id, err
-		}
-	}
-	var first error
-	for _, k := range kinds {
-		id, err := s.Store.Find(ctx, k, text)
-		var unknown *app.UnknownIDError
-		if !errors.As(err, &unknown) {
-			return k, id, err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return 0, "", first
+	return kind, id, err
 }
 
 // noState words the refusal of a command that needs something to be there.

@@ -3,14 +3,14 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
-	"agent/host/terminal"
+	"agent/host/config"
 	"agent/host/view"
-	"agent/recovery/journal"
 )
 
 const modelsHelp = `Lists the providers of models with where they are asked and where their key
@@ -75,57 +75,43 @@ func (a modelsCommand) run(ctx context.Context, c *cli.Command) error {
 		return a.checkModel(ctx, c, conf)
 	}
 	v := a.Models(ctx, conf)
-	a.print(c, v, func() { a.printModels(conf, v) })
+	a.print(c, v, func() { a.IO.Models(v, conf.Path, conf.Unpriced) })
 	return nil
 }
 
-func (a modelsCommand) printModels(conf *app.Settings, v view.Models) {
-	t := terminal.Table{Head: []string{"PROVIDER", "KIND", "ASKED AT", "KEY"}}
-	for _, p := range v.Providers {
-		at := p.BaseURL
-		if p.From != "" {
-			at += " (" + p.From + ")"
-		}
-		t.Add(p.Name, p.Kind, at, view.KeyText(p))
-	}
-	t.Write(a.Out)
-	a.Say(a.Out, "")
-	t = terminal.Table{Head: []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "KEY"}}
-	for _, m := range v.Models {
-		in, cached, out, key := "-", "-", "-", "no"
-		if m.Price != nil {
-			in, cached, out = journal.Dollars(m.Price.Input), journal.Dollars(m.Price.Cached), journal.Dollars(m.Price.Output)
-		}
-		if m.Usable {
-			key = "yes"
-		}
-		t.Add(m.Name, view.Tokens(m.Window), view.Tokens(m.MaxOutput), in, cached, out, key)
-	}
-	t.Write(a.Out)
-	a.Say(a.Out, "prices are for a million tokens; other models work too, without a known window and price")
-	for _, p := range v.Providers {
-		if p.From != "" && conf.Unpriced(p.Name) {
-			a.Say(a.Out, "what %s's models cost at %s is not known: its list prices hold at its own address only", p.Name, p.BaseURL)
+// checkModel asks a model one small question.
+func (a modelsCommand) checkModel(ctx context.Context, c *cli.Command, conf *app.Settings) error {
+	f := app.Wish{Model: c.Args().First(), BaseURL: c.String("base-url")}
+	if f.BaseURL != "" {
+		if err := config.CheckURL(f.BaseURL); err != nil {
+			return app.Usage(fmt.Errorf("--base-url: %v", err))
 		}
 	}
-	a.Say(a.Out, "\nconfiguration:  %s", a.configWords(conf))
-	if v.Use.Model == "" {
-		a.Say(a.Out, "a new run uses: none; %s", v.Use.Error)
-		return
+	if f.Model != "" {
+		if _, _, err := conf.Catalog.Parse(f.Model); err != nil {
+			return app.Usage(fmt.Errorf("check the model that the argument names: %v", err))
+		}
 	}
-	a.Say(a.Out, "a new run uses: %s (%s)", v.Use.Model, v.Use.Why)
-	if v.Use.Error != "" {
-		a.Say(a.Out, "which it cannot: %s", v.Use.Error)
+	v, err := a.Check(ctx, conf, f)
+	if err != nil {
+		return err
 	}
+	a.print(c, v, func() { a.ModelCheck(v, asked(conf, v.Model)) })
+	if !v.OK {
+		return withCode(view.ExitFailed)
+	}
+	return nil
 }
 
-func (a modelsCommand) configWords(conf *app.Settings) string {
-	if len(conf.Files) == 0 {
-		return "none; it would be " + a.Tilde(conf.Path)
+// asked is the provider that a model is asked at; nil where it is not known.
+func asked(conf *app.Settings, model string) *view.Provider {
+	name, _, ok := strings.Cut(model, "/")
+	if !ok {
+		return nil
 	}
-	var all []string
-	for _, f := range conf.Files {
-		all = append(all, a.Tilde(f))
+	p, ok := conf.Catalog.Provider(name)
+	if !ok {
+		return nil
 	}
-	return strings.Join(all, ", ")
+	return &view.Provider{KeyEnv: p.KeyEnv, KeyCmd: p.KeyCmd, HasKey: conf.Catalog.HasKey(p)}
 }

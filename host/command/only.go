@@ -1,14 +1,11 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v3"
-
-	"agent/host/app"
 )
 
 // here gives a command the flag that leaves out what belongs to other folders.
@@ -41,24 +38,4 @@ func (a *commandLine) inFolder() string {
 		return ""
 	}
 	return " in " + a.Tilde(only)
-}
-
-// newestHere is the newest run of the folder that --dir names. With the flag nothing else but last
-// can be meant.
-func (s *session) newestHere(ctx context.Context, text string) (string, error) {
-	if text != "last" {
-		return "", app.Usage(fmt.Errorf("--dir goes with last: %s says itself which one is meant", text))
-	}
-	only, err := s.app.only()
-	if err != nil {
-		return "", err
-	}
-	row, err := s.Store.LatestRun(ctx, only)
-	if err == nil && row == nil {
-		err = fmt.Errorf("no run was started%s; all are listed by: agent ls --all", s.app.inFolder())
-	}
-	if err != nil {
-		return "", err
-	}
-	return row.ID, nil
 }

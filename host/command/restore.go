@@ -3,9 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -154,16 +151,9 @@ func (a restoreCommand) confirmRestore(ctx context.Context, c *cli.Command, what
 		return errors.New("restore: there is no terminal to ask at; decide with: agent restore --here --yes")
 	}
 	defer t.Close()
-	t.Discard()
-	t.Say("? %s (yes/no): ", what)
-	line, err := t.ReadLine(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil && !errors.Is(err, io.EOF):
-		return fmt.Errorf("read the answer: %v", err)
-	case strings.EqualFold(strings.TrimSpace(line), "yes"):
-		return nil
+	yes, err := t.Confirm(ctx, what)
+	if err != nil || yes {
+		return err
 	}
 	return errors.New("restore: nothing was decided")
 }

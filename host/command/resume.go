@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/pick"
 	"agent/host/view"
 )
 
@@ -215,4 +217,21 @@ func (s *resuming) plan(ctx context.Context, run string) (host.Plan, error) {
 		return host.Plan{Run: run, Then: fmt.Sprintf("nothing: run %s is %s", run, done.State.Status)}, nil
 	}
 	return p, err
+}
+
+// toResume is the run that a resume names.
+func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (string, error) {
+	if strings.ToLower(strings.TrimSpace(text)) != "last" {
+		_, run, err := s.find(ctx, text, 'r')
+		return run, err
+	}
+	folder, err := s.app.only()
+	if err == nil && folder == "" {
+		folder, err = s.app.folder("")
+	}
+	if err != nil {
+		return "", err
+	}
+	s.app.about, err = pick.LastToResume(ctx, s.Folder, folder, takeover)
+	return s.app.about, err
 }

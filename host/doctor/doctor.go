@@ -16,7 +16,7 @@ import (
 
 	"agent/db"
 	"agent/host"
-	"agent/host/drive"
+	"agent/host/drive/disknote"
 )
 
 // Level says how much a finding matters.
@@ -279,7 +279,7 @@ func (e *examiner) reload(ctx context.Context) error {
 // health reports what the file system of the state folder says of itself. What the disk loses when
 // it fails, no record can keep.
 func (f *Findings) health(home string) {
-	d := drive.DiskOf(home)
+	d := disknote.Read(home)
 	const remedy = "see to the disk (dmesg, e2fsck); calls of which a record is missing since are asked about"
 	switch {
 	case !d.Counts:
@@ -290,6 +290,6 @@ func (f *Findings) health(home string) {
 		f.OK(areaDisk, "the file system counts no errors")
 	}
 	if d.Noted != 0 {
-		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", drive.NotedPath(home), d.Noted)
+		f.Warn(areaDisk, remedy, "errors of the disk met here and noted in %s: %d", disknote.Path(home), d.Noted)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"agent/db"
+	"agent/host/drive/disknote"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -53,7 +54,7 @@ func (cl *caller) abortStart(p journal.Place) {
 // stopOnFullDisk leaves the run, once everything that was under way has come home.
 func (d *driver) stopOnFullDisk(ctx context.Context) error {
 	remedy := "make room on the disk of"
-	if err := noteDiskError(d.p.Home, d.calls.full); err != nil {
+	if err := disknote.Add(d.p.Home, d.calls.full); err != nil {
 		d.p.Warn(d.state.Created.Run, "%v", err)
 	}
 	switch {
@@ -94,4 +95,12 @@ func outlives(t tools.Tool) bool {
 // unwritable says that a disk took nothing, whatever was to be written.
 func unwritable(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
+}
+
+// disk is what can be read of the state folder's file system now, or what a test puts in its place.
+func (p *Process) disk() journal.Disk {
+	if p.Disk != nil {
+		return p.Disk()
+	}
+	return disknote.Read(p.Home)
 }

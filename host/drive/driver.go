@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"agent/db"
+	"agent/host/drive/disknote"
 	"agent/host/stream"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -102,7 +103,7 @@ func (d *driver) failing(ctx context.Context, err error) error {
 		}
 	}
 	if d.dead != nil && !errors.Is(d.dead, db.ErrLostRace) {
-		_ = noteDiskError(d.p.Home, d.dead) // a disk that takes no note either; its error is the one that is returned
+		_ = disknote.Add(d.p.Home, d.dead) // a disk that takes no note either; its error is the one that is returned
 		return d.p.Locks().Describe(d.lock, d.p.Store.Redact(d.dead.Error()))
 	}
 	return nil

@@ -53,9 +53,6 @@ func OpenPrompt() (*Prompt, error) {
 	return NewPrompt(f, func() { tty.DiscardInput(f) }), nil
 }
 
-// Discard drops what was typed before and not read.
-func (t *Prompt) Discard() { t.drop() }
-
 // Close gives the terminal back.
 func (t *Prompt) Close() {
 	_ = t.Console.Close() // nothing that was written to a terminal can be lost by this
@@ -87,6 +84,51 @@ func (t *Prompt) Ask(ctx context.Context, r journal.Request) (json.RawMessage, e
 		}
 		t.Say("  %v\n", err)
 	}
+}
+
+// Trust shows what a file would start, and reads lines until one allows it or not. It returns
+// ErrLeftOpen at the end of the input.
+func (t *Prompt) Trust(ctx context.Context, shown, file string) (bool, error) {
+	t.drop()
+	t.Say("? %s", shown)
+	t.Say("  yes  starts them, now and in every later run here, until the file or what they start from changes\n")
+	t.Say("  no   goes on without them, and does not ask again until the file changes\n")
+	t.Say("  (Ctrl-D goes on without them this time)\n")
+	for {
+		t.Say("answer (yes/no): ")
+		line, err := t.ReadLine(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			t.Say("\n")
+			return false, context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			t.Say("\n")
+			return false, ErrLeftOpen
+		case err != nil:
+			return false, fmt.Errorf("read the answer about %s: %v", file, err)
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "yes", "y":
+			return true, nil
+		case "no", "n":
+			return false, nil
+		}
+		t.Say("  say yes or no\n")
+	}
+}
+
+// Confirm asks once for a yes; everything else is none.
+func (t *Prompt) Confirm(ctx context.Context, what string) (bool, error) {
+	t.drop()
+	t.Say("? %s (yes/no): ", what)
+	line, err := t.ReadLine(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil && !errors.Is(err, io.EOF):
+		return false, fmt.Errorf("read the answer: %v", err)
+	}
+	return strings.EqualFold(strings.TrimSpace(line), "yes"), nil
 }
 
 // Say writes to the terminal. If it has gone, the next read reports it.

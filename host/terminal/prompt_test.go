@@ -124,3 +124,25 @@ func TestAskEndsWithItsContext(t *testing.T) {
 func yesNo() journal.Question {
 	return journal.Question{Kind: journal.RequestConfirm, Message: "Go on?", Schema: json.RawMessage(`{"type":"boolean"}`), Choices: []string{"yes", "no"}}
 }
+
+// What would be started is shown, and asked about until there is an answer.
+func TestAskTrust(t *testing.T) {
+	term, k, keys, dropped := typed(t)
+	if _, err := keys.WriteString("perhaps\nYes\n"); err != nil {
+		t.Fatal(err)
+	}
+	const shown = "/work/.mcp.json came with this folder and names MCP servers.\n"
+	yes, err := term.Trust(t.Context(), shown, "/work/.mcp.json")
+	if err != nil || !yes || *dropped == 0 {
+		t.Fatalf("%v %v, dropped %d", yes, err, *dropped)
+	}
+	const want = `? /work/.mcp.json came with this folder and names MCP servers.
+  yes  starts them, now and in every later run here, until the file or what they start from changes
+  no   goes on without them, and does not ask again until the file changes
+  (Ctrl-D goes on without them this time)
+answer (yes/no):   say yes or no
+answer (yes/no): `
+	if got := k.shown.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

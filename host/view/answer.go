@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 
+	"agent/host"
 	"agent/recovery"
 )
 
@@ -30,4 +32,22 @@ type Cancelled struct {
 	Reason  string          `json:"reason,omitempty"`
 	Unknown []Unknown       `json:"unknown"` // calls on whose unknown outcome no person has decided
 	Next    []string        `json:"next"`
+}
+
+// NewCancelled shows a run whose end was asked for; already says that it had ended before.
+func NewCancelled(run string, out host.Outcome, already bool) Cancelled {
+	v := Cancelled{
+		Version: 1, Run: run, Status: out.Status, Already: already, Reason: cmp.Or(out.Text, out.Detail),
+		Unknown: NewUnknowns(out.Undecided), Next: []string{},
+	}
+	for i := range v.Unknown {
+		if out.Unread {
+			v.Unknown[i].Next = []string{}
+		}
+	}
+	v.Next = append(v.Next, DecideCommands(v.Unknown)...)
+	if !v.Status.Terminal() {
+		v.Next = []string{"agent cancel " + run}
+	}
+	return v
 }

@@ -221,8 +221,10 @@ func waited(result string) bool {
 	return strings.Contains(result, "it was asked for in one answer with ")
 }
 
-// unstarted says whether the call's process was gone before the call could begin.
-func unstarted(result string) bool { return strings.Contains(result, "was not started") }
+// unstarted says whether the call was kept from beginning.
+func unstarted(result string) bool {
+	return strings.Contains(result, "was not started") || strings.Contains(result, "nothing was sent")
+}
 
 func undone(result string) bool {
 	for _, words := range []string{"outcome unknown", "not executed"} {

@@ -1,4 +1,6 @@
-package drive
+// Package disknote counts the errors of the disk that processes of this program met in a state
+// folder, beside what the file system counts itself.
+package disknote
 
 import (
 	"errors"
@@ -15,28 +17,20 @@ import (
 	"agent/tools/filesystem"
 )
 
-// NotedPath is the file that counts the errors of the disk that processes of this program met in
+// Path is the file that counts the errors of the disk that processes of this program met in
 // the state folder.
-func NotedPath(home string) string { return filepath.Join(home, "log", "disk-errors") }
+func Path(home string) string { return filepath.Join(home, "log", "disk-errors") }
 
-// DiskOf is what can be read of the state folder's file system now.
-func DiskOf(home string) journal.Disk {
+// Read is what can be read of the state folder's file system now.
+func Read(home string) journal.Disk {
 	d := filesystem.Read(home, filesystem.Roots{})
 	d.Noted = noted(home)
 	return d
 }
 
-// disk is DiskOf, or what a test puts in its place.
-func (p *Process) disk() journal.Disk {
-	if p.Disk != nil {
-		return p.Disk()
-	}
-	return DiskOf(p.Home)
-}
-
 // noted is the count in that file: 0 without one, -1 where it is damaged.
 func noted(home string) int64 {
-	b, err := os.ReadFile(NotedPath(home))
+	b, err := os.ReadFile(Path(home))
 	if err != nil {
 		return 0 // mostly there was none
 	}
@@ -47,14 +41,14 @@ func noted(home string) int64 {
 	return n
 }
 
-// noteDiskError counts an error of the disk. What was missing on it afterwards proves nothing: see
+// Add counts an error of the disk. What was missing on it afterwards proves nothing: see
 // journal.Disk. Where the disk does not take the note either, the file system's own count is all
 // there is.
-func noteDiskError(home string, err error) error {
+func Add(home string, err error) error {
 	if !errors.Is(err, db.ErrIO) && !errors.Is(err, syscall.EIO) {
 		return nil
 	}
-	path := NotedPath(home)
+	path := Path(home)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("note an error of the disk: %v", err)
 	}

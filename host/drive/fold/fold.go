@@ -1,0 +1,95 @@
+// Package fold reads the journals of runs and folds them: one run alone, or with what its thread
+// said before.
+package fold
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"agent/db"
+	"agent/recovery"
+	"agent/recovery/journal"
+)
+
+// Reading is how the facts of a run are read: as others may see them, or with the secrets in their
+// places.
+type Reading func(run string) iter.Seq2[journal.Event, error]
+
+// Reader folds the journals of runs. Acting is what of a call acts, for the twin guard.
+type Reader struct {
+	Store  *db.Store
+	Acting func(tool string, args json.RawMessage, folder string) recovery.Acts
+}
+
+// Shown reads facts as others may see them.
+func (r Reader) Shown(ctx context.Context) Reading {
+	return func(run string) iter.Seq2[journal.Event, error] { return r.Store.Load(ctx, run, 0) }
+}
+
+// Restored reads facts with their secrets; lost gets those that cannot be given back.
+func (r Reader) Restored(ctx context.Context, lost func(db.Unrecoverable)) Reading {
+	return func(run string) iter.Seq2[journal.Event, error] { return r.Store.Restored(ctx, run, 0, lost) }
+}
+
+// Whole folds a run with what the thread's earlier runs said.
+func (r Reader) Whole(ctx context.Context, run string, read Reading) (*recovery.State, error) {
+	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) {
+		if c.Previous == "" {
+			return nil, nil
+		}
+		return r.Transcript(ctx, c.Thread, c.Run, read)
+	})
+}
+
+// Alone folds a run without what the thread said before.
+func (r Reader) Alone(run string, read Reading) (*recovery.State, error) {
+	return r.fold(run, read, nil)
+}
+
+// fold reads and folds facts. What the thread said before is known once the run's first fact is,
+// and before its second.
+func (r Reader) fold(run string, read Reading, earlier func(journal.RunCreated) ([]journal.Message, error)) (*recovery.State, error) {
+	s := &recovery.State{Acting: r.Acting}
+	for e, err := range read(run) {
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Apply(e); err != nil {
+			return nil, &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
+		}
+		if e.Seq == 1 && earlier != nil {
+			if s.Earlier, err = earlier(s.Created); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if s.Status == recovery.StatusNone {
+		return nil, &db.CorruptError{Run: run, Seq: 1, What: "the journal is empty"}
+	}
+	return s, nil
+}
+
+// Transcript is what the runs of a thread said, up to but without the run named until.
+func (r Reader) Transcript(ctx context.Context, thread, until string, read Reading) ([]journal.Message, error) {
+	rows, err := r.Store.ThreadRuns(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var out []journal.Message
+	for _, row := range rows {
+		if row.ID == until {
+			break
+		}
+		s, err := r.Alone(row.ID, read)
+		if err != nil {
+			return nil, err
+		}
+		said, alone := s.Transcript()
+		if alone {
+			out = nil
+		}
+		out = append(out, said...)
+	}
+	return out, nil
+}
