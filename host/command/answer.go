@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/host/pick"
 	"agent/host/report"
 	"agent/host/view"
@@ -66,6 +67,7 @@ func (a answerCommand) command() *cli.Command {
 			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
+			lines.Flag(),
 		},
 		Action: a.run,
 	}

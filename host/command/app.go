@@ -22,6 +22,7 @@ import (
 
 	"agent/host/app"
 	"agent/host/complete"
+	"agent/host/lines"
 	"agent/host/signals"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -94,7 +95,8 @@ type commandLine struct {
 	dir   string   // folder whose runs alone are meant
 	about string   // id of the run that the command is about
 	stops *signals.Stops
-	told  func() error // why the command was asked to stop; nil while it was not
+	lines *lines.Stream // of --output-format stream-json; else nil
+	told  func() error  // why the command was asked to stop; nil while it was not
 }
 
 func newCommandLine(std IO) *commandLine {

@@ -12,6 +12,7 @@ import (
 
 	"agent/host/app"
 	"agent/host/help"
+	"agent/host/lines"
 )
 
 // namedCommand makes a command. here says what it does with a folder, if it takes one.
@@ -108,7 +109,7 @@ func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _
 		name += " " + c.Name
 	}
 	err = app.Usage(fmt.Errorf("%s; see %s --help", text, name))
-	if !wantsJSON(a.args) {
+	if a.lines = lines.Asked(a.args, a.Out); a.lines == nil && !wantsJSON(a.args) {
 		return err
 	}
 	return a.refuse(err)

@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/host/view"
 )
 
@@ -90,10 +91,25 @@ func (a *commandLine) print(c *cli.Command, v any, text func()) {
 	text()
 }
 
+// PrintJSON writes one object on stdout, or what it says as event lines.
+func (a *commandLine) PrintJSON(v any) {
+	if a.lines != nil {
+		a.lines.Print(v)
+		return
+	}
+	a.Terminal.PrintJSON(v)
+}
+
+// Printed says whether stdout has what the command prints for programs.
+func (a *commandLine) Printed() bool { return a.lines.Printed() || a.Terminal.Printed() }
+
 // oneObject sees to it that with --json a command prints one object also when it is refused.
 func (a *commandLine) oneObject(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
-		err := f(ctx, c)
+		var err error
+		if a.lines, err = lines.Read(c, a.Out); err == nil {
+			err = f(ctx, c)
+		}
 		if err == nil || a.Printed() || !c.Bool("json") {
 			return err
 		}
@@ -105,7 +121,9 @@ func (a *commandLine) oneObject(f cli.ActionFunc) cli.ActionFunc {
 func (a *commandLine) refuse(err error) error {
 	err = a.bySignal(err)
 	code := a.exit(err)
-	a.PrintJSON(refusal(err, a.about, code))
+	v := refusal(err, a.about, code)
+	v.Error = a.Redacted(v.Error)
+	a.PrintJSON(v)
 	return withCode(code)
 }
 

@@ -34,6 +34,7 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 		s.sayBehind()
 	}
 	s.show = terminal.NewRenderer(a.Printer(a.Err), s.Hub, app.Records{Store: s.Store})
+	a.lines.Drive(f)
 	if err := s.Begin(ctx, how); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -66,5 +67,6 @@ func (s *session) close() error {
 	if s.show != nil {
 		s.show.Wait()
 	}
+	s.app.lines.Close()
 	return s.Folder.Close()
 }

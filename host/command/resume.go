@@ -12,6 +12,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/host/pick"
 	"agent/host/view"
 )
@@ -53,7 +54,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag()}),
+		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
 	}
 }
@@ -122,6 +123,7 @@ func (s *resuming) all(ctx context.Context) error {
 			break
 		}
 		one, code := s.next(ctx, row)
+		s.app.lines.Print(one)
 		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/recovery/journal"
 )
 
@@ -68,6 +69,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			a.thinkingFlag(),
 			jsonFlag(),
+			lines.Flag(),
 		}, modelFlags()...),
 		Action: a.run,
 	}

@@ -53,6 +53,7 @@ import (
 //	waitservers          waits until no mcptest (agent/tools/mcp/mcptest) works in the
 //	                     script's folder; it is an MCP server that works and misbehaves
 //	pages FILE...        starts a web server, and sets $PAGES and $PAGES_HOST, in the files too
+//	lines, cuts, cursor  see script_lines_test.go
 //	asked N [I J]        expects that the server was asked N times in all, and the I-th
 //	                     and the J-th time the same
 
@@ -145,7 +146,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
-			"waitservers": cmdWaitServers, "sql": cmdSQL,
+			"waitservers": cmdWaitServers, "sql": cmdSQL, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor,
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/lines"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -22,11 +23,14 @@ the watching, never the run.
 
 last is the newest run of all folders, whatever became of it. Given a call
 (c-…), it shows that call and its whole output.
---follow goes alone: with --calls or --json it is refused.
+--follow goes alone: with --calls or --json it is refused. For programs it
+prints an event a line, with --output-format stream-json: agent help
+scripting. A run that waits for an answer is then followed on.
 
 EXAMPLE
    agent show last
    agent show r-7k2m --follow
+   agent show r-7k2m --follow --output-format stream-json --since 0
    agent show r-7k2m --calls
    agent show c-81kd
 
@@ -48,6 +52,8 @@ func (a showCommand) command() *cli.Command {
 			a.thinkingFlag(),
 			&cli.BoolFlag{Name: "calls", Usage: "each call with its arguments, attempts, result and evidence"},
 			jsonFlag(),
+			lines.Flag(),
+			lines.SinceFlag(),
 		},
 		Action: a.run,
 	}
@@ -57,17 +63,24 @@ func (a showCommand) run(ctx context.Context, c *cli.Command) error {
 	if c.Args().Len() != 1 {
 		return app.Usage(errors.New("name one run: agent show last"))
 	}
-	if c.Bool("follow") && (c.Bool("json") || c.Bool("calls")) {
-		return app.Usage(errors.New("give --follow alone: what it shows has no end yet"))
+	since, err := lines.Since(c)
+	if err != nil {
+		return err
 	}
 	opened, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "show "+c.Args().First())
 	}
 	s := showing{opened, c}
-	kind, id, err := s.find(ctx, c.Args().First(), 'r', 'c', 'p')
+	kinds := []byte("rcp")
+	if a.lines != nil {
+		kinds = []byte("r")
+	}
+	kind, id, err := s.find(ctx, c.Args().First(), kinds...)
 	switch {
 	case err != nil:
+	case a.lines != nil:
+		err = s.lines(ctx, id, since)
 	case kind == 'c':
 		err = s.call(ctx, id)
 	case kind == 'p':
@@ -171,7 +184,7 @@ func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b j
 	t.Pair("mode", mode+", "+view.LimitText(b.Limits))
 	t.Pair("started", fmt.Sprintf("%s by %s with agent %s, %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version, until))
 	t.Pair("so far", so)
-	if used, ok := s.used(ctx, b); ok && used.Text() != "" {
+	if used, ok := s.Used(ctx, b); ok && used.Text() != "" {
 		t.Pair("used", used.Text())
 	}
 	if b.Source != "" {

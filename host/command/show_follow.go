@@ -2,12 +2,24 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"agent/host/follow"
 	"agent/host/terminal"
 	"agent/host/view"
+	"agent/host/watch"
 )
+
+// lines writes a run as event lines.
+func (s showing) lines(ctx context.Context, run string, since *watch.Cursor) error {
+	s.app.about = run
+	code, err := s.app.lines.Follow(ctx, s.Folder, run, since)
+	if err == nil && ctx.Err() != nil {
+		s.app.Say(s.app.Err, "no longer watching; run %s is not touched by that", run)
+	}
+	return errors.Join(err, withCode(code))
+}
 
 // follow shows a run's past and goes on with what happens.
 func (s showing) follow(ctx context.Context, run string) error {

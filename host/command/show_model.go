@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 
 	"agent/host/terminal"
@@ -33,17 +32,4 @@ func (s showing) setup(t *terminal.Printer, b journal.RunCreated) {
 	for _, f := range m.Instructions {
 		t.Pair("shown", fmt.Sprintf("%s, %s, SHA-256 %s…", s.app.Tilde(f.Path), view.Bytes(f.Bytes), view.ShortDigest(f.Digest)))
 	}
-}
-
-// used is what a run used of its model so far; false for a model without a provider, and where the
-// record cannot be added up.
-func (s showing) used(ctx context.Context, b journal.RunCreated) (view.Spending, bool) {
-	if b.Setup.Provider == "" {
-		return view.Spending{}, false
-	}
-	st, err := s.State(ctx, b.Run)
-	if err != nil {
-		return view.Spending{}, false // whoever reads on in the record comes to the same fault, and says it
-	}
-	return view.Spent(s.Finished(st)), true
 }

@@ -33,7 +33,7 @@ func notRaced(t *testing.T) {
 // racedScripts are those in which processes and goroutines meet: a runner that outlives its host,
 // owners that follow each other, an observer, servers and signals.
 func racedScripts() []string {
-	return []string{"cancel_run", "kill_attach", "mcp_run", "model_kill", "run", "show_follow", "signals", "takeover", "two_resumes"}
+	return []string{"cancel_run", "kill_attach", "mcp_run", "model_kill", "run", "show_follow", "signals", "stream_follow", "takeover", "two_resumes"}
 }
 
 // racedTalks are the tests with a model in which something ends, waits or goes on beside something
@@ -46,7 +46,7 @@ func racedTalks() []string {
 func quickScripts() []string {
 	return append(racedScripts(),
 		"answer_call", "denied", "doctor_repair", "failing", "fetch", "kill_again", "looking", "model_compact", "question", "sandbox_hint", "show_story",
-		"stdin", "twin", "unknown_outcome", "write_inspect")
+		"stdin", "stream_waits", "twin", "unknown_outcome", "write_inspect")
 }
 
 // tried reports whether a run of these tests tries the script.

@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"agent/host/app"
 	"agent/host/stream"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/host/watch"
-	"agent/recovery"
 	"agent/recovery/journal"
 )
 
@@ -26,28 +23,14 @@ type Follower struct {
 	r       *terminal.Renderer
 	hub     *stream.Hub
 	run     string
-	feed    *watch.Feed
+	tail    *Tail
 	past    int64 // the last fact that was on record when the following began
-	owned   bool  // an owner was seen
-	idle    idle  // the run has no owner
 	turn    int   // whose live text was shown
 	text    bool  // of turn, since it last began
 	mind    bool  // likewise what the model thinks
 	calls   map[journal.Place]*followedCall
 	noticed bool // it was printed that live text cannot be had
 }
-
-// idle is what follows when a run without an owner stays so.
-type idle int
-
-const (
-	owned  idle = iota // it has one
-	marks              // it is to be marked once more: another process may have been about to
-	leaves             // nothing more comes; until then another process may take it over
-)
-
-// patience is how long a run may have no owner before something follows from it.
-const patience = time.Second
 
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
@@ -65,15 +48,10 @@ func (f *Follower) Follow(ctx context.Context) error {
 		return err
 	}
 	f.past = h.Seq
-	w, err := watch.New(watch.Options{Store: f.s.Store, Live: filepath.Join(f.s.Home, "live"), Held: f.s.Held})
-	if err != nil {
+	if f.tail, err = NewTail(ctx, f.s, f.run); err != nil {
 		return err
 	}
-	defer w.Close()
-	if f.feed, err = w.Run(ctx, f.run); err != nil {
-		return err
-	}
-	defer f.feed.Close()
+	defer f.tail.Close()
 	return f.watch(ctx)
 }
 
@@ -81,17 +59,15 @@ func (f *Follower) Follow(ctx context.Context) error {
 func (f *Follower) watch(ctx context.Context) error {
 	var c watch.Cursor
 	for {
-		lines, err := f.next(ctx, &c)
+		lines, err := f.tail.Next(ctx, &c)
+		for _, l := range lines {
+			f.line(ctx, l)
+		}
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		}
-		for _, l := range lines {
-			if over, err := f.line(ctx, l); over || err != nil {
-				return err
-			}
 		}
 		if f.r.Closed() {
 			return nil
@@ -100,39 +76,11 @@ func (f *Follower) watch(ctx context.Context) error {
 	}
 }
 
-// next waits for lines; while the run has no owner not for long.
-func (f *Follower) next(ctx context.Context, c *watch.Cursor) ([]watch.Line, error) {
-	if f.idle == owned {
-		return f.feed.Next(ctx, c)
-	}
-	wait, stop := context.WithTimeout(ctx, patience)
-	defer stop()
-	lines, err := f.feed.Next(wait, c)
-	switch {
-	case wait.Err() == nil || ctx.Err() != nil:
-		return lines, err
-	case f.idle == leaves:
-		return nil, io.EOF
-	}
-	return nil, f.mark(ctx)
-}
-
-// mark marks the run. Without its folder there is nothing to mark: its owner may live.
-func (f *Follower) mark(ctx context.Context) error {
-	if err := f.s.Store.Present(); err != nil {
-		return err
-	}
-	_, err := f.s.Reconcile(ctx, true)
-	return err
-}
-
-// line shows one line and says whether nothing more comes.
-func (f *Follower) line(ctx context.Context, l watch.Line) (over bool, err error) {
+// line shows one line.
+func (f *Follower) line(ctx context.Context, l watch.Line) {
 	switch {
 	case l.Fact != nil:
 		f.fact(ctx, *l.Fact)
-	case l.State != nil:
-		return f.state(ctx, *l.State)
 	case l.Type == watch.TypeOutput:
 		f.output(l.Live)
 	case l.Live != nil:
@@ -140,7 +88,6 @@ func (f *Follower) line(ctx context.Context, l watch.Line) (over bool, err error
 	case l.Type == watch.TypeUnknown:
 		f.r.Take(stream.Event{Run: f.run, Note: "something that only a newer version can show is recorded here", Warn: true})
 	}
-	return false, nil
 }
 
 func (f *Follower) fact(ctx context.Context, e journal.Event) {
@@ -152,26 +99,6 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 		r := b.Request
 		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
 	}
-}
-
-// state says whether nothing more comes of a run that stands so. One that lost its owner is marked:
-// then the cause comes as a fact.
-func (f *Follower) state(ctx context.Context, s watch.State) (over bool, err error) {
-	f.idle = owned
-	if s.Held || s.Status.Terminal() { // the end of the feed comes behind the last fact
-		f.owned = true
-		return false, nil
-	}
-	lost := s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
-	if lost && f.s.CanWrite() {
-		f.idle = marks
-		if err = f.mark(ctx); ctx.Err() != nil {
-			return true, nil
-		}
-		return false, err
-	}
-	f.idle = leaves
-	return !f.owned, nil
 }
 
 // answer shows a piece of the model's answer, or of what it thinks.
@@ -200,7 +127,7 @@ func (f *Follower) answer(l *watch.Frame, mind bool) {
 
 // notice says once that there is no live text.
 func (f *Follower) notice() {
-	err := f.feed.Notice()
+	err := f.tail.Notice()
 	if err == nil || f.noticed {
 		return
 	}

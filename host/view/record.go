@@ -9,16 +9,22 @@ import (
 
 // Record is what show prints with --json: everything that is on record. Fields are only ever added.
 type Record struct {
+	Snapshot
+	Calls []Call `json:"calls"`
+	Facts []Fact `json:"facts"`
+}
+
+// Snapshot is where a run stands, without what it did on the way there. Fields are only ever added.
+type Snapshot struct {
 	Version int          `json:"version"`
 	Run     Run          `json:"run"`
 	By      string       `json:"started_by,omitempty"`
 	Setup   *Setup       `json:"setup"` // null for a model without a provider, such as runbook
 	Limits  Limits       `json:"limits"`
-	Usage   *Usage       `json:"usage"`    // null for a model without a provider
-	CostUSD *json.Number `json:"cost_usd"` // null where no price is known
-	Calls   []Call       `json:"calls"`
-	Facts   []Fact       `json:"facts"`
+	Usage   *Usage       `json:"usage"`                 // null for a model without a provider
+	CostUSD *json.Number `json:"cost_usd"`              // null where no price is known
 	Kept    *Request     `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
+	Cursor  string       `json:"cursor,omitempty"`      // behind the last fact that it reflects; of event lines
 
 	now journal.RunCreated // what the run began with, as claims changed it since
 }
@@ -73,20 +79,11 @@ func NewLimits(l journal.Limits) Limits {
 	}
 }
 
-// Created is how the run was started, where its first fact was added.
-func (v *Record) Created() (journal.RunCreated, bool) {
-	if len(v.Facts) == 0 {
-		return journal.RunCreated{}, false
-	}
-	b, ok := v.Facts[0].Body.(journal.RunCreated)
-	return b, ok
-}
-
 // Add fills in what a fact says about the run as a whole.
-func (v *Record) Add(b journal.Body) {
+func (v *Snapshot) Add(b journal.Body) {
 	switch b := b.(type) {
 	case journal.RunCreated:
-		v.now, v.Setup, v.Limits = b, NewSetup(b.Setup), NewLimits(b.Limits)
+		v.now, v.By, v.Setup, v.Limits = b, b.By, NewSetup(b.Setup), NewLimits(b.Limits)
 	case journal.RunClaimed:
 		if b.Limits != nil {
 			v.Limits = NewLimits(*b.Limits)

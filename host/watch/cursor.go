@@ -65,6 +65,18 @@ func isSum(s string) bool {
 	return err == nil && len(s) == sumDigits && strings.ToLower(s) == s
 }
 
+// Here is the place behind a run's last fact.
+func Here(ctx context.Context, s *db.Store, run string) (*Cursor, error) {
+	h, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return &Cursor{seq: h.Seq, sum: sumOf(h.Digest), known: true}, nil
+}
+
+// After is the place behind one fact, taken on trust; 0 is before the first.
+func After(seq int64) *Cursor { return &Cursor{seq: seq} }
+
 // String is the place as text.
 func (c *Cursor) String() string { return cursorText(c.seq, c.sum) }
 
@@ -80,8 +92,9 @@ func cursorText(seq int64, sum string) string {
 
 func sumOf(digest []byte) string { return hex.EncodeToString(digest[:sumDigits/2]) }
 
-// check compares a cursor with the journal, once.
-func (c *Cursor) check(ctx context.Context, s *db.Store, run string) error {
+// Check compares a cursor with the run's journal, once: *CursorError says that it belongs to
+// another history.
+func (c *Cursor) Check(ctx context.Context, s *db.Store, run string) error {
 	if c.known || c.seq == 0 {
 		return nil
 	}

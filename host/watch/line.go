@@ -11,15 +11,6 @@ import (
 	"agent/recovery/journal"
 )
 
-// The types of lines that are not facts. A fact's type is its kind.
-const (
-	TypeState     = "run.state"      // what changes without a fact: whether a process drives the run, and its row
-	TypeText      = "live.text"      // the answer that is being given
-	TypeReasoning = "live.reasoning" // what the model thinks on its way to it
-	TypeOutput    = "live.output"    // of a running command
-	TypeUnknown   = "unknown"        // a fact that a newer binary wrote
-)
-
 // Line is one thing that an observer sees. Observers share it, so it is never changed.
 type Line struct {
 	ID   string // of a fact: the cursor behind it; "" for what is state
@@ -61,6 +52,7 @@ type envelope struct {
 	Type    string     `json:"type"`
 	Run     string     `json:"run_id"`
 	Seq     int64      `json:"seq,omitempty"`
+	Cursor  string     `json:"cursor,omitempty"` // of a fact: the place behind it
 	Turn    int        `json:"turn,omitempty"`
 	Time    *time.Time `json:"time,omitempty"`
 	Data    any        `json:"data"`
@@ -78,7 +70,7 @@ func (e envelope) encode() ([]byte, error) {
 
 func factLine(run string, row db.Row) (Line, error) {
 	l := Line{ID: cursorText(row.Seq, sumOf(row.Digest)), Type: TypeUnknown}
-	e := envelope{Version: 1, Type: l.Type, Run: run, Seq: row.Seq, Turn: row.Turn, Time: &row.Time, Data: struct{}{}}
+	e := envelope{Version: 1, Type: l.Type, Run: run, Seq: row.Seq, Cursor: l.ID, Turn: row.Turn, Time: &row.Time, Data: struct{}{}}
 	var err error
 	if row.Body != nil {
 		l.Type, l.Fact = string(row.Body.Kind()), &row.Event
@@ -96,6 +88,14 @@ func stateLine(run string, s State) (Line, error) {
 	l := Line{Type: TypeState, State: &s}
 	var err error
 	l.JSON, err = envelope{Version: 1, Type: l.Type, Run: run, Data: s}.encode()
+	return l, err
+}
+
+// NewLine is a line of what neither a fact nor the feed says: a type of this package with its data.
+func NewLine(run, kind string, data any) (Line, error) {
+	l := Line{Type: kind}
+	var err error
+	l.JSON, err = envelope{Version: 1, Type: kind, Run: run, Data: data}.encode()
 	return l, err
 }
 

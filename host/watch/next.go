@@ -13,7 +13,7 @@ import (
 // fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks
 // again. *CursorError says that the cursor belongs to another history.
 func (f *Feed) Next(ctx context.Context, c *Cursor) ([]Line, error) {
-	if err := c.check(ctx, f.w.o.Store, f.run); err != nil {
+	if err := c.Check(ctx, f.w.o.Store, f.run); err != nil {
 		return nil, err
 	}
 	for {

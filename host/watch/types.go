@@ -1,0 +1,75 @@
+package watch
+
+import "agent/recovery/journal"
+
+// The types of lines that are not facts. A fact's type is its kind.
+const (
+	TypeSnapshot  = "run.snapshot"   // where the run stands; the first line
+	TypeState     = "run.state"      // what changes without a fact: whether a process drives the run, and its row
+	TypeText      = "live.text"      // the answer that is being given
+	TypeReasoning = "live.reasoning" // what the model thinks on its way to it
+	TypeOutput    = "live.output"    // of a running command
+	TypeNote      = "note"           // a sentence of the process that drives the run
+	TypeOutcome   = "run.outcome"    // how far the run came; the last line
+	TypeAnswer    = "answer"         // what became of an answer; the only line where nothing is driven for it
+	TypeError     = "error"          // a refusal; the last line
+	TypeUnknown   = "unknown"        // a fact that a newer binary wrote
+)
+
+// LineType is one type of lines.
+type LineType struct {
+	Name string
+	Data string // what its data is
+	Fact bool   // it has a seq and a cursor
+}
+
+// LineTypes lists every type, in the order in which they are explained: that of a stream, and in it
+// that of the journal.
+func LineTypes() []LineType {
+	list := []LineType{{Name: TypeSnapshot, Data: "`agent show --json` without calls and facts; `cursor`"}}
+	about := facts()
+	for _, k := range journal.Kinds() {
+		list = append(list, LineType{Name: string(k), Data: about[k], Fact: true})
+	}
+	const frame = "`start` `offset` `end` `text`"
+	return append(list,
+		LineType{Name: TypeUnknown, Data: "a fact that a newer `agent` wrote; nothing", Fact: true},
+		LineType{Name: TypeState, Data: "`owner` `status` `cause` `kept_answer` `epoch`"},
+		LineType{Name: TypeText, Data: "the answer: `message_id` " + frame},
+		LineType{Name: TypeReasoning, Data: "thoughts: `message_id` " + frame},
+		LineType{Name: TypeOutput, Data: "its output: `call_id` " + frame},
+		LineType{Name: TypeNote, Data: "to the person: `text` `warn`"},
+		LineType{Name: TypeOutcome, Data: "`agent run --json`"},
+		LineType{Name: TypeAnswer, Data: "`agent answer --json`, where no run is driven"},
+		LineType{Name: TypeError, Data: "what `--json` prints when refused"},
+	)
+}
+
+// facts says what each kind of fact is about, with the fields of its body that matter first.
+func facts() map[journal.Kind]string {
+	return map[journal.Kind]string{
+		journal.KindRunCreated:      "`prompt` `folder` `model` `mode` `limits`",
+		journal.KindRunClaimed:      "a process drives it: `epoch` `pid`",
+		journal.KindRunInterrupted:  "it can be resumed: `cause` `detail`",
+		journal.KindRunNoted:        "a remark: `text`",
+		journal.KindRunStopping:     "it comes to an early end: `why` `reason`",
+		journal.KindRunCompleted:    "the end: `text`",
+		journal.KindRunFailed:       "the end: `reason` `text`",
+		journal.KindRunCancelled:    "the end: `by` `reason`",
+		journal.KindModelRequested:  "the model is asked; nothing",
+		journal.KindModelAnswered:   "`blocks` `calls` `stop` `usage`",
+		journal.KindModelFailed:     "it brought no answer: `fault` `detail` `remedy`",
+		journal.KindCompacted:       "older turns, in short: `through` `summary`",
+		journal.KindCallJudged:      "recovery decides: `turn` `index` `verdict` `reason`",
+		journal.KindCallStarted:     "it acts: `turn` `index` `attempt`",
+		journal.KindCallSettled:     "it ended: `turn` `index` `result`",
+		journal.KindCallResolved:    "a person decided: `turn` `index` `word`",
+		journal.KindApprovalVoided:  "it may not act: `turn` `index` `reason`",
+		journal.KindRequestOpened:   "a question: `request`",
+		journal.KindRequestAnswered: "`id` `answer` `by`",
+		journal.KindRequestClosed:   "without an answer: `id` `status` `reason`",
+		journal.KindTurnSettled:     "a checkpoint: `checkpoint`",
+		journal.KindMessageAdded:    "from a person to the model: `text`",
+		journal.KindRunRestored:     "the database went back: `reason`",
+	}
+}
