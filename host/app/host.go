@@ -35,7 +35,7 @@ func (a *App) Home() (string, error) {
 
 func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	a.redactsWith(store)
-	exe, err := binary()
+	exe, err := Binary()
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %v", err)
 	}
@@ -54,10 +54,10 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	return h, nil
 }
 
-// binary is what this process starts itself again by. Where the kernel has it that is no name: a
+// Binary is what this process starts itself again by. Where the kernel has it that is no name: a
 // command that may write where the binary lies, a workspace with its own build among them, could
 // put another in its place, and the host would start that one outside of every sandbox.
-func binary() (string, error) {
+func Binary() (string, error) {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {
 		if _, err := os.Stat(self); err == nil {

@@ -195,7 +195,7 @@ func (a *App) mcpOptions(home, folder string) mcp.Options {
 		}
 	}
 	o := mcp.Options{Folder: folder, Environ: environ, Version: a.Version, Level: "none"}
-	exe, err := binary()
+	exe, err := Binary()
 	if err != nil {
 		return o // nothing can be set up without it; the level says so
 	}

@@ -45,14 +45,14 @@ func (e *enforced) support(exe string) sandbox.Support {
 
 // ahead begins to find out, beside whatever comes before the first command.
 func (e *enforced) ahead() {
-	if exe, err := binary(); err == nil { // who needs the binary says what is wrong
+	if exe, err := Binary(); err == nil { // who needs the binary says what is wrong
 		go e.support(exe)
 	}
 }
 
 // sandboxWords says in one line what each access of shell gives here.
 func (a *App) sandboxWords(home string) string {
-	exe, err := binary()
+	exe, err := Binary()
 	if err != nil {
 		return fmt.Sprintf("find this binary: %v", err)
 	}
@@ -74,7 +74,7 @@ func (a *App) sandboxWords(home string) string {
 // examineSandbox says what each access of shell gives here, and what is missing for more.
 func (a *App) examineSandbox(home string, f *doctor.Findings) {
 	const area = "sandbox"
-	exe, err := binary()
+	exe, err := Binary()
 	if err != nil {
 		f.Bad(area, "", "find this binary: %v", err)
 		return
