@@ -208,15 +208,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // where a connection has no deadlines, there is none to miss
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	var text []byte
-	var err error
-	large := r.ContentLength > mostBody
-	if !large {
-		text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
-		large = errors.As(err, new(*http.MaxBytesError))
-	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	switch {
-	case large:
+	case errors.As(err, new(*http.MaxBytesError)):
 		_, _ = io.CopyN(io.Discard, r.Body, mostDrained) // who still writes would not see the answer
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Detail: fmt.Sprintf("a body has at most %d bytes", mostBody)}
 	case err != nil:
