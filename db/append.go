@@ -44,7 +44,8 @@ type AppendOptions struct {
 
 // Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when
 // asked, its thread, in one transaction. A thread whose latest run has not ended gives
-// *ThreadBusyError, an id that exists ErrIDTaken. Like Append it fills in events.
+// *ThreadBusyError, a start key that a run has *StartKeyError, an id that exists ErrIDTaken. Like
+// Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
@@ -61,6 +62,9 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 	}
 	var h Head
 	err := s.record(Head{Run: run}, events, func(b batch) error {
+		if b.facts[0].body.(journal.RunCreated).StartKey != created.StartKey {
+			return ErrSecretKey
+		}
 		return s.write(ctx, func(t *tx) error {
 			var err error
 			if h, err = s.createRun(t, thread, b); sqlitefile.IsTaken(err) {
@@ -123,6 +127,11 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return Head{}, err
 		}
+	}
+	if r, err := startedWith(ctx, t.q, c.StartKey); err != nil {
+		return Head{}, err
+	} else if r != nil {
+		return Head{}, &StartKeyError{Run: r.ID}
 	}
 	if ref.Folder == "" {
 		ref.Folder = c.Folder
@@ -358,6 +367,6 @@ func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
 	return dbsqlc.CreateRunParams{
 		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: FirstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
-		CreatedAt: now,
+		StartKey: c.StartKey, StartDigest: c.StartDigest, CreatedAt: now,
 	}
 }

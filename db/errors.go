@@ -61,6 +61,14 @@ func (e *ThreadBusyError) Error() string {
 	return s
 }
 
+// StartKeyError says that a run has the start key of a new one, which was not recorded.
+type StartKeyError struct{ Run string }
+
+func (e *StartKeyError) Error() string { return "its start key is that of run " + e.Run }
+
+// ErrSecretKey says that a start key looks like a secret: it would be kept in the clear.
+var ErrSecretKey = errors.New("the start key looks like a secret, and it is kept in the clear")
+
 // ConflictError says that a request has its end already.
 type ConflictError struct {
 	First PendingRow

@@ -172,6 +172,31 @@ func (s Queries) Run(ctx context.Context, id string) (RunRow, error) {
 	return out, err
 }
 
+// StartedWith is the id of the run that has a start key, with the digest of the request that the
+// key was first given with; "" where no run has it.
+func (s Queries) StartedWith(ctx context.Context, key string) (run, digest string, err error) {
+	err = s.read(ctx, "look for the run of a start key", func(q *dbsqlc.Queries) error {
+		r, err := startedWith(ctx, q, key)
+		if r != nil {
+			run, digest = r.ID, r.StartDigest
+		}
+		return err
+	})
+	return run, digest, err
+}
+
+// startedWith is the run that has a start key; nil where none has.
+func startedWith(ctx context.Context, q *dbsqlc.Queries, key string) (*dbsqlc.Run, error) {
+	if key == "" {
+		return nil, nil
+	}
+	r, err := q.RunByStartKey(ctx, key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &r, err
+}
+
 // Alive lists the runs that someone should be driving: those marked running or queued, and the
 // waiting ones whose request has its end. From the oldest to the newest.
 func (s Queries) Alive(ctx context.Context) ([]RunRow, error) {

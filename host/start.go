@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,10 @@ type StartRequest struct {
 	Limits   journal.Limits
 	Expire   time.Duration
 	Setup    journal.Setup
+
+	StartKey    string           // a request that comes again with it is the same run; "" for none
+	StartDigest string           // Asked.Digest of the request
+	Shown       func(drive.Plan) // gets what is replayed where the run of the key is carried on; nil for nobody
 }
 
 // RefusedError says that the model cannot carry out the prompt. No run was recorded.
@@ -34,11 +39,25 @@ type RefusedError struct{ Err error }
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Start records a new run and drives it to its end, its first question that nobody answers, or a
-// shutdown.
+// shutdown. Where a run has the request's start key, that one is reused.
 func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
 	if err := h.Store.MayDrive(ctx); err != nil {
 		return out, fmt.Errorf("start a run: %w", err)
 	}
+	if out, found, err := h.Reuse(ctx, req); found || err != nil {
+		return out, err
+	}
+	out, err = h.start(ctx, req)
+	if errors.As(err, new(*db.StartKeyError)) || errors.As(err, new(*db.ThreadBusyError)) {
+		// Another process may have been given the same request at the same time.
+		if first, found, reuse := h.Reuse(ctx, req); found || reuse != nil {
+			return first, reuse
+		}
+	}
+	return out, err
+}
+
+func (h *Host) start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
 	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model})
 	if err != nil {
 		return out, err
@@ -88,6 +107,7 @@ func (h *Host) created(
 		Run: drive.NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
+		StartKey: req.StartKey, StartDigest: req.StartDigest,
 	}
 	if c.Source != "" {
 		c.Digest = drive.Digest([]byte(req.Prompt))

@@ -5,8 +5,8 @@ INSERT INTO threads (id, key_of, folder, created_at) VALUES (@id, @key_of, @fold
 SELECT * FROM threads WHERE id = @id;
 
 -- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
-VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @created_at, @created_at)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, created_at, updated_at)
+VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @start_key, @start_digest, @created_at, @created_at)
 RETURNING no;
 
 -- The fence of every write: it names what the caller last saw, and no row means that the race was
@@ -47,6 +47,9 @@ SELECT * FROM runs WHERE id = @id;
 
 -- name: GetRunByNo :one
 SELECT * FROM runs WHERE no = @no;
+
+-- name: RunByStartKey :one
+SELECT * FROM runs WHERE start_key = @start_key AND start_key <> '';
 
 -- name: GetHead :one
 SELECT r.no, r.id, r.thread, r.epoch, r.last_seq, r.status, r.turns, j.digest

@@ -65,23 +65,25 @@ func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, 
 }
 
 const createRun = `-- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?11)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?12, ?13, ?13)
 RETURNING no
 `
 
 type CreateRunParams struct {
-	ID        string
-	Thread    string
-	Previous  string
-	Folder    string
-	Words     string
-	Model     string
-	Mode      string
-	MaxTurns  int64
-	Version   string
-	Tools     string
-	CreatedAt int64
+	ID          string
+	Thread      string
+	Previous    string
+	Folder      string
+	Words       string
+	Model       string
+	Mode        string
+	MaxTurns    int64
+	Version     string
+	Tools       string
+	StartKey    string
+	StartDigest string
+	CreatedAt   int64
 }
 
 func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, error) {
@@ -96,6 +98,8 @@ func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, er
 		arg.MaxTurns,
 		arg.Version,
 		arg.Tools,
+		arg.StartKey,
+		arg.StartDigest,
 		arg.CreatedAt,
 	)
 	var no int64
@@ -345,6 +349,50 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 		return nil, err
 	}
 	return items, nil
+}
+
+const runByStartKey = `-- name: RunByStartKey :one
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE start_key = ?1 AND start_key <> ''
+`
+
+func (q *Queries) RunByStartKey(ctx context.Context, startKey string) (Run, error) {
+	row := q.db.QueryRowContext(ctx, runByStartKey, startKey)
+	var i Run
+	err := row.Scan(
+		&i.No,
+		&i.ID,
+		&i.Thread,
+		&i.Previous,
+		&i.Folder,
+		&i.Words,
+		&i.Model,
+		&i.Mode,
+		&i.Status,
+		&i.Cause,
+		&i.Detail,
+		&i.StopReason,
+		&i.Epoch,
+		&i.LastSeq,
+		&i.Turns,
+		&i.MaxTurns,
+		&i.Calls,
+		&i.FirstCall,
+		&i.LastCall,
+		&i.Unknown,
+		&i.Claims,
+		&i.Pid,
+		&i.Boot,
+		&i.Host,
+		&i.Version,
+		&i.Tools,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.EndedAt,
+		&i.Detached,
+		&i.StartKey,
+		&i.StartDigest,
+	)
+	return i, err
 }
 
 const runsBetween = `-- name: RunsBetween :many

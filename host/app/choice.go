@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +14,10 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host"
 	"agent/host/config"
 	"agent/host/model/catalog"
+	"agent/host/model/runbook"
 	"agent/recovery/journal"
 )
 
@@ -62,6 +66,27 @@ type Wish struct {
 	Effort    journal.Effort
 	NoCompact bool
 	Images    []journal.Image
+}
+
+// Asked is a request as a person gave it, before anything is chosen for it. thread is the one that
+// was named, "" for none; newest is the wish to go on with the folder's newest one.
+func Asked(req host.StartRequest, w Wish, l config.Limits, thread string, newest bool) host.Asked {
+	a := host.Asked{
+		Prompt: req.Prompt, Input: req.Input, Folder: req.Folder, Thread: thread, Model: w.Model, BaseURL: w.BaseURL, Effort: w.Effort,
+		NoCompact: w.NoCompact, Mode: l.Mode, MaxTurns: l.MaxTurns, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost, Timeout: l.Timeout,
+		Expire: req.Expire,
+	}
+	if newest {
+		a.Thread = host.AskedNewest
+	}
+	if w.Runbook != "" {
+		a.Model = runbook.Name
+	}
+	for _, m := range w.Images {
+		sum := sha256.Sum256(m.Data)
+		a.Images = append(a.Images, hex.EncodeToString(sum[:]))
+	}
+	return a
 }
 
 // Previous is the run of a thread that a new one follows; the zero value is none.

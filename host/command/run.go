@@ -47,8 +47,9 @@ EXAMPLE
 
 EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 waiting for an answer,
-   4 interrupted, 5 a call's outcome is unknown and nobody has decided on it
-   (agent answer --help), 6 cancelled`
+   4 interrupted, or driven by another process (--start-key), 5 a call's
+   outcome is unknown and nobody has decided on it (agent answer --help),
+   6 cancelled`
 
 type runCommand struct{ *commandLine }
 
@@ -97,10 +98,13 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s := starting{opened, c}
+	s.askHere(c)
+	if out, found, err := s.again(ctx, flags, &req); found || err != nil {
+		return s.report(c, out, err)
+	}
 	if err := s.complete(ctx, flags, &req); err != nil {
 		return errors.Join(err, s.close())
 	}
-	s.askHere(c)
 	out, err := s.Start(ctx, req)
 	return s.report(c, out, s.Busy(ctx, err))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host"
 	"agent/host/app"
 	"agent/host/config"
 	"agent/host/model/catalog"
@@ -39,6 +40,7 @@ func modelFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data (default: that of config.toml, else 2m, and 10m on this machine)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summarising older turns"},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
+		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
 		recordFlag(),
 	}
 }

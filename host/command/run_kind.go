@@ -107,7 +107,7 @@ func howToName(command, prompt string) string {
 // asRunbook is the command that carries the same prompt out as a runbook.
 func asRunbook(c *cli.Command) string {
 	words := []string{"agent", "run", "--runbook"}
-	for _, name := range []string{"dir", "mode", "thread", "max-turns", "timeout", "expire"} {
+	for _, name := range []string{"dir", "mode", "thread", "max-turns", "timeout", "expire", "start-key"} {
 		if c.IsSet(name) {
 			words = append(words, "--"+name, view.ShellWord(fmt.Sprint(c.Value(name))))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -97,4 +98,23 @@ func (s starting) chooseThread(ctx context.Context, req *host.StartRequest) (*ap
 		}
 	}
 	return &last, nil
+}
+
+// again looks for the run of the start key, before anything is worked out that may be different by
+// now, and carries it on. It says false where there is none.
+func (s starting) again(ctx context.Context, flags runFlags, req *host.StartRequest) (out host.Outcome, found bool, err error) {
+	if req.StartKey = s.c.String("start-key"); req.StartKey == "" {
+		return out, false, nil
+	}
+	if flags.Runbook == "" {
+		req.Input, err = s.app.piped(ctx, s.c, app.Choice{})
+	}
+	if req.Input != "" {
+		s.app.In = strings.NewReader(req.Input) // it is read once more when the model is chosen
+	}
+	req.Shown, req.StartDigest = s.showPlan, app.Asked(*req, flags.Wish, flags.Limits, s.c.String("thread"), s.c.Bool("continue")).Digest()
+	if err == nil {
+		out, found, err = s.Reuse(ctx, *req)
+	}
+	return out, found, err
 }

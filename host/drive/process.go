@@ -94,13 +94,14 @@ type Outcome struct {
 	Turns     int
 	Calls     int
 	Usage     journal.Usage
-	Estimated journal.Usage // charged beside it: requests that brought no answer
-	Cost      int64         // millionths of a US dollar, what is estimated included
-	Priced    bool          // Cost is known
-	Took      time.Duration // time spent running, over all owners
-	Running   []string      // calls that go on under their runner
-	Reused    bool
-	Submitted bool
+	Estimated journal.Usage    // charged beside it: requests that brought no answer
+	Cost      int64            // millionths of a US dollar, what is estimated included
+	Priced    bool             // Cost is known
+	Took      time.Duration    // time spent running, over all owners
+	Running   []string         // calls that go on under their runner
+	Reused    bool             // the run was there before this process was asked to start one
+	Submitted bool             // this process recorded the run
+	Owner     process.Identity // that drives it now, where this process does not
 }
 
 // NamedCall is a call as it is named to a person.

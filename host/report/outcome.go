@@ -45,7 +45,7 @@ func (r Reporter) Outcome(out host.Outcome) {
 	case recovery.StatusInterrupted:
 		r.interrupted(out)
 	default:
-		r.Say(r.Err, "run %s was %s when this process left it; how far it came: agent show %s", out.Run, out.Status, out.Run)
+		r.Say(r.Err, "%s", view.LeftText(out))
 	}
 	for _, u := range view.NewUnknowns(out.Undecided) {
 		line := u.Line()

@@ -30,6 +30,14 @@ func TallyText(o host.Outcome) string {
 	return fmt.Sprintf("%s, %s, driven for %s%s", Count(o.Turns, "turn"), Count(o.Calls, "call"), Duration(o.Took), After(Spent(o).Text()))
 }
 
+// LeftText is the last line about a run that goes on without this process.
+func LeftText(o host.Outcome) string {
+	if o.Owner.PID > 0 {
+		return fmt.Sprintf("run %s is driven by %s; watch it: agent show --follow %s", o.Run, o.Owner, o.Run)
+	}
+	return fmt.Sprintf("run %s was %s when this process left it; how far it came: agent show %s", o.Run, o.Status, o.Run)
+}
+
 // ExecutesText says what a question about a call of unknown outcome may lead to.
 func ExecutesText(r *journal.Request) string {
 	if r.Kind == journal.RequestTwin && slices.Contains(r.Choices, string(journal.WordRun)) {
@@ -62,6 +70,7 @@ type Outcome struct {
 	LastWords  string          `json:"last_words,omitempty"` // of the model, when the run failed; result is the reason
 	Fault      journal.Fault   `json:"fault,omitempty"`      // of the model, when that interrupted the run
 	Remedy     string          `json:"remedy,omitempty"`     // what fixes it
+	Owner      *Owner          `json:"owner,omitempty"`      // the process that drives the run, where the command did not
 }
 
 // NewOutcome is what the outcome itself says; the record knows more of it.
@@ -72,10 +81,17 @@ func NewOutcome(o host.Outcome, code int, now time.Time) Outcome {
 		DurationMS: o.Took.Milliseconds(), Usage: Spent(o).View(), CostUSD: Spent(o).Dollars(), Next: []string{},
 		Unknown: NewUnknowns(o.Undecided), Denied: NewDenied(o.Denied),
 	}
+	if o.Owner.PID > 0 {
+		v.Owner = &Owner{PID: o.Owner.PID, Host: o.Owner.Host}
+	}
 	switch {
 	case o.Request != nil:
 		asked := NewRequest(openRow(o), now)
 		v.Request, v.Next = &asked, AnswerCommands(o.Request)
+	case o.Owner.PID > 0:
+		for _, f := range driven(o.Run) {
+			v.Next = append(v.Next, f.Command)
+		}
 	case code == ExitInterrupted:
 		v.Next = []string{"agent resume " + o.Run}
 	}

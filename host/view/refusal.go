@@ -22,9 +22,13 @@ type Refusal struct {
 	Status    string          `json:"status"` // always refused
 	RunStatus recovery.Status `json:"run_status,omitempty"`
 	ExitCode  int             `json:"exit_code"`
+	Code      string          `json:"code,omitempty"` // names the reason for programs, where it has a name
 	Error     string          `json:"error"`
 	Next      []string        `json:"next"`
 }
+
+// CodeKeyReused is the code of a start key that was first given with another request.
+const CodeKeyReused = "key_reused"
 
 // NewRefusal is the object about an error. run is what was asked for, as far as it is known.
 func NewRefusal(err error, run string, code int) Refusal {
@@ -34,7 +38,10 @@ func NewRefusal(err error, run string, code int) Refusal {
 	}
 	var held *owner.HeldError
 	var busy *db.ThreadBusyError
+	var used *host.KeyReusedError
 	switch {
+	case errors.As(err, &used):
+		v.RunID, v.Code = used.Run, CodeKeyReused
 	case errors.As(err, &busy):
 		v.RunID, v.ThreadID, v.RunStatus, v.Reused = busy.Run, busy.Thread, busy.Status, true
 	case errors.As(err, &held):
@@ -93,7 +100,10 @@ func fixes(err error) []Fix {
 	var known Fixable
 	var held *owner.HeldError
 	var finished *host.FinishedError
+	var used *host.KeyReusedError
 	switch {
+	case errors.As(err, &used):
+		return []Fix{{"see it", "agent show " + used.Run}}
 	case errors.As(err, &known) && len(known.Fixes()) > 0:
 		return known.Fixes()
 	case errors.As(err, &held):

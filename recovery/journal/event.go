@@ -71,6 +71,9 @@ type RunCreated struct {
 	Version   string        `json:"version"`
 	ToolsHash string        `json:"tools"`
 	Setup     Setup         `json:"setup,omitzero"`
+
+	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
+	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
 }
 
 // RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on
