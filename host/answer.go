@@ -25,10 +25,19 @@ type Taken struct {
 // ownerPatience is how long an answering process waits to see the owner take the answer.
 const ownerPatience = 5 * time.Second
 
-// Answer resolves a pending request, once, and drives the run on in this process unless its owner
-// does.
-func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, resume bool) (Taken, error) {
-	if resume {
+// GoOn has a run go on that has its answer. An *owner.HeldError says that its owner lives; an
+// outcome without a run, that it goes on elsewhere.
+type GoOn func(ctx context.Context, run string) (drive.Outcome, error)
+
+// GoOnHere drives a run on in this process.
+func (h *Host) GoOnHere(ctx context.Context, run string) (drive.Outcome, error) {
+	return h.Resume(ctx, run, drive.Changes{}, nil)
+}
+
+// Answer resolves a pending request, once, and has the run go on unless its owner sees to that. A
+// nil on only records the answer.
+func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on GoOn) (Taken, error) {
+	if on != nil {
 		if err := h.Store.MayDrive(ctx); err != nil {
 			return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 		}
@@ -39,16 +48,16 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, re
 	}
 	fault.Hit(fault.AnswerRecorded)
 	drive.SaveRules(&h.Process, h.Env, row.Run, row.Request, answer)
-	if !resume {
+	if on == nil {
 		_, err := h.Reconcile(ctx, true)
 		return Taken{Request: row}, err
 	}
-	return h.deliver(ctx, row)
+	return h.deliver(ctx, row, on)
 }
 
-// deliver makes sure that somebody takes the answer: this process, once it holds the lock, or the
-// owner, seen by its fact.
-func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
+// deliver makes sure that somebody takes the answer: who has the run go on, once nobody holds it,
+// or the owner, seen by its fact.
+func (h *Host) deliver(ctx context.Context, row db.PendingRow, on GoOn) (Taken, error) {
 	taken := Taken{Request: row}
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
@@ -58,7 +67,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow) (Taken, error) {
 	}
 	defer w.Close()
 	for {
-		out, err := h.Resume(ctx, row.Run, drive.Changes{}, nil)
+		out, err := on(ctx, row.Run)
 		var held *owner.HeldError
 		var done *drive.FinishedError
 		switch {

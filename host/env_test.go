@@ -108,7 +108,7 @@ func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 		t.Fatalf("the run that nobody is there to ask about: %+v", left)
 	}
 	c.onlyFirstServerLives()
-	taken, err := h.Answer(ctx, outcomes[asksLater].Request.ID, json.RawMessage(`"yes"`), true)
+	taken, err := h.Answer(ctx, outcomes[asksLater].Request.ID, json.RawMessage(`"yes"`), h.GoOnHere)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,9 @@ package host
 
 import "agent/host/drive"
 
+// NewRunID makes the id of a run that is to be started.
+func NewRunID() string { return drive.NewID("r") }
+
 // Host is the service of one state folder.
 type Host struct {
 	drive.Process

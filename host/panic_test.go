@@ -217,7 +217,7 @@ func TestModes(t *testing.T) {
 		if out.Status != recovery.StatusWaiting {
 			continue
 		}
-		taken, err := h.Answer(t.Context(), out.Request.ID, json.RawMessage("true"), true)
+		taken, err := h.Answer(t.Context(), out.Request.ID, json.RawMessage("true"), h.GoOnHere)
 		if err != nil || taken.Outcome.Status != recovery.StatusCompleted || calls != 1 {
 			t.Errorf("mode %s after the yes: %s after %d calls (%v)", c.mode, taken.Outcome.Status, calls, err)
 		}

@@ -11,9 +11,9 @@ import (
 
 // Resolve records a person's decision about a call whose outcome is unknown, as RecordResolution
 // does. Where the twin guard asks about that call at the moment, happened answers its question too:
-// the question is closed, by the owner of the run that asks or here, and the run goes on. Without
-// resume it is left as it is then. The request of the result is empty where nothing was asked.
-func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, resume bool) (Taken, error) {
+// the question is closed, by the owner of the run that asks or here, and the run goes on. A nil
+// on leaves it as it is then. The request of the result is empty where nothing was asked.
+func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, on GoOn) (Taken, error) {
 	var asked []db.PendingRow
 	if w == journal.WordHappened {
 		open, err := h.Store.Pending(ctx, false)
@@ -37,8 +37,8 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, resume
 			return Taken{}, err
 		}
 	}
-	if !resume {
+	if on == nil {
 		return Taken{Request: row}, nil
 	}
-	return h.deliver(ctx, row)
+	return h.deliver(ctx, row, on)
 }

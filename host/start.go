@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 // StartRequest is a prompt and the rules under which it is carried out.
 type StartRequest struct {
+	Run      string // its id; "" makes one
 	Prompt   string
 	Source   string // file that the prompt was read from; "" otherwise
 	Input    string // what was piped in beside the prompt; "" for nothing
@@ -104,7 +106,7 @@ func (h *Host) created(
 	ctx context.Context, req StartRequest, reg *tools.Registry,
 ) (c journal.RunCreated, before string, earlier []journal.Message, err error) {
 	c = journal.RunCreated{
-		Run: drive.NewID("r"), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
+		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
 		StartKey: req.StartKey, StartDigest: req.StartDigest,

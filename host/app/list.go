@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"agent/host"
 	"agent/host/view"
@@ -84,10 +85,10 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	if err != nil {
 		return view.Run{}, err
 	}
-	return s.now(ctx, row)
+	return now(ctx, s, row)
 }
 
-func (s *Folder) now(ctx context.Context, row RunRow) (view.Run, error) {
+func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v := view.NewRun(row, fault.Now())
 	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Reconcile(ctx, false)
@@ -131,7 +132,7 @@ func (s *Folder) Page(ctx context.Context, f Filter) (list []view.Run, next int6
 	}
 	list = make([]view.Run, len(rows))
 	for i, row := range rows {
-		if list[i], err = s.now(ctx, row); err != nil {
+		if list[i], err = now(ctx, s, row); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -208,4 +209,61 @@ func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
 		}
 	}
 	return lost, nil
+}
+
+// CarryOn lists the runs that go on without being asked for, the newest first, as many as may be
+// driven beside those that are driven in the background now. more is how many others could.
+// Runs that except names are left to whoever asks for them.
+func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []host.Carried, more int, err error) {
+	if !s.CanWrite() || s.Store.DiskFull() || s.Store.Behind() != nil {
+		return nil, 0, nil
+	}
+	conf, _, err := s.app.config("")
+	if err != nil {
+		return nil, 0, err
+	}
+	serve := conf.Serve.Or()
+	rows, err := s.Store.Runs(ctx, Filter{Interrupted: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, row := range rows {
+		if except(row) {
+			continue
+		}
+		last, err := s.lastDriven(ctx, row)
+		if err != nil {
+			continue // a journal that cannot be read is nothing to go on with; doctor names it
+		}
+		if why, ok := host.CarriesOn(row, host.Carry(serve.Recover), s.Self.Boot, last, fault.Now()); ok {
+			list = append(list, host.Carried{RunRow: row, Why: why})
+		}
+	}
+	if len(list) == 0 {
+		return nil, 0, nil
+	}
+	free, err := s.freeDrivers(ctx, serve.Drivers)
+	if err != nil || len(list) <= free {
+		return list, 0, err
+	}
+	return list[:free], len(list) - free, nil
+}
+
+// lastDriven is when the last fact before the run's interruption was recorded: the interruption
+// itself may be found long after.
+func (s *Folder) lastDriven(ctx context.Context, row RunRow) (time.Time, error) {
+	for e, err := range s.Store.Load(ctx, row.ID, max(0, row.LastSeq-2)) {
+		return e.Time, err
+	}
+	return row.Updated, nil
+}
+
+// freeDrivers is how many more runs may be driven in the background.
+func (s *Folder) freeDrivers(ctx context.Context, most int) (int, error) {
+	rows, err := s.Store.Alive(ctx)
+	if err != nil {
+		return 0, err
+	}
+	driven := slices.DeleteFunc(rows, func(r RunRow) bool { return !r.Detached || r.Status != recovery.StatusRunning })
+	return max(0, most-len(driven)), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/launch"
 	"agent/host/lines"
 	"agent/host/pick"
 	"agent/host/report"
@@ -21,7 +22,8 @@ import (
 
 const answerHelp = `Answers a question of a run, once, and continues the run in this process
 unless its owner does. No other process needs to be alive. Without an id it
-is the one open question; without an answer it is asked on the terminal.
+is the one open question; without an answer it is asked on the terminal. With
+--detach the run continues in the background.
 
 To a question about permission, yes approves the call once and no denies it;
 always and never also add a rule to your config.toml, for that call in that
@@ -64,6 +66,8 @@ func (a answerCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			detachFlag(),
+			noRecoverFlag(),
 			recordFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
@@ -107,6 +111,9 @@ func (a answerCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	if err == nil {
 		err = s.recordOn(ctx, c, a.about)
+	}
+	if err == nil && !c.Bool("no-resume") {
+		err = s.carryOn(ctx, c, func(r app.RunRow) bool { return r.ID == a.about })
 	}
 	switch {
 	case err != nil:
@@ -198,9 +205,25 @@ func (s answering) askFor(ctx context.Context, run string, r journal.Request, co
 	return raw, err
 }
 
+// goOn is what has the run go on that has its answer; at is set where that is another process.
+func (s answering) goOn(at **launch.Accepted) host.GoOn {
+	switch {
+	case s.c.Bool("no-resume"):
+		return nil
+	case s.c.Bool("detach"):
+		return s.elsewhere(at)
+	}
+	return s.GoOnHere
+}
+
 // give records the answer and sees to it that somebody takes it. It closes the session.
 func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMessage) error {
-	taken, err := s.Answer(ctx, row.ID, raw, !s.c.Bool("no-resume"))
+	var at *launch.Accepted
+	taken, err := s.Answer(ctx, row.ID, raw, s.goOn(&at))
+	if at != nil {
+		s.app.printDetached(s.c.Bool("json"), *at)
+		return errors.Join(err, s.close())
+	}
 	if taken.Drove {
 		if err != nil && taken.Outcome.Run == "" {
 			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)

@@ -8,6 +8,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/launch"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -21,7 +22,12 @@ func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error 
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	taken, err := s.Resolve(ctx, call, word, !s.c.Bool("no-resume"))
+	var at *launch.Accepted
+	taken, err := s.Resolve(ctx, call, word, s.goOn(&at))
+	if at != nil {
+		s.app.printDetached(s.c.Bool("json"), *at)
+		return errors.Join(err, s.close())
+	}
 	if taken.Drove {
 		return s.report(s.c, taken.Outcome, err)
 	}

@@ -27,6 +27,7 @@ type namedCommand struct {
 func (a *commandLine) commandsByName() []namedCommand {
 	return []namedCommand{
 		{"run", runCommand{a}.command, ""},
+		{"attach", attachCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"ls", lsCommand{a}.command, "only runs that work in `FOLDER`"},
 		{"show", showCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"resume", resumeCommand{a}.command, "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"},

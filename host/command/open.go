@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"io"
 
 	"agent/host/app"
 	"agent/host/terminal"
@@ -33,7 +34,12 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 	if how != app.Drive {
 		s.sayBehind()
 	}
-	s.show = terminal.NewRenderer(a.Printer(a.Err), s.Hub, app.Records{Store: s.Store})
+	activity := a.Err
+	if a.driver != nil && how == app.Drive {
+		a.driver.drives(f)
+		activity = io.Discard // who watches reads the record
+	}
+	s.show = terminal.NewRenderer(a.Printer(activity), s.Hub, app.Records{Store: s.Store})
 	a.lines.Drive(f)
 	if err := s.Begin(ctx, how); err != nil {
 		return nil, errors.Join(err, s.close())

@@ -24,7 +24,8 @@ outcome is unknown, and you decide. See agent help recovery.
 
 last is the newest run of this folder, or of that which --dir names, that can
 be resumed. A message is for the model, before its next answer. With a run
-that is named, --dir says where its folder is now.
+that is named, --dir says where its folder is now. With --detach it goes on in
+the background: agent help background.
 
 EXAMPLE
    agent resume last
@@ -33,11 +34,13 @@ EXAMPLE
    agent resume r-7k2m --dir ~/moved/site
    agent resume --dry-run r-7k2m
    agent resume --all --dir .
+   agent resume --all --detach
 
 EXIT STATUS
    that of the run: 0 done, 1 failed or refused, 3 waiting for an answer,
    4 interrupted, 5 a call's outcome is unknown and nobody has decided on it,
-   6 cancelled; with --all the highest; 0 with --dry-run`
+   6 cancelled; with --all the highest; 0 with --dry-run, and with
+   --detach once it is going`
 
 // takeoverPatience is how long a holder has to let go before it is ended.
 const takeoverPatience = 10 * time.Second
@@ -54,7 +57,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, resumeLimits(), resumeModel(), []cli.Flag{a.thinkingFlag(), jsonFlag(), lines.Flag()}),
+		}, resumeLimits(), resumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
 	}
 }
@@ -66,8 +69,13 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	how := app.Drive
-	if c.Bool("dry-run") {
+	switch {
+	case c.Bool("dry-run") && c.Bool("detach"):
+		return app.Usage(errors.New("give --dry-run or --detach, not both"))
+	case c.Bool("dry-run"):
 		how = app.DryRun
+	case a.detached(c) && !c.Bool("all"):
+		return a.detach(ctx, c, r.run)
 	}
 	opened, err := a.open(ctx, how)
 	if err != nil {
@@ -77,10 +85,15 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	switch {
 	case c.Bool("all") && c.Bool("dry-run"):
 		return errors.Join(s.dryRunAll(ctx), s.close())
+	case c.Bool("all") && a.detached(c):
+		return s.detachAll(ctx)
 	case c.Bool("all"):
 		return s.all(ctx)
 	}
 	run, err := s.toResume(ctx, r.run, c.Bool("takeover"))
+	if err == nil {
+		err = s.carryOn(ctx, c, func(r app.RunRow) bool { return r.ID == run })
+	}
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -139,9 +152,7 @@ func (s *resuming) all(ctx context.Context) error {
 // next goes on with one of several runs. It returns what JSON says of it and its exit code.
 func (s *resuming) next(ctx context.Context, row app.RunRow) (any, int) {
 	err := s.looser(ctx, row.ID)
-	if err == nil && row.Fruitless >= host.MaxFruitless {
-		left := fmt.Errorf("run %s is left alone: %d resumes in a row made no progress; try it by name: agent resume %s",
-			row.ID, row.Fruitless, row.ID)
+	if left := view.LeftAlone(row); err == nil && left != nil {
 		s.app.Say(s.app.Err, "agent: %v", left)
 		v := refusal(left, row.ID, view.ExitInterrupted)
 		v.Next = []string{"agent resume " + row.ID}

@@ -34,6 +34,10 @@ What is piped in joins the prompt, in a block named stdin; agent run - reads
 the prompt itself there. In a loop that reads lines, in cron and over ssh,
 < /dev/null keeps the run from waiting for input that is meant for others.
 
+With --detach the run goes on in the background. At its start the command has
+others go on there that a crash or a restart of the machine interrupted:
+agent help background.
+
 The approval mode and the rules in config.toml decide what needs your yes:
 agent help permissions. A question waits until it is answered: agent pending,
 agent answer.
@@ -44,12 +48,13 @@ EXAMPLE
    agent run --runbook -f release.md
    agent run --dir ~/site -f task.md
    agent run -c continue
+   agent run --detach "update the dependencies, run the tests"
 
 EXIT STATUS
    0 done, 1 failed or refused, 2 wrong usage, 3 waiting for an answer,
    4 interrupted, or driven by another process (--start-key), 5 a call's
    outcome is unknown and nobody has decided on it (agent answer --help),
-   6 cancelled`
+   6 cancelled; with --detach 0 once the run is going`
 
 type runCommand struct{ *commandLine }
 
@@ -68,6 +73,8 @@ func (a runCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
+			detachFlag(),
+			noRecoverFlag(),
 			a.thinkingFlag(),
 			jsonFlag(),
 			lines.Flag(),
@@ -85,12 +92,18 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	if a.detached(c) {
+		return a.detach(ctx, c, "")
+	}
 	req, err := a.startRequest(ctx, c)
 	if err == nil {
 		err = flags.named(req)
 	}
 	if err != nil {
 		return err
+	}
+	if a.driver != nil {
+		req.Run = a.driver.job.Run
 	}
 	a.Idle, a.Record = flags.Idle, flags.Record
 	opened, err := a.open(ctx, app.Drive)
@@ -102,7 +115,11 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if out, found, err := s.again(ctx, flags, &req); found || err != nil {
 		return s.report(c, out, err)
 	}
-	if err := s.complete(ctx, flags, &req); err != nil {
+	err = s.complete(ctx, flags, &req)
+	if err == nil {
+		err = s.carryOn(ctx, c, ofThread(req.Thread))
+	}
+	if err != nil {
 		return errors.Join(err, s.close())
 	}
 	out, err := s.Start(ctx, req)

@@ -28,7 +28,7 @@ import (
 //	code N cmd...        runs cmd and expects exit code N; "killed" expects SIGKILL
 //	waitfor FILE [TEXT]  waits until the file is there and holds the text
 //	waitrun STATUS       waits until the newest run has the status
-//	signal NAME WORD     TERM, HUP, INT, QUIT, STOP or CONT to the host of this script
+//	signal NAME WORD     TERM, HUP, INT, QUIT, STOP, CONT or KILL to the host of this script
 //	                     whose command line holds the word
 //	waitgone WORD        waits until no process agent WORD of this script is left
 //	waitstop WORD        waits until a process agent WORD of this script is stopped,
@@ -264,11 +264,14 @@ func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// endRunners leaves nothing behind: a runner outlives the script that started it.
+// endRunners leaves nothing behind: a runner outlives the script that started it, and so does a
+// process that drives in the background.
 func endRunners(work string) {
-	for _, pid := range processes(work, "__runner") {
-		// A runner that is gone meanwhile is what is wanted.
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	for _, word := range []string{"__drive", "__runner"} {
+		for _, pid := range processes(work, word) {
+			// One that is gone meanwhile is what is wanted.
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 
@@ -352,10 +355,10 @@ func living(pid int) bool {
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	known := map[string]syscall.Signal{
-		"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
+		"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT, "KILL": syscall.SIGKILL,
 	}
 	if neg || len(args) != 2 || known[args[0]] == 0 {
-		ts.Fatalf("usage: signal TERM|HUP|INT|QUIT|STOP|CONT run|resume|answer|__runner")
+		ts.Fatalf("usage: signal TERM|HUP|INT|QUIT|STOP|CONT|KILL run|resume|answer|__drive|__runner")
 	}
 	signalAll(ts, args[1], known[args[0]])
 }

@@ -88,7 +88,7 @@ func (a showCommand) run(ctx context.Context, c *cli.Command) error {
 	case c.Bool("json"):
 		err = s.json(ctx, id)
 	case c.Bool("follow"):
-		err = s.follow(ctx, id)
+		err = s.follow(ctx, id, nil)
 	case c.Bool("calls"):
 		err = s.calls(ctx, id)
 	default:

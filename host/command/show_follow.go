@@ -21,13 +21,16 @@ func (s showing) lines(ctx context.Context, run string, since *watch.Cursor) err
 	return errors.Join(err, withCode(code))
 }
 
-// follow shows a run's past and goes on with what happens.
-func (s showing) follow(ctx context.Context, run string) error {
+// follow shows a run's past and goes on with what happens. asks puts its questions to who watches;
+// nil for nobody.
+func (s showing) follow(ctx context.Context, run string, asks follow.Asker) error {
 	t := s.printer()
 	if _, err := s.head(ctx, t, run); err != nil {
 		return err
 	}
-	if err := follow.New(s.Folder, t, run).Follow(ctx); err != nil {
+	f := follow.New(s.Folder, t, run)
+	f.Ask(asks)
+	if err := f.Follow(ctx); err != nil {
 		return err
 	}
 	return followed(ctx, s.session, t, run)

@@ -229,6 +229,54 @@ func TestAnsweredElsewhere(t *testing.T) {
 	w.published("published\n")
 }
 
+// A run that goes on in the background is watched from a terminal, which it does not hold: the
+// story so far, its question, and what follows from the answer. Ctrl-C leaves and touches nothing;
+// a second terminal that asks the same gives way to the first. // windows 7, 10
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	w := newAskWorld(t)
+	s := sit(t, w, "", "run", "--detach", "--runbook", "-f", "ask.md")
+	s.exits(0)
+	s.until("goes on in the background")
+	leaves := sit(t, w, "", "attach", "last")
+	leaves.until("answer (yes/no): ")
+	leaves.types("y\x03")
+	leaves.exits(0)
+	leaves.until("no longer watching")
+	w.published("")
+	first, second := sit(t, w, "", "attach", "last"), sit(t, w, "", "attach", "last")
+	first.until("answer (yes/no): ")
+	second.until("answer (yes/no): ")
+	first.types("yes\n")
+	for _, s := range []*seat{first, second} {
+		s.exits(0)
+		s.until("answered by")
+		s.until("completed")
+		if n := strings.Count(s.screen(), "answer (yes/no)"); n != 1 {
+			t.Errorf("it is asked %d times:\n%s", n, s.screen())
+		}
+	}
+	w.published("published\n")
+}
+
+// A question that nobody listens for any more is answered at attach, and the run goes on in the
+// background.
+func TestAttachGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newAskWorld(t)
+	s := sit(t, w, "", "run", "--runbook", "-f", "ask.md")
+	s.until("answer (yes/no): ")
+	s.types("\x04")
+	s.exits(3)
+	a := sit(t, w, "", "attach", "last")
+	a.until("answer (yes/no): ")
+	a.types("yes\n")
+	a.exits(0)
+	a.until("goes on in the background")
+	a.until("completed")
+	w.published("published\n")
+}
+
 // Where a program reads the output, nobody is asked. // DESIGN 7
 func TestJSONAsksNobody(t *testing.T) {
 	t.Parallel()

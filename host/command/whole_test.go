@@ -45,7 +45,7 @@ func racedTalks() []string {
 // quickScripts are at least one of each kind of thing that a person does or that goes wrong.
 func quickScripts() []string {
 	return append(racedScripts(),
-		"answer_call", "denied", "doctor_repair", "failing", "fetch", "kill_again", "looking", "model_compact", "question", "sandbox_hint", "show_story",
+		"answer_call", "denied", "detach", "doctor_repair", "failing", "fetch", "kill_again", "looking", "model_compact", "question", "sandbox_hint", "show_story",
 		"stdin", "stream_waits", "twin", "unknown_outcome", "write_inspect")
 }
 

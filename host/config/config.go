@@ -41,6 +41,12 @@
 //	writable = ["~/.cache/go-build"]         # what commands with access write may change beside
 //	                                         # the workspace
 //
+//	[serve]
+//	recover = "background"                   # which runs go on without being asked for: what was
+//	                                         # handed over and what the machine went down under;
+//	                                         # "all": also what crashed in a terminal; "none"
+//	drivers = 4                              # so many of them at a time
+//
 //	[[allow]]                                # runs without a yes; never in mode plan what writes
 //	tool = "shell"
 //	command = "go test *"                    # literal words; a last * stands for any further ones
@@ -99,6 +105,7 @@ type Config struct {
 	Models    map[string]Model    // by provider/model
 	Rules     []permission.Rule   // of permission, the person's first
 	Sandbox   Sandbox             // how commands are confined
+	Serve     Serve               // which runs go on without being asked for
 	Private   []Private           // what the fetch tool may ask beside the internet
 }
 

@@ -32,6 +32,7 @@ type userKeys struct {
 	Idle      *string                 `toml:"idle"`
 	Fetch     *fetchKeys              `toml:"fetch"`
 	Sandbox   *sandboxKeys            `toml:"sandbox"`
+	Serve     *serveKeys              `toml:"serve"`
 	Providers map[string]providerKeys `toml:"providers"`
 	Models    map[string]modelKeys    `toml:"models"`
 }
@@ -57,7 +58,7 @@ type modelKeys struct {
 // wants says what a key is written as.
 func wants(key string) string {
 	switch key {
-	case "max_turns", "max_tokens", "window", "max_output":
+	case "max_turns", "max_tokens", "window", "max_output", "drivers":
 		return "a whole number"
 	case "max_cost", "input_price", "cached_price", "written_price", "output_price":
 		return `an amount of US dollars in quotes, such as "2.50"`
@@ -67,7 +68,7 @@ func wants(key string) string {
 		return `a command as a list, such as ["pass", "show", "work"]`
 	case "allow_http":
 		return "true or false"
-	case "providers", "models", "fetch", "sandbox":
+	case "providers", "models", "fetch", "sandbox", "serve":
 		return "a table"
 	case "writable":
 		return `paths as a list, such as ["~/.cache/go-build"]`
@@ -85,10 +86,12 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch", "sandbox",
+			"fetch", "sandbox", "serve",
 		}
 	case table[0] == "sandbox" && len(table) == 1:
 		return []string{"full", "writable"}
+	case table[0] == "serve" && len(table) == 1:
+		return []string{"recover", "drivers"}
 	case table[0] == "fetch" && len(table) == 1:
 		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:
@@ -105,7 +108,7 @@ func keysAt(table []string) []string {
 // for a name of the person's own.
 func Keys() []string {
 	var all []string
-	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"allow"}, {"ask"}, {"deny"}} {
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"allow"}, {"ask"}, {"deny"}} {
 		for _, key := range keysAt(table) {
 			if len(keysAt([]string{key})) == 0 && len(keysAt([]string{key, "*"})) == 0 { // no table
 				all = append(all, strings.Join(append(slices.Clone(table), key), "."))
@@ -180,7 +183,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	out.Rules = slices.Concat(
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
-	out.Sandbox = c.sandbox(k.Sandbox)
+	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle
 	}

@@ -203,6 +203,55 @@ func TestStoryAnswerFromElsewhere(t *testing.T) {
 	})
 }
 
+// A process of the run's own listens for an answer: a minute, and longer where it holds servers,
+// which start with it. Then it ends, and the question stays. // windows 17.13
+func TestStoryListensInTheBackground(t *testing.T) {
+	for name, c := range map[string]struct {
+		servers []journal.ServerPin
+		after   time.Duration
+		left    bool
+	}{
+		"answered":           {nil, 50 * time.Second, false},
+		"late":               {nil, 2 * time.Minute, true},
+		"answered, servers":  {[]journal.ServerPin{{Name: "one"}}, 9 * time.Minute, false},
+		"late, with servers": {[]journal.ServerPin{{Name: "one"}}, 11 * time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			acts := writes("acts")
+			story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+				s.created.Mode, s.Detached, s.Env.Servers = journal.ModeAsk, true, c.servers
+				ctx, end := context.WithCancel(s.t.Context())
+				defer end()
+				go func() {
+					select {
+					case <-time.After(c.after):
+					case <-ctx.Done():
+						return
+					}
+					rows, err := s.Store.Pending(s.t.Context(), false)
+					if err != nil || len(rows) != 1 {
+						t.Error(rows, err)
+						return
+					}
+					if _, err := s.Store.Answer(s.t.Context(), rows[0].ID, json.RawMessage(`"yes"`), "anna"); err != nil {
+						t.Error(err)
+					}
+					s.hint()
+				}()
+				out := s.mustStart()
+				if c.left {
+					s.wants(out, recovery.StatusWaiting, "")
+				} else {
+					s.wants(out, recovery.StatusCompleted, "")
+				}
+				if (acts.acted == 1) == c.left {
+					t.Errorf("%d calls", acts.acted)
+				}
+			})
+		})
+	}
+}
+
 // An answer and a cancel at once: the answer was first, so it is on record, and the run ends all
 // the same.
 func TestStoryAnswerAndCancel(t *testing.T) {

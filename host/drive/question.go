@@ -35,10 +35,28 @@ func (qs *questions) ask(ctx context.Context, r *journal.Request) error {
 	if r.Kind == journal.RequestElicit {
 		return qs.askDuring(ctx, r)
 	}
-	if qs.env.Ask == nil {
+	if qs.env.Ask == nil && !qs.p.Detached {
 		return errLeave
 	}
 	return qs.askHere(ctx, r)
+}
+
+// How long a process of the run's own waits for an answer: to end and to be started again costs a
+// moment, and with MCP servers, which end and start with it, seconds.
+const (
+	listens            = time.Minute
+	listensWithServers = 10 * time.Minute
+)
+
+// patience fires when such a process has waited long enough; never where somebody is asked here.
+func (qs *questions) patience() <-chan time.Time {
+	switch {
+	case qs.env.Ask != nil:
+		return nil
+	case len(qs.env.Servers) > 0:
+		return time.After(listensWithServers)
+	}
+	return time.After(listens)
 }
 
 func expired(r *journal.Request, now time.Time) bool {
@@ -50,10 +68,12 @@ type reply struct {
 	err    error
 }
 
-// askHere puts the question to the terminal and watches for an answer from elsewhere meanwhile.
+// askHere puts the question to the terminal, where there is one, and watches for an answer from
+// elsewhere meanwhile.
 func (qs *questions) askHere(ctx context.Context, r *journal.Request) error {
 	typed, restore := qs.typing(ctx, r)
 	defer restore() // before anything else is shown
+	late := qs.patience()
 	for {
 		var done bool
 		var err error
@@ -69,6 +89,8 @@ func (qs *questions) askHere(ctx context.Context, r *journal.Request) error {
 			if err == nil && !done {
 				done, err = qs.stopped(ctx)
 			}
+		case <-late:
+			return errLeave
 		case <-ctx.Done():
 			done = true
 		}

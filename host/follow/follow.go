@@ -30,7 +30,14 @@ type Follower struct {
 	mind    bool  // likewise what the model thinks
 	calls   map[journal.Place]*followedCall
 	noticed bool // it was printed that live text cannot be had
+	cursor  watch.Cursor
+	seq     int64            // of the last fact
+	asker   Asker            // nil where nobody is asked
+	open    *journal.Request // the question that stands open, while it was not put
 }
+
+// Ask has questions be put to the person who watches.
+func (f *Follower) Ask(a Asker) { f.asker = a }
 
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
@@ -52,14 +59,20 @@ func (f *Follower) Follow(ctx context.Context) error {
 		return err
 	}
 	defer f.tail.Close()
+	f.tail.Waits = f.asker != nil
 	return f.watch(ctx)
 }
 
 // watch shows what comes. It returns without an error when there is nothing more to wait for.
 func (f *Follower) watch(ctx context.Context) error {
-	var c watch.Cursor
 	for {
-		lines, err := f.tail.Next(ctx, &c)
+		if r := f.open; r != nil && f.asker != nil && f.seq >= f.past {
+			f.open = nil
+			if over, err := f.ask(ctx, *r); over || err != nil {
+				return err
+			}
+		}
+		lines, err := f.tail.Next(ctx, &f.cursor)
 		for _, l := range lines {
 			f.line(ctx, l)
 		}
@@ -94,10 +107,25 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 	if b, ok := e.Body.(journal.CallSettled); ok {
 		f.finishOutput(ctx, b)
 	}
+	f.seq = e.Seq
+	f.asks(e.Body)
+	if f.open != nil && f.asker != nil && f.seq >= f.past && e.Body.Kind() == journal.KindRequestOpened {
+		return // it is shown where it is put
+	}
 	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past {
+	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past && f.asker == nil {
 		r := b.Request
 		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+	}
+}
+
+// asks notes the question that stands open after a fact.
+func (f *Follower) asks(b journal.Body) {
+	switch b := b.(type) {
+	case journal.RequestOpened:
+		f.open = &b.Request
+	case journal.RequestAnswered, journal.RequestClosed, journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
+		f.open = nil
 	}
 }
 

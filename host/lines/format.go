@@ -48,7 +48,10 @@ func Read(c *cli.Command, out io.Writer) (*Stream, error) {
 	if f == formatJSON {
 		return nil, err
 	}
-	if c.Bool("dry-run") {
+	switch {
+	case c.Bool("detach"):
+		err = app.Usage(errors.New("--output-format stream-json: with --detach nothing of the run is seen here; take json, and then agent show --follow"))
+	case c.Bool("dry-run"):
 		err = app.Usage(errors.New("--output-format stream-json: a dry run drives nothing; take json"))
 	}
 	return New(out), err

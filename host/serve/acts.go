@@ -48,7 +48,7 @@ func (s acts) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var closed *app.ConflictError
-	switch _, err := s.o.Folder.Answer(ctx, id, given.Answer, false); {
+	switch _, err := s.o.Folder.Answer(ctx, id, given.Answer, nil); {
 	case errors.As(err, &closed): // somebody was faster
 		return s.again(ctx, w, closed, given.Answer)
 	case err != nil:
@@ -169,7 +169,7 @@ func (s acts) decide(ctx context.Context, row app.CallRow, word journal.Word) (i
 	if err := s.mustWrite("decide on", row.ID); err != nil {
 		return 0, err
 	}
-	_, err := s.o.Folder.Resolve(ctx, row, word, false)
+	_, err := s.o.Folder.Resolve(ctx, row, word, nil)
 	if errors.Is(err, host.ErrDecisionKept) {
 		return http.StatusAccepted, nil
 	}

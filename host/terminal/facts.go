@@ -108,7 +108,7 @@ func (t *Printer) forTheRecord(e journal.Event) {
 	switch b := e.Body.(type) {
 	case journal.RunClaimed:
 		if b.Epoch > 1 {
-			t.Line(Yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", view.Stamp(e.Time), b.PID, b.Host, tighter(b)))
+			t.Line(Yellow, "~", fmt.Sprintf("%s process %d on %s goes on with the run%s", view.Stamp(e.Time), b.PID, b.Host, how(b)))
 		}
 	case journal.RunInterrupted:
 		t.Line(Yellow, "!", view.Stamp(e.Time)+" interrupted: "+view.CauseText(b.Cause, b.Detail))
@@ -125,8 +125,14 @@ func (t *Printer) forTheRecord(e journal.Event) {
 	}
 }
 
-func tighter(b journal.RunClaimed) string {
+func how(b journal.RunClaimed) string {
 	text := ""
+	if b.Detached {
+		text = " in the background"
+	}
+	if b.Why != "" {
+		text += ": " + b.Why
+	}
 	if b.Mode != "" {
 		text += ", mode " + string(b.Mode)
 	}

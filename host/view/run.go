@@ -12,7 +12,7 @@ import (
 
 // Run is a run as ls shows it. Fields are only ever added.
 //
-// Over budget: at most 26 fields: one object of --json, which only ever grows
+// Over budget: at most 27 fields: one object of --json, which only ever grows
 type Run struct {
 	ID         string          `json:"id"`
 	Thread     string          `json:"thread_id"`
@@ -35,6 +35,7 @@ type Run struct {
 	Ended      *time.Time      `json:"ended_at,omitempty"`
 	Place      *Place          `json:"place,omitempty"`
 	Owner      *Owner          `json:"owner,omitempty"`
+	Detached   bool            `json:"detached"` // its last owner is a process of its own, which no terminal ends
 	Asked      *Request        `json:"pending_request,omitempty"`
 	Damage     string          `json:"damage,omitempty"`   // why what it asks cannot be shown
 	Unmarked   bool            `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
@@ -73,6 +74,7 @@ func NewRun(r db.RunRow, now time.Time) Run {
 		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
 		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
 		Calls: r.Calls, NumUnknown: r.Unknown, Unknown: []Unknown{}, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
+		Detached: r.Detached,
 	}
 	if !r.Ended.IsZero() {
 		v.Ended = &r.Ended
@@ -120,6 +122,9 @@ func forward(v Run, newest bool, now time.Time) []string {
 	case v.Cause == journal.CauseCorrupt, v.Damage != "":
 		return []string{"agent doctor"}
 	case v.Owner != nil:
+		if v.Detached {
+			return []string{"agent attach " + v.ID}
+		}
 		return []string{"agent show --follow " + v.ID}
 	case v.Continues(newest):
 		return []string{v.ContinueWith()}

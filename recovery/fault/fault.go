@@ -5,9 +5,10 @@
 //	AGENT_FAULT=<point>[:<n>[:<action>]][,…]   the n-th time (from 1) that the process comes by
 //	AGENT_FAULT_UNSAFE=1                       without it the first one counts for nothing
 //
-// Actions: kill (SIGKILL to the process itself, the default), stop (SIGSTOP), panic, and clock+26h
-// or clock-90m, which set the process's clock forward or back by a duration (Now). Several points
-// are armed at once, each with its own count.
+// A point drive:<point> is for the process that is started to drive a run in the background, and
+// for those that it starts. Actions: kill (SIGKILL to the process itself, the default), stop
+// (SIGSTOP), panic, and clock+26h or clock-90m, which set the process's clock forward or back by a
+// duration (Now). Several points are armed at once, each with its own count.
 package fault
 
 import (
@@ -67,10 +68,16 @@ const (
 	BeforeMark      Point = "look.before_mark"
 	AnswerRecorded  Point = "answer.recorded"
 	BeforeUnlocking Point = "run.before_unlock"
+	DriverSpawned   Point = "launch.spawned"
+	DriverAccepted  Point = "launch.accepted"
+	BeforeRecovery  Point = "recover.before_launch"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
-func All() []Point {
+func All() []Point { return append(Driving(), DriverSpawned, DriverAccepted, BeforeRecovery) }
+
+// Driving lists the points that a command passes which drives its run itself, and its runners.
+func Driving() []Point {
 	return []Point{
 		Started, BeforeCommit, AfterCommit, AfterLock, AfterClaim, BeforeModel, MidAnswer, AfterModel, AfterFailed, BeforeSummary, AfterSummary, BeforePrepare, AfterPrepare, AfterStarted,
 		AfterEffect, AfterSettled, AfterTurn, InRecovery, AfterVerdict, AtQuestion, AfterAnswer, WriteTemp, WriteRenamed,
@@ -83,6 +90,7 @@ type arm struct {
 	point  Point
 	action string
 	step   time.Duration // of the clock
+	driver bool          // it is for a process that drives in the background
 	left   atomic.Int64
 }
 
@@ -148,9 +156,12 @@ func parse(text string) (*arms, error) {
 	return &a, nil
 }
 
+const driverPrefix = "drive:"
+
 func parseOne(text string) (*arm, error) {
-	parts := strings.SplitN(text, ":", 3)
-	a := &arm{point: Point(parts[0]), action: "kill"}
+	point, driver := strings.CutPrefix(text, driverPrefix)
+	parts := strings.SplitN(point, ":", 3)
+	a := &arm{point: Point(parts[0]), action: "kill", driver: driver}
 	a.left.Store(1)
 	if !slices.Contains(All(), a.point) {
 		return nil, fmt.Errorf("there is no such point as %q", parts[0])
@@ -189,7 +200,7 @@ func Hit(p Point) {
 
 func (a *arms) hit(p Point) {
 	for _, one := range a.all {
-		if one.point != p || one.left.Add(-1) != 0 {
+		if one.driver || one.point != p || one.left.Add(-1) != 0 {
 			continue
 		}
 		switch {
@@ -219,6 +230,14 @@ func Now() time.Time {
 // Env is the setting for a child that is this binary again: the clock as it stands here, and the
 // runner's points with what is left of their counts; nil when there is neither.
 func Env() []string {
+	return setting(func(a *arm) bool { return strings.HasPrefix(string(a.point), "runner.") && !a.driver })
+}
+
+// DriverEnv is the setting for a child that drives a run in the background: the clock as it stands
+// here, and the points for such processes; nil when there is neither.
+func DriverEnv() []string { return setting(func(a *arm) bool { return a.driver }) }
+
+func setting(keeps func(*arm) bool) []string {
 	a := armed.Load()
 	if a == nil {
 		return nil
@@ -228,7 +247,7 @@ func Env() []string {
 		keep = append(keep, fmt.Sprintf("%s:1:clock%s", Started, signed(ahead)))
 	}
 	for _, one := range a.all {
-		if n := one.left.Load(); n > 0 && strings.HasPrefix(string(one.point), "runner.") {
+		if n := one.left.Load(); n > 0 && keeps(one) {
 			keep = append(keep, fmt.Sprintf("%s:%d:%s", one.point, n, one.action))
 		}
 	}

@@ -27,6 +27,7 @@ func faults() []lab.Fault {
 		interfere.Signal(),
 		interfere.Cancel(),
 		interfere.Takeover(),
+		interfere.Background(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

@@ -247,7 +247,7 @@ func (r *Report) noteUnmet(f plan.Family) {
 // unreached are the points that no story reached.
 func (r *Report) unreached() []string {
 	var out []string
-	for _, p := range fault.All() {
+	for _, p := range fault.Driving() {
 		if r.Points[string(p)] == 0 {
 			out = append(out, string(p))
 		}

@@ -120,7 +120,7 @@ func (p *Plan) possible(tool, situation string) []string {
 	var out []string
 	for _, shape := range story.Shapes() {
 		if _, why := story.New(tool, situation, shape, 0, "127.0.0.1:1"); why != "" {
-			p.Skipped[why] += len(fault.All())
+			p.Skipped[why] += len(fault.Driving())
 			continue
 		}
 		out = append(out, shape)
@@ -130,7 +130,7 @@ func (p *Plan) possible(tool, situation string) []string {
 
 // addAll takes every point. Without EveryShape the shapes take turns.
 func (p *Plan) addAll(c Choice, tool, situation string, possible []string) {
-	for n, point := range fault.All() {
+	for n, point := range fault.Driving() {
 		take := possible
 		if !c.EveryShape {
 			take = nil
@@ -163,7 +163,7 @@ func (p *Plan) addFew(c Choice, tool, situation string, possible []string, used 
 	shape := possible[0]
 	s, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
 	var points []string
-	for _, point := range fault.All() {
+	for _, point := range fault.Driving() {
 		if why := s.Misses(string(point)); why != "" {
 			p.Skipped[why]++
 			continue
@@ -174,7 +174,7 @@ func (p *Plan) addFew(c Choice, tool, situation string, possible []string, used 
 		return used[a+situation]*100 + used[a] - used[b+situation]*100 - used[b]
 	})
 	n := min(perStory, len(points))
-	p.LeftOut += len(points) - n + (len(possible)-1)*len(fault.All())
+	p.LeftOut += len(points) - n + (len(possible)-1)*len(fault.Driving())
 	for _, point := range points[:n] {
 		used[point+situation]++
 		used[point]++
@@ -232,7 +232,7 @@ func FirstKill(tool, point string) Arm {
 // addRepeatedKills adds stories that are killed twice and three times in a row, at the same point
 // and at different ones.
 func (p *Plan) addRepeatedKills(c Choice) {
-	points := fault.All()
+	points := fault.Driving()
 	for i, first := range points {
 		for k, tool := range c.Tools {
 			if c.Short && k != i%len(c.Tools) {

@@ -33,13 +33,13 @@ func TestPlanCovers(t *testing.T) {
 			}
 			seen[fmt.Sprintf("%d kills", 1+len(f.Arms))]++
 			for i, a := range append(slices.Clone(f.Arms), f.Tries...) {
-				if a.Pass < 1 || a.Command < 0 || !slices.Contains(fault.All(), fault.Point(a.Point)) {
+				if a.Pass < 1 || a.Command < 0 || !slices.Contains(fault.Driving(), fault.Point(a.Point)) {
 					t.Errorf("%s: arm %d is %v", f.Key(), i, a)
 				}
 			}
 		}
 		var want []string
-		for _, point := range fault.All() {
+		for _, point := range fault.Driving() {
 			want = append(want, "point "+string(point))
 		}
 		want = append(want, "1 kills", "2 kills", "3 kills")
@@ -77,7 +77,7 @@ func TestPlanAddsUp(t *testing.T) {
 		}
 		n += k
 	}
-	if want := len(c.Tools) * len(story.Situations()) * len(story.Shapes()) * len(fault.All()); n != want {
+	if want := len(c.Tools) * len(story.Situations()) * len(story.Shapes()) * len(fault.Driving()); n != want {
 		t.Errorf("%d combinations planned or skipped, there are %d", n, want)
 	}
 }

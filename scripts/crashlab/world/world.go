@@ -112,7 +112,7 @@ func (w *World) URL() string {
 // Close ends what the world still runs. The folder stays when something was found in it.
 func (w *World) Close(keep bool) error {
 	var errs []error
-	for _, p := range w.Runners() {
+	for _, p := range append(w.Drivers(), w.Runners()...) {
 		errs = append(errs, p.Signal(syscall.SIGKILL))
 	}
 	errs = append(errs, w.Witness.Close())

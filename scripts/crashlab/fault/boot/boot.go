@@ -75,7 +75,7 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 func restarts() []*restart {
 	var out []*restart
 	tools := []string{"shell", "write_file", "shell:write", "fetch", "apply_patch", "shell:read", "ask_user"}
-	for i, point := range fault.All() {
+	for i, point := range fault.Driving() {
 		taken := 0
 		for m := range tools {
 			tool := tools[(i+m)%len(tools)]

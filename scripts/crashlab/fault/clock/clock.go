@@ -133,7 +133,7 @@ func newStory(tool, situation, shape, jump string, seed uint64) *timedStory {
 	own, _ := story.New(tool, situation, shape, 0, "127.0.0.1:1")
 	r := rand.New(rand.NewPCG(seed, uint64(plan.Pick(1<<30, tool, situation, shape, jump))))
 	var points, kills []string
-	for _, p := range fault.All() {
+	for _, p := range fault.Driving() {
 		if own.Misses(string(p)) != "" {
 			continue
 		}

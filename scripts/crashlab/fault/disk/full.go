@@ -78,7 +78,7 @@ func runFull(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 func shortages() []*shortage {
 	var out []*shortage
 	tools := []string{"shell", "write_file", "fetch", "shell:write", "apply_patch", "ask_user", "read_file"}
-	for i, point := range fault.All() {
+	for i, point := range fault.Driving() {
 		for k, kind := range []string{"space", "inodes"} {
 			for n, victim := range []string{"nobody", "host", "both"} {
 				for m := range tools {

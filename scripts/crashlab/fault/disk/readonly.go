@@ -79,7 +79,7 @@ func readOnlyStories() []*readOnlyStory {
 		ways = append(ways, [2]string{"fails", "nobody"}, [2]string{"fails", "host"}, [2]string{"fails", "both"})
 	}
 	tools := []string{"write_file", "shell", "ask_user", "fetch", "shell:write", "edit_file", "read_file"}
-	for i, point := range fault.All() {
+	for i, point := range fault.Driving() {
 		for k, way := range ways {
 			for m := range tools {
 				tool := tools[(i+k+m)%len(tools)]

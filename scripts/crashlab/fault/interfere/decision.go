@@ -52,7 +52,7 @@ func decisions() []*interference {
 	var out []*interference
 	tools := []string{"shell", "fetch", "shell:write", mcp.Tool("count")}
 	for w, way := range decisionWays() {
-		for n, own := range append([]fault.Point{""}, fault.All()...) {
+		for n, own := range append([]fault.Point{""}, fault.Driving()...) {
 			tool, shape := tools[(n+w)%len(tools)], story.Shapes()[n%3] // a runbook does not ask for what was not done
 			if own != "" && !answersPass(tool, shape, own) {
 				continue

@@ -260,7 +260,7 @@ func interferingTools() []string {
 func atEveryPoint(way string, tools int) []*interference {
 	var out []*interference
 	all := interferingTools()
-	for n, point := range fault.All() {
+	for n, point := range fault.Driving() {
 		taken := 0
 		for m := range all {
 			tool := all[(n+m)%len(all)]
@@ -279,7 +279,7 @@ func atEveryPoint(way string, tools int) []*interference {
 // while the story of the tool stands still at one.
 func atItsOwnPoints(way, tool string, at fault.Point) []*interference {
 	var out []*interference
-	for n, own := range fault.All() {
+	for n, own := range fault.Driving() {
 		if (plan.Arm{Point: string(own)}).InRunner() {
 			continue // it would kill what the process runs, and not the process
 		}

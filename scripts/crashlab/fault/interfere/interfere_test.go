@@ -36,7 +36,7 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 			met[i.way+" at "+i.tries[0].Point] = true
 			met[i.way+" killed at "+i.own] = true
 		}
-		for _, p := range fault.All() {
+		for _, p := range fault.Driving() {
 			for _, way := range x.ways {
 				if !met[way+" at "+string(p)] {
 					t.Errorf("%s: no story %s at %s", name, way, p)
@@ -63,7 +63,7 @@ func TestTwinsCoverTheSpellings(t *testing.T) {
 		keys[i.key()], points[i.tries[0].Point] = true, true
 		met[strings.TrimSuffix(i.way, inAnotherRun)+" at "+i.tries[0].Point] = true
 	}
-	for _, p := range fault.All() {
+	for _, p := range fault.Driving() {
 		s, _ := story.New("shell", "first", "chat", 0, "")
 		if !points[string(p)] && s.Misses(string(p)) == "" {
 			t.Errorf("no story at %s", p)
@@ -91,7 +91,7 @@ func TestDecisionsCoverThePoints(t *testing.T) {
 		keys[i.key()], met[i.way+" "+i.own] = true, true
 	}
 	for _, way := range decisionWays() {
-		for _, own := range append([]fault.Point{""}, fault.All()...) {
+		for _, own := range append([]fault.Point{""}, fault.Driving()...) {
 			if (own == "" || answersPass("shell", "chat", own)) && !met[way+" "+string(own)] {
 				t.Errorf("no story %s in which the other process is killed at %q", way, own)
 			}

@@ -56,7 +56,7 @@ func twins() []*interference {
 				add(n, point, way)
 			}
 		}
-		for n, point := range fault.All() {
+		for n, point := range fault.Driving() {
 			if n%len(respellings()) != r && x.name != "command" || slices.Contains(x.points, point) {
 				continue
 			}

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host"
+	"agent/host/app"
+	"agent/host/input"
+	"agent/host/launch"
+	"agent/host/owner"
+	"agent/host/view"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+func detachFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "detach", Usage: "go on in the background, also after this terminal is closed"}
+}
+
+// detached says whether the command is to be carried out by a process of the run's own, and this is
+// not that process.
+func (a *commandLine) detached(c *cli.Command) bool { return c.Bool("detach") && a.driver == nil }
+
+// launch has a process of the run's own carry out a command line.
+func (a *commandLine) launch(ctx context.Context, in *os.File, job launch.Job) (launch.Answer, error) {
+	exe, err := app.Binary()
+	if err != nil {
+		return launch.Answer{}, fmt.Errorf("find this binary: %v", err)
+	}
+	if job.Dir, err = a.Dir(); err != nil {
+		return launch.Answer{}, fmt.Errorf("find the current folder: %v", err)
+	}
+	return launch.Start(ctx, exe, append(os.Environ(), fault.DriverEnv()...), in, job)
+}
+
+// detach has the command line carried out in the background, and prints what became of it until it
+// goes on without this process.
+func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) error {
+	var in *os.File
+	if f, ok := a.In.(*os.File); ok && input.Carries(f) {
+		in = f
+	}
+	job := launch.Job{Args: a.args[1:]}
+	if c.Name == "run" {
+		run = host.NewRunID()
+		job.Run = run
+	}
+	answer, err := a.launch(ctx, in, job)
+	if errors.Is(err, launch.ErrNoAnswer) {
+		return a.unanswered(ctx, c, run, err)
+	}
+	if err != nil {
+		return fmt.Errorf("go on in the background: %w", err)
+	}
+	for _, line := range answer.Notes {
+		a.Say(a.Err, "%s", line)
+	}
+	if end := answer.Ended; end != nil {
+		_, _ = io.WriteString(a.Out, end.Out) // what cannot be written is reported at the end: Undelivered
+		return withCode(end.Code)
+	}
+	if ctx.Err() != nil {
+		a.Say(a.Err, "agent: run %s was recorded, and is asked to stop: agent resume %s", answer.Accepted.Run, answer.Accepted.Run)
+		return withCode(view.ExitInterrupted)
+	}
+	a.printDetached(c.Bool("json"), *answer.Accepted)
+	return nil
+}
+
+func (a *commandLine) printDetached(json bool, at launch.Accepted) {
+	v := view.NewDetached(at.Run, at.Thread, at.Process)
+	if json {
+		a.PrintJSON(v)
+		return
+	}
+	a.Say(a.Out, "%s", v.Text())
+}
+
+// unanswered tells what became of a run whose process ended without an answer: the database has it.
+func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	s, err := a.open(ctx, app.Read)
+	switch {
+	case errors.Is(err, app.ErrNoState) || run == "":
+		return fmt.Errorf("go on in the background: %w; nothing is recorded of it, and the log may have why: agent doctor", why)
+	case err != nil:
+		return errors.Join(fmt.Errorf("go on in the background: %w", why), err)
+	}
+	row, err := s.Store.Run(ctx, run)
+	if err := errors.Join(err, s.close()); err != nil {
+		return errors.Join(fmt.Errorf("go on in the background: %w; nothing of run %s is recorded", why, run), err)
+	}
+	if held, err := s.Held(run); err == nil && held {
+		a.printDetached(c.Bool("json"), launch.Accepted{Run: run, Thread: row.Thread, Process: row.PID})
+		return nil
+	}
+	next := "agent show " + run
+	if row.Status == recovery.StatusInterrupted {
+		next = "agent resume " + run
+	}
+	a.Say(a.Err, "agent: the process that was to drive run %s ended; what it recorded is kept, and the run is %s: %s", run, row.Status, next)
+	return withCode(view.ExitInterrupted)
+}
+
+// detachAll has each run go on in a process of its own.
+func (s *resuming) detachAll(ctx context.Context) error {
+	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
+	v := view.Resumed{Version: 1, Runs: []any{}}
+	for _, row := range rows {
+		if ctx.Err() != nil {
+			break
+		}
+		one, code := s.detachNext(ctx, row)
+		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
+	}
+	switch {
+	case err != nil:
+	case s.c.Bool("json"):
+		s.app.PrintJSON(v)
+	case len(rows) == 0:
+		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
+	}
+	return errors.Join(err, s.close(), withCode(v.ExitCode))
+}
+
+// detachNext has one of several runs go on, with what changes for all of them.
+func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
+	if left := view.LeftAlone(row); left != nil {
+		s.app.Say(s.app.Err, "agent: %v", left)
+		return refusal(left, row.ID, view.ExitInterrupted), view.ExitInterrupted
+	}
+	answer, err := s.app.launch(ctx, nil, launch.Job{Args: append(s.again(), row.ID)})
+	for _, line := range answer.Notes {
+		s.app.Say(s.app.Err, "%s", line)
+	}
+	switch {
+	case err != nil:
+		code := s.app.exit(fmt.Errorf("go on with run %s in the background: %w", row.ID, err))
+		return refusal(err, row.ID, code), code
+	case answer.Ended != nil:
+		return refusal(withCode(answer.Ended.Code), row.ID, answer.Ended.Code), answer.Ended.Code
+	}
+	if !s.c.Bool("json") {
+		s.app.printDetached(false, *answer.Accepted)
+	}
+	return view.NewDetached(row.ID, row.Thread, answer.Accepted.Process), view.ExitDone
+}
+
+// again is the command line with what changes for a run, without which run that is.
+func (s *resuming) again() []string {
+	args := []string{"resume"}
+	for _, f := range s.c.Flags {
+		name := f.Names()[0]
+		if f.IsSet() && !slices.Contains([]string{"all", "detach", "json", "output-format", "dir"}, name) {
+			args = append(args, fmt.Sprintf("--%s=%v", name, f.Get()))
+		}
+	}
+	return args
+}
+
+// elsewhere has a run go on in a process of its own, and notes which.
+func (s *session) elsewhere(at **launch.Accepted) host.GoOn {
+	return func(ctx context.Context, run string) (host.Outcome, error) {
+		if who, held, err := s.Owner(run); err != nil || held {
+			return host.Outcome{}, errors.Join(err, &owner.HeldError{Run: run, Holder: who})
+		}
+		answer, err := s.app.launch(ctx, nil, launch.Job{Args: []string{"resume", run}})
+		if err != nil {
+			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
+		}
+		if *at = answer.Accepted; *at != nil {
+			return host.Outcome{}, nil
+		}
+		row, err := s.Store.Run(ctx, run)
+		if err == nil && row.Status.Terminal() {
+			return host.Outcome{}, &host.FinishedError{} // its owner took the answer, and ended
+		}
+		if who, held, _ := s.Owner(run); held { // else the command that failed has the last word
+			return host.Outcome{}, &owner.HeldError{Run: run, Holder: who}
+		}
+		for _, line := range answer.Notes {
+			s.app.Say(s.app.Err, "%s", line)
+		}
+		return host.Outcome{}, errors.Join(err, withCode(answer.Ended.Code))
+	}
+}
