@@ -40,7 +40,7 @@ func TestEveryLayerMayImportWhatItsRuleNames(t *testing.T) {
 		"host/terminal/screen.go":      importing("terminal", "os", "agent/host/view", "agent/recovery/journal", "agent/host/stream"),
 		"host/drive.go":                importing("host", "time", "agent/recovery", "agent/recovery/fault", "agent/db", "agent/tools", "agent/tools/runner", "agent/host/model", "agent/host/stream"),
 		"host/drive_test.go":           importing("host_test", "agent/host", "github.com/google/go-cmp/cmp"),
-		"host/serve/serve.go":          importing("serve", "net/http", "agent/host", "agent/db"),
+		"host/serve/serve.go":          importing("serve", "net/http", "agent/host", "agent/host/watch"),
 		"host/pipeline/pipeline.go":    importing("pipeline", "agent/host"),
 		"host/gitlink/gitlink.go":      importing("gitlink", "agent/host", "agent/tools/sandbox"),
 		"host/model/model.go":          importing("model", "context", "agent/recovery/journal"),
