@@ -53,7 +53,8 @@ EXIT STATUS
    that of the run that goes on (see agent resume --help); 0 when the answer
    was only recorded, or its owner took it; 1 refused: it has an answer
    already, the answer does not fit, there is no such id; 2 wrong usage, or
-   several questions are open; 3 or 5 it was left open`
+   several questions are open; 3 or 5 it was left open; with --detach 0 once
+   the run is going`
 
 type answerCommand struct{ *commandLine }
 
@@ -95,6 +96,9 @@ func (a answerCommand) run(ctx context.Context, c *cli.Command) error {
 	id, r, err := answerArguments(c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("detach") && c.Bool("no-resume") {
+		return app.Usage(errors.New("give --detach or --no-resume, not both"))
 	}
 	opened, err := a.open(ctx, app.Read)
 	if err != nil {

@@ -104,6 +104,7 @@ type commandLine struct {
 	dir    string   // folder whose runs alone are meant
 	about  string   // id of the run that the command is about
 	stops  *signals.Stops
+	handed string        // id of a run that goes on in the background
 	lines  *lines.Stream // of --output-format stream-json; else nil
 	driver *driver       // nil where the command was typed
 	told   func() error  // why the command was asked to stop; nil while it was not

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -52,7 +52,13 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 		run = host.NewRunID()
 		job.Run = run
 	}
+	slow := time.AfterFunc(startPatience, func() {
+		a.Say(a.Err, "agent: waiting for the process that is to drive the run: it may read its input or start MCP servers; Ctrl-C stops it")
+	})
+	defer slow.Stop()
+	defer context.AfterFunc(ctx, func() { a.Say(a.Err, "agent: the process that is to drive the run is asked to stop") })()
 	answer, err := a.launch(ctx, in, job)
+	slow.Stop()
 	if errors.Is(err, launch.ErrNoAnswer) {
 		return a.unanswered(ctx, c, run, err)
 	}
@@ -63,7 +69,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 		a.Say(a.Err, "%s", line)
 	}
 	if end := answer.Ended; end != nil {
-		_, _ = io.WriteString(a.Out, end.Out) // what cannot be written is reported at the end: Undelivered
+		a.PassOn(end.Out)
 		return withCode(end.Code)
 	}
 	if ctx.Err() != nil {
@@ -76,6 +82,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 
 func (a *commandLine) printDetached(json bool, at launch.Accepted) {
 	v := view.NewDetached(at.Run, at.Thread, at.Process)
+	a.handed = at.Run
 	if json {
 		a.PrintJSON(v)
 		return
@@ -92,6 +99,9 @@ func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string
 		return fmt.Errorf("go on in the background: %w; nothing is recorded of it, and the log may have why: agent doctor", why)
 	case err != nil:
 		return errors.Join(fmt.Errorf("go on in the background: %w", why), err)
+	}
+	if _, id, findErr := s.find(ctx, run, 'r'); findErr == nil { // it may be typed as last, or in part
+		run = id
 	}
 	row, err := s.Store.Run(ctx, run)
 	if err := errors.Join(err, s.close()); err != nil {
@@ -155,10 +165,10 @@ func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
 
 // again is the command line with what changes for a run, without which run that is.
 func (s *resuming) again() []string {
-	args := []string{"resume"}
+	args := []string{"resume", "--no-recover"}
 	for _, f := range s.c.Flags {
 		name := f.Names()[0]
-		if f.IsSet() && !slices.Contains([]string{"all", "detach", "json", "output-format", "dir"}, name) {
+		if f.IsSet() && !slices.Contains([]string{"all", "detach", "json", "output-format", "dir", "no-recover"}, name) {
 			args = append(args, fmt.Sprintf("--%s=%v", name, f.Get()))
 		}
 	}
@@ -171,7 +181,7 @@ func (s *session) elsewhere(at **launch.Accepted) host.GoOn {
 		if who, held, err := s.Owner(run); err != nil || held {
 			return host.Outcome{}, errors.Join(err, &owner.HeldError{Run: run, Holder: who})
 		}
-		answer, err := s.app.launch(ctx, nil, launch.Job{Args: []string{"resume", run}})
+		answer, err := s.app.launch(ctx, nil, launch.Job{Args: []string{"resume", "--no-recover", run}})
 		if err != nil {
 			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
 		}

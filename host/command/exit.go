@@ -146,6 +146,9 @@ func (a *commandLine) missed(code int) int {
 	if !errors.Is(err, syscall.EPIPE) { // else whoever read it has closed it, as head does, and knows
 		fmt.Fprintf(a.Err, "agent: write to stdout: %v\n", err)
 	}
+	if a.handed != "" {
+		fmt.Fprintf(a.Err, "run %s goes on in the background: agent attach %s\n", a.handed, a.handed)
+	}
 	if a.drove {
 		fmt.Fprintln(a.Err, "the run's answer is kept: agent show last")
 	}

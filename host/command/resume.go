@@ -24,8 +24,8 @@ outcome is unknown, and you decide. See agent help recovery.
 
 last is the newest run of this folder, or of that which --dir names, that can
 be resumed. A message is for the model, before its next answer. With a run
-that is named, --dir says where its folder is now. With --detach it goes on in
-the background: agent help background.
+that is named, --dir says where its folder is now. With --detach the run goes
+on in the background: agent help background.
 
 EXAMPLE
    agent resume last

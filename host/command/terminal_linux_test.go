@@ -277,6 +277,22 @@ func TestAttachGoesOn(t *testing.T) {
 	w.published("published\n")
 }
 
+// A question whose time is over while it is put at attach, and that nobody else would close, is
+// closed there.
+func TestAttachExpires(t *testing.T) {
+	t.Parallel()
+	w := newAskWorld(t)
+	s := sit(t, w, "", "run", "--expire", "4s", "--runbook", "-f", "ask.md")
+	s.until("answer (yes/no): ")
+	s.types("\x04")
+	s.exits(3)
+	a := sit(t, w, "", "attach", "last")
+	a.until("answer (yes/no): ")
+	a.exits(4)
+	a.until("interrupted: expired")
+	w.published("")
+}
+
 // Where a program reads the output, nobody is asked. // DESIGN 7
 func TestJSONAsksNobody(t *testing.T) {
 	t.Parallel()

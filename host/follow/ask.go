@@ -2,8 +2,10 @@ package follow
 
 import (
 	"context"
+	"time"
 
 	"agent/host/watch"
+	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
 
@@ -25,6 +27,10 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	defer withdraw()
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
+	if r.Expires != nil {
+		late := time.AfterFunc(r.Expires.Sub(fault.Now()), stop)
+		defer late.Stop()
+	}
 	got := make(chan asked, 1)
 	go func() {
 		defer stop()
@@ -35,7 +41,8 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	for reading.Err() == nil {
 		lines, err := f.tail.Feed.Next(reading, &f.cursor)
 		if err != nil {
-			break // nothing comes any more, or it is answered: what follows is seen by the next look
+			withdraw() // nothing comes any more, or it is over: what follows is seen by the next look
+			break
 		}
 		came = append(came, lines...)
 		if closes(lines, r.ID) {
@@ -47,7 +54,13 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	if a.err != nil && asking.Err() == nil {
 		return true, a.err
 	}
-	f.tail.owned = f.tail.owned || !a.left // it goes on, though what came meanwhile may not know that yet
+	expired := r.Expires != nil && !fault.Now().Before(*r.Expires)
+	if expired {
+		if err := f.tail.mark(ctx); err != nil { // where nobody drives the run, nobody else closes the question
+			return true, err
+		}
+	}
+	f.tail.owned = f.tail.owned || !a.left && !expired // it goes on, though what came meanwhile may not know that yet
 	for _, l := range came {
 		f.line(ctx, l)
 	}

@@ -8,9 +8,11 @@ import (
 	"sync"
 )
 
-// Receive reads the job in the driver.
+// Receive reads the job in the driver, which holds on to nothing else of whoever started it: a lock
+// or a pipe on another descriptor is waited for by others.
 func Receive() (Job, error) {
 	closeOnExec(jobAt)
+	letGo()
 	from := os.NewFile(jobAt, "job")
 	defer from.Close() // it was only read
 	return receive(from)

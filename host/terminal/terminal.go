@@ -75,6 +75,12 @@ func (t *Terminal) PrintJSON(v any) {
 	_ = enc.Encode(v) // what cannot be written is reported at the end: Undelivered
 }
 
+// PassOn writes on stdout what another process wrote there for this one, such as its object.
+func (t *Terminal) PassOn(text string) {
+	t.printed = t.printed || text != ""
+	_, _ = io.WriteString(t.Out, text) // what cannot be written is reported at the end: Undelivered
+}
+
 // Tilde shortens a path below the person's home folder.
 func (t *Terminal) Tilde(path string) string { return view.Tilde(t.Getenv("HOME"), path) }
 

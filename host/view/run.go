@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/host"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools/process"
@@ -150,6 +151,9 @@ func (r Run) StatusText(now time.Time) string {
 		text += " (" + string(r.Request.Kind) + ")"
 	case r.Damage != "":
 		text += " (its question is damaged)"
+	}
+	if r.Status == recovery.StatusInterrupted && r.Fruitless >= host.MaxFruitless {
+		text += ", left alone"
 	}
 	if n := len(r.Unknown); n > 0 {
 		text += fmt.Sprintf(", %d unknown", n)

@@ -128,7 +128,7 @@ func frontDoors() []rule {
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
-		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal"},
+		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/launch", allow: []string{"recovery/fault"},
 			why: "a process is started with a command line, and its answer is read; what the command does, it does not know"},
