@@ -268,6 +268,11 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 		if err := s.vault.Add(t.q, facts[i].secrets); err != nil {
 			return h, err
 		}
+		if r := facts[i].environment; r != nil {
+			if err := t.q.AddEnvironment(ctx, r.ID, r.Sealed); err != nil {
+				return h, err
+			}
+		}
 	}
 	if err := addFacts(t, facts); err != nil {
 		return h, err

@@ -27,6 +27,8 @@ type fact struct {
 	output   *blob.Blob // a call's whole output
 	secrets  []vault.Row
 
+	environment *vault.EnvironmentRow // that a run's first fact names; nil for none
+
 	projected bool // a fact before it in the batch has seen to it
 }
 
@@ -79,6 +81,12 @@ func (s *Store) encodeFact(e *journal.Event) (fact, error) {
 		f.output, f.secrets = blob.New(output), secrets
 		c.Result.Blob, c.Result.Size = hex.EncodeToString(f.output.Hash), int64(len(c.Result.Full))
 		c.Result.Full = nil
+		e.Body = c
+	}
+	if c, ok := e.Body.(journal.RunCreated); ok {
+		if f.environment, err = s.sealEnvironment(&c); err != nil {
+			return f, err
+		}
 		e.Body = c
 	}
 	data, secrets, err := s.vault.Encode(e.Body)

@@ -71,6 +71,10 @@ type Filter struct {
 	Thread      string
 	Folder      string
 	Limit       int // 0: the 20 newest in a plain list, no limit otherwise
+
+	Before int64  // lists a page of runs with lower numbers; Folder, Status and Text say which
+	Status string // of a page
+	Text   string // of a page: that the beginning of the prompt has, in upper or lower case
 }
 
 // Queries lists runs, threads and calls, and finds them.
@@ -99,6 +103,8 @@ func selectRuns(ctx context.Context, q *dbsqlc.Queries, f Filter) ([]dbsqlc.Run,
 		limit = int64(f.Limit)
 	}
 	switch {
+	case f.Before > 0:
+		return q.RunsPage(ctx, dbsqlc.RunsPageParams{Before: f.Before, Status: f.Status, Folder: f.Folder, Text: f.Text, MaxRows: limit})
 	case f.Thread != "":
 		rows, err := q.RunsOfThread(ctx, f.Thread)
 		slices.Reverse(rows)

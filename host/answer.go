@@ -96,12 +96,25 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow, on GoOn) (Taken, 
 // ErrCancelKept says that a run's end will come without whoever asked for it.
 var ErrCancelKept = errors.New("it is asked for and kept")
 
-// Cancel asks for a run's end and sees to it: through its owner, or in this process.
-func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
+// AskCancel asks for a run's end and leaves it to others to see to it. When it returns, that is
+// durable. It returns the run as it was; one that had ended is asked for nothing.
+func (h *Host) AskCancel(ctx context.Context, run string) (db.RunRow, error) {
 	if err := h.repairRun(ctx, run); err != nil {
-		return drive.Outcome{}, err
+		return db.RunRow{}, err
 	}
 	row, err := h.Store.Run(ctx, run)
+	if err != nil || row.Status.Terminal() {
+		return row, err
+	}
+	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.Who); err != nil {
+		return row, fmt.Errorf("cancel run %s: %w", run, err)
+	}
+	return row, nil
+}
+
+// Cancel asks for a run's end and sees to it: through its owner, or in this process.
+func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
+	row, err := h.AskCancel(ctx, run)
 	if err != nil {
 		return drive.Outcome{}, err
 	}
@@ -111,9 +124,6 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 			return unreadOutcome(row), nil
 		}
 		return out, err
-	}
-	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.Who); err != nil {
-		return drive.Outcome{}, fmt.Errorf("cancel run %s: %w", run, err)
 	}
 	w, err := stream.NewWaker(h.Store.Files()...)
 	if err != nil {

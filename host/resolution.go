@@ -29,6 +29,9 @@ func (e *ResolvedError) Error() string {
 	return fmt.Sprintf("answer %s: %s decided already that it happened, on %s", e.Call, by, e.At.Local().Format(time.DateTime))
 }
 
+// ErrDecisionKept says that a decision is durable, and not in the journal yet.
+var ErrDecisionKept = errors.New("the decision is kept")
+
 // RecordResolution records a person's decision on a call whose outcome is unknown, in whatever
 // status its run is, without a model. It returns once the word is in the journal, or says that it
 // is kept for the process that drives the run. When somebody said first that the call happened, it
@@ -68,7 +71,7 @@ func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Wor
 		select {
 		case <-wake.C():
 		case <-wait.Done():
-			return fmt.Errorf("settle call %s: the decision is kept, and %s has not taken it yet", c.ID, held.Holder)
+			return fmt.Errorf("settle call %s: %w, and %s has not taken it yet", c.ID, ErrDecisionKept, held.Holder)
 		}
 	}
 }

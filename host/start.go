@@ -81,6 +81,7 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 	if n.Created, n.Before, n.Earlier, err = h.created(ctx, req, env.Tools); err != nil {
 		return n, err
 	}
+	n.Created.Environ = env.Environ
 	if n.Model, err = env.Model(n.Created, env.Tools); err != nil {
 		return n, err
 	}

@@ -87,6 +87,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Created.StartKey != "nightly 2026-11-23" || len(s.Created.StartDigest) != 64 {
 		t.Errorf("the journal of a run with a start key says %+v", s.Created)
 	}
+	s = readGolden(t, "testdata/journal-v1-environment.jsonl", fields)
+	if len(s.Created.Env) != 64 {
+		t.Errorf("the journal of a run with a recorded environment says %+v", s.Created)
+	}
 	s = readGolden(t, "testdata/journal-v1-disk.jsonl", fields)
 	if s.disk == nil || s.disk.Errors != 2 || s.disk.Mount != 18262 {
 		t.Errorf("the journal of a run whose disk was looked at says %+v", s.disk)

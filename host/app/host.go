@@ -14,6 +14,7 @@ import (
 	"agent/host"
 	"agent/host/stream"
 	"agent/recovery/fault"
+	"agent/tools"
 	"agent/tools/builtin"
 	"agent/tools/process"
 )
@@ -43,15 +44,19 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
 	}}
-	h.Env.Tools, err = builtin.Registry(builtin.Options{
-		State: home, Calls: h.CallsDir(), Exe: exe, Environ: os.Environ(), Outputs: outputs{store},
-		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, home),
-	})
-	if err != nil {
+	if h.Env.Tools, err = a.builtIn(h, exe, os.Environ()); err != nil {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
 	return h, nil
+}
+
+// builtIn makes the tools that every run has. Commands get what they may see of the environment.
+func (a *App) builtIn(h *host.Host, exe string, environ []string) (*tools.Registry, error) {
+	return builtin.Registry(builtin.Options{
+		State: h.Home, Calls: h.CallsDir(), Exe: exe, Environ: environ, Outputs: outputs{h.Store},
+		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home),
+	})
 }
 
 // Binary is what this process starts itself again by. Where the kernel has it that is no name: a

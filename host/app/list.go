@@ -85,6 +85,10 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	if err != nil {
 		return view.Run{}, err
 	}
+	return now(ctx, s, row)
+}
+
+func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v := view.NewRun(row, fault.Now())
 	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Reconcile(ctx, false)
@@ -92,7 +96,7 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 			return v, err
 		}
 		for _, m := range marks {
-			if m.Run == run {
+			if m.Run == v.ID {
 				v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
 			}
 		}
@@ -111,6 +115,28 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	}
 	v.Next = view.Next(v, newest, fault.Now())
 	return v, nil
+}
+
+// Page lists a page of runs, the newest first, with the number that the next page is before; 0 at
+// the end.
+func (s *Folder) Page(ctx context.Context, f Filter) (list []view.Run, next int64, err error) {
+	most := f.Limit
+	f.Limit++ // whether there is another page
+	rows, err := s.Store.Runs(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(rows) > most {
+		rows = rows[:most]
+		next = rows[most-1].No
+	}
+	list = make([]view.Run, len(rows))
+	for i, row := range rows {
+		if list[i], err = now(ctx, s, row); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, next, nil
 }
 
 // Undecided completes rows of undecided calls with what their arguments say. A list must stand

@@ -227,6 +227,20 @@ func (a *App) LogPanic(p any, trace []byte) error {
 	})
 }
 
+// OpenLog opens the log of a state folder for lines of a front door that lives long. It is safe for
+// concurrent use.
+func (a *App) OpenLog(home string) (*slog.Logger, io.Closer, error) {
+	f, err := logfile.Open(logPath(home), logLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	var w io.Writer = f
+	if a.Verbose {
+		w = io.MultiWriter(f, a.Complaints)
+	}
+	return newLog(w), f, nil // the handler writes one line at a time
+}
+
 func (a *App) appendLog(write func(*slog.Logger)) error {
 	home, err := a.Home()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/sandbox"
-	"agent/tools/shell"
 )
 
 // Which tools a run has. A runbook names built-in tools alone, so its runs start no server; any
@@ -33,24 +31,24 @@ import (
 
 // envOf is host.Host.EnvOf.
 func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, error) {
-	env := s.Env
-	if c.Model == runbook.Name {
-		return env, nil
+	env, environ, err := s.withVariables(ctx, c)
+	if err != nil || c.Model == runbook.Name {
+		return env, err
 	}
 	found, err := s.app.findServers(c.Folder)
 	if err != nil {
 		return env, err
 	}
-	var list []mcp.Server
 	end := func() { s.kept.keep(nil) }
-	if list, env.Notes, err = s.app.allowed(ctx, found, s.AskTrust); err != nil || len(list) == 0 {
+	list, notes, err := s.app.allowed(ctx, found, s.AskTrust)
+	if env.Notes = append(env.Notes, notes...); err != nil || len(list) == 0 {
 		end()
 		return env, err
 	}
 	for _, def := range list {
 		s.Store.Know(secretsOf(def)...)
 	}
-	o := s.app.mcpOptions(s.Home, c.Folder)
+	o := s.app.mcpOptions(s.Home, c.Folder, environ)
 	o.Admit, o.Pinned, o.Variant, o.Taken = found.admit, c.Setup.Servers, found.startsFrom, end
 	set, notes := s.app.startServers(ctx, s.pool, list, o, nil)
 	env.Servers, env.Notes, env.Close = set.Pins(), slices.Concat(env.Notes, notes), sync.OnceFunc(func() { s.kept.keep(set.Close) })
@@ -186,14 +184,7 @@ func namesOf(list []mcp.Server) []string {
 // mcpOptions is what servers start with: the environment that commands get, within the sandbox of a
 // command that may do anything. They see neither the state folder nor the host, and cannot change
 // the policy.
-func (a *App) mcpOptions(home, folder string) mcp.Options {
-	names := shell.EnvironmentNames(os.Environ())
-	var environ []string
-	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); slices.Contains(names, name) {
-			environ = append(environ, pair)
-		}
-	}
+func (a *App) mcpOptions(home, folder string, environ []string) mcp.Options {
 	o := mcp.Options{Folder: folder, Environ: environ, Version: a.Version, Level: "none"}
 	exe, err := Binary()
 	if err != nil {

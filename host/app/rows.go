@@ -25,19 +25,25 @@ type (
 	BehindError    = db.BehindError
 	CommitError    = db.CommitError
 	ConflictError  = db.ConflictError
+	CorruptError   = db.CorruptError
+	ExpiredError   = db.ExpiredError
 	UnknownIDError = db.UnknownIDError
 )
 
 // Likewise.
 var (
+	ErrDiskFull = db.ErrDiskFull
 	ErrLostRace = db.ErrLostRace
 	ErrNoState  = db.ErrNoState
+	ErrReadOnly = db.ErrReadOnly
 )
 
 // How a question stands, and how many runs a list without a filter shows.
 const (
 	RequestOpen      = db.RequestOpen
+	RequestResolved  = db.RequestResolved
 	RequestCancelled = db.RequestCancelled
+	RequestExpired   = db.RequestExpired
 	NewestShown      = db.NewestShown
 )
 
@@ -94,6 +100,7 @@ func (s *Folder) snapshot(ctx context.Context, run string, each func(journal.Eve
 		v.Add(e.Body)
 		each(e)
 	}
+	v.Environment = variableNames(ctx, s.Store, created)
 	if used, ok := s.Used(ctx, created); ok {
 		u := used.View()
 		v.Usage, v.CostUSD = &u, used.Dollars()

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 
 	"agent/db"
+	"agent/db/redact"
 	"agent/host"
 	"agent/host/model/runbook"
 	"agent/host/stream"
@@ -146,7 +148,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
 	}
-	o := a.mcpOptions(home, folder)
+	o := a.mcpOptions(home, folder, shell.Allowed(os.Environ()))
 	o.Admit = f.admit
 	set, notes := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
 		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
@@ -164,4 +166,58 @@ func (a *App) noticeAll(lines []string) {
 	for _, line := range lines {
 		a.Notice(stream.Sanitize(a.Redacted(line)))
 	}
+}
+
+// withVariables is the environment that every run has, with the variables that the commands of this
+// one get, which are returned too. A run that is not created yet gets those of this process, to be
+// recorded with it; so does, unrecorded, one whose journal names none. Any other gets what was
+// recorded, wherever it is driven: a yes is bound to the names of these variables, and a build that
+// is resumed by another process must not behave differently.
+func (s *Folder) withVariables(ctx context.Context, c journal.RunCreated) (host.Env, []string, error) {
+	env, own := s.Env, shell.Allowed(os.Environ())
+	recorded := shell.Recorded(own)
+	switch {
+	case c.Run == "":
+		env.Environ, env.Variables = recorded, shell.EnvironmentNames(recorded)
+		return env, own, nil
+	case c.Env == "":
+		return env, own, nil
+	}
+	kept, err := s.Store.Environment(ctx, c.Env)
+	var lost *db.LostEnvironmentError
+	switch {
+	case errors.As(err, &lost):
+		env.Variables = shell.EnvironmentNames(recorded)
+		env.Notes = append(slices.Clone(env.Notes), fmt.Sprintf(
+			"the environment that commands got when the run was started cannot be given back: %v; they get that of this process", lost))
+		return env, own, nil
+	case err != nil:
+		return env, nil, err
+	}
+	s.Store.Know(redact.FromEnvironment(kept)...)
+	env.Variables = shell.EnvironmentNames(kept)
+	environ := shell.Restored(kept, own)
+	if !slices.Equal(environ, own) {
+		exe, err := Binary()
+		if err == nil {
+			env.Tools, err = s.app.builtIn(s.Host, exe, environ)
+		}
+		if err != nil {
+			return env, nil, fmt.Errorf("give the commands of run %s their environment: %w", c.Run, err)
+		}
+	}
+	return env, environ, nil
+}
+
+// variableNames names the variables that were recorded for the commands of a run; nil where none
+// were, or where they cannot be given back.
+func variableNames(ctx context.Context, s *db.Store, c journal.RunCreated) []string {
+	if c.Env == "" {
+		return nil
+	}
+	kept, err := s.Environment(ctx, c.Env)
+	if err != nil {
+		return nil // who drives the run reports it
+	}
+	return shell.EnvironmentNames(kept)
 }

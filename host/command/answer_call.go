@@ -39,7 +39,7 @@ func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error 
 
 // resolution is what is said about the call, where there is something to say.
 func (s answering) resolution(ctx context.Context, call app.CallRow, r reply) (journal.Word, error) {
-	if err := ruleable(call); err != nil {
+	if err := view.Resolvable(call); err != nil {
 		return "", err
 	}
 	if err := s.Resolved(ctx, call); err != nil {
@@ -73,19 +73,6 @@ func (s answering) printResolved(ctx context.Context, call app.CallRow, word jou
 		v.Next = view.DecideCommands(s.Undecided(ctx, run.Undecided))
 	}
 	s.printAnswered(v)
-	return nil
-}
-
-// ruleable refuses a call about which there is nothing to say.
-func ruleable(call app.CallRow) error {
-	switch {
-	case call.Phase != journal.PhaseSettled:
-		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
-	case call.Resolved == journal.WordRun:
-		return fmt.Errorf("answer %s: the call was run once more since, by a person's decision, and that settled it", call.ID)
-	case call.Outcome != journal.OutcomeUnknown:
-		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
-	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"pending", pendingCommand{a}.command, "only questions of runs that work in `FOLDER`"},
 		{"cancel", cancelCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"checkpoints", checkpointsCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"serve", serveCommand{a}.command, ""},
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},
 		{"doctor", doctorCommand{a}.command, ""},

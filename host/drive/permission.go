@@ -201,9 +201,13 @@ func (pol *policy) binding(c *recovery.Call) string {
 	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
 		level = t.Describe("", c.Args).Confinement // what lies in the workspace does not count for it
 	}
+	names := pol.env.Variables
+	if names == nil {
+		names = shell.EnvironmentNames(os.Environ())
+	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, shell.EnvironmentNames(os.Environ()), level, pol.rules.Digest(), pol.env.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, names, level, pol.rules.Digest(), pol.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -186,6 +186,12 @@ type Env struct {
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process,
 	// and says where; nil where answers that stand cannot be kept.
 	Stand func(run string, r journal.Request, rules string) (string, error)
+	// Environ is what the commands of a run that is created get, to be recorded with it; nil
+	// records nothing.
+	Environ []string
+	// Variables names what a yes is bound to of the variables that commands get; nil: those that
+	// they get of this process.
+	Variables []string
 	// Close ends the run's use of what it shares with other runs, such as servers; nil where it
 	// shares nothing. It may be called again.
 	Close func()

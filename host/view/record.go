@@ -26,6 +26,8 @@ type Snapshot struct {
 	Kept    *Request     `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
 	Cursor  string       `json:"cursor,omitempty"`      // behind the last fact that it reflects; of event lines
 
+	Environment []string `json:"environment,omitempty"` // names of the recorded variables that commands get; values are shown nowhere
+
 	now journal.RunCreated // what the run began with, as claims changed it since
 }
 

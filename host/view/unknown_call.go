@@ -1,10 +1,13 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
+	"agent/db"
 	"agent/host"
+	"agent/recovery/journal"
 )
 
 // Unknown is a call whose outcome is unknown and on which no person has decided. Fields are only
@@ -33,6 +36,19 @@ func NewUnknowns(calls []host.NamedCall) []Unknown {
 		out = append(out, NewUnknown(c.ID, c.Tool, c.Words, c.Started))
 	}
 	return out
+}
+
+// Resolvable refuses a call on whose outcome there is nothing to decide.
+func Resolvable(call db.CallRow) error {
+	switch {
+	case call.Phase != journal.PhaseSettled:
+		return fmt.Errorf("answer %s: the call has no result yet (it is %s); nothing is unknown about it", call.ID, call.Phase)
+	case call.Resolved == journal.WordRun:
+		return fmt.Errorf("answer %s: the call was run once more since, by a person's decision, and that settled it", call.ID)
+	case call.Outcome != journal.OutcomeUnknown:
+		return fmt.Errorf("answer %s: the call's outcome is not unknown: it is %s (%s)", call.ID, call.Outcome, call.How)
+	}
+	return nil
 }
 
 // Denied is a call that a rule, the mode or a person refused. Fields are only ever added.

@@ -74,6 +74,9 @@ type RunCreated struct {
 
 	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
 	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
+
+	Environ []string `json:"-"`             // what commands get, each "NAME=value"; the store keeps it sealed, once by content
+	Env     string   `json:"env,omitempty"` // under which the store keeps Environ
 }
 
 // RunClaimed says that a process began to drive the run: it holds the run's lock, and from here on

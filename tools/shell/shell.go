@@ -75,24 +75,7 @@ func (c confined) record() json.RawMessage {
 
 // New makes the tool.
 func New(o Options) tools.Tool {
-	return shell{calls: o.Calls, exe: o.Exe, env: allowed(o.Environ), denied: o.Denied, box: o.Sandbox}
-}
-
-// allowed keeps of an environment what a command may see. Keys and tokens are not in it.
-func allowed(environ []string) []string {
-	var kept []string
-	for _, pair := range environ {
-		name, _, _ := strings.Cut(pair, "=")
-		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR":
-			kept = append(kept, pair)
-		default:
-			if strings.HasPrefix(name, "LC_") {
-				kept = append(kept, pair)
-			}
-		}
-	}
-	return kept
+	return shell{calls: o.Calls, exe: o.Exe, env: Allowed(o.Environ), denied: o.Denied, box: o.Sandbox}
 }
 
 // Spec describes the tool.

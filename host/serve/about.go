@@ -1,0 +1,38 @@
+package serve
+
+import (
+	_ "embed"
+	"net/http"
+	"path/filepath"
+	"time"
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+// openAPI answers with the description of the routes.
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openAPI) // a client that went away misses it
+	return nil
+}
+
+func (s *Server) server(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	f := s.o.Folder
+	return s.reply(w, http.StatusOK, struct {
+		Version  int       `json:"version"`
+		Agent    string    `json:"agent"`
+		PID      int       `json:"pid"`
+		Host     string    `json:"host"`
+		Started  time.Time `json:"started_at"`
+		Socket   string    `json:"socket"`
+		ReadOnly bool      `json:"read_only"` // nothing can be recorded: the disk is full, or the folder cannot be written
+		Streams  int       `json:"num_streams"`
+	}{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), !f.CanWrite(), len(s.streams)})
+}

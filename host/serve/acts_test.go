@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/recovery/journal"
+)
+
+// never is the time at which a question without an end is closed.
+var never time.Time
+
+// A question is answered once: the same answer again is none, another is refused with the first, a
+// wrong shape leaves it open, and who answered is not taken from the body. // promise 10, S10
+func TestAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.folder.Who = "anna (api)"
+	w.serve()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	p := w.question(run, never)
+	path := "/v1/pending/" + p + "/answer"
+	for body, code := range map[string]string{
+		`{"answer":"third"}`: "shape", `{"answer":["first"]}`: "shape", `{"answer":null}`: "shape",
+		`{}`: "json", ``: "json", `{"answer":"first","by":"root"}`: "json", `{"answer":"first","approved":true}`: "json",
+	} {
+		status := 400
+		if code == "shape" {
+			status = 422
+		}
+		w.refused(w.ask("POST", path, body), status, code)
+	}
+	if a := w.ask("GET", "/v1/pending/"+p, ""); a.json(t, "request status") != "open" || a.json(t, "request shown") != "which one?\n  first\n  second" {
+		t.Fatalf("the question: %s", a.text)
+	}
+	for range 2 { // the same again is 200
+		a := w.ask("POST", path, `{"answer": "first"}`)
+		if a.status != 200 || a.json(t, "request answer") != "first" || a.json(t, "request answered_by") != "anna (api)" || a.json(t, "taken") != false || a.json(t, "run id") != run {
+			t.Fatalf("%d %s", a.status, a.text)
+		}
+	}
+	other := w.ask("POST", path, `{"answer":"second"}`)
+	w.refused(other, 409, "answered")
+	if other.json(t, "pending_request answer") != "first" || other.json(t, "run_id") != run {
+		t.Errorf("the conflict does not show the first answer: %s", other.text)
+	}
+	w.refused(w.ask("POST", "/v1/pending/"+p+"/withdraw", ``), 409, "answered")
+	row, err := w.folder.Store.PendingByID(t.Context(), p)
+	if err != nil || row.By != "anna (api)" || string(row.Answer) != `"first"` {
+		t.Errorf("the row: %+v, %v", row, err)
+	}
+	w.refused(w.ask("POST", "/v1/pending/p-00000009/answer", `{"answer":"first"}`), 404, "not_found")
+}
+
+// Two windows that answer at once: one is first, and the other sees which. // promise 10
+func TestTwoAnswersAtOnce(t *testing.T) {
+	w := newWorld(t).serve()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	p := w.question(run, never)
+	got := make(chan int, 2)
+	for _, answer := range []string{"first", "second"} {
+		go func() { got <- w.ask("POST", "/v1/pending/"+p+"/answer", `{"answer":"`+answer+`"}`).status }()
+	}
+	if a, b := <-got, <-got; a+b != 200+409 {
+		t.Errorf("got %d and %d", a, b)
+	}
+}
+
+// What ran out of time is gone; what was withdrawn is withdrawn once more. // promise 10
+func TestQuestionsThatEnded(t *testing.T) {
+	w := newWorld(t).serve()
+	late, gone := w.run("r-00000001", "p"), w.run("r-00000002", "p")
+	w.hold(late)
+	w.hold(gone)
+	p := w.question(late, time.Now().Add(-time.Hour))
+	for range 2 { // it is closed by the first
+		w.refused(w.ask("POST", "/v1/pending/"+p+"/answer", `{"answer":"first"}`), 410, "expired")
+	}
+	p = w.question(gone, never)
+	for range 2 {
+		if a := w.ask("POST", "/v1/pending/"+p+"/withdraw", `{}`); a.status != 200 || a.json(t, "request status") != "cancelled" {
+			t.Errorf("%d %s", a.status, a.text)
+		}
+	}
+	w.refused(w.ask("POST", "/v1/pending/"+p+"/answer", `{"answer":"first"}`), 409, "answered")
+}
+
+// A cancel is durable before it is acknowledged; asked again it is one; a run that ended is
+// answered with itself. // promise 7
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	held, alone, over := w.run("r-00000001", "p"), w.run("r-00000002", "p"), w.run("r-00000003", "p")
+	w.hold(held)
+	w.complete(over, 1)
+	w.question(alone, never)
+	w.serve()
+	for range 2 {
+		if a := w.ask("POST", "/v1/runs/"+held+"/cancel", ""); a.status != 202 || a.json(t, "run id") != held {
+			t.Fatalf("%d %s", a.status, a.text)
+		}
+		rows, err := w.folder.Store.Inbox(t.Context(), held)
+		if err != nil || len(rows) != 1 || rows[0].Kind != "cancel" || rows[0].By != w.folder.Who {
+			t.Fatalf("the inbox of the run: %+v, %v", rows, err)
+		}
+	}
+	if len(w.finished) != 0 {
+		t.Errorf("a process was started for a run that has an owner: %v", w.finished)
+	}
+	w.s.o.Finish = func(run string) error {
+		if rows, err := w.folder.Store.Inbox(t.Context(), run); err != nil || len(rows) != 1 {
+			t.Errorf("the request is not durable when others are started: %+v, %v", rows, err)
+		}
+		w.finished = append(w.finished, run)
+		return nil
+	}
+	if a := w.ask("POST", "/v1/runs/"+alone+"/cancel", "{}"); a.status != 202 || len(w.finished) != 1 || w.finished[0] != alone {
+		t.Errorf("%d %s, %v", a.status, a.text, w.finished)
+	}
+	if a := w.ask("POST", "/v1/runs/"+over+"/cancel", "{}"); a.status != 200 || a.json(t, "run status") != "completed" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+	if rows, err := w.folder.Store.Inbox(t.Context(), over); err != nil || len(rows) != 0 {
+		t.Errorf("a run that ended is asked for its end: %+v, %v", rows, err)
+	}
+}
+
+// What a person knows of a call of unknown outcome is recorded, once.
+func TestResolution(t *testing.T) {
+	w := newWorld(t)
+	run := w.run("r-00000001", "p")
+	facts := turn(run, 1, "text", "")
+	settled, ok := facts[2].Body.(journal.CallSettled)
+	if !ok {
+		t.Fatal(facts[2])
+	}
+	settled.Result = journal.Result{Outcome: journal.OutcomeUnknown, Applied: journal.AppliedUnknown, How: journal.HowTold}
+	facts[2].Body = settled
+	w.add(run, facts...)
+	w.complete(run, 2)
+	w.serve()
+	call := callID(run, 1)
+	path := "/v1/calls/" + call + "/resolution"
+	w.refused(w.ask("POST", path, `{"word":"run"}`), 422, "shape")
+	w.refused(w.ask("POST", path, `{}`), 422, "shape")
+	for range 2 {
+		if a := w.ask("POST", path, `{"word":"happened"}`); a.status != 200 || a.json(t, "call resolved") != "happened" {
+			t.Fatalf("%d %s", a.status, a.text)
+		}
+	}
+	w.refused(w.ask("POST", path, `{"word":"leave"}`), 409, "resolved")
+}
+
+// Closing streams, and the end of the server, however it comes, touch no run. // promise 7
+func TestWindowsTouchNothing(t *testing.T) {
+	w := newWorld(t).serve()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	before, err := w.folder.Store.Head(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		o, _ := w.stream("/v1/runs/" + run + "/events?after=0")
+		o.until("model.requested")
+		o.close()
+	}
+	o, _ := w.stream("/v1/runs/" + run + "/events?after=0")
+	o.until("run.state")
+	w.stop()
+	o.until("") // the server's end is the stream's
+	after, err := w.folder.Store.Head(t.Context(), run)
+	rows, inboxErr := w.folder.Store.Inbox(t.Context(), run)
+	if err != nil || inboxErr != nil || after.Seq != before.Seq || after.Status != before.Status || len(rows) != 0 {
+		t.Errorf("before %+v, after %+v, inbox %v, %v %v", before, after, rows, err, inboxErr)
+	}
+}
+
+// A state folder has one server, and whoever starts another sees which.
+func TestOneServer(t *testing.T) {
+	w := newWorld(t).serve()
+	_, err := New(Options{App: w.app, Folder: w.folder, Say: func(string, ...any) {}})
+	if err == nil || !strings.Contains(err.Error(), w.folder.Self.String()+" serves this state folder already (since ") {
+		t.Errorf("got %v", err)
+	}
+	if a := w.ask("GET", "/v1/server", ""); a.status != http.StatusOK || a.json(t, "pid") != float64(os.Getpid()) {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+	var v about
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(w.home, aboutName))), &v); err != nil || v.Socket != filepath.Join(w.home, socketName) || v.PID != os.Getpid() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	w.stop()
+	w.serve() // the lock is free again, and the token the same
+}

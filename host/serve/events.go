@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"agent/host/view"
+	"agent/host/watch"
+)
+
+const (
+	quiet      = 15 * time.Second // without a line: then a comment shows that the stream lives
+	takeWait   = 20 * time.Second // for an observer to take what was written
+	retryAfter = 1000             // milliseconds, for clients that reconnect by themselves
+)
+
+// events streams a run (server-sent events): its snapshot, what comes after the cursor, and what
+// happens. The cursor is all that an observer has here, so a stream that breaks goes on anywhere.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	get, err := query(r, "after")
+	if err != nil {
+		return err
+	}
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = get("after")
+	}
+	c, err := watch.ParseCursor(text)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	defer context.AfterFunc(s.stopped, stop)()
+	id := r.PathValue("id")
+	feed, err := s.watcher.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer feed.Close()
+	if err := c.Check(ctx, s.o.Folder.Store, id); err != nil {
+		return err
+	}
+	at, err := watch.Here(ctx, s.o.Folder.Store, id)
+	if err != nil {
+		return err
+	}
+	v, err := s.o.Folder.Snapshot(ctx, id) // after its cursor: what it has beyond comes again
+	switch v.Cursor = at.String(); {
+	case err != nil:
+		return err
+	case text == "": // the snapshot says all that was before
+		c = at
+	case v.Run.Status.Terminal() && c.Seq() >= at.Seq():
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	first, err := watch.NewLine(id, watch.TypeSnapshot, v)
+	if err != nil {
+		return err
+	}
+	st := newStream(w)
+	if st.send(first) != nil { // it is gone already
+		return nil
+	}
+	s.follow(ctx, st, feed, c, id)
+	return nil
+}
+
+// follow writes what comes until the run ends, the observer goes, or the server ends. What goes
+// wrong ends the stream: the observer comes back with its cursor, and is refused with the reason.
+func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *watch.Cursor, id string) {
+	for {
+		wait, done := context.WithTimeout(ctx, quiet)
+		lines, err := feed.Next(wait, c)
+		late := wait.Err() != nil
+		done()
+		switch {
+		case errors.Is(err, io.EOF):
+			l, err := s.outcome(ctx, id)
+			if err != nil { // the facts say how it ended
+				s.log.Warn("outcome not shown", "run", id, "reason", s.o.App.Redacted(err.Error()))
+				return
+			}
+			_ = st.send(l) // the end of the stream in either case
+			return
+		case late && ctx.Err() == nil:
+			err = st.comment()
+		case err == nil:
+			err = st.send(lines...)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// outcome is the last line of a run that has ended: the object that run prints with --json.
+func (s *Server) outcome(ctx context.Context, id string) (watch.Line, error) {
+	st, err := s.o.Folder.State(ctx, id)
+	if err != nil {
+		return watch.Line{}, err
+	}
+	out := s.o.Folder.Finished(st)
+	return watch.NewLine(id, watch.TypeOutcome, s.o.Folder.Outcome(out, view.OutcomeCode(out)))
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	began   bool
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	return &stream{w: w, control: http.NewResponseController(w)}
+}
+
+// send writes lines and sees them off.
+func (st *stream) send(lines ...watch.Line) error {
+	var b bytes.Buffer
+	if !st.began {
+		st.began = true
+		fmt.Fprintf(&b, "retry: %d\n\n", retryAfter)
+	}
+	for _, l := range lines {
+		if l.ID != "" {
+			fmt.Fprintf(&b, "id: %s\n", l.ID)
+		}
+		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", l.Type, l.JSON)
+	}
+	return st.write(b.Bytes())
+}
+
+func (st *stream) comment() error { return st.write([]byte(":\n\n")) }
+
+func (st *stream) write(text []byte) error {
+	if err := st.control.SetWriteDeadline(time.Now().Add(takeWait)); err != nil {
+		return err
+	}
+	if _, err := st.w.Write(text); err != nil {
+		return err
+	}
+	return st.control.Flush()
+}

@@ -1,0 +1,303 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	mostBody    = 1 << 20
+	mostDrained = 4 << 20 // of a body that is too large
+	mostDepth   = 64      // of JSON
+	bodyWait    = 10 * time.Second
+	replyWait   = time.Minute // for a client to take an answer
+)
+
+// route is a method of a path. What answers it returns an error instead of writing one.
+type route struct {
+	method, path string
+	answer       func(http.ResponseWriter, *http.Request) error
+	stream       bool // it stays open: it has a place among the streams
+}
+
+func (s *Server) routes() []route {
+	return []route{
+		{method: "GET", path: "/v1/runs", answer: s.runs},
+		{method: "GET", path: "/v1/runs/{id}", answer: s.run},
+		{method: "GET", path: "/v1/runs/{id}/facts", answer: s.facts},
+		{method: "GET", path: "/v1/runs/{id}/events", answer: s.events, stream: true},
+		{method: "POST", path: "/v1/runs/{id}/cancel", answer: acts{s}.cancel},
+		{method: "GET", path: "/v1/threads/{id}", answer: s.thread},
+		{method: "GET", path: "/v1/pending", answer: s.pending},
+		{method: "GET", path: "/v1/pending/{id}", answer: s.question},
+		{method: "POST", path: "/v1/pending/{id}/answer", answer: acts{s}.answer},
+		{method: "POST", path: "/v1/pending/{id}/withdraw", answer: acts{s}.withdraw},
+		{method: "GET", path: "/v1/calls/{id}", answer: s.call},
+		{method: "GET", path: "/v1/calls/{id}/output", answer: s.output},
+		{method: "POST", path: "/v1/calls/{id}/resolution", answer: acts{s}.resolve},
+		{method: "GET", path: "/v1/server", answer: s.server},
+		{method: "GET", path: "/v1/openapi.json", answer: s.openAPI},
+	}
+}
+
+// handlers puts the routes into a mux, one entry for each path.
+func (s *Server) handlers() *http.ServeMux {
+	mux := http.NewServeMux()
+	methods := map[string]map[string]route{}
+	for _, r := range s.routes() {
+		if methods[r.path] == nil {
+			methods[r.path] = map[string]route{}
+			mux.Handle(r.path, s.dispatch(methods[r.path]))
+		}
+		methods[r.path][r.method] = r
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, &problem{Status: http.StatusNotFound, Code: "no_route", Detail: "there is no such route; GET /v1/openapi.json lists them"})
+	})
+	return mux
+}
+
+func (s *Server) dispatch(methods map[string]route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found, ok := methods[r.Method]
+		if !ok {
+			w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
+			s.refuse(w, &problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: fmt.Sprintf("%s is no method of this route", r.Method)})
+			return
+		}
+		places, code := s.requests, "too_many_requests"
+		if found.stream {
+			places, code = s.streams, "too_many_streams"
+		}
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		default:
+			w.Header().Set("Retry-After", "1")
+			s.refuse(w, &problem{Status: http.StatusServiceUnavailable, Code: code, Detail: fmt.Sprintf("%d are under way already; try again", cap(places))})
+			return
+		}
+		if !found.stream {
+			// Where a connection has no deadlines, there is none to miss.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyWait))
+		}
+		if err := found.answer(w, r); err != nil {
+			s.refuse(w, s.problemOf(err))
+		}
+	})
+}
+
+// ServeHTTP answers one request and logs it: its route, status, id and time, and nothing that it
+// said or was answered.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began, seen := time.Now(), &seen{ResponseWriter: w}
+	defer func() {
+		p := recover()
+		if p != nil {
+			_ = s.o.App.LogPanic(p, debug.Stack()) // the status says that something is wrong
+			if seen.status == 0 {
+				s.refuse(seen, &problem{Status: http.StatusInternalServerError, Code: "panic", Detail: "this program is at fault; its log has the trace"})
+			}
+		}
+		_, pattern := s.mux.Handler(r)
+		s.log.Info("request", "method", knownMethod(r.Method), "route", pattern, "id", idIn(r.URL.Path), "status", seen.status, "ms", time.Since(began).Milliseconds())
+	}()
+	h := seen.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p := s.admit(r); p != nil {
+		if p.Status == http.StatusUnauthorized {
+			h.Set("WWW-Authenticate", "Bearer")
+		}
+		s.refuse(seen, p)
+		return
+	}
+	s.mux.ServeHTTP(seen, r)
+}
+
+func knownMethod(m string) string {
+	if slices.Contains([]string{"GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"}, m) {
+		return m
+	}
+	return "another"
+}
+
+// idLetters are what an id has after its type (host.NewID).
+const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// idIn is the id in a path; empty where what stands in its place has another form: anything may
+// have been written there.
+func idIn(path string) string {
+	for part := range strings.SplitSeq(path, "/") {
+		if len(part) > 2 && len(part) <= 16 && strings.IndexByte("rtpc", part[0]) >= 0 && part[1] == '-' && strings.Trim(part[2:], idLetters) == "" {
+			return part
+		}
+	}
+	return ""
+}
+
+// admit looks at what must hold before anything of a request is read. The process at the other end
+// was looked at when it connected.
+func (s *Server) admit(r *http.Request) *problem {
+	// Through a socket there is no port. A page that a browser was brought to load from here by
+	// another name has another Host.
+	if !slices.Contains([]string{"localhost", "127.0.0.1", "[::1]"}, r.Host) {
+		return &problem{Status: http.StatusMisdirectedRequest, Code: "host", Detail: "Host must be localhost, 127.0.0.1 or [::1]"}
+	}
+	if origin, there := r.Header["Origin"]; there && !slices.Equal(origin, []string{"http://" + r.Host}) {
+		return &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
+	}
+	if site, there := r.Header["Sec-Fetch-Site"]; there && !slices.Equal(site, []string{"same-origin"}) && !slices.Equal(site, []string{"none"}) {
+		return &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
+	}
+	if !s.known(r.Header["Authorization"]) {
+		return &problem{Status: http.StatusUnauthorized, Code: "credential", Detail: "send the header Authorization: Bearer TOKEN; the token is in the file token of the state folder"}
+	}
+	return nil
+}
+
+// known says whether the one credential is there, in a time that does not depend on it.
+func (s *Server) known(given []string) bool {
+	if len(given) != 1 {
+		return false
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// reply writes an answer.
+func (s *Server) reply(w http.ResponseWriter, status int, v any) error {
+	text, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %v", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a client that went away misses it
+	return nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// body reads what a request says, strictly: nothing but the fields of v, once. No body is an empty
+// object.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media_type", Detail: "send JSON, with Content-Type: application/json"}
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // where a connection has no deadlines, there is none to miss
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		_, _ = io.CopyN(io.Discard, r.Body, mostDrained) // who still writes would not see the answer
+		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Detail: fmt.Sprintf("a body has at most %d bytes", mostBody)}
+	case err != nil:
+		return &problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body did not come whole"}
+	case len(bytes.TrimSpace(text)) == 0:
+		text = []byte("{}")
+	}
+	if depth(text) > mostDepth {
+		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: fmt.Sprintf("the JSON is deeper than %d", mostDepth)}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: "read the body: " + s.o.App.Redacted(err.Error())}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: "the body holds more than one JSON value"}
+	}
+	return nil
+}
+
+// depth is how deep brackets are nested in JSON, at most one more than mostDepth.
+func depth(text []byte) int {
+	now, most, quoted := 0, 0, false
+	for i := 0; i < len(text) && most <= mostDepth; i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			most = max(most, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return most
+}
+
+// query reads the parameters of a request, each at most once, and refuses those that are not known.
+func query(r *http.Request, known ...string) (func(string) string, error) {
+	values := r.URL.Query()
+	for name, list := range values {
+		if !slices.Contains(known, name) || len(list) != 1 {
+			return nil, badParameter(name, "it is not known here, or given twice")
+		}
+	}
+	return values.Get, nil
+}
+
+func badParameter(name, why string) *problem {
+	return &problem{Status: http.StatusBadRequest, Code: "parameter", Detail: fmt.Sprintf("parameter %q: %s", name, why)}
+}
+
+// number reads a parameter that is a whole number of at least one; zero where it is not given.
+func number(name, text string, most int64) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return 0, badParameter(name, fmt.Sprintf("it is a whole number from 1 to %d", most))
+	}
+	return n, nil
+}
+
+// seen notes the status of an answer.
+type seen struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *seen) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *seen) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets a response controller reach the connection.
+func (w *seen) Unwrap() http.ResponseWriter { return w.ResponseWriter }

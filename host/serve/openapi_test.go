@@ -1,0 +1,221 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// description is what the test reads of openapi.json.
+type description struct {
+	Paths map[string]map[string]struct {
+		Responses map[string]struct {
+			Content map[string]struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"content"`
+		} `json:"responses"`
+	} `json:"paths"`
+	Components struct {
+		Schemas map[string]json.RawMessage `json:"schemas"`
+	} `json:"components"`
+
+	known map[string]*jsonschema.Resolved // by the text of a schema
+}
+
+func described(t *testing.T) description {
+	t.Helper()
+	d := description{known: map[string]*jsonschema.Resolved{}}
+	if err := json.Unmarshal(openAPI, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// validate compares an answer with what the description says of it.
+func (d description) validate(method, path string, a reply) error {
+	found := d.Paths[path][strings.ToLower(method)]
+	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	said, ok := found.Responses[strconv.Itoa(a.status)]
+	if !ok {
+		said = found.Responses["default"]
+	}
+	content, ok := said.Content[kind]
+	if !ok {
+		return fmt.Errorf("%d with %q is not described", a.status, kind)
+	}
+	if !strings.HasSuffix(kind, "json") {
+		return nil
+	}
+	r, err := d.schema(content.Schema)
+	if err != nil {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal([]byte(a.text), &v); err != nil {
+		return err
+	}
+	return r.Validate(v)
+}
+
+func (d description) schema(of json.RawMessage) (*jsonschema.Resolved, error) {
+	if r := d.known[string(of)]; r != nil {
+		return r, nil
+	}
+	defs, err := json.Marshal(d.Components.Schemas)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf(`{"$defs":%s,"allOf":[%s]}`, defs, of)
+	var s jsonschema.Schema
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "#/components/schemas/", "#/$defs/")), &s); err != nil {
+		return nil, err
+	}
+	d.known[string(of)], err = s.Resolve(nil)
+	return d.known[string(of)], err
+}
+
+// Every route is described, and what is described is a route.
+func TestDescriptionHasEveryRoute(t *testing.T) {
+	d := described(t)
+	var served, said []string
+	for _, r := range (&Server{}).routes() {
+		served = append(served, r.method+" "+r.path)
+	}
+	for path, methods := range d.Paths {
+		for method := range methods {
+			said = append(said, strings.ToUpper(method)+" "+path)
+		}
+	}
+	slices.Sort(served)
+	slices.Sort(said)
+	if !slices.Equal(served, said) {
+		t.Errorf("served:    %v\ndescribed: %v", served, said)
+	}
+}
+
+// The codes of refusals that are described are those in the source.
+func TestDescriptionHasEveryCode(t *testing.T) {
+	var problem struct {
+		Properties struct {
+			Code struct {
+				Enum []string `json:"enum"`
+			} `json:"code"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(described(t).Components.Schemas["Problem"], &problem); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]bool{"too_many_requests": true, "too_many_streams": true} // written together
+	add := func(e ast.Expr) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			code, err := strconv.Unquote(l.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes[code] = true
+		}
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if name, ok := n.Key.(*ast.Ident); ok && name.Name == "Code" {
+					add(n.Value)
+				}
+			case *ast.CallExpr:
+				if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "set" && len(n.Args) == 2 {
+					add(n.Args[1])
+				}
+			}
+			return true
+		})
+	}
+	for code := range codes {
+		if !slices.Contains(problem.Properties.Code.Enum, code) {
+			t.Errorf("code %s is not described", code)
+		}
+	}
+	for _, code := range problem.Properties.Code.Enum {
+		if !codes[code] {
+			t.Errorf("code %s is described, and never given", code)
+		}
+	}
+}
+
+// What is answered is as it is described.
+func TestAnswersAreAsDescribed(t *testing.T) {
+	w := newWorld(t).serve()
+	d := described(t)
+	run, over := w.run("r-00000001", "p"), w.run("r-00000002", "p")
+	w.hold(run)
+	w.add(over, turn(over, 1, "text", "printed")...)
+	w.complete(over, 2)
+	p := w.question(run, never)
+	ids := []string{run, over, "t" + run[1:], p, callID(over, 1), "r-0000000z"}
+	seen := map[string]bool{}
+	check := func(method, path string, a reply) {
+		t.Helper()
+		if err := d.validate(method, path, a); err != nil {
+			t.Errorf("%s %s: %d %s: %v", method, path, a.status, a.text, err)
+		}
+		seen[fmt.Sprint(method, " ", path, " ", a.status)] = true
+	}
+	for _, r := range w.s.routes() {
+		for _, id := range ids {
+			path := strings.ReplaceAll(r.path, "{id}", id)
+			if r.stream {
+				o, a := w.stream(path + "?after=0")
+				if a.StatusCode == 200 {
+					for _, e := range o.until("run.state") {
+						line := reply{status: 200, header: map[string][]string{"Content-Type": {"application/json"}}, text: e.data}
+						check("GET", "/v1/runs/{id}/events", asLine(d, line))
+					}
+				}
+				o.close()
+				continue
+			}
+			for _, body := range []string{`{}`, `{"answer":"third"}`, `{"answer":"first"}`, `{"answer":"second"}`, `{"word":"happened"}`} {
+				if r.method == "GET" && body != `{}` {
+					continue
+				}
+				check(r.method, r.path, w.ask(r.method, path, body))
+			}
+		}
+	}
+	for _, want := range []string{
+		"GET /v1/runs 200", "GET /v1/runs/{id} 200", "GET /v1/runs/{id} 404", "GET /v1/calls/{id} 200", "GET /v1/calls/{id}/output 200",
+		"POST /v1/pending/{id}/answer 200", "POST /v1/pending/{id}/answer 409", "POST /v1/pending/{id}/answer 422", "POST /v1/calls/{id}/resolution 409",
+		"POST /v1/runs/{id}/cancel 202", "POST /v1/runs/{id}/cancel 200", "GET /v1/threads/{id} 200", "GET /v1/runs/{id}/events 200",
+	} {
+		if !seen[want] {
+			t.Errorf("nothing was %s", want)
+		}
+	}
+}
+
+// asLine has a line of a stream stand for an answer that is JSON.
+func asLine(d description, line reply) reply {
+	events := d.Paths["/v1/runs/{id}/events"]["get"].Responses["200"].Content
+	events["application/json"] = events["text/event-stream"]
+	return line
+}

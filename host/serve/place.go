@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/host/app"
+	"agent/host/owner"
+)
+
+// The files of a server in its state folder.
+const (
+	lockName   = "serve" // in the folder locks
+	socketName = "serve.sock"
+	tokenName  = "token"
+	aboutName  = "serve.json"
+)
+
+// TakenError says that another process serves the state folder.
+type TakenError struct {
+	Holder string
+	Since  time.Time // zero: not known
+	Socket string
+}
+
+// about is what serve.json says, for whoever looks for the server.
+type about struct {
+	Version int       `json:"version"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started_at"`
+	Socket  string    `json:"socket"`
+}
+
+func takeLock(folder *app.Folder) (io.Closer, error) {
+	lock, err := folder.Locks().Take(lockName)
+	var held *owner.HeldError
+	if !errors.As(err, &held) {
+		return lock, err
+	}
+	taken := &TakenError{Holder: held.Holder.String()}
+	var now about
+	text, err := os.ReadFile(filepath.Join(folder.Home, aboutName))
+	if err == nil && json.Unmarshal(text, &now) == nil && now.PID == held.Holder.PID { // else the process alone is named
+		taken.Since, taken.Socket = now.Started, now.Socket
+	}
+	return nil, taken
+}
+
+// announce writes where this server is, and says it.
+func (s *Server) announce(l net.Listener) error {
+	home, self := s.o.Folder.Home, s.o.Folder.Self
+	v := about{Version: 1, PID: self.PID, Host: self.Host, Started: s.started, Socket: filepath.Join(home, socketName)}
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = replaceFile(home, aboutName, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", aboutName, err)
+	}
+	s.o.Say("agent serve: process %d, socket %s, token %s", v.PID, v.Socket, filepath.Join(home, tokenName))
+	if warning := unchecked(); warning != "" {
+		s.o.Say("warning: %s", warning)
+	}
+	return nil
+}
+
+// withdraw removes what says where this server is. The lock is still held.
+func (s *Server) withdraw() error {
+	var errs []error
+	for _, name := range []string{aboutName, socketName} {
+		if err := os.Remove(filepath.Join(s.o.Folder.Home, name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readToken is the digest of the credential, which is made at the first start, and again where its
+// file does not hold one or could be read by others.
+func readToken(home string) ([32]byte, error) {
+	path := filepath.Join(home, tokenName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return [32]byte{}, fmt.Errorf("read the token: %w", err)
+	}
+	token := strings.TrimSuffix(string(text), "\n")
+	if raw, bad := hex.DecodeString(token); err == nil && bad == nil && len(raw) == sha256.Size && closed(path) {
+		return sha256.Sum256([]byte(token)), nil
+	}
+	var b [sha256.Size]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	token = hex.EncodeToString(b[:])
+	if err := replaceFile(home, tokenName, []byte(token+"\n")); err != nil {
+		return [32]byte{}, fmt.Errorf("make a token: %w", err)
+	}
+	return sha256.Sum256([]byte(token)), nil
+}
+
+// replaceFile writes a file of the state folder for this user alone, at once or not at all.
+func replaceFile(home, name string, text []byte) error {
+	f, err := os.CreateTemp(home, ".serve-*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(home, name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error counts
+	}
+	return err
+}

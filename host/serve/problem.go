@@ -1,0 +1,113 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+
+	"agent/host"
+	"agent/host/app"
+	"agent/host/owner"
+	"agent/host/view"
+	"agent/host/watch"
+)
+
+// problem is a refusal (RFC 9457). Code is what a program branches on, and stays. Fields are only
+// ever added.
+type problem struct {
+	Title   string   `json:"title"`
+	Status  int      `json:"status"`
+	Code    string   `json:"code"`
+	Detail  string   `json:"detail"`
+	Run     string   `json:"run_id,omitempty"`
+	Next    []string `json:"next"`                      // commands that help
+	Request *request `json:"pending_request,omitempty"` // the question, with the answer that it has
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// refuse writes a refusal.
+func (s *Server) refuse(w http.ResponseWriter, p *problem) {
+	p.Title = http.StatusText(p.Status)
+	if p.Next == nil {
+		p.Next = []string{}
+	}
+	text, err := encode(p)
+	if err != nil {
+		text = []byte("{}\n") // a question that was read from JSON can be written as JSON
+	}
+	h := w.Header()
+	for _, name := range []string{"Content-Disposition", "Content-Length", "Accept-Ranges"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(text) // a client that went away misses it
+}
+
+// problemOf is the refusal for an error. What lies behind a fault of ours is for the log.
+func (s *Server) problemOf(err error) *problem {
+	var known *problem
+	var foreign *watch.CursorError
+	var closed *app.ConflictError
+	var late *app.ExpiredError
+	var resolved *host.ResolvedError
+	var held *owner.HeldError
+	p := &problem{Detail: s.o.App.Redacted(err.Error())}
+	set := func(status int, code string) *problem {
+		p.Status, p.Code = status, code
+		return p
+	}
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, new(*app.UnknownIDError)):
+		p.Detail = "there is nothing of this id; an id is written whole"
+		return set(http.StatusNotFound, "not_found")
+	case errors.Is(err, watch.ErrCursor):
+		return set(http.StatusBadRequest, "cursor_malformed")
+	case errors.As(err, &foreign):
+		p.Run = foreign.Run
+		return set(http.StatusConflict, "cursor_foreign")
+	case errors.As(err, &closed):
+		p.Run = closed.First.Run
+		p.Request = s.request(closed.First)
+		return set(http.StatusConflict, "answered")
+	case errors.As(err, &late):
+		p.Run = late.Request.Run
+		p.Next = []string{"agent resume " + p.Run}
+		return set(http.StatusGone, "expired")
+	case errors.As(err, &resolved):
+		return set(http.StatusConflict, "resolved")
+	case errors.As(err, &held):
+		p.Run = held.Run
+		return set(http.StatusConflict, "held")
+	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):
+		p.Detail = "the server is ending"
+		return set(http.StatusServiceUnavailable, "ending")
+	case errors.Is(err, app.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		p.Detail, p.Next = "the disk is full; make room on it", []string{"agent doctor"}
+		return set(http.StatusInsufficientStorage, "disk_full")
+	case errors.Is(err, app.ErrReadOnly), errors.Is(err, syscall.EROFS):
+		p.Detail, p.Next = "the state folder cannot be written", []string{"agent doctor"}
+		return set(http.StatusInsufficientStorage, "read_only")
+	case errors.As(err, new(*app.CorruptError)):
+		p.Detail, p.Next = "the record of this is damaged", []string{"agent doctor"}
+		return set(http.StatusInternalServerError, "damaged")
+	}
+	s.log.Error("request failed", "reason", p.Detail)
+	p.Detail, p.Next = "this could not be done; the log of the state folder has the reason", []string{"agent doctor"}
+	return set(http.StatusInternalServerError, "failed")
+}
+
+// mustWrite refuses what has to be recorded where nothing can be.
+func (s *Server) mustWrite(what, id string) error {
+	return s.o.Folder.MustWrite(fmt.Sprintf("%s %s", what, id))
+}
+
+// request is a question with what a person is shown.
+type request struct {
+	view.Request
+	Shown string `json:"shown"` // as a terminal shows it: whole, with what cannot be seen by its number
+}

@@ -1,0 +1,216 @@
+// Package serve shows runs to programs and takes their answers: an HTTP server on a unix socket in
+// the state folder. It drives no run. What it shows comes from the journal and the live files, and
+// what it is given becomes a row of the database, which whoever drives the run takes up. So its end
+// touches no run, however it comes.
+//
+// A request is looked at in this order, and the first thing that is wrong refuses it: the process
+// at the other end, Host, Origin, the credential, the method, the type of the body, its size, its
+// JSON.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"agent/host/app"
+	"agent/host/watch"
+)
+
+// Options say what is served.
+type Options struct {
+	App    *app.App
+	Folder *app.Folder // open; it stays the caller's
+	// Finish sees to the end of a run that nobody drives, once that was asked for; nil has another
+	// process do it.
+	Finish func(run string) error
+	Say    func(format string, args ...any) // prints a line for the person who started it
+}
+
+const (
+	mostStreams  = 1000
+	mostRequests = 64                // at once, streams apart
+	mostConns    = mostStreams + 100 // that are open
+	headerWait   = 5 * time.Second
+	idleWait     = time.Minute
+	lookEvery    = 2 * time.Second // for runs that lost their owner
+	endWait      = 2 * time.Second // for requests under way, at the end
+)
+
+// Server is an HTTP server over one state folder.
+type Server struct {
+	o       Options
+	watcher *watch.Watcher
+	lock    io.Closer // of locks/serve
+	token   [32]byte  // its digest
+	mux     *http.ServeMux
+	log     *slog.Logger
+	logFile io.Closer
+	started time.Time
+
+	streams  chan struct{} // a place for each
+	requests chan struct{}
+	stopped  context.Context // done when streams are to end
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// New makes a server and takes the lock of the one server that a state folder has: *TakenError says
+// who has it.
+func New(o Options) (s *Server, err error) {
+	lock, err := takeLock(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	s = &Server{
+		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
+		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests),
+	}
+	if s.o.Finish == nil {
+		s.o.Finish = acts{s}.finishElsewhere
+	}
+	if s.token, err = readToken(o.Folder.Home); err != nil {
+		return nil, err
+	}
+	if s.log, s.logFile, err = o.App.OpenLog(o.Folder.Home); err != nil {
+		return nil, err
+	}
+	s.watcher, err = watch.New(watch.Options{Store: o.Folder.Store, Live: filepath.Join(o.Folder.Home, "live"), Held: o.Folder.Held})
+	if err != nil {
+		return nil, errors.Join(err, s.logFile.Close())
+	}
+	s.mux = s.handlers()
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Serve serves until ctx is done. Runs are not touched by its end.
+func (s *Server) Serve(ctx context.Context) error {
+	l, err := listen(s.o.Folder.Home)
+	if err != nil {
+		return s.close(err)
+	}
+	if err := s.announce(l); err != nil {
+		return s.close(errors.Join(err, l.Close()))
+	}
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
+	}
+	failed := make(chan error, 1)
+	s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
+	s.running.Go(s.lookAfter)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.stop()
+	wait, done := context.WithTimeout(context.Background(), endWait)
+	defer done()
+	if h.Shutdown(wait) != nil { // what is still under way is cut: everything that was acknowledged is durable
+		_ = h.Close() // it closes connections, whose ends nobody waits for
+	}
+	return s.close(err)
+}
+
+// close lets go of everything, the lock last.
+func (s *Server) close(err error) error {
+	s.stop()
+	s.running.Wait()
+	s.watcher.Close()
+	err = errors.Join(err, s.withdraw(), s.logFile.Close())
+	return errors.Join(err, s.lock.Close())
+}
+
+// lookAfter marks runs that lost their owner, so that whoever watches one sees that.
+func (s *Server) lookAfter() {
+	if !s.o.Folder.CanWrite() {
+		return
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.stopped.Done():
+			return
+		}
+		marks, err := s.o.Folder.Reconcile(s.stopped, true)
+		for _, m := range marks {
+			s.log.Warn("run lost its owner", "run", m.Run, "cause", m.Cause)
+		}
+		if err != nil && s.stopped.Err() == nil {
+			s.log.Warn("look for runs without an owner", "reason", s.o.App.Redacted(err.Error()))
+		}
+	}
+}
+
+// limited lets no more connections be open than a number, and closes what comes beyond.
+type limited struct {
+	net.Listener
+	most int
+
+	mu   sync.Mutex
+	open int
+}
+
+// Accept waits for a connection of this user's processes.
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if ours(c) && l.take() {
+			return &counted{Conn: c, leave: sync.OnceFunc(l.leave)}, nil
+		}
+		_ = c.Close() // nobody waits for its end
+	}
+}
+
+func (l *limited) take() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= l.most {
+		return false
+	}
+	l.open++
+	return true
+}
+
+func (l *limited) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+}
+
+type counted struct {
+	net.Conn
+	leave func()
+}
+
+func (c *counted) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}
+
+// Error names who has the lock, with what serve.json says.
+func (e *TakenError) Error() string {
+	since := ""
+	if !e.Since.IsZero() {
+		since = fmt.Sprintf(" (since %s, on %s)", e.Since.Local().Format(time.DateTime), e.Socket)
+	}
+	return fmt.Sprintf("serve: %s serves this state folder already%s", e.Holder, since)
+}

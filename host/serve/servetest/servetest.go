@@ -1,0 +1,47 @@
+// Package servetest writes journals for tests of the server, as whoever drives a run does.
+package servetest
+
+import (
+	"context"
+
+	"agent/db"
+	"agent/recovery/journal"
+	"agent/tools/sandbox"
+)
+
+// Hidden carries out the command with which a host finds out what can be confined: it starts the
+// binary that it runs in, which is that of the tests. ok is false where another command was given.
+func Hidden(args []string) (code int, ok bool) {
+	if len(args) < 2 || args[1] != sandbox.Command {
+		return 0, false
+	}
+	return sandbox.Main(args[2:]), true
+}
+
+// Journals writes the journals of runs. It is for one goroutine.
+type Journals struct {
+	store *db.Store
+	heads map[string]db.Head
+}
+
+// New writes into a store.
+func New(store *db.Store) *Journals { return &Journals{store, map[string]db.Head{}} }
+
+// Begin records a run of a thread of its own.
+func (j *Journals) Begin(ctx context.Context, run, thread string, facts ...journal.Event) error {
+	h, err := j.store.Create(ctx, db.ThreadRef{ID: thread, Folder: "/w", New: true}, facts)
+	j.heads[run] = h
+	return err
+}
+
+// Add records facts of a run that was begun.
+func (j *Journals) Add(ctx context.Context, run string, facts ...journal.Event) error {
+	h, err := j.store.Append(ctx, j.heads[run], facts, db.AppendOptions{})
+	if err == nil {
+		j.heads[run] = h
+	}
+	return err
+}
+
+// Last is the number of a run's last fact.
+func (j *Journals) Last(run string) int64 { return j.heads[run].Seq }

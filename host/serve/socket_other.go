@@ -1,0 +1,21 @@
+//go:build !unix
+
+package serve
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+)
+
+func listen(string) (net.Listener, error) {
+	return nil, errors.New("serve: there is no socket for one user alone on this system")
+}
+
+func ours(net.Conn) bool { return false }
+
+func closed(string) bool { return true }
+
+func apart(*exec.Cmd) {}
+
+func unchecked() string { return "" }
