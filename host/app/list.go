@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agent/db"
 	"agent/host"
 	"agent/host/view"
 	"agent/recovery"
@@ -231,7 +232,7 @@ func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []
 		if except(row) {
 			continue
 		}
-		last, err := s.lastDriven(ctx, row)
+		last, err := lastDriven(ctx, s.Store, row)
 		if err != nil {
 			continue // a journal that cannot be read is nothing to go on with; doctor names it
 		}
@@ -242,7 +243,7 @@ func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []
 	if len(list) == 0 {
 		return nil, 0, nil
 	}
-	free, err := s.freeDrivers(ctx, serve.Drivers)
+	free, err := freeDrivers(ctx, s.Store, serve.Drivers)
 	if err != nil || len(list) <= free {
 		return list, 0, err
 	}
@@ -251,16 +252,16 @@ func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []
 
 // lastDriven is when the last fact before the run's interruption was recorded: the interruption
 // itself may be found long after.
-func (s *Folder) lastDriven(ctx context.Context, row RunRow) (time.Time, error) {
-	for e, err := range s.Store.Load(ctx, row.ID, max(0, row.LastSeq-2)) {
+func lastDriven(ctx context.Context, store *db.Store, row RunRow) (time.Time, error) {
+	for e, err := range store.Load(ctx, row.ID, max(0, row.LastSeq-2)) {
 		return e.Time, err
 	}
 	return row.Updated, nil
 }
 
 // freeDrivers is how many more runs may be driven in the background.
-func (s *Folder) freeDrivers(ctx context.Context, most int) (int, error) {
-	rows, err := s.Store.Alive(ctx)
+func freeDrivers(ctx context.Context, store *db.Store, most int) (int, error) {
+	rows, err := store.Alive(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -144,7 +144,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 		secret = append(secret, secretsOf(s)...)
 	}
 	a.redact = db.RedactorOf(secret) // no state folder is open that would know them
-	a.noticeAll(notes)
+	noticeAll(a, notes)
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
 	}
@@ -157,12 +157,12 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 			servers[at].Error = a.Redacted(st.Err.Error())
 		}
 	})
-	a.noticeAll(notes)
+	noticeAll(a, notes)
 	reg, err = join(base, set)
 	return reg, servers, set.Close, err
 }
 
-func (a *App) noticeAll(lines []string) {
+func noticeAll(a *App, lines []string) {
 	for _, line := range lines {
 		a.Notice(stream.Sanitize(a.Redacted(line)))
 	}
