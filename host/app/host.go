@@ -44,7 +44,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
 	}}
-	if h.Env.Tools, err = a.builtIn(h, exe, os.Environ()); err != nil {
+	if h.Env.Tools, err = builtIn(a, h, exe, os.Environ()); err != nil {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
@@ -52,7 +52,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 }
 
 // builtIn makes the tools that every run has. Commands get what they may see of the environment.
-func (a *App) builtIn(h *host.Host, exe string, environ []string) (*tools.Registry, error) {
+func builtIn(a *App, h *host.Host, exe string, environ []string) (*tools.Registry, error) {
 	return builtin.Registry(builtin.Options{
 		State: h.Home, Calls: h.CallsDir(), Exe: exe, Environ: environ, Outputs: outputs{h.Store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home),

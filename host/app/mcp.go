@@ -31,7 +31,7 @@ import (
 
 // envOf is host.Host.EnvOf.
 func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, error) {
-	env, environ, err := s.withVariables(ctx, c)
+	env, environ, err := withVariables(ctx, s, c)
 	if err != nil || c.Model == runbook.Name {
 		return env, err
 	}

@@ -173,7 +173,7 @@ func noticeAll(a *App, lines []string) {
 // recorded with it; so does, unrecorded, one whose journal names none. Any other gets what was
 // recorded, wherever it is driven: a yes is bound to the names of these variables, and a build that
 // is resumed by another process must not behave differently.
-func (s *Folder) withVariables(ctx context.Context, c journal.RunCreated) (host.Env, []string, error) {
+func withVariables(ctx context.Context, s *Folder, c journal.RunCreated) (host.Env, []string, error) {
 	env, own := s.Env, shell.Allowed(os.Environ())
 	recorded := shell.Recorded(own)
 	switch {
@@ -200,7 +200,7 @@ func (s *Folder) withVariables(ctx context.Context, c journal.RunCreated) (host.
 	if !slices.Equal(environ, own) {
 		exe, err := Binary()
 		if err == nil {
-			env.Tools, err = s.app.builtIn(s.Host, exe, environ)
+			env.Tools, err = builtIn(s.app, s.Host, exe, environ)
 		}
 		if err != nil {
 			return env, nil, fmt.Errorf("give the commands of run %s their environment: %w", c.Run, err)
