@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -214,8 +215,9 @@ func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
 
 // CarryOn lists the runs that go on without being asked for, the newest first, as many as may be
 // driven beside those that are driven in the background now. more is how many others could.
-// Runs that except names are left to whoever asks for them.
-func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []host.Carried, more int, err error) {
+// Runs that except names are left to whoever asks for them. An empty how is that of the
+// configuration.
+func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow) bool) (list []host.Carried, more int, err error) {
 	if !s.CanWrite() || s.Store.DiskFull() || s.Store.Behind() != nil {
 		return nil, 0, nil
 	}
@@ -224,6 +226,7 @@ func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []
 		return nil, 0, err
 	}
 	serve := conf.Serve.Or()
+	how = cmp.Or(how, host.Carry(serve.Recover))
 	rows, err := s.Store.Runs(ctx, Filter{Interrupted: true})
 	if err != nil {
 		return nil, 0, err
@@ -236,7 +239,7 @@ func (s *Folder) CarryOn(ctx context.Context, except func(RunRow) bool) (list []
 		if err != nil {
 			continue // a journal that cannot be read is nothing to go on with; doctor names it
 		}
-		if why, ok := host.CarriesOn(row, host.Carry(serve.Recover), s.Self.Boot, last, fault.Now()); ok {
+		if why, ok := host.CarriesOn(row, how, s.Self.Boot, last, fault.Now()); ok {
 			list = append(list, host.Carried{RunRow: row, Why: why})
 		}
 	}

@@ -210,20 +210,25 @@ func (s answering) askFor(ctx context.Context, run string, r journal.Request, co
 }
 
 // goOn is what has the run go on that has its answer; at is set where that is another process.
-func (s answering) goOn(at **launch.Accepted) host.GoOn {
+func (s answering) goOn(at **launch.Accepted) (host.GoOn, error) {
 	switch {
 	case s.c.Bool("no-resume"):
-		return nil
+		return nil, nil
 	case s.c.Bool("detach"):
-		return s.elsewhere(at)
+		carrier, err := s.carrier()
+		return carrier.GoOn(at), err
 	}
-	return s.GoOnHere
+	return s.GoOnHere, nil
 }
 
 // give records the answer and sees to it that somebody takes it. It closes the session.
 func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMessage) error {
 	var at *launch.Accepted
-	taken, err := s.Answer(ctx, row.ID, raw, s.goOn(&at))
+	on, err := s.goOn(&at)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	taken, err := s.Answer(ctx, row.ID, raw, on)
 	if at != nil {
 		s.app.printDetached(s.c.Bool("json"), *at)
 		return errors.Join(err, s.close())

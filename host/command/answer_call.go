@@ -23,7 +23,11 @@ func (s answering) decide(ctx context.Context, call app.CallRow, r reply) error 
 		return errors.Join(err, s.close())
 	}
 	var at *launch.Accepted
-	taken, err := s.Resolve(ctx, call, word, s.goOn(&at))
+	on, err := s.goOn(&at)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	taken, err := s.Resolve(ctx, call, word, on)
 	if at != nil {
 		s.app.printDetached(s.c.Bool("json"), *at)
 		return errors.Join(err, s.close())

@@ -86,7 +86,11 @@ func (s attached) ask(ctx context.Context, r journal.Request) (left bool, err er
 // give records an answer and has the run go on, here only as far as it is seen.
 func (s attached) give(ctx context.Context, r journal.Request, raw json.RawMessage) error {
 	var at *launch.Accepted
-	_, err := s.Answer(ctx, r.ID, raw, s.elsewhere(&at))
+	carrier, err := s.carrier()
+	if err != nil {
+		return err
+	}
+	_, err = s.Answer(ctx, r.ID, raw, carrier.GoOn(&at))
 	var conflict *app.ConflictError
 	if errors.As(err, &conflict) {
 		s.app.Say(s.app.Err, "agent: %v", err)

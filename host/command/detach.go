@@ -12,12 +12,11 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
 	"agent/host/input"
 	"agent/host/launch"
-	"agent/host/owner"
 	"agent/host/view"
 	"agent/recovery"
-	"agent/recovery/fault"
 )
 
 func detachFlag() cli.Flag {
@@ -28,16 +27,13 @@ func detachFlag() cli.Flag {
 // not that process.
 func (a *commandLine) detached(c *cli.Command) bool { return c.Bool("detach") && a.driver == nil }
 
-// launch has a process of the run's own carry out a command line.
-func (a *commandLine) launch(ctx context.Context, in *os.File, job launch.Job) (launch.Answer, error) {
-	exe, err := app.Binary()
+// currentDir is the current folder.
+func (a *commandLine) currentDir() (string, error) {
+	dir, err := a.Dir()
 	if err != nil {
-		return launch.Answer{}, fmt.Errorf("find this binary: %v", err)
+		return "", fmt.Errorf("find the current folder: %v", err)
 	}
-	if job.Dir, err = a.Dir(); err != nil {
-		return launch.Answer{}, fmt.Errorf("find the current folder: %v", err)
-	}
-	return launch.Start(ctx, exe, append(os.Environ(), fault.DriverEnv()...), in, job)
+	return dir, nil
 }
 
 // detach has the command line carried out in the background, and prints what became of it until it
@@ -52,12 +48,16 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 		run = host.NewRunID()
 		job.Run = run
 	}
-	slow := time.AfterFunc(startPatience, func() {
+	slow := time.AfterFunc(carry.Patience, func() {
 		a.Say(a.Err, "agent: waiting for the process that is to drive the run: it may read its input or start MCP servers; Ctrl-C stops it")
 	})
 	defer slow.Stop()
 	defer context.AfterFunc(ctx, func() { a.Say(a.Err, "agent: the process that is to drive the run is asked to stop") })()
-	answer, err := a.launch(ctx, in, job)
+	dir, err := a.currentDir()
+	if err != nil {
+		return err
+	}
+	answer, err := carry.Start(ctx, dir, in, job)
 	slow.Stop()
 	if errors.Is(err, launch.ErrNoAnswer) {
 		return a.unanswered(ctx, c, run, err)
@@ -146,7 +146,11 @@ func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
 		s.app.Say(s.app.Err, "agent: %v", left)
 		return refusal(left, row.ID, view.ExitInterrupted), view.ExitInterrupted
 	}
-	answer, err := s.app.launch(ctx, nil, launch.Job{Args: append(s.again(), row.ID)})
+	dir, err := s.app.currentDir()
+	var answer launch.Answer
+	if err == nil {
+		answer, err = carry.Start(ctx, dir, nil, launch.Job{Args: append(s.again(), row.ID)})
+	}
 	for _, line := range answer.Notes {
 		s.app.Say(s.app.Err, "%s", line)
 	}
@@ -173,31 +177,4 @@ func (s *resuming) again() []string {
 		}
 	}
 	return args
-}
-
-// elsewhere has a run go on in a process of its own, and notes which.
-func (s *session) elsewhere(at **launch.Accepted) host.GoOn {
-	return func(ctx context.Context, run string) (host.Outcome, error) {
-		if who, held, err := s.Owner(run); err != nil || held {
-			return host.Outcome{}, errors.Join(err, &owner.HeldError{Run: run, Holder: who})
-		}
-		answer, err := s.app.launch(ctx, nil, launch.Job{Args: []string{"resume", "--no-recover", run}})
-		if err != nil {
-			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
-		}
-		if *at = answer.Accepted; *at != nil {
-			return host.Outcome{}, nil
-		}
-		row, err := s.Store.Run(ctx, run)
-		if err == nil && row.Status.Terminal() {
-			return host.Outcome{}, &host.FinishedError{} // its owner took the answer, and ended
-		}
-		if who, held, _ := s.Owner(run); held { // else the command that failed has the last word
-			return host.Outcome{}, &owner.HeldError{Run: run, Holder: who}
-		}
-		for _, line := range answer.Notes {
-			s.app.Say(s.app.Err, "%s", line)
-		}
-		return host.Outcome{}, errors.Join(err, withCode(answer.Ended.Code))
-	}
 }

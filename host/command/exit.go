@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
 	"agent/host/lines"
 	"agent/host/view"
 )
@@ -33,12 +34,15 @@ func withCode(code int) error {
 func (a *commandLine) exit(err error) int {
 	err = a.bySignal(err)
 	var code *codeError
+	var ended *carry.EndedError
 	var wrong *app.UsageError
 	switch {
 	case err == nil:
 		return view.ExitDone
 	case errors.As(err, &code):
 		return code.code
+	case errors.As(err, &ended):
+		return ended.Code
 	case errors.As(err, &wrong):
 		fmt.Fprintf(a.Err, "agent: %s\n", a.Redacted(err.Error()))
 		return view.ExitUsage

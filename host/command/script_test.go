@@ -360,7 +360,11 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || known[args[0]] == 0 {
 		ts.Fatalf("usage: signal TERM|HUP|INT|QUIT|STOP|CONT|KILL run|resume|answer|__drive|__runner")
 	}
+	pids := processes(ts.Getenv("WORK"), args[1])
 	signalAll(ts, args[1], known[args[0]])
+	if args[0] == "KILL" { // its command line is gone before its locks are
+		eventually(ts, "the end of agent "+args[1], func() bool { return !slices.ContainsFunc(pids, living) })
+	}
 }
 
 func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {

@@ -130,6 +130,8 @@ func frontDoors() []rule {
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
+		{dir: "host/carry", allow: []string{"host", "host/app", "host/launch", "host/owner", "host/view", "recovery", "recovery/fault"},
+			why: "what goes on in a process of its own is decided and started here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/launch", allow: []string{"recovery/fault"},
 			why: "a process is started with a command line, and its answer is read; what the command does, it does not know"},
 		{dir: "host/lines", allow: []string{"host", "host/app", "host/follow", "host/help", "host/view", "host/watch", "host/stream", "recovery/journal"},

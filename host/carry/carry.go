@@ -1,0 +1,137 @@
+// Package carry has runs go on in processes of their own: those that a person hands over, those
+// whose question has its answer, and those that go on by themselves after a crash or a restart of
+// the machine.
+package carry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"agent/host"
+	"agent/host/app"
+	"agent/host/launch"
+	"agent/host/owner"
+	"agent/host/view"
+	"agent/recovery"
+	"agent/recovery/fault"
+)
+
+// Start has a process of its own carry out a command line in the folder dir, and waits until it has
+// claimed its run. in is what it reads; nil for nothing.
+func Start(ctx context.Context, dir string, in *os.File, job launch.Job) (launch.Answer, error) {
+	exe, err := app.Binary()
+	if err != nil {
+		return launch.Answer{}, fmt.Errorf("find this binary: %v", err)
+	}
+	job.Dir = dir
+	return launch.Start(ctx, exe, append(os.Environ(), fault.DriverEnv()...), in, job)
+}
+
+// EndedError says that a process that was to drive a run ended without that. Its exit status is
+// Code; what it printed was passed on.
+type EndedError struct{ Code int }
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("the process that was to drive the run ended with status %d", e.Code)
+}
+
+// Carrier has the runs of a state folder go on.
+type Carrier struct {
+	Folder *app.Folder
+	Dir    string            // the current folder of what is started
+	Say    func(line string) // tells the person
+}
+
+// GoOn has a run go on that has its answer, and notes the process in at.
+func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
+	return func(ctx context.Context, run string) (host.Outcome, error) {
+		if who, held, err := c.Folder.Owner(run); err != nil || held {
+			return host.Outcome{}, errors.Join(err, &owner.HeldError{Run: run, Holder: who})
+		}
+		ctx = context.WithoutCancel(ctx) // the answer is given: the run goes on whoever leaves now
+		answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", run}})
+		if err != nil {
+			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
+		}
+		if *at = answer.Accepted; *at != nil {
+			return host.Outcome{}, nil
+		}
+		row, err := c.Folder.Store.Run(ctx, run)
+		if err == nil && row.Status.Terminal() {
+			return host.Outcome{}, &host.FinishedError{} // its owner took the answer, and ended
+		}
+		if who, held, _ := c.Folder.Owner(run); held { // else the command that failed has the last word
+			return host.Outcome{}, &owner.HeldError{Run: run, Holder: who}
+		}
+		for _, line := range answer.Notes {
+			c.Say(line)
+		}
+		return host.Outcome{}, errors.Join(err, &EndedError{answer.Ended.Code})
+	}
+}
+
+// Patience is how long is waited for the answer of a process before the person learns of that.
+const Patience = 3 * time.Second
+
+// Recover has runs go on that a crash or a restart of the machine interrupted, and that their
+// person handed over or the machine took from them. Runs that except names are left to whoever is
+// about them.
+func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.RunRow) bool) error {
+	list, more, err := c.Folder.CarryOn(ctx, how, except)
+	if err != nil {
+		return err
+	}
+	lines := make(chan string, len(list))
+	for _, r := range list {
+		fault.Hit(fault.BeforeRecovery)
+		go func() { lines <- c.one(ctx, r) }()
+	}
+	late := time.After(Patience)
+	for range list {
+		select {
+		case line := <-lines:
+			if line != "" {
+				c.Say("agent: " + line)
+			}
+		case <-late:
+			c.Say("agent: runs are being started in the background: agent ls")
+			return nil
+		}
+	}
+	if more > 0 {
+		c.Say(fmt.Sprintf("agent: %d more can go on in the background once one of those has ended", more))
+	}
+	return nil
+}
+
+// one has one run go on, and returns the line about it; none where another process was first.
+func (c Carrier) one(ctx context.Context, r host.Carried) string {
+	ctx = context.WithoutCancel(ctx) // who stops this process does not mean that run
+	answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", r.ID}, Why: r.Why})
+	if err == nil && answer.Accepted != nil {
+		return fmt.Sprintf("run %s goes on in the background (%s): %s", r.ID, r.Why, view.NewDetached(r.ID, r.Thread, 0).Next[0])
+	}
+	held, heldErr := c.Folder.Held(r.ID)
+	row, rowErr := c.Folder.Store.Run(ctx, r.ID)
+	if heldErr == nil && rowErr == nil && (held || row.Status.Terminal() || row.Status == recovery.StatusWaiting) {
+		return "" // another process was first
+	}
+	return fmt.Sprintf("run %s could not go on in the background (%s): agent resume %s", r.ID, whyNot(answer, err), r.ID)
+}
+
+// whyNot is the reason why nothing is driven, as the process that was to drive gave it.
+func whyNot(answer launch.Answer, err error) string {
+	for _, line := range answer.Notes {
+		if text, ok := strings.CutPrefix(line, "agent: "); ok {
+			return text
+		}
+	}
+	if err == nil {
+		err = launch.ErrNoAnswer
+	}
+	return err.Error()
+}
