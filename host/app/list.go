@@ -213,44 +213,50 @@ func (s *Folder) LostIn(ctx context.Context) ([]string, error) {
 	return lost, nil
 }
 
-// CarryOn lists the runs that go on without being asked for, the newest first, as many as may be
-// driven beside those that are driven in the background now. more is how many others could.
-// Runs that except names are left to whoever asks for them. An empty how is that of the
-// configuration.
-func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow) bool) (list []host.Carried, more int, err error) {
+// Carry is what becomes of the interrupted runs, the newest first.
+type Carry struct {
+	On   []host.Carried // they go on without being asked for
+	More int            // others that could, once some of those that are driven have ended
+	Left []RunRow       // they wait for a person
+}
+
+// CarryOn decides which interrupted runs go on without being asked for: as many as may be driven
+// beside those that are driven in the background now. Runs that except names are left out of all of
+// it. An empty how is that of the configuration.
+func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow) bool) (c Carry, err error) {
 	if !s.CanWrite() || s.Store.DiskFull() || s.Store.Behind() != nil {
-		return nil, 0, nil
+		return c, nil
 	}
 	conf, _, err := s.app.config("")
 	if err != nil {
-		return nil, 0, err
+		return c, err
 	}
 	serve := conf.Serve.Or()
 	how = cmp.Or(how, host.Carry(serve.Recover))
 	rows, err := s.Store.Runs(ctx, Filter{Interrupted: true})
 	if err != nil {
-		return nil, 0, err
+		return c, err
 	}
 	for _, row := range rows {
 		if except(row) {
 			continue
 		}
 		last, err := lastDriven(ctx, s.Store, row)
-		if err != nil {
-			continue // a journal that cannot be read is nothing to go on with; doctor names it
-		}
-		if why, ok := host.CarriesOn(row, how, s.Self.Boot, last, fault.Now()); ok {
-			list = append(list, host.Carried{RunRow: row, Why: why})
+		// A journal that cannot be read is nothing to go on with; doctor names it.
+		if why, ok := host.CarriesOn(row, how, s.Self.Boot, last, fault.Now()); ok && err == nil {
+			c.On = append(c.On, host.Carried{RunRow: row, Why: why})
+		} else {
+			c.Left = append(c.Left, row)
 		}
 	}
-	if len(list) == 0 {
-		return nil, 0, nil
+	if len(c.On) == 0 {
+		return c, nil
 	}
 	free, err := freeDrivers(ctx, s.Store, serve.Drivers)
-	if err != nil || len(list) <= free {
-		return list, 0, err
+	if err == nil && len(c.On) > free {
+		c.On, c.More = c.On[:free], len(c.On)-free
 	}
-	return list[:free], len(list) - free, nil
+	return c, err
 }
 
 // lastDriven is when the last fact before the run's interruption was recorded: the interruption

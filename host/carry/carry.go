@@ -15,7 +15,6 @@ import (
 	"agent/host/app"
 	"agent/host/launch"
 	"agent/host/owner"
-	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
 )
@@ -81,17 +80,16 @@ const Patience = 3 * time.Second
 // person handed over or the machine took from them. Runs that except names are left to whoever is
 // about them.
 func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.RunRow) bool) error {
-	list, more, err := c.Folder.CarryOn(ctx, how, except)
+	all, err := c.Folder.CarryOn(ctx, how, except)
 	if err != nil {
 		return err
 	}
-	lines := make(chan string, len(list))
-	for _, r := range list {
-		fault.Hit(fault.BeforeRecovery)
-		go func() { lines <- c.one(ctx, r) }()
+	lines := make(chan string, len(all.On))
+	for _, r := range all.On {
+		go func() { lines <- c.One(ctx, r).Line() }()
 	}
 	late := time.After(Patience)
-	for range list {
+	for range all.On {
 		select {
 		case line := <-lines:
 			if line != "" {
@@ -102,25 +100,45 @@ func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.Ru
 			return nil
 		}
 	}
-	if more > 0 {
-		c.Say(fmt.Sprintf("agent: %d more can go on in the background once one of those has ended", more))
+	if all.More > 0 {
+		c.Say(fmt.Sprintf("agent: %d more can go on in the background once one of those has ended", all.More))
 	}
 	return nil
 }
 
-// one has one run go on, and returns the line about it; none where another process was first.
-func (c Carrier) one(ctx context.Context, r host.Carried) string {
+// Result is what came of having a run go on.
+type Result struct {
+	Run    string
+	Why    string // it goes on
+	Failed string // why it does not; "" where it does, or where another process was first
+	Goes   bool
+}
+
+// Line tells a person; "" where another process was first, which tells its own.
+func (r Result) Line() string {
+	switch {
+	case r.Goes:
+		return fmt.Sprintf("run %s goes on in the background (%s): agent attach %s", r.Run, r.Why, r.Run)
+	case r.Failed != "":
+		return fmt.Sprintf("run %s could not go on in the background (%s): agent resume %s", r.Run, r.Failed, r.Run)
+	}
+	return ""
+}
+
+// One has one run go on.
+func (c Carrier) One(ctx context.Context, r host.Carried) Result {
+	fault.Hit(fault.BeforeRecovery)
 	ctx = context.WithoutCancel(ctx) // who stops this process does not mean that run
 	answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", r.ID}, Why: r.Why})
 	if err == nil && answer.Accepted != nil {
-		return fmt.Sprintf("run %s goes on in the background (%s): %s", r.ID, r.Why, view.NewDetached(r.ID, r.Thread, 0).Next[0])
+		return Result{Run: r.ID, Why: r.Why, Goes: true}
 	}
 	held, heldErr := c.Folder.Held(r.ID)
 	row, rowErr := c.Folder.Store.Run(ctx, r.ID)
 	if heldErr == nil && rowErr == nil && (held || row.Status.Terminal() || row.Status == recovery.StatusWaiting) {
-		return "" // another process was first
+		return Result{Run: r.ID} // another process was first
 	}
-	return fmt.Sprintf("run %s could not go on in the background (%s): agent resume %s", r.ID, whyNot(answer, err), r.ID)
+	return Result{Run: r.ID, Why: r.Why, Failed: whyNot(answer, err)}
 }
 
 // whyNot is the reason why nothing is driven, as the process that was to drive gave it.

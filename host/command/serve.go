@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"agent/host"
 	"agent/host/app"
 	"agent/host/serve"
 )
@@ -16,12 +20,18 @@ there, until it is stopped: lists, facts, questions, and what happens as
 server-sent events. It takes answers, and asks runs to end. It drives no run:
 whatever becomes of it, runs go on. One server serves a state folder.
 
+At its start, and while it is up, it has runs go on in the background that a
+crash or a restart of the machine interrupted: agent help background. A run
+whose process died goes on after 1, 5 and 25 seconds; one that makes no progress
+is left alone. Each is named with the reason.
+
 A program needs the token in the file token of the state folder. See agent
 help server.
 
 EXAMPLE
    agent serve
    agent serve &
+   agent serve --unit systemd > ~/.config/systemd/user/agent.service
 
 EXIT STATUS
    0 it was stopped; 1 another process serves already, or the state folder
@@ -34,13 +44,24 @@ func (a serveCommand) command() *cli.Command {
 		Name:        "serve",
 		Usage:       "show runs to programs, and take their answers",
 		Description: serveHelp,
-		Action:      a.run,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "unit", Usage: "print a file with which `PROGRAM`, systemd or launchd, starts the server when you log in, and do nothing else"},
+			&cli.StringFlag{Name: "recover", Usage: "have `WHICH` interrupted runs go on: background, all or none (default: [serve] recover of config.toml, else background)"},
+		},
+		Action: a.run,
 	}
 }
 
 func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
+	}
+	if kind := c.String("unit"); kind != "" {
+		return a.unit(kind)
+	}
+	how := host.Carry(c.String("recover"))
+	if how != "" && !slices.Contains([]host.Carry{host.CarryBackground, host.CarryAll, host.CarryNone}, how) {
+		return app.Usage(fmt.Errorf("--recover %s: choose background, all or none", how))
 	}
 	s, err := a.open(ctx, app.Drive) // which makes the state folder
 	if errors.Is(err, app.ErrDiskFull) {
@@ -50,8 +71,12 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s.Who += " (api)"
+	carrier, err := s.carrier()
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
 	server, err := serve.New(serve.Options{
-		App: a.App, Folder: s.Folder, Say: func(format string, args ...any) { a.Say(a.Err, format, args...) },
+		App: a.App, Folder: s.Folder, Carrier: carrier, Recover: how, Say: func(format string, args ...any) { a.Say(a.Err, format, args...) },
 	})
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -61,6 +86,23 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 		a.Say(a.Err, "the server has ended (%s)%s", context.Cause(ctx), a.goesOn(s))
 	}
 	return errors.Join(err, s.close())
+}
+
+// unit prints a file that starts a server.
+func (a serveCommand) unit(kind string) error {
+	if !slices.Contains(serve.Units(), kind) {
+		return app.Usage(fmt.Errorf("--unit %s: choose systemd or launchd", kind))
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this binary: %v", err)
+	}
+	home, err := a.Home()
+	if err != nil {
+		return err
+	}
+	a.Say(a.Out, "%s", strings.TrimSuffix(serve.Unit(kind, exe, home), "\n"))
+	return nil
 }
 
 // goesOn says which runs a server leaves as they are.

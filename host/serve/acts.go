@@ -12,6 +12,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/launch"
 	"agent/host/view"
 	"agent/recovery/journal"
 )
@@ -48,13 +49,27 @@ func (s acts) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var closed *app.ConflictError
-	switch _, err := s.o.Folder.Answer(ctx, id, given.Answer, nil); {
+	switch _, err := s.o.Folder.Answer(ctx, id, given.Answer, s.goOn()); {
 	case errors.As(err, &closed): // somebody was faster
 		return s.again(ctx, w, closed, given.Answer)
 	case err != nil:
-		return err
+		now, readErr := s.o.Folder.Store.PendingByID(ctx, id)
+		if readErr != nil || now.Status != app.RequestResolved {
+			return err
+		}
+		// The answer is kept; how the run stands says that it does not go on yet.
+		s.log.Warn("have a run go on", "run", row.Run, "reason", s.o.App.Redacted(err.Error()))
 	}
 	return s.taken(ctx, w, id)
+}
+
+// goOn has a run go on that has its answer; nil where that is left to others.
+func (s acts) goOn() host.GoOn {
+	if s.o.Carrier == nil {
+		return nil
+	}
+	var at *launch.Accepted // the run says which process that is
+	return s.o.Carrier.GoOn(&at)
 }
 
 // again is for a question that has its end: the same answer once more is none.
@@ -169,7 +184,7 @@ func (s acts) decide(ctx context.Context, row app.CallRow, word journal.Word) (i
 	if err := s.mustWrite("decide on", row.ID); err != nil {
 		return 0, err
 	}
-	_, err := s.o.Folder.Resolve(ctx, row, word, nil)
+	_, err := s.o.Folder.Resolve(ctx, row, word, s.goOn())
 	if errors.Is(err, host.ErrDecisionKept) {
 		return http.StatusAccepted, nil
 	}

@@ -1,7 +1,7 @@
 // Package serve shows runs to programs and takes their answers: an HTTP server on a unix socket in
-// the state folder. It drives no run. What it shows comes from the journal and the live files, and
-// what it is given becomes a row of the database, which whoever drives the run takes up. So its end
-// touches no run, however it comes.
+// the state folder. It drives no run, and has runs go on in processes of their own. What it shows
+// comes from the journal and the live files, and what it is given becomes a row of the database,
+// which whoever drives the run takes up. So its end touches no run, however it comes.
 //
 // A request is looked at in this order, and the first thing that is wrong refuses it: the process
 // at the other end, Host, Origin, the credential, the method, the type of the body, its size, its
@@ -20,7 +20,10 @@ import (
 	"sync"
 	"time"
 
+	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
+	"agent/host/launch"
 	"agent/host/watch"
 )
 
@@ -32,6 +35,16 @@ type Options struct {
 	// process do it.
 	Finish func(run string) error
 	Say    func(format string, args ...any) // prints a line for the person who started it
+	// Carrier has runs go on in processes of their own, as Recover says; nil leaves them to others.
+	// An empty Recover is that of the configuration.
+	Carrier Carrier
+	Recover host.Carry
+}
+
+// Carrier has runs go on in processes of their own.
+type Carrier interface {
+	GoOn(at **launch.Accepted) host.GoOn
+	One(ctx context.Context, r host.Carried) carry.Result
 }
 
 const (
@@ -134,14 +147,19 @@ func (s *Server) close(err error) error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// lookAfter marks runs that lost their owner, so that whoever watches one sees that.
+// lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
+// go on that go on by themselves.
 func (s *Server) lookAfter() {
 	if !s.o.Folder.CanWrite() {
 		return
 	}
+	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
+		if err := runs.look(s.stopped); err != nil && s.stopped.Err() == nil {
+			s.log.Warn("have runs go on", "reason", s.o.App.Redacted(err.Error()))
+		}
 		select {
 		case <-tick.C:
 		case <-s.stopped.Done():

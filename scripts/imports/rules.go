@@ -41,7 +41,7 @@ func layers() []rule {
 		{dir: "host/doctor", allow: append([]string{"host/drive", "host/drive/disknote"}, feature...),
 			why: "doctor looks at what the service and the store say; it drives nothing"},
 		{dir: "host/serve/servetest", allow: []string{"db", "recovery/journal", "tools/sandbox"}, why: "journals are written for tests as whoever drives a run does"},
-		{dir: "host/serve", allow: []string{"host", "host/app", "host/launch", "host/owner", "host/serve/servetest", "host/view", "host/watch", "recovery", "recovery/journal"},
+		{dir: "host/serve", allow: []string{"host", "host/app", "host/carry", "host/launch", "host/owner", "host/serve/servetest", "host/view", "host/watch", "recovery", "recovery/journal"},
 			why: "a server shows what watch and view give it, and leaves rows; it drives no run and reaches neither the store nor tools"},
 		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},

@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"agent/host"
+	"agent/host/app"
+	"agent/host/view"
+	"agent/recovery/journal"
+)
+
+// supervisor has runs go on in processes of their own, at the server's start and while it is up. It
+// never drives one itself.
+type supervisor struct {
+	*Server
+	first bool // nothing was looked at yet: what is interrupted was so before
+
+	mu    sync.Mutex
+	tried map[string]attempt
+	named map[string]string // where a run stood when the person was informed that it is left as it is, by run
+}
+
+// attempt is how often a run was started without a result, and from when on it is tried again.
+type attempt struct {
+	failed int
+	again  time.Time
+	busy   bool
+}
+
+// backoff is how long a run whose process died is left alone, by how often it was started without
+// progress.
+func backoff(tries int) time.Duration {
+	waits := []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
+	return waits[min(tries, len(waits)-1)]
+}
+
+// look has runs go on that are due, and tells of those that are left as they are.
+func (s *supervisor) look(ctx context.Context) error {
+	if s.o.Carrier == nil {
+		return nil
+	}
+	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
+	if err != nil {
+		return err
+	}
+	for _, r := range all.On {
+		s.take(r.ID)
+		s.running.Go(func() {
+			got := s.o.Carrier.One(ctx, r)
+			s.done(r.ID, got.Failed)
+			if line := got.Line(); line != "" {
+				s.o.Say("%s", line)
+				s.log.Info("run carried on", "run", r.ID, "why", r.Why, "goes", got.Goes)
+			}
+		})
+	}
+	for _, r := range all.Left {
+		s.tell(r)
+	}
+	s.first = false
+	return nil
+}
+
+// waits says that it is too early to have a run go on, or too late.
+func (s *supervisor) waits(r app.RunRow) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, a := s.o.Folder.Host.Now(), s.tried[r.ID]
+	if a.busy || a.failed >= host.MaxFruitless || now.Before(a.again) {
+		return true
+	}
+	fresh := r.Cause == journal.CauseCrash && !s.first && r.Fruitless < host.MaxFruitless
+	return fresh && now.Before(r.Updated.Add(backoff(r.Fruitless)))
+}
+
+func (s *supervisor) take(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.tried[run]
+	a.busy = true
+	s.tried[run] = a
+}
+
+func (s *supervisor) done(run, failed string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.tried[run]
+	a.busy = false
+	if failed != "" {
+		a.again = s.o.Folder.Host.Now().Add(backoff(a.failed))
+		a.failed++
+	} else {
+		a.failed = 0
+	}
+	s.tried[run] = a
+}
+
+// tell tells of a run that is left as it is, once for each time that it was interrupted.
+func (s *supervisor) tell(r app.RunRow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := fmt.Sprint(r.LastSeq)
+	if s.named[r.ID] == at {
+		return
+	}
+	s.named[r.ID] = at
+	if left := view.LeftAlone(r); left != nil {
+		s.o.Say("%v", left)
+		return
+	}
+	s.o.Say("run %s is left as it is (%s): agent resume %s", r.ID, view.CauseText(r.Cause, r.Detail), r.ID)
+}
