@@ -32,7 +32,7 @@ attack() {
 
 attack database 'rm "$S"/agent.db' noticed
 attack all 'rm "$S"/agent.db*' noticed
-attack folder 'rm -rf "$S"' any
+attack folder 'rm -rf "$S" || rm -rf "$S"' any # the host may make a file in it meanwhile
 attack moved 'mv "$S" "$S.moved"' any
 attack copied 'cp -a "$S" "$S.copy"; mv "$S" "$S.moved"; mv "$S.copy" "$S"' any
 attack file 'cp "$S/agent.db" "$S/x"; mv "$S/x" "$S/agent.db"' noticed
