@@ -241,9 +241,14 @@ func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow
 		if except(row) {
 			continue
 		}
-		last, err := lastDriven(ctx, s.Store, row)
-		// A journal that cannot be read is nothing to go on with; doctor names it.
-		if why, ok := host.CarriesOn(row, how, s.Self.Boot, last, fault.Now()); ok && err == nil {
+		why, ok := host.CarriesOn(row, how, s.Self.Boot, row.Updated, fault.Now())
+		if ok { // but for when it was driven, which takes a look into its journal
+			last, err := lastDriven(ctx, s.Store, row)
+			// A journal that cannot be read is nothing to go on with; doctor names it.
+			why, ok = host.CarriesOn(row, how, s.Self.Boot, last, fault.Now())
+			ok = ok && err == nil
+		}
+		if ok {
 			c.On = append(c.On, host.Carried{RunRow: row, Why: why})
 		} else {
 			c.Left = append(c.Left, row)
