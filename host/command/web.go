@@ -34,7 +34,15 @@ func (a webCommand) run(ctx context.Context, c *cli.Command) error {
 	if err = errors.Join(noArguments(c), err); err != nil {
 		return err
 	}
-	show := func(link string) { a.Say(a.Out, "%s  (valid once, for 60 s)", link) }
+	show := func(link string) {
+		a.Say(a.Out, "%s  (valid once, for 60 s)", link)
+		if c.Bool("no-open") {
+			return
+		}
+		if err := serve.Browse(a.Env, link); err != nil {
+			a.Say(a.Err, "no browser is opened: %v; open the link yourself", err)
+		}
+	}
 	link, err := serve.Link(ctx, home, c.Int("port"))
 	if errors.Is(err, serve.ErrNoServer) {
 		return serveCommand(a).serve(ctx, serve.Options{Web: true, Port: c.Int("port"), Link: show})
