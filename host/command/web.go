@@ -9,9 +9,9 @@ import (
 	"agent/host/serve"
 )
 
-const webHelp = `Prints a link that shows your runs in a browser of this machine and takes your
-answers there, and opens it. The link works once, for 60 seconds. Where no server
-runs, this one serves until it is stopped: see agent serve.
+const webHelp = `Prints a link that shows your runs in a browser of this machine and takes
+your answers there, and opens it. The link works once, for 60 seconds. Where
+no server runs, this one serves until it is stopped. See agent help server.
 
 EXAMPLE
    agent web

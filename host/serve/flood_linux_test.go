@@ -43,8 +43,8 @@ func (z *zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What strangers send to the page's port, too slowly, too often, too much or too deep, costs little,
-// ends by itself, and neither a run nor who watches it notices. // S12
+// What strangers send to the page's port, too slowly, too often, too much or too deep, costs
+// little, ends by itself, and neither a run nor who watches it notices. // S12
 func TestFlood(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithTimeout(t.Context(), patience)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// connectTo names the socket, or the address of the page, to which this binary connects when a test starts it again.
+// connectTo names the socket, or the address of the page, to which this binary connects when a test
+// starts it again.
 const connectTo = "SERVE_TEST_CONNECT"
 
 // connectAs says what a process of another user gets from the server.
