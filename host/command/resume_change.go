@@ -13,6 +13,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/config"
+	"agent/host/view"
 	"agent/recovery/journal"
 )
 
@@ -153,7 +154,7 @@ func (s *resuming) looser(ctx context.Context, run string) error {
 		{"max-cost", above(l.MaxCost, has.MaxCost), journal.Dollars(has.MaxCost)},
 	} {
 		if f.looser {
-			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, s.c.Value(f.flag), f.has))
+			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: %w", run, f.flag, s.c.Value(f.flag), f.has, view.ErrLooser))
 		}
 	}
 	return nil

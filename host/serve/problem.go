@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,13 +17,14 @@ import (
 // problem is a refusal (RFC 9457). Code is what a program branches on, and stays. Fields are only
 // ever added.
 type problem struct {
-	Title   string   `json:"title"`
-	Status  int      `json:"status"`
-	Code    string   `json:"code"`
-	Detail  string   `json:"detail"`
-	Run     string   `json:"run_id,omitempty"`
-	Next    []string `json:"next"`                      // commands that help
-	Request *request `json:"pending_request,omitempty"` // the question, with the answer that it has
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Code     string   `json:"code"`
+	Detail   string   `json:"detail"`
+	Run      string   `json:"run_id,omitempty"`
+	Next     []string `json:"next"`                      // commands that help
+	Request  *request `json:"pending_request,omitempty"` // the question, with the answer that it has
+	*unasked          // of a prompt that another run keeps from its thread
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -54,6 +56,7 @@ func (s *Server) problemOf(err error) *problem {
 	var late *app.ExpiredError
 	var resolved *host.ResolvedError
 	var held *owner.HeldError
+	var refused *refusedError
 	p := &problem{Detail: s.o.App.Redacted(err.Error())}
 	set := func(status int, code string) *problem {
 		p.Status, p.Code = status, code
@@ -81,8 +84,10 @@ func (s *Server) problemOf(err error) *problem {
 	case errors.As(err, &resolved):
 		return set(http.StatusConflict, "resolved")
 	case errors.As(err, &held):
-		p.Run = held.Run
+		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
 		return set(http.StatusConflict, "held")
+	case errors.As(err, &refused):
+		return s.refusal(refused)
 	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):
 		p.Detail = "the server is ending"
 		return set(http.StatusServiceUnavailable, "ending")
@@ -99,6 +104,42 @@ func (s *Server) problemOf(err error) *problem {
 	s.log.Error("request failed", "reason", p.Detail)
 	p.Detail, p.Next = "this could not be done; the log of the state folder has the reason", []string{"agent doctor"}
 	return set(http.StatusInternalServerError, "failed")
+}
+
+// refusal is what a process was refused that was to drive a run, with what a person may do.
+func (s *Server) refusal(e *refusedError) *problem {
+	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
+	set := func(status int, code string) *problem {
+		p.Status, p.Code = status, code
+		return p
+	}
+	switch e.Code {
+	case view.CodeThreadBusy:
+		p.unasked, p.Request = &unasked{Reused: true}, s.asks(e.RunID)
+		return set(http.StatusConflict, "thread_busy")
+	case view.CodeHeld:
+		return set(http.StatusConflict, "held")
+	case view.CodeKeyReused:
+		return set(http.StatusUnprocessableEntity, "key_reused")
+	case view.CodeLooser:
+		return set(http.StatusUnprocessableEntity, "looser")
+	case view.CodeFolderGone:
+		return set(http.StatusUnprocessableEntity, "folder_gone")
+	case view.CodeDiskFull:
+		return set(http.StatusInsufficientStorage, "disk_full")
+	case view.CodeReadOnly:
+		return set(http.StatusInsufficientStorage, "read_only")
+	}
+	return set(http.StatusUnprocessableEntity, "refused")
+}
+
+// asks is the question that a run waits with; nil without one.
+func (s *Server) asks(run string) *request {
+	row, err := s.o.Folder.Store.Run(context.Background(), run)
+	if err != nil || row.Pending == nil || row.Pending.Damaged != nil {
+		return nil
+	}
+	return s.request(*row.Pending)
 }
 
 // mustWrite refuses what has to be recorded where nothing can be.

@@ -45,6 +45,8 @@ type Options struct {
 type Carrier interface {
 	GoOn(at **launch.Accepted) host.GoOn
 	One(ctx context.Context, r host.Carried) carry.Result
+	// Start has a process of its own carry out a job, and waits for its answer.
+	Start(ctx context.Context, job launch.Job) (launch.Answer, error)
 }
 
 const (
@@ -68,6 +70,7 @@ type Server struct {
 	logFile io.Closer
 	started time.Time
 
+	starting starting
 	streams  chan struct{} // a place for each
 	requests chan struct{}
 	stopped  context.Context // done when streams are to end
@@ -89,7 +92,7 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests),
+		starting: starting{runs: map[string]int{}}, streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests),
 	}
 	if s.o.Finish == nil {
 		s.o.Finish = acts{s}.finishElsewhere
