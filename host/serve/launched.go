@@ -165,3 +165,39 @@ func (s launches) refusedBy(a launch.Answer) error {
 	}
 	return e
 }
+
+// refusal is what a process was refused that was to drive a run, with what a person may do.
+func (s launches) refusal(e *refusedError) *problem {
+	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
+	set := func(status int, code string) *problem {
+		p.Status, p.Code = status, code
+		return p
+	}
+	switch e.Code {
+	case view.CodeThreadBusy:
+		p.unasked, p.Request = &unasked{Reused: true}, s.asks(e.RunID)
+		return set(http.StatusConflict, "thread_busy")
+	case view.CodeHeld:
+		return set(http.StatusConflict, "held")
+	case view.CodeKeyReused:
+		return set(http.StatusUnprocessableEntity, "key_reused")
+	case view.CodeLooser:
+		return set(http.StatusUnprocessableEntity, "looser")
+	case view.CodeFolderGone:
+		return set(http.StatusUnprocessableEntity, "folder_gone")
+	case view.CodeDiskFull:
+		return set(http.StatusInsufficientStorage, "disk_full")
+	case view.CodeReadOnly:
+		return set(http.StatusInsufficientStorage, "read_only")
+	}
+	return set(http.StatusUnprocessableEntity, "refused")
+}
+
+// asks is the question that a run waits with; nil without one.
+func (s launches) asks(run string) *request {
+	row, err := s.o.Folder.Store.Run(context.Background(), run)
+	if err != nil || row.Pending == nil || row.Pending.Damaged != nil {
+		return nil
+	}
+	return s.request(*row.Pending)
+}

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -87,7 +86,7 @@ func (s *Server) problemOf(err error) *problem {
 		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
 		return set(http.StatusConflict, "held")
 	case errors.As(err, &refused):
-		return s.refusal(refused)
+		return launches{s}.refusal(refused)
 	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):
 		p.Detail = "the server is ending"
 		return set(http.StatusServiceUnavailable, "ending")
@@ -104,42 +103,6 @@ func (s *Server) problemOf(err error) *problem {
 	s.log.Error("request failed", "reason", p.Detail)
 	p.Detail, p.Next = "this could not be done; the log of the state folder has the reason", []string{"agent doctor"}
 	return set(http.StatusInternalServerError, "failed")
-}
-
-// refusal is what a process was refused that was to drive a run, with what a person may do.
-func (s *Server) refusal(e *refusedError) *problem {
-	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
-	set := func(status int, code string) *problem {
-		p.Status, p.Code = status, code
-		return p
-	}
-	switch e.Code {
-	case view.CodeThreadBusy:
-		p.unasked, p.Request = &unasked{Reused: true}, s.asks(e.RunID)
-		return set(http.StatusConflict, "thread_busy")
-	case view.CodeHeld:
-		return set(http.StatusConflict, "held")
-	case view.CodeKeyReused:
-		return set(http.StatusUnprocessableEntity, "key_reused")
-	case view.CodeLooser:
-		return set(http.StatusUnprocessableEntity, "looser")
-	case view.CodeFolderGone:
-		return set(http.StatusUnprocessableEntity, "folder_gone")
-	case view.CodeDiskFull:
-		return set(http.StatusInsufficientStorage, "disk_full")
-	case view.CodeReadOnly:
-		return set(http.StatusInsufficientStorage, "read_only")
-	}
-	return set(http.StatusUnprocessableEntity, "refused")
-}
-
-// asks is the question that a run waits with; nil without one.
-func (s *Server) asks(run string) *request {
-	row, err := s.o.Folder.Store.Run(context.Background(), run)
-	if err != nil || row.Pending == nil || row.Pending.Damaged != nil {
-		return nil
-	}
-	return s.request(*row.Pending)
 }
 
 // mustWrite refuses what has to be recorded where nothing can be.
