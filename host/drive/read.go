@@ -19,6 +19,12 @@ func (p *Process) State(ctx context.Context, run string) (*recovery.State, error
 	return p.reader().Whole(ctx, run, p.reader().Shown(ctx))
 }
 
+// Further is State that goes on where s ends, for who asks again and again; a nil s is before the
+// first fact. After an error s is of no use.
+func (p *Process) Further(ctx context.Context, run string, s *recovery.State) (*recovery.State, error) {
+	return p.reader().Further(ctx, run, s)
+}
+
 // unredacted is State for who drives the run: with its secrets. lost are those that cannot be given
 // back.
 func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
