@@ -217,7 +217,7 @@ func (x *Standing) begin(ctx context.Context) error {
 
 // fold folds what was added.
 func (x *Standing) fold() (err error) {
-	if x.state, err = x.s.Further(context.Background(), x.Run, x.state); err != nil {
+	if x.state, err = x.s.Reader().Further(context.Background(), x.Run, x.state); err != nil {
 		x.state = nil
 	}
 	return err

@@ -47,8 +47,8 @@ func (r Reader) Alone(run string, read Reading) (*recovery.State, error) {
 	return r.fold(run, read, nil)
 }
 
-// Further folds what the journal of a run has beyond s, as others may see it, with what the thread's
-// earlier runs said; a nil s is before the first fact. After an error the state is of no use.
+// Further folds what the journal of a run has beyond s, as others may see it. A nil s is before the
+// first fact; then with what the thread's earlier runs said. After an error the state is of no use.
 func (r Reader) Further(ctx context.Context, run string, s *recovery.State) (*recovery.State, error) {
 	read := r.Shown(ctx)
 	if s == nil {
