@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// proxy stands between a client and the server's socket, and cuts each stream after some bytes. As a
-// control it makes of the server one that is broken.
+// proxy stands between a client and the server's socket, and cuts each stream after some bytes. As
+// a control it makes of the server one that is broken.
 type proxy struct {
 	w      *world
 	rarely bool // cut

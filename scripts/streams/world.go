@@ -31,10 +31,8 @@ func newWorld(ctx context.Context, o options) (*world, error) {
 		return nil, err
 	}
 	w := &world{options: o, dir: dir, exe: filepath.Join(dir, "agent"), home: filepath.Join(dir, "state"), work: filepath.Join(dir, "work")}
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", w.exe, "agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("build the binary: %v\n%s", err, text), os.RemoveAll(dir))
+	if err := w.build(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if w.model, err = startModel(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -44,6 +42,42 @@ func newWorld(ctx context.Context, o options) (*world, error) {
 		os.WriteFile(filepath.Join(dir, ".config", "agent", "config.toml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(w.work, "in.txt"), []byte("the file\n"), 0o600))
 	return w, err
+}
+
+func (w *world) build(ctx context.Context, more ...string) error {
+	args := append([]string{"build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", w.exe}, more...)
+	c := exec.CommandContext(ctx, "go", append(args, "agent")...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the binary: %v\n%s", err, text)
+	}
+	return nil
+}
+
+// rebuild builds a broken binary: one in which a text of a file is another one.
+func (w *world) rebuild(ctx context.Context, file, old, broken string) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "agent").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: %v", err)
+	}
+	path := filepath.Join(strings.TrimSpace(string(root)), file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(text), old) {
+		return fmt.Errorf("%s has no %q to break", file, old)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: filepath.Join(w.dir, "broken.go")}})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(w.dir, "broken.go"), []byte(strings.ReplaceAll(string(text), old, broken)), 0o600),
+		os.WriteFile(filepath.Join(w.dir, "overlay.json"), overlay, 0o600), os.Remove(w.exe))
+	if err != nil {
+		return err
+	}
+	return w.build(ctx, "-overlay", filepath.Join(w.dir, "overlay.json"))
 }
 
 func (w *world) close() error {
