@@ -21,7 +21,7 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 		count = 12
 	}
 	book := "```sh\necho begins >> \"$RUN.txt\"\nwhile ! test -e go; do sleep 0.1; done\n```\n"
-	started := map[string]int{}
+	var started []int
 	for n := range count {
 		name := fmt.Sprintf("book-%d.md", n)
 		if err := os.WriteFile(filepath.Join(w.work, name), []byte(strings.ReplaceAll(book, "$RUN", name)), 0o600); err != nil {
@@ -31,18 +31,13 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 			if err := w.settle(ctx, started); err != nil {
 				return f, err
 			}
+			started = nil
 		}
-		run, pid, err := w.begin("--no-recover", "--runbook", "-f", name)
+		pid, err := w.waiting(ctx, name)
 		if err != nil {
 			return f, err
 		}
-		started[run] = pid
-		if err := wait(ctx, time.Minute, "its command runs", func() (bool, error) {
-			_, err := os.Stat(filepath.Join(w.work, name+".txt"))
-			return err == nil, nil
-		}); err != nil {
-			return f, err
-		}
+		started = append(started, pid)
 		if n%2 == 0 { // the server picks it up
 			if err := killProcess(pid); err != nil {
 				return f, err
@@ -77,8 +72,20 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 	return f, nil
 }
 
+// waiting starts a run, and returns once its command runs.
+func (w *world) waiting(ctx context.Context, book string) (pid int, err error) {
+	_, pid, err = w.begin("--no-recover", "--runbook", "-f", book)
+	if err != nil {
+		return 0, err
+	}
+	return pid, wait(ctx, time.Minute, "its command runs", func() (bool, error) {
+		_, err := os.Stat(filepath.Join(w.work, book+".txt"))
+		return err == nil, nil
+	})
+}
+
 // settle lets the runs so far end, those apart whose process was killed.
-func (w *world) settle(ctx context.Context, started map[string]int) error {
+func (w *world) settle(ctx context.Context, started []int) error {
 	gate := filepath.Join(w.work, "go")
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		return err
@@ -91,7 +98,6 @@ func (w *world) settle(ctx context.Context, started map[string]int) error {
 		}
 		return true, nil
 	})
-	clear(started)
 	if err != nil {
 		return err
 	}
