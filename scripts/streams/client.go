@@ -33,7 +33,7 @@ func path(run string) string { return "/v1/runs/" + run + "/events?after=0" }
 
 // own reads with Go's client, and cuts each connection.
 func (w *world) own(ctx context.Context, s *seen, run, token string, dice *rand.Rand) {
-	c := w.client()
+	c := w.Client()
 	for {
 		done, last := s.ended()
 		if done || ctx.Err() != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"agent/scripts/streams/stage"
 	"context"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 	var started []int
 	for n := range count {
 		name := fmt.Sprintf("book-%d.md", n)
-		if err := os.WriteFile(filepath.Join(w.work, name), []byte(strings.ReplaceAll(book, "$RUN", name)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.Work, name), []byte(strings.ReplaceAll(book, "$RUN", name)), 0o600); err != nil {
 			return f, err
 		}
 		if n%20 == 0 { // no more than that are alive at a time: each has a command that waits
@@ -44,24 +45,24 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(w.work, "go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.Work, "go"), nil, 0o600); err != nil {
 		return f, err
 	}
-	if err := w.serve(); err != nil {
+	if err := w.Serve(); err != nil {
 		return f, err
 	}
 	f.controls++
 	if len(w.processes()) > 1 { // the count is of something: some are alive now
 		f.caught++
 	}
-	if err := wait(ctx, 5*time.Minute, "all runs end", func() (bool, error) {
+	if err := stage.Wait(ctx, 5*time.Minute, "all runs end", func() (bool, error) {
 		var v struct{ Runs []struct{ Status string } }
-		err := w.get(ctx, "/v1/runs?limit=200&status=completed", &v)
+		err := w.Get(ctx, "/v1/runs?limit=200&status=completed", &v)
 		return len(v.Runs) == count, err
 	}); err != nil {
 		return f, err
 	}
-	_ = wait(ctx, 20*time.Second, "they are gone", func() (bool, error) { return len(w.processes()) == 1, nil })
+	_ = stage.Wait(ctx, 20*time.Second, "they are gone", func() (bool, error) { return len(w.processes()) == 1, nil })
 	left, zombies := w.processes(), w.zombies()
 	f.add("runs", count)
 	f.add("carried_on_by_the_server", (count+1)/2)
@@ -74,23 +75,23 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 
 // waiting starts a run, and returns once its command runs.
 func (w *world) waiting(ctx context.Context, book string) (pid int, err error) {
-	_, pid, err = w.begin("--no-recover", "--runbook", "-f", book)
+	_, pid, err = w.Begin("--no-recover", "--runbook", "-f", book)
 	if err != nil {
 		return 0, err
 	}
-	return pid, wait(ctx, time.Minute, "its command runs", func() (bool, error) {
-		_, err := os.Stat(filepath.Join(w.work, book+".txt"))
+	return pid, stage.Wait(ctx, time.Minute, "its command runs", func() (bool, error) {
+		_, err := os.Stat(filepath.Join(w.Work, book+".txt"))
 		return err == nil, nil
 	})
 }
 
 // settle lets the runs so far end, those apart whose process was killed.
 func (w *world) settle(ctx context.Context, started []int) error {
-	gate := filepath.Join(w.work, "go")
+	gate := filepath.Join(w.Work, "go")
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		return err
 	}
-	err := wait(ctx, time.Minute, "runs end", func() (bool, error) {
+	err := stage.Wait(ctx, time.Minute, "runs end", func() (bool, error) {
 		for _, pid := range started {
 			if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 				return false, nil
@@ -117,7 +118,7 @@ func (w *world) processes() (list []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00AGENT_HOME="+w.home+"\x00") {
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00AGENT_HOME="+w.Home+"\x00") {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -135,7 +136,7 @@ func (w *world) zombies() (list []string) {
 			continue
 		}
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if fields[0] == "Z" && fields[1] == strconv.Itoa(w.server.Process.Pid) {
+		if fields[0] == "Z" && fields[1] == strconv.Itoa(w.Server.Process.Pid) {
 			list = append(list, string(text))
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"agent/scripts/streams/stage"
 	"context"
 	"errors"
 	"flag"
@@ -118,17 +119,18 @@ func run(ctx context.Context, args []string) error {
 }
 
 func carryOut(ctx context.Context, p part, o options) (findings, error) {
-	w, err := newWorld(ctx, o)
+	s, err := stage.New(ctx, "")
 	if err != nil {
 		return findings{}, err
 	}
+	w := &world{s, o}
 	began := time.Now()
 	found, err := p.run(ctx, w)
 	fmt.Printf("%s: %.0f s\n", p.name, time.Since(began).Seconds())
 	for _, f := range found.figures {
 		fmt.Printf("  %s %v\n", f.name, f.value)
 	}
-	return found, errors.Join(err, w.close())
+	return found, errors.Join(err, w.Close())
 }
 
 // write keeps what was found, in the form that scripts/check reads.

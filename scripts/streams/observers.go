@@ -3,6 +3,7 @@
 package main
 
 import (
+	"agent/scripts/streams/stage"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,17 +43,17 @@ const (
 // them, and the server does not grow.
 func observers(ctx context.Context, w *world) (f findings, err error) {
 	size := w.watched()
-	w.model.says(func(n int) answer {
+	w.Model.Says(func(n int) stage.Answer {
 		if n <= size.history {
-			return answer{tokens: strings.SplitAfter(strings.Repeat("a word of the past ", pastBytes/20/size.history), " ")}
+			return stage.Answer{Tokens: strings.SplitAfter(strings.Repeat("a word of the past ", pastBytes/20/size.history), " ")}
 		}
-		return answer{tokens: strings.SplitAfter(strings.Repeat("word ", perTurn-1)+"word", " "), pace: tokenPace}
+		return stage.Answer{Tokens: strings.SplitAfter(strings.Repeat("word ", perTurn-1)+"word", " "), Pace: tokenPace}
 	})
-	run, driver, err := w.paced()
+	run, driver, err := w.Paced()
 	if err != nil {
 		return f, err
 	}
-	if err := w.serve(); err != nil {
+	if err := w.Serve(); err != nil {
 		return f, err
 	}
 	if err := w.until(ctx, run, size.history); err != nil {
@@ -106,11 +107,11 @@ func (w *world) patient(ctx context.Context, run string, f *findings) error {
 	if w.short {
 		return nil
 	}
-	w.kill()
-	if err := w.rebuild(ctx, "host/serve/events.go", "takeWait   = 20 * time.Second", "takeWait   = 20 * time.Hour"); err != nil {
+	w.Kill()
+	if err := w.Rebuild(ctx, "host/serve/events.go", "takeWait   = 20 * time.Second", "takeWait   = 20 * time.Hour"); err != nil {
 		return err
 	}
-	if err := w.serve(); err != nil {
+	if err := w.Serve(); err != nil {
 		return err
 	}
 	crowd, err := w.crowd(ctx, run, 20)
@@ -129,7 +130,7 @@ func (w *world) patient(ctx context.Context, run string, f *findings) error {
 
 // cancel ends a run.
 func (w *world) cancel(run string) error {
-	if out, err := w.command("cancel", run).CombinedOutput(); err != nil {
+	if out, err := w.Command("cancel", run).CombinedOutput(); err != nil {
 		return fmt.Errorf("cancel the run: %v\n%s", err, out)
 	}
 	return nil
@@ -137,14 +138,14 @@ func (w *world) cancel(run string) error {
 
 // until waits until the run has so many turns.
 func (w *world) until(ctx context.Context, run string, turns int) error {
-	return wait(ctx, 10*time.Minute, "the run has its history", func() (bool, error) {
+	return stage.Wait(ctx, 10*time.Minute, "the run has its history", func() (bool, error) {
 		var v struct {
 			Run struct {
 				Turns  int    `json:"num_turns"`
 				Status string `json:"status"`
 			}
 		}
-		if err := w.get(ctx, "/v1/runs/"+run, &v); err != nil {
+		if err := w.Get(ctx, "/v1/runs/"+run, &v); err != nil {
 			return false, err
 		}
 		if v.Run.Status != "running" {
@@ -158,7 +159,7 @@ func (w *world) until(ctx context.Context, run string, turns int) error {
 type memory struct{ rss, files int }
 
 func (w *world) memory() (m memory) {
-	pid := w.server.Process.Pid
+	pid := w.Server.Process.Pid
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it is there until it is killed
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
@@ -190,14 +191,14 @@ func (s span) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
 func (s span) each() float64 { return float64(s.cpu.Microseconds()) / float64(s.tokens) }
 
 func (m *meter) span(ctx context.Context, most time.Duration) span {
-	began, tokens, cpu := time.Now(), m.w.model.tokens.Load(), cpuOf(m.driver)
+	began, tokens, cpu := time.Now(), m.w.Model.Tokens.Load(), cpuOf(m.driver)
 	for end := began.Add(most); time.Now().Before(end) && ctx.Err() == nil; {
-		if i, err := os.Stat(filepath.Join(m.w.home, "agent.db-wal")); err == nil {
+		if i, err := os.Stat(filepath.Join(m.w.Home, "agent.db-wal")); err == nil {
 			m.wal = max(m.wal, i.Size())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return span{m.w.model.tokens.Load() - tokens, time.Since(began), cpuOf(m.driver) - cpu}
+	return span{m.w.Model.Tokens.Load() - tokens, time.Since(began), cpuOf(m.driver) - cpu}
 }
 
 // cpuOf is the processor time that a process has had.
@@ -220,7 +221,7 @@ type crowd struct {
 }
 
 func (w *world) crowd(ctx context.Context, run string, count int) (*crowd, error) {
-	token, err := w.token()
+	token, err := w.Token()
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ func (w *world) crowd(ctx context.Context, run string, count int) (*crowd, error
 	if err != nil {
 		return nil, err
 	}
-	c := &crowd{cmd: exec.CommandContext(ctx, "nice", "-n", "19", self, crowdCommand, w.socket(), token, path(run), strconv.Itoa(count))}
+	c := &crowd{cmd: exec.CommandContext(ctx, "nice", "-n", "19", self, crowdCommand, w.Socket(), token, path(run), strconv.Itoa(count))}
 	c.cmd.Stderr = os.Stderr
 	in, err := c.cmd.StdinPipe()
 	if err != nil {

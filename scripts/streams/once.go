@@ -3,6 +3,7 @@
 package main
 
 import (
+	"agent/scripts/streams/stage"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,12 +35,12 @@ func once(ctx context.Context, w *world) (f findings, err error) {
 	defer stop()
 	size := w.size()
 	killer := newKiller(size)
-	w.model.says(killer.turn)
-	run, _, err := w.paced()
+	w.Model.Says(killer.turn)
+	run, _, err := w.Paced()
 	if err != nil {
 		return f, err
 	}
-	if err := w.serve(); err != nil {
+	if err := w.Serve(); err != nil {
 		return f, err
 	}
 	all, cuts, err := w.watchers(ctx, run, killer.full, size)
@@ -103,7 +104,7 @@ func (w *world) controls(ctx context.Context, f *findings, run string, want []st
 
 // through has one client observe the run through a proxy of its own.
 func (w *world) through(ctx context.Context, p *proxy, s *seen, kind, run string) error {
-	token, err := w.token()
+	token, err := w.Token()
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (a *watchers) texts() (n int) {
 
 // watchers starts all clients. cuts says how many connections were cut on purpose.
 func (w *world) watchers(ctx context.Context, run string, full func(int) string, size size) (*watchers, func() int, error) {
-	token, err := w.token()
+	token, err := w.Token()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,7 +200,7 @@ func (w *world) journal(ctx context.Context, run string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := w.command("show", "--json", run).Output()
+	out, err := w.Command("show", "--json", run).Output()
 	if err != nil {
 		return nil, fmt.Errorf("show the run: %v", err)
 	}
@@ -238,23 +239,23 @@ func newKiller(s size) *killer {
 // A fifth of the kills fall into the long text.
 func (k *killer) inText() int { return max(1, k.kills/5) }
 
-func (k *killer) full(turn int) string { return k.turn(turn).text() }
+func (k *killer) full(turn int) string { return k.turn(turn).Text() }
 
-func (k *killer) turn(n int) answer {
+func (k *killer) turn(n int) stage.Answer {
 	if n <= k.turns {
-		a := answer{tokens: strings.SplitAfter(fmt.Sprintf("Turn %d reads the file, once more. ", n), " ")}
+		a := stage.Answer{Tokens: strings.SplitAfter(fmt.Sprintf("Turn %d reads the file, once more. ", n), " ")}
 		if each := k.turns / (k.kills - k.inText()); n%each == 0 && n/each <= k.kills-k.inText() {
-			a.before = func(token int) bool { return token > 0 || k.hold() }
+			a.Before = func(token int) bool { return token > 0 || k.hold() }
 		}
 		return a
 	}
 	word := "ein längeres Wort, 日本語 und 😀 auch; "
-	a := answer{last: true, pace: time.Millisecond}
+	a := stage.Answer{Last: true, Pace: time.Millisecond}
 	for n := 0; n < k.text; n += len(word) {
-		a.tokens = append(a.tokens, word)
+		a.Tokens = append(a.Tokens, word)
 	}
-	each := len(a.tokens) / (k.inText() + 1)
-	a.before = func(token int) bool { return token == 0 || token%each != 0 || token/each > k.inText() || k.hold() }
+	each := len(a.Tokens) / (k.inText() + 1)
+	a.Before = func(token int) bool { return token == 0 || token%each != 0 || token/each > k.inText() || k.hold() }
 	return a
 }
 
@@ -275,11 +276,11 @@ func (k *killer) work(ctx context.Context, w *world, list []*seen) error {
 		}
 		before := (&watchers{list: list}).connections()
 		k.goOn <- struct{}{}
-		w.kill()
-		if err := w.serve(); err != nil {
+		w.Kill()
+		if err := w.Serve(); err != nil {
 			return err
 		}
-		if err := wait(ctx, time.Minute, "clients connect again", func() (bool, error) {
+		if err := stage.Wait(ctx, time.Minute, "clients connect again", func() (bool, error) {
 			for _, s := range list {
 				if done, _ := s.ended(); done {
 					return false, fmt.Errorf("%s ended: %w", s.kind, s.problem)

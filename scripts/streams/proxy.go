@@ -73,7 +73,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if last != "" {
 		out.Header.Set("Last-Event-ID", last)
 	}
-	a, err := p.w.client().Do(out)
+	a, err := p.w.Client().Do(out)
 	if err != nil {
 		panic(http.ErrAbortHandler) // no server there: the connection breaks
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package stage
 
 import (
 	"encoding/json"
@@ -13,49 +13,52 @@ import (
 	"time"
 )
 
-// pacedModel is a provider on loopback (Chat Completions) whose answers come at a given pace. It
+// Model is a provider on loopback (Chat Completions) whose answers come at a given pace. It
 // reads from the conversation which turn it is asked for.
-type pacedModel struct {
-	url    string
+type Model struct {
+	URL    string
 	server *http.Server
 
 	mu   sync.Mutex
-	turn func(n int) answer // from 1
+	turn func(n int) Answer // from 1
 
-	tokens atomic.Int64 // sent so far
+	Tokens atomic.Int64 // sent so far
 }
 
-// answer is one answer: its tokens, and how long it is waited after each.
-type answer struct {
-	tokens []string
-	pace   time.Duration
-	last   bool                 // no call follows
-	before func(token int) bool // may hold the answer up; false ends it
+// Answer is one answer: its tokens, and how long it is waited after each.
+type Answer struct {
+	Tokens []string
+	Pace   time.Duration
+	Last   bool                 // no call follows
+	Before func(token int) bool // may hold the answer up; false ends it
 }
 
-func (a answer) text() string { return strings.Join(a.tokens, "") }
+// Text is all of it.
+func (a Answer) Text() string { return strings.Join(a.Tokens, "") }
 
-func startModel() (*pacedModel, error) {
+// StartModel starts one that says nothing yet.
+func StartModel() (*Model, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	m := &pacedModel{url: "http://" + l.Addr().String() + "/v1"}
+	m := &Model{URL: "http://" + l.Addr().String() + "/v1"}
 	m.server = &http.Server{Handler: http.HandlerFunc(m.answer)}
 	go func() { _ = m.server.Serve(l) }() // until it is closed
 	return m, nil
 }
 
-func (m *pacedModel) close() { _ = m.server.Close() }
+// Close ends it.
+func (m *Model) Close() { _ = m.server.Close() }
 
-// says is what it answers from now on.
-func (m *pacedModel) says(turn func(n int) answer) {
+// Says is what it answers from now on.
+func (m *Model) Says(turn func(n int) Answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn = turn
 }
 
-func (m *pacedModel) answer(w http.ResponseWriter, r *http.Request) {
+func (m *Model) answer(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
 		Messages []struct{ Role string }
 	}
@@ -81,22 +84,22 @@ func (m *pacedModel) answer(w http.ResponseWriter, r *http.Request) {
 		})
 		fmt.Fprintf(w, "data: %s\n\n", text)
 	}
-	for i, token := range a.tokens {
-		if a.before != nil && !a.before(i) {
+	for i, token := range a.Tokens {
+		if a.Before != nil && !a.Before(i) {
 			return
 		}
 		send(map[string]any{"role": "assistant", "content": token}, nil)
-		m.tokens.Add(1)
-		if a.pace > 0 || i == 0 {
+		m.Tokens.Add(1)
+		if a.Pace > 0 || i == 0 {
 			_ = control.Flush() // a client that is gone is seen by the next write
 			select {
-			case <-time.After(a.pace):
+			case <-time.After(a.Pace):
 			case <-r.Context().Done():
 				return
 			}
 		}
 	}
-	if a.last {
+	if a.Last {
 		send(map[string]any{}, "stop")
 	} else {
 		send(map[string]any{"tool_calls": []any{map[string]any{
