@@ -52,7 +52,7 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 		return f, err
 	}
 	f.controls++
-	if len(w.processes()) > 1 { // the count is of something: some are alive now
+	if len(w.Processes()) > 1 { // the count is of something: some are alive now
 		f.caught++
 	}
 	if err := stage.Wait(ctx, 5*time.Minute, "all runs end", func() (bool, error) {
@@ -62,8 +62,8 @@ func leftover(ctx context.Context, w *world) (f findings, err error) {
 	}); err != nil {
 		return f, err
 	}
-	_ = stage.Wait(ctx, 20*time.Second, "they are gone", func() (bool, error) { return len(w.processes()) == 1, nil })
-	left, zombies := w.processes(), w.zombies()
+	_ = stage.Wait(ctx, 20*time.Second, "they are gone", func() (bool, error) { return len(w.Processes()) == 1, nil })
+	left, zombies := w.Processes(), w.zombies()
 	f.add("runs", count)
 	f.add("carried_on_by_the_server", (count+1)/2)
 	f.add("processes_left", len(left)-1)
@@ -111,20 +111,6 @@ func killProcess(pid int) error {
 		return err
 	}
 	return p.Kill()
-}
-
-// processes are those whose environment names this state folder.
-func (w *world) processes() (list []string) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00AGENT_HOME="+w.Home+"\x00") {
-			continue
-		}
-		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		list = append(list, filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
-	}
-	return list
 }
 
 // zombies are children of the server that ended and were not waited for.

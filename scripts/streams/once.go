@@ -255,7 +255,7 @@ func (k *killer) turn(n int) stage.Answer {
 		a.Tokens = append(a.Tokens, word)
 	}
 	each := len(a.Tokens) / (k.inText() + 1)
-	a.Before = func(token int) bool { return token == 0 || token%each != 0 || token/each > k.inText() || k.hold() }
+	a.Before = func(token int) bool { return token%each != 0 || token/each > k.inText() || k.hold() }
 	return a
 }
 
@@ -265,14 +265,27 @@ func (k *killer) hold() bool {
 	return true
 }
 
-// work kills the server at each place, and lets the model go on once clients are connected again:
-// three, or all that have not seen the end.
+// work kills the server at each place, and lets the model go on once clients are connected again.
+// The long text begins when all of them have come as far.
 func (k *killer) work(ctx context.Context, w *world, list []*seen) error {
-	for range k.kills {
+	for n := range k.kills + 1 {
 		select {
 		case <-k.reached:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if n == k.kills-k.inText() {
+			if err := stage.Wait(ctx, 5*time.Minute, "clients have come to the long text", func() (bool, error) {
+				least := k.turns * 5
+				for _, s := range list {
+					least = min(least, s.facts())
+				}
+				return least == k.turns*5, going(list)
+			}); err != nil {
+				return err
+			}
+			k.goOn <- struct{}{}
+			continue
 		}
 		before := (&watchers{list: list}).connections()
 		k.goOn <- struct{}{}
@@ -281,14 +294,19 @@ func (k *killer) work(ctx context.Context, w *world, list []*seen) error {
 			return err
 		}
 		if err := stage.Wait(ctx, time.Minute, "clients connect again", func() (bool, error) {
-			for _, s := range list {
-				if done, _ := s.ended(); done {
-					return false, fmt.Errorf("%s ended: %w", s.kind, s.problem)
-				}
-			}
-			return (&watchers{list: list}).connections() >= before+3, nil
+			return (&watchers{list: list}).connections() >= before+3, going(list)
 		}); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// going says which client has ended before the run.
+func going(list []*seen) error {
+	for _, s := range list {
+		if done, _ := s.ended(); done {
+			return fmt.Errorf("%s ended: %w", s.kind, s.problem)
 		}
 	}
 	return nil

@@ -105,6 +105,12 @@ func (s *seen) cut() {
 	s.cuts++
 }
 
+func (s *seen) facts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.datas)
+}
+
 func (s *seen) connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

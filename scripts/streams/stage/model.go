@@ -30,6 +30,7 @@ type Answer struct {
 	Tokens []string
 	Pace   time.Duration
 	Last   bool                 // no call follows
+	Stamp  bool                 // each token is the time when it is sent, in nanoseconds, and a blank
 	Before func(token int) bool // may hold the answer up; false ends it
 }
 
@@ -87,6 +88,9 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request) {
 	for i, token := range a.Tokens {
 		if a.Before != nil && !a.Before(i) {
 			return
+		}
+		if a.Stamp {
+			token = fmt.Sprintf("%d ", time.Now().UnixNano())
 		}
 		send(map[string]any{"role": "assistant", "content": token}, nil)
 		m.Tokens.Add(1)

@@ -15,7 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -89,8 +91,9 @@ func (w *Stage) Rebuild(ctx context.Context, file, old, broken string) error {
 // Close ends the server and the model, and removes the folder.
 func (w *Stage) Close() error {
 	w.Kill()
+	err := w.EndRuns()
 	w.Model.Close()
-	return os.RemoveAll(w.Dir)
+	return errors.Join(err, os.RemoveAll(w.Dir))
 }
 
 // Command is one of the binary.
@@ -176,18 +179,26 @@ func (w *Stage) Client() *http.Client {
 	}}}
 }
 
-// Get reads what the server has at a path.
-func (w *Stage) Get(ctx context.Context, path string, into any) error {
+// Ask sends a request, and a body of JSON where there is one.
+func (w *Stage) Ask(ctx context.Context, method, path, body string) (*http.Response, error) {
 	token, err := w.Token()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, "GET", "http://localhost"+path, nil)
+	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, strings.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	a, err := w.Client().Do(r)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return w.Client().Do(r)
+}
+
+// Get reads what the server has at a path.
+func (w *Stage) Get(ctx context.Context, path string, into any) error {
+	a, err := w.Ask(ctx, "GET", path, "")
 	if err != nil {
 		return err
 	}
@@ -196,6 +207,34 @@ func (w *Stage) Get(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("GET %s: %s", path, a.Status)
 	}
 	return json.NewDecoder(a.Body).Decode(into)
+}
+
+// EndRuns ends every process that the runs of the state folder have.
+func (w *Stage) EndRuns() error {
+	for _, p := range w.Processes() {
+		pid, err := strconv.Atoi(strings.Fields(p)[0])
+		if err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return Wait(context.Background(), time.Minute, "they are gone", func() (bool, error) { return len(w.Processes()) == 0, nil })
+}
+
+// Processes are those whose environment names this state folder, each with its command line.
+func (w *Stage) Processes() (list []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00AGENT_HOME="+w.Home+"\x00") {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		list = append(list, filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
+	}
+	return list
 }
 
 // Wait asks again and again until ok.
