@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package stage is a state folder, a workspace, a model and the built binary, for programs that look
-// at a server from outside.
+// Package stage is a state folder, a workspace, a model and the built binary, for programs that
+// look at a server from outside.
 package stage
 
 import (
