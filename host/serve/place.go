@@ -47,7 +47,9 @@ func (e *TakenError) Error() string {
 }
 
 // Fixes is what has its page shown.
-func (e *TakenError) Fixes() []view.Fix { return []view.Fix{{Does: "see its page", Command: "agent web"}} }
+func (e *TakenError) Fixes() []view.Fix {
+	return []view.Fix{{Does: "see its page", Command: "agent web"}}
+}
 
 // about is what serve.json says, for whoever looks for the server.
 type about struct {
