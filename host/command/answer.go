@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/launch"
 	"agent/host/lines"
 	"agent/host/pick"
@@ -69,7 +70,7 @@ func (a answerCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
 			detachFlag(),
 			noRecoverFlag(),
-			recordFlag(),
+			flags.Record(),
 			a.thinkingFlag(),
 			jsonFlag(),
 			lines.Flag(),

@@ -36,6 +36,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"cancel", cancelCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"checkpoints", checkpointsCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"serve", serveCommand{a}.command, ""},
+		{"web", webCommand{a}.command, ""},
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},
 		{"doctor", doctorCommand{a}.command, ""},

@@ -1,8 +1,9 @@
 package command
 
 import (
-	"agent/host/terminal/terminaltest"
 	"testing"
+
+	"agent/host/terminal/terminaltest"
 )
 
 // written is a writer that tests read while it is written.

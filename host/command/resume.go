@@ -12,6 +12,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/lines"
 	"agent/host/pick"
 	"agent/host/view"
@@ -57,14 +58,14 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, resumeLimits(), resumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
+		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
 	}
 }
 
 func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	app.CollectLater()
-	r, t, err := a.readResume(c)
+	name, t, err := a.readResume(c)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	case c.Bool("dry-run"):
 		how = app.DryRun
 	case a.detached(c) && !c.Bool("all"):
-		return a.detach(ctx, c, r.run)
+		return a.detach(ctx, c, name)
 	}
 	opened, err := a.open(ctx, how)
 	if err != nil {
@@ -90,7 +91,7 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	case c.Bool("all"):
 		return s.all(ctx)
 	}
-	run, err := s.toResume(ctx, r.run, c.Bool("takeover"))
+	run, err := s.toResume(ctx, name, c.Bool("takeover"))
 	if err == nil {
 		err = s.carryOn(ctx, c, func(r app.RunRow) bool { return r.ID == run })
 	}

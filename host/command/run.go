@@ -11,8 +11,8 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/lines"
-	"agent/recovery/journal"
 )
 
 const runHelp = `Carries out a prompt. Activity goes to stderr, the answer to stdout.
@@ -78,7 +78,7 @@ func (a runCommand) command() *cli.Command {
 			a.thinkingFlag(),
 			jsonFlag(),
 			lines.Flag(),
-		}, modelFlags()...),
+		}, flags.Model()...),
 		Action: a.run,
 	}
 }
@@ -88,7 +88,7 @@ func jsonFlag() cli.Flag {
 }
 
 func (a runCommand) run(ctx context.Context, c *cli.Command) error {
-	flags, err := readRunFlags(c)
+	given, err := flags.ReadRun(c)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	req, err := a.startRequest(ctx, c)
 	if err == nil {
-		err = flags.named(req)
+		err = given.Named(req)
 	}
 	if err != nil {
 		return err
@@ -105,17 +105,17 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if a.driver != nil {
 		req.Run = a.driver.job.Run
 	}
-	a.Idle, a.Record = flags.Idle, flags.Record
+	a.Idle, a.Record = given.Idle, given.Record
 	opened, err := a.open(ctx, app.Drive)
 	if err != nil {
 		return err
 	}
 	s := starting{opened, c}
 	s.askHere(c)
-	if out, found, err := s.again(ctx, flags, &req); found || err != nil {
+	if out, found, err := s.again(ctx, given, &req); found || err != nil {
 		return s.report(c, out, err)
 	}
-	err = s.complete(ctx, flags, &req)
+	err = s.complete(ctx, given, &req)
 	if err == nil {
 		err = s.carryOn(ctx, c, ofThread(req.Thread))
 	}
@@ -128,7 +128,7 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 
 func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire")}
-	if err := checkLimits(c); err != nil {
+	if err := flags.CheckLimits(c); err != nil {
 		return req, err
 	}
 	var err error
@@ -137,27 +137,6 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 	}
 	req.Folder, err = a.folder(c.String("dir"))
 	return req, err
-}
-
-// checkLimits refuses a mode that there is not and limits below zero.
-func checkLimits(c *cli.Command) error {
-	m, turns := journal.Mode(c.String("mode")), c.Int("max-turns")
-	known := m == ""
-	for _, k := range journal.Modes() {
-		known = known || k == m
-	}
-	if !known {
-		return app.Usage(fmt.Errorf("--mode %s: choose plan, ask, auto or yolo", m))
-	}
-	if turns < 0 {
-		return app.Usage(fmt.Errorf("--max-turns %d: a count from 0", turns))
-	}
-	for _, name := range []string{"timeout", "expire"} {
-		if t := c.Duration(name); t < 0 {
-			return app.Usage(fmt.Errorf("--%s %s: a time from 0", name, t))
-		}
-	}
-	return nil
 }
 
 // folder is the workspace: absolute, with symbolic links followed, and there.
@@ -206,4 +185,9 @@ func (s starting) lastRun(ctx context.Context, thread, folder string) (app.RunRo
 		return app.RunRow{}, errors.Join(err, fmt.Errorf("continue thread %s: it has no run", id))
 	}
 	return rows[len(rows)-1], nil
+}
+
+// thinkingFlag shows what a model thinks.
+func (a *commandLine) thinkingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.Thinking}
 }

@@ -10,6 +10,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/prompt"
 	"agent/recovery/journal"
 )
@@ -22,7 +23,7 @@ type starting struct {
 
 // complete fills in what the flags leave open: the thread to go on with, the model and how it is
 // asked, what bounds the run.
-func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartRequest) error {
+func (s starting) complete(ctx context.Context, given flags.Run, req *host.StartRequest) error {
 	thread, err := s.chooseThread(ctx, req)
 	if err != nil {
 		return err
@@ -31,12 +32,14 @@ func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartR
 	if err != nil {
 		return err
 	}
-	ch, err := s.ChooseModel(ctx, flags.Wish, thread, conf)
+	ch, err := s.ChooseModel(ctx, given.Wish, thread, conf)
 	if err != nil {
-		return noModel(s.c, req.Prompt, err)
+		return flags.NoModel(s.c, req.Prompt, err)
 	}
-	s.app.announce(s.c, req.Prompt, ch)
-	if err := flags.vain(ch); err != nil {
+	if text := flags.SentAsPrompt(s.c, req.Prompt, ch.Name); text != "" {
+		s.app.Say(s.app.Err, "agent: %s", text)
+	}
+	if err := given.Vain(ch); err != nil {
 		return err
 	}
 	if err := s.app.FetchKey(ctx, conf, ch); err != nil {
@@ -47,7 +50,7 @@ func (s starting) complete(ctx context.Context, flags runFlags, req *host.StartR
 		mode = thread.Mode
 	}
 	var said []string
-	req.Mode, req.Limits, said = bound(flags.Limits, mode, conf.Config)
+	req.Mode, req.Limits, said = flags.Bound(given.Limits, mode, conf.Config)
 	for _, line := range said {
 		fmt.Fprintf(s.app.Err, "agent: %s\n", line)
 	}
@@ -102,17 +105,17 @@ func (s starting) chooseThread(ctx context.Context, req *host.StartRequest) (*ap
 
 // again looks for the run of the start key, before anything is worked out that may be different by
 // now, and carries it on. It says false where there is none.
-func (s starting) again(ctx context.Context, flags runFlags, req *host.StartRequest) (out host.Outcome, found bool, err error) {
+func (s starting) again(ctx context.Context, given flags.Run, req *host.StartRequest) (out host.Outcome, found bool, err error) {
 	if req.StartKey = s.c.String("start-key"); req.StartKey == "" {
 		return out, false, nil
 	}
-	if flags.Runbook == "" {
+	if given.Runbook == "" {
 		req.Input, err = s.app.piped(ctx, s.c, app.Choice{})
 	}
 	if req.Input != "" {
 		s.app.In = strings.NewReader(req.Input) // it is read once more when the model is chosen
 	}
-	req.Shown, req.StartDigest = s.showPlan, app.Asked(*req, flags.Wish, flags.Limits, s.c.String("thread"), s.c.Bool("continue")).Digest()
+	req.Shown, req.StartDigest = s.showPlan, app.Asked(*req, given.Wish, given.Limits, s.c.String("thread"), s.c.Bool("continue")).Digest()
 	if err == nil {
 		out, found, err = s.Reuse(ctx, *req)
 	}

@@ -30,12 +30,12 @@ help server.
 
 EXAMPLE
    agent serve
-   agent serve &
+   agent serve --web
    agent serve --unit systemd > ~/.config/systemd/user/agent.service
 
 EXIT STATUS
-   0 it was stopped; 1 another process serves already, or the state folder
-   cannot be used; 2 wrong usage`
+   0 it was stopped; 1 another process serves already or has the port, or the
+   state folder cannot be used; 2 wrong usage`
 
 type serveCommand struct{ *commandLine }
 
@@ -47,6 +47,8 @@ func (a serveCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "unit", Usage: "print a file with which `PROGRAM`, systemd or launchd, starts the server when you log in, and do nothing else"},
 			&cli.StringFlag{Name: "recover", Usage: "have `WHICH` interrupted runs go on: background, all or none (default: [serve] recover of config.toml, else background)"},
+			&cli.BoolFlag{Name: "web", Usage: "show the page to browsers of this machine: see agent web"},
+			portFlag(),
 		},
 		Action: a.run,
 	}
@@ -63,6 +65,11 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 	if how != "" && !slices.Contains([]host.Carry{host.CarryBackground, host.CarryAll, host.CarryNone}, how) {
 		return app.Usage(fmt.Errorf("--recover %s: choose background, all or none", how))
 	}
+	return a.serve(ctx, serve.Options{Recover: how, Web: c.Bool("web"), Port: c.Int("port")})
+}
+
+// serve serves until ctx is done.
+func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 	s, err := a.open(ctx, app.Drive) // which makes the state folder
 	if errors.Is(err, app.ErrDiskFull) {
 		s, err = a.open(ctx, app.Read)
@@ -75,17 +82,13 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	server, err := serve.New(serve.Options{
-		App: a.App, Folder: s.Folder, Carrier: carrier, Recover: how, Say: func(format string, args ...any) { a.Say(a.Err, format, args...) },
-	})
+	o.App, o.Folder, o.Carrier = a.App, s.Folder, carrier
+	o.Say = func(format string, args ...any) { a.Say(a.Err, format, args...) }
+	server, err := serve.New(o)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	err = server.Serve(ctx)
-	if ctx.Err() != nil && err == nil {
-		a.Say(a.Err, "the server has ended (%s)%s", context.Cause(ctx), a.goesOn(s))
-	}
-	return errors.Join(err, s.close())
+	return errors.Join(server.Serve(ctx), s.close())
 }
 
 // unit prints a file that starts a server.
@@ -103,17 +106,4 @@ func (a serveCommand) unit(kind string) error {
 	}
 	a.Say(a.Out, "%s", strings.TrimSuffix(serve.Unit(kind, exe, home), "\n"))
 	return nil
-}
-
-// goesOn says which runs a server leaves as they are.
-func (a serveCommand) goesOn(s *session) string {
-	rows, err := s.Store.Alive(context.Background())
-	if err != nil || len(rows) == 0 {
-		return "; no run is touched by that"
-	}
-	text := "; not touched by that:"
-	for _, r := range rows {
-		text += fmt.Sprintf(" %s (%s)", r.ID, r.Status)
-	}
-	return text
 }

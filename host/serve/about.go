@@ -32,7 +32,8 @@ func (s *Server) server(w http.ResponseWriter, r *http.Request) error {
 		Host     string    `json:"host"`
 		Started  time.Time `json:"started_at"`
 		Socket   string    `json:"socket"`
-		ReadOnly bool      `json:"read_only"` // nothing can be recorded: the disk is full, or the folder cannot be written
+		Page     string    `json:"page,omitempty"` // where it is shown
+		ReadOnly bool      `json:"read_only"`      // nothing can be recorded: the disk is full, or the folder cannot be written
 		Streams  int       `json:"num_streams"`
-	}{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), !f.CanWrite(), len(s.streams)})
+	}{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite(), len(s.streams)})
 }

@@ -31,6 +31,8 @@ type route struct {
 	method, path string
 	answer       func(http.ResponseWriter, *http.Request) error
 	stream       bool // it stays open: it has a place among the streams
+	open         bool // it wants no credential
+	tokenOnly    bool // the session of a page does not do
 }
 
 func (s *Server) routes() []route {
@@ -50,6 +52,9 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/calls/{id}/resolution", answer: acts{s}.resolve},
 		{method: "GET", path: "/v1/server", answer: s.server},
 		{method: "GET", path: "/v1/openapi.json", answer: s.openAPI},
+		{method: "POST", path: "/v1/logins", answer: logins{s}.create, tokenOnly: true},
+		{method: "POST", path: "/v1/login", answer: logins{s}.redeem, open: true},
+		{method: "POST", path: "/v1/logout", answer: logins{s}.end},
 	}
 }
 
@@ -57,7 +62,9 @@ func (s *Server) routes() []route {
 func (s *Server) handlers() *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string]map[string]route{}
-	for _, r := range s.routes() {
+	s.access = map[string]route{}
+	for _, r := range append(s.routes(), s.shell()...) {
+		s.access[r.path] = r // the methods of a path do not differ in it
 		if methods[r.path] == nil {
 			methods[r.path] = map[string]route{}
 			mux.Handle(r.path, s.dispatch(methods[r.path]))
@@ -79,8 +86,11 @@ func (s *Server) dispatch(methods map[string]route) http.Handler {
 			return
 		}
 		places, code := s.requests, "too_many_requests"
-		if found.stream {
+		switch {
+		case found.stream:
 			places, code = s.streams, "too_many_streams"
+		case found.open: // by them nobody without a credential keeps others from theirs
+			places = s.strangers
 		}
 		select {
 		case places <- struct{}{}:
@@ -104,6 +114,7 @@ func (s *Server) dispatch(methods map[string]route) http.Handler {
 // said or was answered.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, seen := time.Now(), &seen{ResponseWriter: w}
+	_, pattern := s.mux.Handler(r)
 	defer func() {
 		p := recover()
 		if p != nil {
@@ -112,15 +123,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				s.refuse(seen, &problem{Status: http.StatusInternalServerError, Code: "panic", Detail: "this program is at fault; its log has the trace"})
 			}
 		}
-		_, pattern := s.mux.Handler(r)
 		s.log.Info("request", "method", knownMethod(r.Method), "route", pattern, "id", idIn(r.URL.Path), "status", seen.status, "ms", time.Since(began).Milliseconds())
 	}()
-	h := seen.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	if p := s.admit(r); p != nil {
+	protect(seen.Header())
+	if p := s.admit(r, s.access[pattern]); p != nil {
 		if p.Status == http.StatusUnauthorized {
-			h.Set("WWW-Authenticate", "Bearer")
+			seen.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		s.refuse(seen, p)
 		return
@@ -151,32 +159,59 @@ func idIn(path string) string {
 
 // admit looks at what must hold before anything of a request is read. The process at the other end
 // was looked at when it connected.
-func (s *Server) admit(r *http.Request) *problem {
-	// Through a socket there is no port. A page that a browser was brought to load from here by
-	// another name has another Host.
-	if !slices.Contains([]string{"localhost", "127.0.0.1", "[::1]"}, r.Host) {
-		return &problem{Status: http.StatusMisdirectedRequest, Code: "host", Detail: "Host must be localhost, 127.0.0.1 or [::1]"}
+func (s *Server) admit(r *http.Request, to route) *problem {
+	// A page that a browser was brought to load from here by another name has another Host.
+	if port := portOf(r); !slices.Contains(hosts(port), r.Host) {
+		return wrongHost(port)
 	}
+	foreign := &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
 	if origin, there := r.Header["Origin"]; there && !slices.Equal(origin, []string{"http://" + r.Host}) {
-		return &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
+		return foreign
 	}
 	if site, there := r.Header["Sec-Fetch-Site"]; there && !slices.Equal(site, []string{"same-origin"}) && !slices.Equal(site, []string{"none"}) {
-		return &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
+		return foreign
 	}
-	if !s.known(r.Header["Authorization"]) {
-		return &problem{Status: http.StatusUnauthorized, Code: "credential", Detail: "send the header Authorization: Bearer TOKEN; the token is in the file token of the state folder"}
+	if to.open {
+		return nil
+	}
+	switch s.credential(r.Header["Authorization"]) {
+	case noCredential:
+		return &problem{
+			Status: http.StatusUnauthorized, Code: "credential", Next: []string{"agent web"},
+			Detail: "send the header Authorization: Bearer TOKEN; the token is in the file token of the state folder, and agent web gives a browser a session",
+		}
+	case sessionCredential:
+		if to.tokenOnly {
+			return &problem{Status: http.StatusForbidden, Code: "token_only", Detail: "this wants the token of the state folder, not the session of a page", Next: []string{"agent web"}}
+		}
 	}
 	return nil
 }
 
-// known says whether the one credential is there, in a time that does not depend on it.
-func (s *Server) known(given []string) bool {
+// What a request has shown that it may be answered.
+const (
+	noCredential = iota
+	tokenCredential
+	sessionCredential
+)
+
+// credential says which credential is there, in a time that does not depend on it.
+func (s *Server) credential(given []string) int {
 	if len(given) != 1 {
-		return false
+		return noCredential
 	}
-	scheme, token, _ := strings.Cut(given[0], " ")
-	sum := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	scheme, secret, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(secret))
+	token, session := subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1, s.desk.Known(secret)
+	switch {
+	case !strings.EqualFold(scheme, "Bearer"):
+		return noCredential
+	case token:
+		return tokenCredential
+	case session:
+		return sessionCredential
+	}
+	return noCredential
 }
 
 // reply writes an answer.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +40,7 @@ type about struct {
 	Host    string    `json:"host"`
 	Started time.Time `json:"started_at"`
 	Socket  string    `json:"socket"`
+	Page    string    `json:"page,omitempty"` // where it is shown
 }
 
 func takeLock(folder *app.Folder) (io.Closer, error) {
@@ -59,21 +59,33 @@ func takeLock(folder *app.Folder) (io.Closer, error) {
 }
 
 // announce writes where this server is, and says it.
-func (s *Server) announce(l net.Listener) error {
+func (s *Server) announce() error {
+	v, err := s.writeAbout()
+	if err != nil {
+		return err
+	}
+	s.o.Say("agent serve: process %d, socket %s, token %s", v.PID, v.Socket, filepath.Join(s.o.Folder.Home, tokenName))
+	if v.Page != "" {
+		s.o.Say("  page on %s (open it with: agent web)", v.Page)
+	}
+	if warning := unchecked(); warning != "" {
+		s.o.Say("warning: %s", warning)
+	}
+	return nil
+}
+
+// writeAbout writes where this server is.
+func (s *Server) writeAbout() (about, error) {
 	home, self := s.o.Folder.Home, s.o.Folder.Self
-	v := about{Version: 1, PID: self.PID, Host: self.Host, Started: s.started, Socket: filepath.Join(home, socketName)}
+	v := about{Version: 1, PID: self.PID, Host: self.Host, Started: s.started, Socket: filepath.Join(home, socketName), Page: s.door.address()}
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = replaceFile(home, aboutName, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", aboutName, err)
+		return v, fmt.Errorf("write %s: %w", aboutName, err)
 	}
-	s.o.Say("agent serve: process %d, socket %s, token %s", v.PID, v.Socket, filepath.Join(home, tokenName))
-	if warning := unchecked(); warning != "" {
-		s.o.Say("warning: %s", warning)
-	}
-	return nil
+	return v, nil
 }
 
 // withdraw removes what says where this server is. The lock is still held.

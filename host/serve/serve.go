@@ -24,6 +24,7 @@ import (
 	"agent/host/app"
 	"agent/host/carry"
 	"agent/host/launch"
+	"agent/host/serve/login"
 	"agent/host/watch"
 )
 
@@ -39,6 +40,13 @@ type Options struct {
 	// An empty Recover is that of the configuration.
 	Carrier Carrier
 	Recover host.Carry
+	// Web shows the page from the start, else it is shown once a login is asked for. Port is where;
+	// 0 has the system choose one.
+	Web  bool
+	Port int
+	// Link is given a link that logs a browser in, once the page is shown; nil wants none. Web is
+	// set with it.
+	Link func(url string)
 }
 
 // Carrier has runs go on in processes of their own.
@@ -48,13 +56,14 @@ type Carrier interface {
 }
 
 const (
-	mostStreams  = 1000
-	mostRequests = 64                // at once, streams apart
-	mostConns    = mostStreams + 100 // that are open
-	headerWait   = 5 * time.Second
-	idleWait     = time.Minute
-	lookEvery    = 2 * time.Second // for runs that lost their owner
-	endWait      = 2 * time.Second // for requests under way, at the end
+	mostStreams   = 1000
+	mostRequests  = 64                // at once, streams apart
+	mostStrangers = 32                // at once, that need no credential
+	mostConns     = mostStreams + 100 // that are open
+	headerWait    = 5 * time.Second
+	idleWait      = time.Minute
+	lookEvery     = 2 * time.Second // for runs that lost their owner
+	endWait       = 2 * time.Second // for requests under way, at the end
 )
 
 // Server is an HTTP server over one state folder.
@@ -68,11 +77,16 @@ type Server struct {
 	logFile io.Closer
 	started time.Time
 
-	streams  chan struct{} // a place for each
-	requests chan struct{}
-	stopped  context.Context // done when streams are to end
-	stop     context.CancelFunc
-	running  sync.WaitGroup
+	access map[string]route // by path: what it wants of who asks
+	desk   *login.Desk
+	door   door
+
+	streams   chan struct{} // a place for each
+	requests  chan struct{}
+	strangers chan struct{}
+	stopped   context.Context // done when streams are to end
+	stop      context.CancelFunc
+	running   sync.WaitGroup
 }
 
 // New makes a server and takes the lock of the one server that a state folder has: *TakenError says
@@ -89,7 +103,8 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests),
+		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
+		desk: login.New(elapsed()),
 	}
 	if s.o.Finish == nil {
 		s.o.Finish = acts{s}.finishElsewhere
@@ -115,20 +130,24 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		return s.close(err)
 	}
-	if err := s.announce(l); err != nil {
-		return s.close(errors.Join(err, l.Close()))
-	}
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
-	failed := make(chan error, 1)
-	s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
+	failed := make(chan error, 3) // the socket and two loopback addresses
+	s.door.serve = func(l net.Listener) {
+		s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
+	}
+	if err := s.show(l); err != nil {
+		return s.close(errors.Join(err, h.Close(), l.Close()))
+	}
 	s.running.Go(s.lookAfter)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		defer s.o.Say("the server has ended (%s)%s", context.Cause(ctx), s.goesOn())
 	}
+	s.door.shut()
 	s.stop()
 	wait, done := context.WithTimeout(context.Background(), endWait)
 	defer done()
@@ -136,6 +155,37 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = h.Close() // it closes connections, whose ends nobody waits for
 	}
 	return s.close(err)
+}
+
+// show has the socket answered, and the page where that is wanted, and says where they are.
+func (s *Server) show(socket net.Listener) error {
+	if s.o.Web {
+		if err := s.door.listen(s.o.Port); err != nil {
+			return err
+		}
+	}
+	if err := s.announce(); err != nil {
+		return err
+	}
+	s.door.serve(socket)
+	if s.o.Link == nil {
+		return nil
+	}
+	s.o.Link(s.door.address() + loginPart + s.desk.Code())
+	return nil
+}
+
+// goesOn says which runs the end of the server leaves as they are.
+func (s *Server) goesOn() string {
+	rows, err := s.o.Folder.Store.Alive(context.Background())
+	if err != nil || len(rows) == 0 {
+		return "; no run is touched by that"
+	}
+	text := "; not touched by that:"
+	for _, r := range rows {
+		text += fmt.Sprintf(" %s (%s)", r.ID, r.Status)
+	}
+	return text
 }
 
 // close lets go of everything, the lock last.
@@ -191,7 +241,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ours(c) && l.take() {
+		if near(c) && l.take() {
 			return &counted{Conn: c, leave: sync.OnceFunc(l.leave)}, nil
 		}
 		_ = c.Close() // nobody waits for its end

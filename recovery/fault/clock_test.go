@@ -15,6 +15,7 @@ func measures() map[string]bool {
 		"db/sqlitefile/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,
 		"host/app/check.go":  true,
 		"host/serve/http.go": true, "host/serve/events.go": true, // how long a request took, and until when it may be written
+		"host/serve/door.go":           true, // how old a code or a session is
 		"host/model/transport/body.go": true, "host/model/transport/record.go": true, "host/model/transport/replay.go": true, "recovery/fault/fault.go": true,
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
 		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,

@@ -1,4 +1,4 @@
-package command
+package flags
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"agent/host/view"
 )
 
-// named takes up what the front matter of the prompt says. A prompt that names itself a runbook
+// Named takes up what the front matter of the prompt says. A prompt that names itself a runbook
 // does not go with another model.
-func (f *runFlags) named(req host.StartRequest) error {
+func (f *Run) Named(req host.StartRequest) error {
 	what := "the prompt"
 	if req.Source != "" {
 		what = filepath.Base(req.Source)
@@ -57,8 +57,8 @@ func (e *noModelError) Fixes() []view.Fix {
 	return []view.Fix{{Does: "carry it out", Command: e.command}}
 }
 
-// noModel completes the refusal of a prompt for which no model is configured.
-func noModel(c *cli.Command, prompt string, err error) error {
+// NoModel completes the refusal of a prompt for which no model is configured.
+func NoModel(c *cli.Command, prompt string, err error) error {
 	var none *catalog.NoModelError
 	if !errors.As(err, &none) {
 		return err
@@ -71,14 +71,17 @@ func noModel(c *cli.Command, prompt string, err error) error {
 	return app.Usage(out)
 }
 
-// announce prints, before anything is sent, that a file with steps goes to a model as a prompt.
-func (a *commandLine) announce(c *cli.Command, prompt string, ch app.Choice) {
-	if ch.Name == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
-		return
+// SentAsPrompt says, before anything is sent, that a file with steps goes to a model as a prompt;
+// "" where that is not so.
+func SentAsPrompt(c *cli.Command, prompt, model string) string {
+	if model == runbook.Name || c.String("file") == "" && c.Args().First() != "-" {
+		return ""
 	}
-	if looks := looksLike(c, prompt); looks != "" {
-		a.Say(a.Err, "agent: %s, and is sent to %s as a prompt%s", looks, ch.Name, howToName(asRunbook(c), prompt))
+	looks := looksLike(c, prompt)
+	if looks == "" {
+		return ""
 	}
+	return fmt.Sprintf("%s, and is sent to %s as a prompt%s", looks, model, howToName(asRunbook(c), prompt))
 }
 
 // looksLike describes a prompt with steps in it; "" where there are none. It decides nothing.
@@ -126,9 +129,4 @@ func asRunbook(c *cli.Command) string {
 		words = append(words, view.ShellWord(prompt))
 	}
 	return strings.Join(words, " ")
-}
-
-// thinkingFlag shows what a model thinks.
-func (a *commandLine) thinkingFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "thinking", Usage: "show what the model thinks, as far as its provider shows it", Destination: &a.Thinking}
 }

@@ -1,4 +1,4 @@
-package command
+package flags
 
 import (
 	"context"
@@ -17,16 +17,16 @@ import (
 )
 
 // flagsOf reads a command line as run does.
-func flagsOf(t *testing.T, args ...string) (runFlags, error) {
+func flagsOf(t *testing.T, args ...string) (Run, error) {
 	t.Helper()
-	var got runFlags
+	var got Run
 	var err error
 	c := &cli.Command{
 		Name: "run", DisableSliceFlagSeparator: true,
-		Flags: append(modelFlags(),
+		Flags: append(Model(),
 			&cli.StringFlag{Name: "mode"}, &cli.IntFlag{Name: "max-turns", Value: 100}, &cli.DurationFlag{Name: "timeout"}),
 		Action: func(_ context.Context, c *cli.Command) error {
-			got, err = readRunFlags(c)
+			got, err = ReadRun(c)
 			return nil
 		},
 	}
@@ -51,7 +51,7 @@ func TestRunFlags(t *testing.T) {
 	}
 	got, err := flagsOf(t, "--model", "openai/x", "--base-url", "http://127.0.0.1:1/v1", "--effort", "low", "--max-tokens", "1.5M", "--max-cost", "2.50",
 		"--idle", "30s", "--no-compact", "--image", picture, "--record", "tape", "--mode", "auto", "--max-turns", "0", "--timeout", "1h")
-	want := runFlags{
+	want := Run{
 		Wish: app.Wish{
 			Model: "openai/x", BaseURL: "http://127.0.0.1:1/v1", Effort: journal.EffortLow, NoCompact: true,
 			Images: []journal.Image{{Media: "image/png", Data: png}},
@@ -64,7 +64,7 @@ func TestRunFlags(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if got, err := flagsOf(t); err != nil || cmp.Diff(runFlags{}, got) != "" {
+	if got, err := flagsOf(t); err != nil || cmp.Diff(Run{}, got) != "" {
 		t.Errorf("no flag: %+v, %v", got, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestBound(t *testing.T) {
 		{"the thread", config.Limits{}, journal.ModePlan, conf, journal.ModePlan, journal.Limits{MaxTurns: 20, MaxCost: 3_000_000}, "the workspace's .agent/config.toml allows at most 20 turns"},
 		{"a flag", config.Limits{Mode: journal.ModeYolo, MaxTurns: ptr(5)}, journal.ModePlan, conf, journal.ModeYolo, journal.Limits{MaxTurns: 5, MaxCost: 3_000_000}, ""},
 	} {
-		mode, limits, said := bound(tt.flags, tt.thread, tt.conf)
+		mode, limits, said := Bound(tt.flags, tt.thread, tt.conf)
 		if mode != tt.mode || limits != tt.limits || strings.Join(said, "; ") != tt.said {
 			t.Errorf("%s: %s, %+v, %v", tt.name, mode, limits, said)
 		}
