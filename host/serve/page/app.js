@@ -1,31 +1,144 @@
-// The code leaves the address before anything else happens.
-const code = new URLSearchParams(location.hash.slice(1)).get("login");
-history.replaceState(null, "", location.pathname);
+// The page: what the address asks for, the keys, and how the server is reached.
+import { login, logout, onSession, signedIn } from './api.js';
+import { newRun } from './form.js';
+import { List } from './list.js';
+import { button, fill, h, say } from './node.js';
+import { RunView } from './run.js';
+import { Shared, askNotify, notifying } from './shared.js';
+import { prompt, statusText } from './words.js';
 
-const say = (text) => { document.getElementById("state").textContent = text; };
+const $ = (id) => document.getElementById(id);
+const loginFailed = login().then(() => null, (e) => e);
 
-async function ask(method, path, body) {
-  const headers = {};
-  const session = localStorage.getItem("session");
-  if (session) headers.Authorization = "Bearer " + session;
-  if (method === "POST") headers["Content-Type"] = "application/json";
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-  const value = answer.status === 204 ? null : await answer.json();
-  if (!answer.ok) throw new Error(value.detail);
-  return value;
+const themes = ['auto', 'light', 'dark'];
+let theme = localStorage.getItem('agent.theme') || 'auto';
+function paint() {
+	document.documentElement.dataset.theme = theme;
+	$('theme').textContent = { auto: '◐', light: '○', dark: '●' }[theme];
+	$('theme').ariaLabel = $('theme').title = `Colours: ${theme}`;
+}
+paint();
+$('theme').onclick = () => {
+	theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+	localStorage.setItem('agent.theme', theme);
+	paint();
+	say(`Colours: ${theme}`);
+};
+
+let view = null, shared = null;
+const open = (id) => { location.hash = id ? `#${id}` : ''; };
+const list = new List({ open, fresh: () => open('new') });
+$('list').append(list.el);
+$('new').onclick = () => open('new');
+
+// route shows what the address asks for.
+function route() {
+	const id = location.hash.slice(1);
+	if (id.startsWith('login=')) return location.reload(); // a new link, opened in this tab
+	view?.close?.();
+	view = null;
+	list.select(id);
+	const run = /^r-[0-9a-z]+$/.test(id);
+	document.body.dataset.view = run ? 'run' : id === 'new' ? 'new' : 'list';
+	if (!signedIn()) return undefined;
+	if (run) view = new RunView(id, { open, title: (r) => { $('title').textContent = `${statusText(r)}: ${prompt(r.prompt)}`; } });
+	const el = view?.el || (id === 'new' ? newRun({ open }) : welcome());
+	$('main').replaceChildren(el);
+	if (id === 'new') el.querySelector('textarea').focus();
+	return undefined;
 }
 
-try {
-  if (code) {
-    localStorage.removeItem("session");
-    localStorage.setItem("session", (await ask("POST", "/v1/login", { code })).session);
-  }
-  if (!localStorage.getItem("session")) {
-    say("You are not logged in. The command agent web prints a link that logs you in.");
-  } else {
-    const server = await ask("GET", "/v1/server");
-    say(`You are logged in to agent ${server.agent}, process ${server.pid} on ${server.host}.`);
-  }
-} catch (error) {
-  say(error.message);
+const welcome = () => h('section.run.welcome', { 'aria-label': 'Nothing is chosen' }, h('div', h('p.empty-title', 'Choose a run, or start one'),
+	h('p.quiet', 'Runs go on by themselves; this page only watches. Close it whenever you like.'), h('p.quiet', 'Press ', h('kbd', '?'), ' for the keys.')));
+
+// connection says in words how the server is reached.
+let until = 0;
+function connection(how, more = {}) {
+	until = how === 'offline' ? more.at : 0;
+	const words = { live: 'connected', connecting: 'connecting…', offline: 'offline', over: 'session over', refused: 'no list' }[how] || how;
+	document.body.dataset.how = how;
+	if ($('how').textContent !== words) {
+		$('how').textContent = words;
+		if (how !== 'connecting') say({ live: 'Connected.', offline: 'Offline. Trying again.', over: 'The session is over.' }[how] || words);
+	}
+	banner(how, more);
 }
+
+function banner(how, more) {
+	if (how === 'connecting') return;
+	const text = {
+		offline: ['The server does not answer. Runs go on without it; what is shown may be old. ', h('span', { id: 'retry' }), ' ', button('Try now', () => shared.retry(), { class: 'link' })],
+		refused: [`The list cannot be followed: ${more.why}`],
+	}[how];
+	fill($('banner'), text);
+	$('banner').hidden = !text;
+	tick();
+}
+
+function tick() {
+	const at = $('retry');
+	if (at) at.textContent = `Trying again in ${Math.max(0, Math.ceil((until - Date.now()) / 1000))} s.`;
+}
+setInterval(tick, 500);
+
+// The session: without one there is only the way to a new one.
+function session(there) {
+	document.body.dataset.session = there ? 'on' : 'off';
+	if (!there) {
+		view?.close?.();
+		view = null;
+		$('main').replaceChildren(signIn());
+		return;
+	}
+	shared ??= new Shared({ state: connection, anew: () => list.load(), changed: (runs) => list.upsert(runs) });
+	list.load();
+	route();
+}
+
+function signIn(failed) {
+	const used = failed?.status === 401;
+	return h('section.run.welcome', { 'aria-label': 'Session' }, h('div', h('p.empty-title', used ? 'This link was used, or is too old' : failed ? 'The server does not answer' : 'No session'),
+		h('p', 'A session ends with the server it was made by, and after twelve hours without use. A new link comes from a terminal:'), h('pre', h('code', 'agent web')),
+		h('p.quiet', 'Open it in this browser. Tabs like this one go on by themselves then. Runs are not touched by any of this.')));
+}
+
+$('notify').onclick = async () => {
+	const words = await askNotify();
+	$('notify').ariaPressed = String(notifying());
+	toast(words);
+};
+$('notify').ariaPressed = String(notifying());
+$('out').onclick = () => logout();
+$('keys').onclick = () => $('help').showModal();
+$('close').onclick = () => $('help').close();
+
+let gone = 0;
+function toast(words) {
+	clearTimeout(gone);
+	fill($('toast'), words);
+	$('toast').hidden = false;
+	say(words);
+	gone = setTimeout(() => { $('toast').hidden = true; }, 6000);
+}
+
+const acts = {
+	j: () => list.step(1), k: () => list.step(-1), '/': () => list.search.focus(), n: () => open('new'), '?': () => $('help').showModal(),
+	g: () => view?.turns ? view.turns.end() : list.focus(0), a: () => view?.toQuestion?.(), '.': () => view?.el.querySelector('.actions button')?.focus(),
+};
+addEventListener('keydown', (e) => {
+	const typing = e.target.matches('input, textarea, select');
+	if (e.key === 'Escape' && !$('help').open) {
+		if (typing) e.target.blur();
+		else if (location.hash) open('');
+		return;
+	}
+	if (typing || e.ctrlKey || e.metaKey || e.altKey || $('help').open || !acts[e.key] || !signedIn()) return;
+	e.preventDefault();
+	acts[e.key]();
+});
+addEventListener('hashchange', route);
+onSession(session);
+
+const failed = await loginFailed;
+session(signedIn());
+if (failed && !signedIn()) $('main').replaceChildren(signIn(failed));

@@ -1,0 +1,121 @@
+// A run as its facts tell it: turns with their calls. Facts may come in pages, the last ones first,
+// so what a fact says is put in its place whatever was there before.
+import { answerText, causeText, count, faultText, took } from './words.js';
+
+export class Story {
+	created = null; // the first fact, where it was read
+	turns = new Map();
+	first = Infinity; // numbers of the facts that are here
+	last = 0;
+	newer = 0; // facts that only a newer server can read
+	end = null;
+	live = new Map(); // text, reasoning and output as they come, by their id
+
+	turn(n) {
+		if (!this.turns.has(n)) this.turns.set(n, { n, notes: [], blocks: [], calls: [] });
+		return this.turns.get(n);
+	}
+
+	call(place) {
+		const calls = this.turn(place.turn).calls;
+		return calls[place.index] ??= { verdicts: [], notes: [], place };
+	}
+
+	// apply takes in a fact of a page or of the stream, and says which turn it changed.
+	apply(line) {
+		this.first = Math.min(this.first, line.seq);
+		this.last = Math.max(this.last, line.seq);
+		const t = this.turn(line.turn || 0);
+		(kinds[line.type] || kinds.unknown)(this, t, line.data, line);
+		return t.n;
+	}
+
+	// frame takes in a piece of live text or output: false where it does not continue what is here.
+	frame(id, turn, data) {
+		const have = this.live.get(id);
+		if (!data.start && have?.end !== data.offset) return false;
+		const text = (data.start ? '' : have.text) + data.text;
+		this.live.set(id, { turn, end: data.end, text: text.slice(-kept), cut: data.offset > 0 && data.start || text.length > kept || have?.cut && !data.start });
+		return true;
+	}
+
+	// gone forgets live text that a fact replaces.
+	gone(test) {
+		for (const [id, l] of this.live) if (test(id, l)) this.live.delete(id);
+	}
+}
+
+const kept = 64 << 10;
+const note = (t, line, text, more = {}) => t.notes.push({ seq: line.seq, time: line.time, text, ...more });
+
+const kinds = {
+	'run.created': (s, t, d) => { s.created = d; },
+	'run.claimed': (s, t, d, line) => {
+		if (d.epoch > 1) note(t, line, `went on in process ${d.pid}${d.why ? `: ${d.why}` : ''}`);
+	},
+	'run.interrupted': (s, t, d, line) => {
+		s.gone((id, l) => l.turn <= t.n);
+		note(t, line, `interrupted: ${d.detail || causeText(d.cause)}`, { warn: !['answered', 'expired', 'withdrawn'].includes(d.cause) });
+	},
+	'run.noted': (s, t, d, line) => note(t, line, d.text),
+	'run.stopping': (s, t, d, line) => note(t, line, `ending: ${d.reason}`, { warn: true }),
+	'run.completed': (s, t, d, line) => ended(s, t, line, 'completed', d.text),
+	'run.failed': (s, t, d, line) => ended(s, t, line, 'failed', d.reason),
+	'run.cancelled': (s, t, d, line) => ended(s, t, line, 'cancelled', d.reason),
+	'model.requested': (s, t, d, line) => { t.asked = line.time; },
+	'model.answered': (s, t, d, line) => {
+		s.gone((id, l) => l.turn <= t.n && !id.startsWith('c-'));
+		Object.assign(t, { blocks: d.blocks || [], usage: d.usage, served: d.served, answered: line.seq });
+		(d.calls || []).forEach((c, index) => Object.assign(s.call({ turn: t.n, index }), c));
+	},
+	'model.failed': (s, t, d, line) => {
+		const again = d.again ? `; asking again${d.wait ? ` in ${took(d.wait / 1e6)}` : ''} (try ${d.tries + 1})` : '';
+		note(t, line, `${faultText(d.fault)}: ${d.detail}${again}`, { warn: true, more: d.again ? '' : d.remedy });
+	},
+	'context.compacted': (s, t, d, line) => note(t, line, 'earlier turns are shown to the model in short', { more: d.summary }),
+	'call.judged': (s, t, d) => s.call(d).verdicts.push(d),
+	'call.started': (s, t, d, line) => Object.assign(s.call(d), { started: line.time, attempt: d.attempt }),
+	'call.settled': (s, t, d) => {
+		const c = s.call(d);
+		c.result = d.result;
+		s.gone((id, l) => id === c.id || l.place === `${d.turn}.${d.index}`);
+	},
+	'call.resolved': (s, t, d, line) => {
+		const who = d.by ? ` (${d.by})` : '';
+		if (d.run && d.run !== line.run_id) note(t, line, `a call of run ${d.run}: ${d.word}${who}`);
+		else s.call(d).resolved = `${d.word}${who}`;
+	},
+	'approval.voided': (s, t, d) => s.call(d).notes.push(`the yes counts no more: ${d.reason}`),
+	'request.opened': () => {}, // its card has it, and then what became of it
+	'request.answered': (s, t, d, line) => note(t, line, `${d.by || 'a person'} answered: ${answerText(d.answer)}`),
+	'request.closed': (s, t, d, line) => note(t, line, `the question was ${d.status}: ${d.reason}`),
+	'turn.settled': (s, t) => { t.settled = true; },
+	'message.added': (s, t, d, line) => note(t, line, d.text, { person: d.by || 'you' }),
+	'run.restored': (s, t, d, line) => note(t, line, `the database went back in time: ${d.reason}`, { warn: true }),
+	unknown: (s) => { s.newer++; },
+};
+
+function ended(s, t, line, status, text) {
+	s.end = { status, text, time: line.time };
+	s.live.clear();
+	const said = t.blocks.filter((b) => b.kind === 'text').map((b) => b.text).join('');
+	t.end = { status, text: text && text.trim() !== said.trim() ? text : '' };
+	if (status === 'completed' && !text) t.end.text = '';
+}
+
+// changedLines says how much an edit changes.
+export function changedLines(lines) {
+	const plus = lines.filter((l) => /^\+(?!\+\+ )/.test(l)).length, minus = lines.filter((l) => /^-(?!-- )/.test(l)).length;
+	return plus + minus ? `+${plus} −${minus}` : count(lines.length, 'line');
+}
+
+// diffOf gives an edit as lines with the prefixes of a diff; nothing for calls that edit nothing.
+export function diffOf(c) {
+	const a = c.args;
+	if (!a || typeof a !== 'object') return null;
+	const cut = (text, prefix) => String(text ?? '').replace(/\n$/, '').split('\n').map((l) => prefix + l);
+	if (c.tool === 'apply_patch' && typeof a.patch === 'string') return a.patch.replace(/\n$/, '').split('\n');
+	if (c.tool === 'edit_file') return [...(a.old ? cut(a.old, '-') : []), ...(a.new ? cut(a.new, '+') : [])];
+	if (c.tool === 'write_file' && typeof a.content === 'string') return cut(a.content, '+');
+	return null;
+}

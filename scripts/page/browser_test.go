@@ -1,0 +1,273 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"agent/host/serve/servetest"
+)
+
+// browser is the one Chromium of these tests; each test has a profile of its own in it.
+var browser context.Context //nolint:gochecknoglobals // TestMain sets it once
+
+func binary() string { return os.Getenv("AGENT_BINARY") }
+
+func TestMain(m *testing.M) {
+	if code, ok := servetest.Hidden(os.Args); ok {
+		os.Exit(code)
+	}
+	os.Exit(withBrowser(m))
+}
+
+func withBrowser(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "page")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if binary() == "" {
+		name := filepath.Join(dir, "agent")
+		build := exec.Command("go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-buildvcs=false", "-o", name, ".")
+		build.Dir = filepath.Join("..", "..")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
+			return 1
+		}
+		if err := os.Setenv("AGENT_BINARY", name); err != nil {
+			panic(err)
+		}
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 800),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	ctx, end := chromedp.NewContext(alloc)
+	defer end()
+	if err := chromedp.Do(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "start Chromium: %v\n", err)
+		return 1
+	}
+	browser = ctx
+	return m.Run()
+}
+
+// tab is a tab of the browser, with all that it sent and all that went wrong in it.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	stop func() // closes it
+
+	mu       sync.Mutex
+	requests []*network.EventRequestWillBeSent
+	faults   []string // scripts that threw, and what was refused by the policy
+}
+
+// open opens a tab with a profile of its own; beside opens one with the same.
+func open(t *testing.T) *tab {
+	t.Helper()
+	return newTab(t, browser, chromedp.WithNewBrowserContext())
+}
+
+func (b *tab) beside() *tab {
+	b.t.Helper()
+	return newTab(b.t, b.ctx)
+}
+
+func newTab(t *testing.T, parent context.Context, o ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(parent, o...)
+	t.Cleanup(stop)
+	b := &tab{t: t, ctx: ctx, stop: stop}
+	if err := chromedp.Listen(ctx, b.heard); err != nil {
+		t.Fatal(err)
+	}
+	call(b, network.Enable, network.EnableParams{})
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	return b
+}
+
+// call sends a command of the protocol.
+func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	r, err := chromedp.Call(ctx, c, params)
+	if err != nil {
+		b.t.Fatalf("%s: %v", c.Method, err)
+	}
+	return r
+}
+
+func (b *tab) heard(e any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := e.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e)
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, e.ExceptionDetails.Text)
+	case *page.EventJavascriptDialogOpening:
+		b.faults = append(b.faults, "a dialog: "+e.Message)
+	}
+}
+
+type step = chromedp.Action[chromedp.Void]
+
+// do carries out steps, and fails the test where one cannot be.
+func (b *tab) do(steps ...step) {
+	b.t.Helper()
+	if err := b.try(patience, steps...); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.seen())
+	}
+}
+
+func (b *tab) try(wait time.Duration, steps ...step) error {
+	ctx, stop := context.WithTimeout(b.ctx, wait)
+	defer stop()
+	return chromedp.Do(ctx, steps...)
+}
+
+// seen is what stands in the tab, for the report of a failure.
+func (b *tab) seen() string {
+	ctx, stop := context.WithTimeout(b.ctx, 5*time.Second)
+	defer stop()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+	if err != nil {
+		text = err.Error()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "the page:\n" + text + "\nfaults: " + strings.Join(b.faults, "; ")
+}
+
+// eval evaluates an expression, or waits for what it promises.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v\n%s", expression, err, b.seen())
+	}
+	return v
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); !eval[bool](b, "Boolean("+expression+")"); {
+		select {
+		case <-tick.C:
+		case <-late:
+			b.t.Fatalf("still not so: %s\n%s", expression, b.seen())
+		}
+	}
+}
+
+// shows waits for a text to stand in the page; lacks says that it does not.
+func (b *tab) shows(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted(text)))
+}
+
+func (b *tab) lacks(text string) {
+	b.t.Helper()
+	if eval[bool](b, fmt.Sprintf("document.body.innerText.includes(%s)", quoted(text))) {
+		b.t.Errorf("the page shows %q\n%s", text, b.seen())
+	}
+}
+
+func quoted(text string) string {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is JSON
+	}
+	return string(out)
+}
+
+// login opens the page by a link of a person's terminal.
+func (w *world) login(b *tab) *tab {
+	w.t.Helper()
+	b.do(chromedp.Navigate(w.link()))
+	b.until(`document.getElementById("how").textContent === "connected"`)
+	return b
+}
+
+// at has the page show a run, as its address says.
+func (b *tab) at(place string) {
+	b.t.Helper()
+	eval[any](b, fmt.Sprintf("location.hash = %s; 0", quoted("#"+place)))
+}
+
+// press presses keys one after the other, and types texts.
+func (b *tab) press(keys ...string) {
+	b.t.Helper()
+	for _, k := range keys {
+		b.do(chromedp.KeyEvent(k))
+	}
+}
+
+// focused is what the thing that has the focus says of itself.
+func (b *tab) focused() string {
+	b.t.Helper()
+	return eval[string](b, `(document.activeElement.getAttribute("aria-label") || document.activeElement.innerText || "").trim()`)
+}
+
+// tabTo presses Tab until what has the focus says this, as a person does who looks for a button.
+func (b *tab) tabTo(label string) {
+	b.t.Helper()
+	for range 60 {
+		if b.focused() == label {
+			return
+		}
+		b.press(kb.Tab)
+	}
+	b.t.Fatalf("Tab does not come to %q\n%s", label, b.seen())
+}
+
+// ready waits until the buttons of a card take what is meant.
+func (b *tab) ready() {
+	b.t.Helper()
+	b.until(`document.querySelector(".card button") && !document.querySelector(".card.inert")`)
+}
+
+// click presses a button by its label.
+func (b *tab) click(label string) {
+	b.t.Helper()
+	b.do(chromedp.Click(fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label))))
+}
+
+// clean says that no script threw, and that nothing was asked of another place than the page's own.
+func (b *tab) clean(own string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.faults) > 0 {
+		b.t.Errorf("in the page: %s", strings.Join(b.faults, "; "))
+	}
+	for _, r := range b.requests {
+		if u := r.Request.URL; !strings.HasPrefix(u, own+"/") && u != "about:blank" {
+			b.t.Errorf("the page asked %s", u)
+		}
+	}
+}
