@@ -68,7 +68,7 @@ func TestNoticeText(t *testing.T) {
 func TestShowsNotices(t *testing.T) {
 	for vars, want := range map[string]bool{
 		"TERM=xterm-256color": true, "TERM=": true, "TERM=tmux-256color": false, "TERM=screen": false, "TERM=linux": false,
-		"TERM=xterm TMUX=/tmp/x": false, "TERM=xterm STY=1.x": false,
+		"TERM=xterm TMUX=x": false, "TERM=xterm STY=1.x": false,
 	} {
 		getenv := func(name string) string {
 			for v := range strings.FieldsSeq(vars) {
