@@ -251,7 +251,7 @@ export class RunView {
 	unknownCard(u) {
 		const el = this.card('Did this happen?', [
 			h('p', 'The process that ran it died, and no record says whether it took place. Nothing executes it again without your decision.'),
-			h('pre.shown', { tabindex: 0, role: 'region', 'aria-label': 'The call' }, `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
+			h('pre.shown', { tabindex: 0, role: 'group', 'aria-label': 'The call' }, `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
 		button('It happened', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'happened' })), button('Leave it unknown', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'leave' })));
 		new Guard(el);
 		return el;

@@ -102,7 +102,7 @@ function callBody(c, live, lines) {
 	if (c.attempt > 1) known.push(['attempt', c.attempt]);
 	const verdicts = c.verdicts.slice(0, -1).map((v) => verdictText(v.verdict, v.reason));
 	return [
-		lines ? diffNode(c, lines) : c.args && h('pre.args', { tabindex: 0, role: 'region', 'aria-label': 'Arguments' }, argsText(c)),
+		lines ? diffNode(c, lines) : c.args && h('pre.args', { tabindex: 0, role: 'group', 'aria-label': 'Arguments' }, argsText(c)),
 		c.invalid && h('p.note.warn', c.invalid),
 		[...verdicts, ...c.notes].map((text) => h('div.verdict', text)),
 		live && liveOutput(live),
@@ -114,12 +114,12 @@ function callBody(c, live, lines) {
 const argsText = (c) => typeof c.args.command === 'string' && Object.keys(c.args).length === 1 ? c.args.command : JSON.stringify(c.args, null, 2);
 
 function liveOutput(l) {
-	return liveNode(l, 'pre.output.live', { tabindex: 0, role: 'region', 'aria-label': 'Output as it comes' });
+	return liveNode(l, 'pre.output.live', { tabindex: 0, role: 'group', 'aria-label': 'Output as it comes' });
 }
 
 function resultNode(c) {
 	const r = c.result, text = r.content || '';
-	const pre = h('pre.output', { tabindex: 0, role: 'region', 'aria-label': 'Result' }, text || '(no output)');
+	const pre = h('pre.output', { tabindex: 0, role: 'group', 'aria-label': 'Result' }, text || '(no output)');
 	const part = r.size > text.length;
 	return [pre, part && button(`Show the whole output (${bytes(r.size)})`, (e) => whole(c, pre, e.target), { class: 'link' }),
 		r.alive?.length > 0 && h('p.note.warn', `may still be running: ${r.alive.join(', ')}`),
@@ -140,7 +140,7 @@ async function whole(c, pre, from) {
 
 function diffNode(c, lines) {
 	const shown = c.allLines ? lines : lines.slice(0, mostLines);
-	const pre = h('pre.diff', { tabindex: 0, role: 'region', 'aria-label': 'Change' }, grouped(shown).map(([tone, text]) => h(`span.${tone}`, text)));
+	const pre = h('pre.diff', { tabindex: 0, role: 'group', 'aria-label': 'Change' }, grouped(shown).map(([tone, text]) => h(`span.${tone}`, text)));
 	const path = c.args.path && h('p.diff-path', c.args.path);
 	const more = shown.length < lines.length && button(`Show ${count(lines.length - shown.length, 'more line')}`, (e) => {
 		pre.append(lines.slice(mostLines).join('\n'));
