@@ -45,6 +45,11 @@ type Carrier struct {
 	Say    func(line string) // tells the person
 }
 
+// Start has a process of its own carry out a job.
+func (c Carrier) Start(ctx context.Context, job launch.Job) (launch.Answer, error) {
+	return Start(ctx, c.Dir, nil, job)
+}
+
 // GoOn has a run go on that has its answer, and notes the process in at.
 func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
 	return func(ctx context.Context, run string) (host.Outcome, error) {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"strings"
 	"sync"
@@ -25,7 +26,10 @@ func (d *driver) accepted(run, thread string) {
 }
 
 // drives has what is driven in a session be recorded as driven in the background.
-func (d *driver) drives(f *app.Folder) { f.Detached, f.Why, f.Claimed = true, d.job.Why, d.accepted }
+func (d *driver) drives(f *app.Folder) {
+	f.Detached, f.Why, f.Claimed = true, d.job.Why, d.accepted
+	f.Who = cmp.Or(d.job.By, f.Who)
+}
 
 // driveMain carries out what a launcher asks for. What is not in its answer, the log has.
 func driveMain(std IO, warning string) int {

@@ -97,6 +97,16 @@ func TestServe(t *testing.T) {
 // askServer asks a server through its socket.
 func askServer(t *testing.T, home, method, path, body string) string {
 	t.Helper()
+	_, text, err := tryServer(t, home, method, path, body, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// tryServer asks a server that may end before it answers. key is that of a start; "" for none.
+func tryServer(t *testing.T, home, method, path, body, key string) (status int, text string, err error) {
+	t.Helper()
 	token, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,17 +119,17 @@ func askServer(t *testing.T, home, method, path, body string) string {
 	}
 	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(home, "serve.sock"))
 	}}}
 	a, err := c.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		return 0, "", err
 	}
 	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	all, err := io.ReadAll(a.Body)
+	return a.StatusCode, string(all), err
 }

@@ -12,6 +12,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/config"
+	"agent/host/view"
 	"agent/recovery/journal"
 )
 
@@ -100,7 +101,7 @@ func Looser(c *cli.Command, run string, mode journal.Mode, has journal.Limits) e
 		{"max-cost", above(l.MaxCost, has.MaxCost), journal.Dollars(has.MaxCost)},
 	} {
 		if f.looser {
-			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: a resume may only tighten", run, f.flag, c.Value(f.flag), f.has))
+			return app.Usage(fmt.Errorf("resume run %s: --%s %v is looser than the run's %v: %w", run, f.flag, c.Value(f.flag), f.has, view.ErrLooser))
 		}
 	}
 	return nil

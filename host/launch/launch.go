@@ -43,6 +43,7 @@ type Job struct {
 	Dir     string   `json:"dir"`           // the current folder, absolute
 	Run     string   `json:"run,omitempty"` // the id of the run, where the command starts one
 	Why     string   `json:"why,omitempty"` // why the run goes on without a person who asked for it
+	By      string   `json:"by,omitempty"`  // who asked for it, where that is not the user as such
 }
 
 // Answer is what a driver reports, once.

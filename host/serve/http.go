@@ -38,9 +38,12 @@ type route struct {
 func (s *Server) routes() []route {
 	return []route{
 		{method: "GET", path: "/v1/runs", answer: s.runs},
+		{method: "POST", path: "/v1/runs", answer: launches{s}.start},
 		{method: "GET", path: "/v1/runs/{id}", answer: s.run},
 		{method: "GET", path: "/v1/runs/{id}/facts", answer: s.facts},
 		{method: "GET", path: "/v1/runs/{id}/events", answer: s.events, stream: true},
+		{method: "GET", path: "/v1/runs/{id}/plan", answer: launches{s}.plan},
+		{method: "POST", path: "/v1/runs/{id}/resume", answer: launches{s}.resume},
 		{method: "POST", path: "/v1/runs/{id}/cancel", answer: acts{s}.cancel},
 		{method: "GET", path: "/v1/threads/{id}", answer: s.thread},
 		{method: "GET", path: "/v1/pending", answer: s.pending},

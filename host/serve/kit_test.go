@@ -84,6 +84,7 @@ type world struct {
 	token  string
 	stop   func()
 
+	carrier  Carrier
 	said     []string
 	finished []string // runs that the server had ended by others
 	journals *servetest.Journals
@@ -134,7 +135,8 @@ func (w *world) serve() *world {
 			w.said = append(w.said, fmt.Sprintf(format, args...))
 			once.Do(func() { close(up) })
 		},
-		Finish: func(run string) error { w.finished = append(w.finished, run); return nil },
+		Carrier: w.carrier,
+		Finish:  func(run string) error { w.finished = append(w.finished, run); return nil },
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"agent/host/launch"
 )
 
 // description is what the test reads of openapi.json.
@@ -167,7 +169,15 @@ func TestDescriptionHasEveryCode(t *testing.T) {
 
 // What is answered is as it is described.
 func TestAnswersAreAsDescribed(t *testing.T) {
-	w := newWorld(t).serve()
+	w := newWorld(t)
+	w.carrier = &launcher{do: func(job launch.Job) (launch.Answer, error) {
+		if job.Run == "" {
+			return launch.Answer{Ended: &launch.Ended{Out: planJSON}}, nil
+		}
+		w.record(job, "")
+		return launch.Answer{Accepted: &launch.Accepted{Run: job.Run}}, nil
+	}}
+	w.serve()
 	d := described(t)
 	run, over := w.run("r-00000001", "p"), w.run("r-00000002", "p")
 	w.hold(run)
@@ -197,7 +207,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				o.close()
 				continue
 			}
-			for _, body := range []string{`{}`, `{"answer":"third"}`, `{"answer":"first"}`, `{"answer":"second"}`, `{"word":"happened"}`} {
+			for _, body := range []string{`{}`, `{"answer":"third"}`, `{"answer":"first"}`, `{"answer":"second"}`, `{"word":"happened"}`, `{"prompt":"p","folder":"/"}`} {
 				if r.method == "GET" && body != `{}` {
 					continue
 				}
@@ -208,6 +218,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, want := range []string{
 		"GET /v1/runs 200", "GET /v1/runs/{id} 200", "GET /v1/runs/{id} 404", "GET /v1/calls/{id} 200", "GET /v1/calls/{id}/output 200",
 		"POST /v1/pending/{id}/answer 200", "POST /v1/pending/{id}/answer 409", "POST /v1/pending/{id}/answer 422", "POST /v1/calls/{id}/resolution 409",
+		"POST /v1/runs 201", "POST /v1/runs 422", "GET /v1/runs/{id}/plan 200", "POST /v1/runs/{id}/resume 409",
 		"POST /v1/runs/{id}/cancel 202", "POST /v1/runs/{id}/cancel 200", "GET /v1/threads/{id} 200", "GET /v1/runs/{id}/events 200",
 	} {
 		if !seen[want] {

@@ -16,13 +16,14 @@ import (
 // problem is a refusal (RFC 9457). Code is what a program branches on, and stays. Fields are only
 // ever added.
 type problem struct {
-	Title   string   `json:"title"`
-	Status  int      `json:"status"`
-	Code    string   `json:"code"`
-	Detail  string   `json:"detail"`
-	Run     string   `json:"run_id,omitempty"`
-	Next    []string `json:"next"`                      // commands that help
-	Request *request `json:"pending_request,omitempty"` // the question, with the answer that it has
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Code     string   `json:"code"`
+	Detail   string   `json:"detail"`
+	Run      string   `json:"run_id,omitempty"`
+	Next     []string `json:"next"`                      // commands that help
+	Request  *request `json:"pending_request,omitempty"` // the question, with the answer that it has
+	*unasked          // of a prompt that another run keeps from its thread
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -54,6 +55,7 @@ func (s *Server) problemOf(err error) *problem {
 	var late *app.ExpiredError
 	var resolved *host.ResolvedError
 	var held *owner.HeldError
+	var refused *refusedError
 	p := &problem{Detail: s.o.App.Redacted(err.Error())}
 	set := func(status int, code string) *problem {
 		p.Status, p.Code = status, code
@@ -81,8 +83,10 @@ func (s *Server) problemOf(err error) *problem {
 	case errors.As(err, &resolved):
 		return set(http.StatusConflict, "resolved")
 	case errors.As(err, &held):
-		p.Run = held.Run
+		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
 		return set(http.StatusConflict, "held")
+	case errors.As(err, &refused):
+		return launches{s}.refusal(refused)
 	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):
 		p.Detail = "the server is ending"
 		return set(http.StatusServiceUnavailable, "ending")

@@ -47,6 +47,9 @@ func (s *Server) can(v view.Run) []string {
 	if v.Asked != nil && v.Asked.Status == app.RequestOpen {
 		can = append(can, "answer", "withdraw")
 	}
+	if v.Status == recovery.StatusInterrupted && v.Owner == nil {
+		can = append(can, "resume")
+	}
 	return append(can, "cancel")
 }
 

@@ -53,6 +53,8 @@ type Options struct {
 type Carrier interface {
 	GoOn(at **launch.Accepted) host.GoOn
 	One(ctx context.Context, r host.Carried) carry.Result
+	// Start has a process of its own carry out a job, and waits for its answer.
+	Start(ctx context.Context, job launch.Job) (launch.Answer, error)
 }
 
 const (
@@ -81,6 +83,7 @@ type Server struct {
 	desk   *login.Desk
 	door   door
 
+	starting  starting
 	streams   chan struct{} // a place for each
 	requests  chan struct{}
 	strangers chan struct{}
@@ -104,7 +107,7 @@ func New(o Options) (s *Server, err error) {
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
 		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
-		desk: login.New(elapsed()),
+		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
 	}
 	if s.o.Finish == nil {
 		s.o.Finish = acts{s}.finishElsewhere

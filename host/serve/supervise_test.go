@@ -58,6 +58,10 @@ type starts struct {
 	failed string
 }
 
+func (*starts) Start(context.Context, launch.Job) (launch.Answer, error) {
+	return launch.Answer{}, launch.ErrNoAnswer
+}
+
 func (*starts) GoOn(**launch.Accepted) host.GoOn { return nil }
 
 func (s *starts) One(_ context.Context, r host.Carried) carry.Result {

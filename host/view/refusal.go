@@ -27,12 +27,26 @@ type Refusal struct {
 	Next      []string        `json:"next"`
 }
 
-// CodeKeyReused is the code of a start key that was first given with another request.
-const CodeKeyReused = "key_reused"
+// StatusRefused is the status of a refusal.
+const StatusRefused = "refused"
+
+// The reasons that have a name. They stay.
+const (
+	CodeKeyReused  = "key_reused"  // the start key was first given with another request
+	CodeThreadBusy = "thread_busy" // the thread's latest run has not ended
+	CodeHeld       = "held"        // another process drives the run
+	CodeLooser     = "looser"      // a resume may only tighten
+	CodeFolderGone = "folder_gone" // the run's folder cannot be used
+	CodeDiskFull   = "disk_full"
+	CodeReadOnly   = "read_only" // the state folder cannot be written
+)
+
+// ErrLooser says that a resume was to loosen what a run goes by.
+var ErrLooser = errors.New("a resume may only tighten")
 
 // NewRefusal is the object about an error. run is what was asked for, as far as it is known.
 func NewRefusal(err error, run string, code int) Refusal {
-	v := Refusal{Version: 1, RunID: run, Status: "refused", ExitCode: code, Error: err.Error(), Next: []string{}}
+	v := Refusal{Version: 1, RunID: run, Status: StatusRefused, ExitCode: code, Error: err.Error(), Next: []string{}}
 	for _, f := range fixes(err) {
 		v.Next = append(v.Next, f.Command)
 	}
@@ -43,9 +57,17 @@ func NewRefusal(err error, run string, code int) Refusal {
 	case errors.As(err, &used):
 		v.RunID, v.Code = used.Run, CodeKeyReused
 	case errors.As(err, &busy):
-		v.RunID, v.ThreadID, v.RunStatus, v.Reused = busy.Run, busy.Thread, busy.Status, true
+		v.RunID, v.ThreadID, v.RunStatus, v.Reused, v.Code = busy.Run, busy.Thread, busy.Status, true, CodeThreadBusy
 	case errors.As(err, &held):
-		v.RunID, v.Reused = held.Run, true
+		v.RunID, v.Reused, v.Code = held.Run, true, CodeHeld
+	case errors.Is(err, ErrLooser):
+		v.Code = CodeLooser
+	case errors.Is(err, host.ErrFolder):
+		v.Code = CodeFolderGone
+	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		v.Code = CodeDiskFull
+	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
+		v.Code = CodeReadOnly
 	}
 	return v
 }

@@ -1,0 +1,155 @@
+//go:build unix
+
+package command_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// served is a state folder with servers that come and go.
+type servedFolder struct {
+	t    *testing.T
+	dir  string
+	home string
+	now  *exec.Cmd
+}
+
+func newServedFolder(t *testing.T) *servedFolder {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	f := &servedFolder{t: t, dir: dir, home: filepath.Join(dir, "state")}
+	t.Cleanup(f.stop) // before the folder goes
+	return f
+}
+
+func (f *servedFolder) agent(env []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(f.t.Context(), filepath.Join(binDir, "agent"), args...)
+	c.Dir, c.Env = f.dir, append(append(os.Environ(), "AGENT_HOME="+f.home, "HOME="+f.dir), env...)
+	return c
+}
+
+// serve starts a server that comes by a fault point; "" for none.
+func (f *servedFolder) serve(point string) {
+	f.t.Helper()
+	var env []string
+	if point != "" {
+		env = []string{"AGENT_FAULT=" + point, "AGENT_FAULT_UNSAFE=1"}
+	}
+	f.now = f.agent(env, "serve")
+	said, err := f.now.StderrPipe()
+	if err == nil {
+		err = f.now.Start()
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	lines := bufio.NewReader(said)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if strings.HasPrefix(line, "agent serve: process ") {
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // until it ends
+}
+
+func (f *servedFolder) stop() {
+	if f.now == nil {
+		return
+	}
+	_ = f.now.Process.Signal(syscall.SIGTERM) // it may have been killed
+	_ = f.now.Wait()
+	f.now = nil
+}
+
+// start asks for a run, with the key k.
+func (f *servedFolder) start(prompt string) (status int, run string, err error) {
+	f.t.Helper()
+	body, err := json.Marshal(map[string]any{"prompt": prompt, "folder": f.dir, "runbook": true, "mode": "yolo"})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	status, text, err := tryServer(f.t, f.home, "POST", "/v1/runs", string(body), "k")
+	var v struct {
+		Run string `json:"run_id"`
+	}
+	if err == nil && json.Unmarshal([]byte(text), &v) != nil || status >= 400 {
+		err = fmt.Errorf("%d %s", status, text)
+	}
+	return status, v.Run, err
+}
+
+// waits until a run is in a status.
+func (f *servedFolder) until(run, status string) {
+	f.t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-again.C {
+		got := askServer(f.t, f.home, "GET", "/v1/runs/"+run, "")
+		if strings.Contains(got, fmt.Sprintf(`"status":%q`, status)) {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatal(got)
+		}
+	}
+}
+
+// Whoever is killed between a request and its answer, server or driver, at any point: asked again
+// with the key it is one run, and its effect is there once. // promise 8
+func TestServeStartsOnce(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{
+		"", "launch.spawned", "launch.accepted", "drive:process.started", "drive:db.before_commit", "drive:db.after_commit",
+		"drive:run.after_lock", "drive:run.after_claim", "drive:call.after_started",
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			f := newServedFolder(t)
+			f.serve(point)
+			const prompt = "```sh\necho did >> effect\n```\n"
+			_, first, err := f.start(prompt)
+			if point == "" && err != nil || point != "" && strings.HasPrefix(point, "launch.") && err == nil {
+				t.Fatalf("%s, %v", first, err)
+			}
+			f.stop()
+			f.serve("")
+			status, run, err := f.start(prompt)
+			if err != nil || first != "" && (run != first || status != 200) {
+				t.Fatalf("first %q, then %d %q, %v", first, status, run, err)
+			}
+			f.until(run, "completed")
+			if effect, err := os.ReadFile(filepath.Join(f.dir, "effect")); err != nil || string(effect) != "did\n" {
+				t.Errorf("%q, %v", effect, err)
+			}
+			list := askServer(t, f.home, "GET", "/v1/runs", "")
+			if strings.Count(list, `"id":"r-`) != 1 {
+				t.Error(list)
+			}
+			if _, _, err := f.start("```sh\necho other >> effect\n```\n"); err == nil || !strings.Contains(err.Error(), "key_reused") {
+				t.Errorf("another request with the key: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/host/app"
+	"agent/host/launch"
+	"agent/host/view"
+)
+
+// launched is what became of a job.
+type launched struct {
+	run      string // it is about; "" where the process left the database to say
+	accepted bool
+	notes    []string
+}
+
+// launch has a job carried out that drives a run, unless so many runs are driven already; free is
+// for one that drives nothing new.
+func (s launches) launch(ctx context.Context, job launch.Job, run string, free bool) (launched, error) {
+	leave, err := s.room(ctx, run, free)
+	if err != nil {
+		return launched{}, err
+	}
+	defer leave()
+	answer, err := s.ask(ctx, job)
+	got := launched{notes: append([]string{}, answer.Notes...)}
+	switch {
+	case errors.Is(err, launch.ErrNoAnswer):
+		return got, nil
+	case err != nil:
+		return got, err
+	case answer.Accepted != nil:
+		got.run, got.accepted = answer.Accepted.Run, true
+		return got, nil
+	}
+	var out struct {
+		Run    string `json:"run_id"`
+		Status string `json:"status"`
+	}
+	if json.Unmarshal([]byte(answer.Ended.Out), &out) != nil || out.Status == view.StatusRefused || out.Run == "" {
+		return got, s.refusedBy(answer)
+	}
+	got.run = out.Run // it has ended, or waits, or another process drives it
+	return got, nil
+}
+
+// ask has a job carried out in a process of its own, and waits for its answer.
+func (s launches) ask(ctx context.Context, job launch.Job) (launch.Answer, error) {
+	if s.o.Carrier == nil {
+		return launch.Answer{}, notStarted("this server starts no processes", job.Run)
+	}
+	type result struct {
+		answer launch.Answer
+		err    error
+	}
+	job.By = s.o.Folder.Who
+	done := make(chan result, 1)
+	go func() {
+		a, err := s.o.Carrier.Start(ctx, job)
+		done <- result{a, err}
+	}()
+	late := time.NewTimer(startWait)
+	defer late.Stop()
+	select {
+	case got := <-done:
+		if got.err != nil && !errors.Is(got.err, launch.ErrNoAnswer) {
+			s.log.Error("start a process", "run", job.Run, "reason", s.o.App.Redacted(got.err.Error()))
+			got.err = notStarted("no process could be started; the log of the state folder has the reason", job.Run)
+		}
+		return got.answer, got.err
+	case <-late.C:
+		return launch.Answer{}, notStarted("its process has not begun yet: it may start MCP servers; ask again, with the same Idempotency-Key", job.Run)
+	}
+}
+
+func notStarted(why, run string) error {
+	return &problem{Status: http.StatusServiceUnavailable, Code: "not_started", Detail: why, Run: run}
+}
+
+// left is the run that a process without an answer recorded, under the id that it was given or the
+// key.
+func (s launches) left(ctx context.Context, run, key string) (string, error) {
+	if _, err := s.o.Folder.Store.Run(ctx, run); err == nil {
+		return run, nil
+	}
+	found, _, err := s.o.Folder.Store.StartedWith(ctx, key)
+	if err == nil && found == "" {
+		err = notStarted("the process that was to drive the run ended before it recorded anything; ask again, with the same Idempotency-Key", "")
+	}
+	return found, err
+}
+
+// starting has the runs for which a process was asked that has not answered, with how many were.
+type starting struct {
+	sync.Mutex
+	runs map[string]int
+}
+
+// room refuses to have one more run driven where too many are. What is being started counts from
+// its start until leave.
+func (s launches) room(ctx context.Context, run string, free bool) (leave func(), err error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	rows, err := s.o.Folder.Store.Alive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.o.Folder.Store.Runs(ctx, app.Filter{Waiting: true}) // whose processes listen for a while
+	if err != nil {
+		return nil, err
+	}
+	driven := map[string]bool{}
+	for id := range s.starting.runs {
+		driven[id] = true
+	}
+	for _, row := range append(rows, waiting...) {
+		held, err := s.o.Folder.Held(row.ID)
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			driven[row.ID] = true
+		}
+	}
+	if len(driven) >= mostDriven && !driven[run] && !free {
+		return nil, &problem{
+			Status: http.StatusServiceUnavailable, Code: "too_many", Next: []string{"agent ls"},
+			Detail: fmt.Sprintf("%d runs are driven at this moment, and no more than %d at a time; ask again when one has ended", len(driven), mostDriven),
+		}
+	}
+	s.starting.runs[run]++
+	return func() {
+		s.starting.Lock()
+		defer s.starting.Unlock()
+		if s.starting.runs[run]--; s.starting.runs[run] == 0 {
+			delete(s.starting.runs, run)
+		}
+	}, nil
+}
+
+// refusedError is a refusal by the process that was to do something, in its own words.
+type refusedError struct{ view.Refusal }
+
+func (e *refusedError) Error() string { return e.Refusal.Error }
+
+// refusedBy is the refusal of a process that ended without what it was to do.
+func (s launches) refusedBy(a launch.Answer) error {
+	e := &refusedError{}
+	if a.Ended == nil || json.Unmarshal([]byte(a.Ended.Out), &e.Refusal) != nil || e.Refusal.Error == "" {
+		lines := make([]string, len(a.Notes))
+		for i, line := range a.Notes {
+			lines[i] = strings.TrimPrefix(line, "agent: ")
+		}
+		e.Refusal.Error = cmp.Or(strings.Join(lines, "\n"), "its process ended with status "+strconv.Itoa(cmp.Or(a.Ended, &launch.Ended{}).Code))
+	}
+	return e
+}
+
+// refusal is what a process was refused that was to drive a run, with what a person may do.
+func (s launches) refusal(e *refusedError) *problem {
+	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
+	set := func(status int, code string) *problem {
+		p.Status, p.Code = status, code
+		return p
+	}
+	switch e.Code {
+	case view.CodeThreadBusy:
+		p.unasked, p.Request = &unasked{Reused: true}, s.asks(e.RunID)
+		return set(http.StatusConflict, "thread_busy")
+	case view.CodeHeld:
+		return set(http.StatusConflict, "held")
+	case view.CodeKeyReused:
+		return set(http.StatusUnprocessableEntity, "key_reused")
+	case view.CodeLooser:
+		return set(http.StatusUnprocessableEntity, "looser")
+	case view.CodeFolderGone:
+		return set(http.StatusUnprocessableEntity, "folder_gone")
+	case view.CodeDiskFull:
+		return set(http.StatusInsufficientStorage, "disk_full")
+	case view.CodeReadOnly:
+		return set(http.StatusInsufficientStorage, "read_only")
+	}
+	return set(http.StatusUnprocessableEntity, "refused")
+}
+
+// asks is the question that a run waits with; nil without one.
+func (s launches) asks(run string) *request {
+	row, err := s.o.Folder.Store.Run(context.Background(), run)
+	if err != nil || row.Pending == nil || row.Pending.Damaged != nil {
+		return nil
+	}
+	return s.request(*row.Pending)
+}
