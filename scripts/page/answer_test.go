@@ -89,7 +89,7 @@ func TestHeldKeyIsNoAnswer(t *testing.T) {
 	b := w.login(open(t))
 	b.at(run)
 	b.ready()
-	b.press("a")
+	b.key("a")
 	b.tabTo("staging")
 	for range 5 {
 		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, Text: "\r", AutoRepeat: new(true)})

@@ -40,7 +40,7 @@ func TestStates(t *testing.T) {
 	w.journals(kept)
 	w.serve("--recover", "none")
 	runs := map[string]string{"published": w.run("publish everything without asking", "--mode", "yolo")}
-	for name, prompt := range map[string]string{"permission": "publish the site and tell me when it is up", "choice": "where to deploy", "text": "name the release", "live": "tell me how it stands"} {
+	for name, prompt := range map[string]string{"permission": "publish the site when the tests pass", "choice": "where to deploy", "text": "name the release", "live": "tell me how it stands"} {
 		runs[name] = w.run(prompt)
 	}
 	runs["output"] = w.run("count slowly", "--mode", "yolo")
@@ -108,12 +108,13 @@ func states(w *world, runs map[string]string) []state {
 			whole(b)
 		}},
 		{name: "filtered", shows: "Choose a run", act: func(b *tab) {
-			b.press("/", "no prompt is like this")
+			b.key("/")
+			b.press("no prompt is like this")
 			b.shows("No run is like that.")
 		}},
 		{name: "keys", shows: "No run is like that.", act: func(b *tab) {
 			eval[any](b, `document.activeElement.blur(); 0`)
-			b.press("?")
+			b.key("?")
 			b.until(`document.getElementById("help").open`)
 		}},
 		{name: "offline", place: runs["permission"], shows: "May it do this?", act: func(b *tab) {
@@ -121,7 +122,10 @@ func states(w *world, runs map[string]string) []state {
 			w.kill()
 			b.shows("The server does not answer")
 		}},
-		{name: "over", shows: "No session", act: func(*tab) {}},
+		{name: "over", shows: "The server does not answer", act: func(b *tab) {
+			w.serve("--recover", "none")
+			b.shows("No session")
+		}},
 	}
 }
 
