@@ -110,7 +110,7 @@ func TestStalledObserversCostLittle(t *testing.T) {
 	first.until("run.state")
 	release := make(chan struct{})
 	var reached, ended sync.WaitGroup
-	before := memory()
+	before, goroutines := memory(), runtime.NumGoroutine()
 	for range observers {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/runs/"+run+"/events?after=1", nil)
 		r.Header.Set("Authorization", "Bearer "+w.token)
@@ -130,6 +130,9 @@ func TestStalledObserversCostLittle(t *testing.T) {
 	}
 	close(release)
 	ended.Wait()
+	if n := runtime.NumGoroutine(); n > goroutines+5 {
+		t.Errorf("%d goroutines once they are gone, %d before", n, goroutines)
+	}
 }
 
 // memory is what is in use after everything else was let go of.
