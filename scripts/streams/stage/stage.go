@@ -125,7 +125,7 @@ func (w *Stage) Begin(args ...string) (run string, pid int, err error) {
 
 // Paced starts a run of the paced model.
 func (w *Stage) Paced() (run string, pid int, err error) {
-	return w.Begin("--model", "paced/test", "--mode", "yolo", "--max-turns", "100000", "go")
+	return w.Begin("--no-recover", "--model", "paced/test", "--mode", "yolo", "--max-turns", "100000", "go")
 }
 
 // Serve starts the server, and returns once it listens.
