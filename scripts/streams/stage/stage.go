@@ -45,7 +45,7 @@ func New(ctx context.Context, exe string) (*Stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	config := fmt.Sprintf("[providers.paced]\nkind = \"chat\"\nbase_url = %q\napi_key_env = \"PACED_KEY\"\n", w.Model.URL)
+	config := fmt.Sprintf("[providers.paced]\nkind = \"chat\"\nbase_url = %q\napi_key_env = \"PACED_KEY\"\n[serve]\ndrivers = 8\n", w.Model.URL)
 	err = errors.Join(os.MkdirAll(filepath.Join(dir, ".config", "agent"), 0o700), os.Mkdir(w.Work, 0o700),
 		os.WriteFile(filepath.Join(dir, ".config", "agent", "config.toml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(w.Work, "in.txt"), []byte("the file\n"), 0o600))
