@@ -1,11 +1,15 @@
 package app
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"agent/db"
 	"agent/host/view"
+	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
@@ -53,17 +57,17 @@ func OpenRead(ctx context.Context, home string) (*Store, error) { return db.Open
 // Snapshot is where a run stands, as it is now. Facts that a newer binary wrote are not known to
 // it.
 func (s *Folder) Snapshot(ctx context.Context, run string) (view.Snapshot, error) {
-	v, err := s.snapshot(ctx, run, func(journal.Event) {})
-	if errors.As(err, new(*journal.UnknownFactError)) {
-		err = nil
-	}
-	return v, err
+	x := NewStanding(s, run)
+	defer x.forget()
+	return x.Snapshot(ctx)
 }
 
 // Record is everything that is on record of a run.
 func (s *Folder) Record(ctx context.Context, run string) (v view.Record, err error) {
 	v.Calls, v.Facts = []view.Call{}, []view.Fact{}
-	v.Snapshot, err = s.snapshot(ctx, run, func(e journal.Event) {
+	x := NewStanding(s, run)
+	defer x.forget()
+	v.Snapshot, err = x.snapshot(ctx, func(e journal.Event) {
 		v.Facts = append(v.Facts, view.Fact{Seq: e.Seq, Turn: e.Turn, Time: e.Time, Kind: e.Body.Kind(), Body: e.Body})
 	})
 	if err != nil {
@@ -83,34 +87,150 @@ func (s *Folder) Record(ctx context.Context, run string) (v view.Record, err err
 	return v, nil
 }
 
-// snapshot hands each fact on as it reads it.
-func (s *Folder) snapshot(ctx context.Context, run string, each func(journal.Event)) (v view.Snapshot, err error) {
-	v.Version = 1
-	if v.Run, err = s.Now(ctx, run); err != nil {
-		return v, err
+// Standing is where one run stands, for many who ask: its journal is read once, then only what was
+// added. What that takes of memory is let go of when nobody asks for a while. Its methods may be
+// called by any goroutine.
+type Standing struct {
+	Run string // its id
+
+	s    *Folder
+	turn chan struct{} // a place for the one who reads
+	idle *time.Timer
+
+	seq    int64  // of the last fact of v
+	digest []byte // of the journal up to there
+	uses   bool   // a model with a provider
+	v      view.Snapshot
+	state  *recovery.State // nil where it cannot be folded, or was not yet
+}
+
+// standingKept is how long what was read of a run is kept for the next one who asks.
+const standingKept = 5 * time.Second
+
+// NewStanding reads nothing yet.
+func NewStanding(s *Folder, run string) *Standing {
+	return &Standing{s: s, Run: run, turn: make(chan struct{}, 1)}
+}
+
+// Snapshot is where the run stands now. Facts that a newer binary wrote are not known to it.
+func (x *Standing) Snapshot(ctx context.Context) (view.Snapshot, error) {
+	v, err := x.snapshot(ctx, func(journal.Event) {})
+	if errors.As(err, new(*journal.UnknownFactError)) {
+		err = nil
 	}
-	var created journal.RunCreated
-	for e, err := range s.Store.Load(ctx, run, 0) {
-		if err != nil {
-			return v, err
-		}
-		if b, ok := e.Body.(journal.RunCreated); ok {
-			created = b
-		}
-		v.Add(e.Body)
-		each(e)
+	return v, err
+}
+
+// snapshot hands on each fact that was not read before.
+func (x *Standing) snapshot(ctx context.Context, each func(journal.Event)) (view.Snapshot, error) {
+	now, err := x.s.Now(ctx, x.Run)
+	if err != nil {
+		return view.Snapshot{Version: 1}, err
 	}
-	v.Environment = variableNames(ctx, s.Store, created)
-	if used, ok := s.Used(ctx, created); ok {
+	done, err := x.enter(ctx)
+	if err != nil {
+		return view.Snapshot{Version: 1}, err
+	}
+	err = x.read(each)
+	v := x.v
+	if err == nil && x.uses && x.fold() == nil { // whoever reads on in the record comes to the fault, and says it
+		used := view.Spent(x.s.Finished(x.state))
 		u := used.View()
 		v.Usage, v.CostUSD = &u, used.Dollars()
 	}
-	kept, err := s.Store.Answered(ctx, run)
+	done()
+	v.Run = now
+	if err != nil {
+		return v, err
+	}
+	kept, err := x.s.Store.Answered(ctx, x.Run)
 	if err == nil && kept != nil {
 		r := view.NewRequest(*kept, fault.Now())
 		v.Kept = &r
 	}
 	return v, err
+}
+
+// Outcome is how far the run came, as run prints it with --json.
+func (x *Standing) Outcome(ctx context.Context) (view.Outcome, error) {
+	done, err := x.enter(ctx)
+	if err != nil {
+		return view.Outcome{}, err
+	}
+	if err := x.fold(); err != nil {
+		done()
+		return view.Outcome{}, err
+	}
+	out := x.s.Finished(x.state)
+	done()
+	return x.s.Outcome(out, view.OutcomeCode(out)), nil
+}
+
+// enter waits for the one who reads now.
+func (x *Standing) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case x.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return func() { <-x.turn }, nil
+}
+
+// read reads what was added. It goes on although who asked is leaving: the next one wants it too.
+func (x *Standing) read(each func(journal.Event)) error {
+	ctx := context.Background()
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	var failed error
+	for e, err := range x.s.Store.Load(ctx, x.Run, x.seq) {
+		if failed = err; err != nil {
+			break
+		}
+		if b, ok := e.Body.(journal.RunCreated); ok {
+			x.uses, x.v.Environment = b.Setup.Provider != "", variableNames(ctx, x.s.Store, b)
+		}
+		x.v.Add(e.Body)
+		x.seq = e.Seq
+		each(e)
+	}
+	digest, _, err := db.DigestAt(ctx, x.s.Store, x.Run, x.seq)
+	x.digest = digest
+	return cmp.Or(failed, err)
+}
+
+// begin forgets what is of another history, as where the database was put back from a copy.
+func (x *Standing) begin(ctx context.Context) error {
+	if x.idle == nil {
+		x.idle = time.AfterFunc(standingKept, x.forget)
+	}
+	x.idle.Reset(standingKept)
+	if x.seq > 0 {
+		digest, found, err := db.DigestAt(ctx, x.s.Store, x.Run, x.seq)
+		if err != nil || found && bytes.Equal(digest, x.digest) {
+			return err
+		}
+	}
+	x.seq, x.v, x.state = 0, view.Snapshot{Version: 1}, nil
+	return nil
+}
+
+// fold folds what was added.
+func (x *Standing) fold() (err error) {
+	if x.state, err = x.s.Reader().Further(context.Background(), x.Run, x.state); err != nil {
+		x.state = nil
+	}
+	return err
+}
+
+// forget lets go of what was read.
+func (x *Standing) forget() {
+	x.turn <- struct{}{}
+	defer func() { <-x.turn }()
+	if x.idle != nil {
+		x.idle.Stop()
+	}
+	x.seq, x.v, x.state, x.idle = 0, view.Snapshot{}, nil, nil
 }
 
 // Used is what a run used of its model so far; false for a model without a provider, and where the

@@ -123,7 +123,7 @@ func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run s
 	if err != nil {
 		return err
 	}
-	s, err := p.reader().Alone(run, p.reader().Restored(ctx, ignoreLost)) // nothing of it goes to a model
+	s, err := p.Reader().Alone(run, p.Reader().Restored(ctx, ignoreLost)) // nothing of it goes to a model
 	if err != nil {
 		return err
 	}

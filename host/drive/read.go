@@ -16,13 +16,13 @@ type folding func(ctx context.Context, run string) (s *recovery.State, lost []db
 // State reads a run's journal and folds it, with what the thread's earlier runs said: as others may
 // see it, with placeholders for its secrets.
 func (p *Process) State(ctx context.Context, run string) (*recovery.State, error) {
-	return p.reader().Whole(ctx, run, p.reader().Shown(ctx))
+	return p.Reader().Whole(ctx, run, p.Reader().Shown(ctx))
 }
 
 // unredacted is State for who drives the run: with its secrets. lost are those that cannot be given
 // back.
 func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
-	r := p.reader()
+	r := p.Reader()
 	s, err = r.Whole(ctx, run, r.Restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }))
 	return s, lost, err
 }
@@ -30,7 +30,7 @@ func (p *Process) unredacted(ctx context.Context, run string) (s *recovery.State
 // ownState is unredacted without what the thread said before, for who asks the model nothing:
 // damage there is no obstacle.
 func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, lost []db.Unrecoverable, err error) {
-	r := p.reader()
+	r := p.Reader()
 	s, err = r.Alone(run, r.Restored(ctx, func(l db.Unrecoverable) { lost = append(lost, l) }))
 	return s, lost, err
 }
@@ -38,17 +38,18 @@ func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, 
 // Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a
 // *db.CorruptError. lost are secrets that cannot be given back.
 func (p *Process) Verify(ctx context.Context, run string, lost func(db.Unrecoverable)) error {
-	r := p.reader()
+	r := p.Reader()
 	_, err := r.Alone(run, r.Restored(ctx, lost))
 	return err
 }
 
 // ThreadTranscript is what all runs of a thread said, with their secrets.
 func (p *Process) ThreadTranscript(ctx context.Context, thread string) ([]journal.Message, error) {
-	r := p.reader()
+	r := p.Reader()
 	return r.Transcript(ctx, thread, "", r.Restored(ctx, ignoreLost))
 }
 
-func (p *Process) reader() fold.Reader { return fold.Reader{Store: p.Store, Acting: p.judge().acting} }
+// Reader folds the journals of runs.
+func (p *Process) Reader() fold.Reader { return fold.Reader{Store: p.Store, Acting: p.judge().acting} }
 
 func ignoreLost(db.Unrecoverable) {}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"agent/host/view"
+	"agent/host/app"
 	"agent/host/watch"
 )
 
@@ -17,6 +17,7 @@ const (
 	quiet      = 15 * time.Second // without a line: then a comment shows that the stream lives
 	takeWait   = 20 * time.Second // for an observer to take what was written
 	retryAfter = 1000             // milliseconds, for clients that reconnect by themselves
+	pieceSize  = 8 << 10          // bytes that are written at once, about
 )
 
 // events streams a run (server-sent events): its snapshot, what comes after the cursor, and what
@@ -50,7 +51,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.o.Folder.Snapshot(ctx, id) // after its cursor: what it has beyond comes again
+	standing := feed.Shared(func() any { return app.NewStanding(s.o.Folder, id) }).(*app.Standing)
+	v, err := standing.Snapshot(ctx) // after its cursor: what it has beyond comes again
 	switch v.Cursor = at.String(); {
 	case err != nil:
 		return err
@@ -68,13 +70,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if st.send(first) != nil { // it is gone already
 		return nil
 	}
-	s.follow(ctx, st, feed, c, id)
+	s.follow(ctx, st, feed, c, standing)
 	return nil
 }
 
 // follow writes what comes until the run ends, the observer goes, or the server ends. What goes
 // wrong ends the stream: the observer comes back with its cursor, and is refused with the reason.
-func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *watch.Cursor, id string) {
+func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *watch.Cursor, standing *app.Standing) {
 	for {
 		wait, done := context.WithTimeout(ctx, quiet)
 		lines, err := feed.Next(wait, c)
@@ -82,9 +84,9 @@ func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *wa
 		done()
 		switch {
 		case errors.Is(err, io.EOF):
-			l, err := s.outcome(ctx, id)
+			l, err := outcome(ctx, standing)
 			if err != nil { // the facts say how it ended
-				s.log.Warn("outcome not shown", "run", id, "reason", s.o.App.Redacted(err.Error()))
+				s.log.Warn("outcome not shown", "run", standing.Run, "reason", s.o.App.Redacted(err.Error()))
 				return
 			}
 			_ = st.send(l) // the end of the stream in either case
@@ -101,13 +103,12 @@ func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *wa
 }
 
 // outcome is the last line of a run that has ended: the object that run prints with --json.
-func (s *Server) outcome(ctx context.Context, id string) (watch.Line, error) {
-	st, err := s.o.Folder.State(ctx, id)
+func outcome(ctx context.Context, standing *app.Standing) (watch.Line, error) {
+	v, err := standing.Outcome(ctx)
 	if err != nil {
 		return watch.Line{}, err
 	}
-	out := s.o.Folder.Finished(st)
-	return watch.NewLine(id, watch.TypeOutcome, s.o.Folder.Outcome(out, view.OutcomeCode(out)))
+	return watch.NewLine(standing.Run, watch.TypeOutcome, v)
 }
 
 // stream writes server-sent events.
@@ -124,7 +125,8 @@ func newStream(w http.ResponseWriter) *stream {
 	return &stream{w: w, control: http.NewResponseController(w)}
 }
 
-// send writes lines and sees them off.
+// send writes lines and sees them off. What was written is let go of piece by piece: an observer
+// that takes nothing costs what it shares with others, and a piece.
 func (st *stream) send(lines ...watch.Line) error {
 	var b bytes.Buffer
 	if !st.began {
@@ -136,18 +138,24 @@ func (st *stream) send(lines ...watch.Line) error {
 			fmt.Fprintf(&b, "id: %s\n", l.ID)
 		}
 		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", l.Type, l.JSON)
+		if b.Len() >= pieceSize {
+			if err := st.write(b.Bytes()); err != nil {
+				return err
+			}
+			b.Reset()
+		}
 	}
-	return st.write(b.Bytes())
+	return errors.Join(st.write(b.Bytes()), st.control.Flush())
 }
 
-func (st *stream) comment() error { return st.write([]byte(":\n\n")) }
+func (st *stream) comment() error {
+	return errors.Join(st.write([]byte(":\n\n")), st.control.Flush())
+}
 
 func (st *stream) write(text []byte) error {
 	if err := st.control.SetWriteDeadline(time.Now().Add(takeWait)); err != nil {
 		return err
 	}
-	if _, err := st.w.Write(text); err != nil {
-		return err
-	}
-	return st.control.Flush()
+	_, err := st.w.Write(text)
+	return err
 }

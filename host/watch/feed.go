@@ -12,7 +12,8 @@ import (
 
 const (
 	mostLines  = 256       // that an observer gets at once
-	mostBytes  = 256 << 10 // of their JSON
+	mostBytes  = 256 << 10 // of their JSON, shared by all who are as far
+	aloneBytes = 16 << 10  // of the JSON of facts that are read for one observer: a slow one keeps them all the while
 	keptBytes  = 1 << 20   // of facts that a feed keeps
 	frameEvery = 20 * time.Millisecond
 	eachAdds   = 100 * time.Microsecond // to the time between two looks, for each observer
@@ -42,6 +43,7 @@ type Feed struct {
 	stateNo   int64
 	over      bool // the run has ended and all of its facts were read
 	live      live
+	shared    any // made by Shared
 }
 
 // newFeed reads where a run stands: nothing of what was before is kept but what the last turn's
@@ -110,6 +112,17 @@ func (f *Feed) Notice() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.liveErr
+}
+
+// Shared is what the observers of a feed have in common beside it: the first of them makes it, and
+// it goes with the feed.
+func (f *Feed) Shared(first func() any) any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.shared == nil {
+		f.shared = first()
+	}
+	return f.shared
 }
 
 // join counts an observer; false where the feed has ended.

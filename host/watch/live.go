@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	mostText   = 1 << 20   // of an answer, or of what the model thinks, bytes that a feed keeps
-	mostOutput = 1 << 20   // of all running calls together, bytes that a feed keeps
-	leastTail  = 64 << 10  // of each of them
-	mostFrame  = 256 << 10 // bytes of one frame
+	mostText   = 1 << 20  // of an answer, or of what the model thinks, bytes that a feed keeps
+	mostOutput = 1 << 20  // of all running calls together, bytes that a feed keeps
+	leastTail  = 64 << 10 // of each of them
+	mostFrame  = 32 << 10 // bytes of one frame, which a slow observer keeps all the while
 )
 
 // piece is a live text: its end, and where in the whole that begins.

@@ -80,7 +80,7 @@ func (f *Feed) facts(last int64) ([]Line, []*journal.Event, error) {
 	after := f.seq
 	f.mu.Unlock()
 	for after < last {
-		page, err := f.page(f.ctx, after)
+		page, err := f.page(f.ctx, after, mostBytes)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,9 +99,9 @@ type numbered struct {
 	line Line
 }
 
-// page reads a page of the journal and encodes it.
-func (f *Feed) page(ctx context.Context, after int64) ([]numbered, error) {
-	rows, err := db.Page(ctx, f.w.o.Store, f.run, after, mostLines, mostBytes)
+// page reads a page of the journal, of about so many bytes, and encodes it.
+func (f *Feed) page(ctx context.Context, after int64, size int) ([]numbered, error) {
+	rows, err := db.Page(ctx, f.w.o.Store, f.run, after, mostLines, size)
 	if err != nil {
 		return nil, err
 	}

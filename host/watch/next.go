@@ -9,7 +9,7 @@ import (
 
 // Next gives an observer what comes after its cursor, and moves the cursor behind it: at most 256
 // facts or 256 KiB of them, then the run's state, then live text and output in frames of at most
-// 256 KiB. While there is nothing it waits. At the end of a run that has ended it gives io.EOF: a
+// 32 KiB. While there is nothing it waits. At the end of a run that has ended it gives io.EOF: a
 // fact that still comes, such as a decision on a call whose outcome is unknown, is for who asks
 // again. *CursorError says that the cursor belongs to another history.
 func (f *Feed) Next(ctx context.Context, c *Cursor) ([]Line, error) {
@@ -114,8 +114,8 @@ func (c *Cursor) move(facts []Line) {
 	}
 }
 
-// older reads the journal for an observer. No transaction is open when it returns, however slowly
-// that is taken.
+// older reads the journal for an observer, a little at a time: what it gives is that observer's
+// alone. No transaction is open when it returns, however slowly that is taken.
 func (f *Feed) older(ctx context.Context, c *Cursor) ([]Line, error) {
 	select {
 	case f.w.readers <- struct{}{}:
@@ -123,14 +123,14 @@ func (f *Feed) older(ctx context.Context, c *Cursor) ([]Line, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-f.w.readers }()
-	page, err := f.page(ctx, c.seq)
+	page, err := f.page(ctx, c.seq, aloneBytes)
 	if err != nil {
 		return nil, err
 	}
 	var lines []Line
 	size := 0
 	for _, p := range page {
-		if size += len(p.line.JSON); len(lines) > 0 && size > mostBytes {
+		if size += len(p.line.JSON); len(lines) > 0 && size > aloneBytes {
 			break
 		}
 		lines = append(lines, p.line)

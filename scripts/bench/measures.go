@@ -15,6 +15,7 @@ func measures() []measure {
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},
 		{"runner", "a command that outlives the host, beside a plain one", runner},
 		{"sandbox", "a command that is confined, beside a plain one", sandbox},
+		{"server", "what a server and those who watch take, each beside its limit", server},
 		{"size", "the binary's size", size},
 	}
 }

@@ -47,27 +47,44 @@ func (r Reader) Alone(run string, read Reading) (*recovery.State, error) {
 	return r.fold(run, read, nil)
 }
 
+// Further folds what the journal of a run has beyond s, as others may see it. A nil s is before the
+// first fact; then with what the thread's earlier runs said. After an error the state is of no use.
+func (r Reader) Further(ctx context.Context, run string, s *recovery.State) (*recovery.State, error) {
+	read := r.Shown(ctx)
+	if s == nil {
+		return r.Whole(ctx, run, read)
+	}
+	return s, r.apply(s, run, r.Store.Load(ctx, run, s.Seq), nil)
+}
+
 // fold reads and folds facts. What the thread said before is known once the run's first fact is,
 // and before its second.
 func (r Reader) fold(run string, read Reading, earlier func(journal.RunCreated) ([]journal.Message, error)) (*recovery.State, error) {
 	s := &recovery.State{Acting: r.Acting}
-	for e, err := range read(run) {
-		if err != nil {
-			return nil, err
-		}
-		if err := s.Apply(e); err != nil {
-			return nil, &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
-		}
-		if e.Seq == 1 && earlier != nil {
-			if s.Earlier, err = earlier(s.Created); err != nil {
-				return nil, err
-			}
-		}
+	if err := r.apply(s, run, read(run), earlier); err != nil {
+		return nil, err
 	}
 	if s.Status == recovery.StatusNone {
 		return nil, &db.CorruptError{Run: run, Seq: 1, What: "the journal is empty"}
 	}
 	return s, nil
+}
+
+func (r Reader) apply(s *recovery.State, run string, facts iter.Seq2[journal.Event, error], earlier func(journal.RunCreated) ([]journal.Message, error)) error {
+	for e, err := range facts {
+		if err != nil {
+			return err
+		}
+		if err := s.Apply(e); err != nil {
+			return &db.CorruptError{Run: run, Seq: e.Seq, What: err.Error()}
+		}
+		if e.Seq == 1 && earlier != nil {
+			if s.Earlier, err = earlier(s.Created); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Transcript is what the runs of a thread said, up to but without the run named until.
