@@ -84,6 +84,7 @@ type Server struct {
 	door   door
 
 	starting  starting
+	list      list
 	streams   chan struct{} // a place for each
 	requests  chan struct{}
 	strangers chan struct{}
@@ -122,6 +123,7 @@ func New(o Options) (s *Server, err error) {
 	if err != nil {
 		return nil, errors.Join(err, s.logFile.Close())
 	}
+	s.list.s = s
 	s.mux = s.handlers()
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s, nil
