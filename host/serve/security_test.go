@@ -52,6 +52,13 @@ func TestEveryRouteWantsTheToken(t *testing.T) {
 			}
 			w.refused(a, http.StatusUnauthorized, "credential")
 		}
+		if r.stream { // which does not end
+			o, a := w.stream(path)
+			if o.close(); a.StatusCode == http.StatusUnauthorized {
+				t.Errorf("%s %s with the token: %d", r.method, r.path, a.StatusCode)
+			}
+			continue
+		}
 		if a := w.ask(r.method, path, "{}"); a.status == http.StatusUnauthorized {
 			t.Errorf("%s %s with the token: %d", r.method, r.path, a.status)
 		}
