@@ -39,7 +39,7 @@ func format() sqlitefile.Format {
 	return sqlitefile.Format{
 		Name: FileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
 		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
-		Beside: []string{vault.KeyName, marks.Folder, blob.Folder, "locks", "calls", "live", "log", ".key-*", "token", "serve.*", ".serve-*"},
+		Beside: []string{vault.KeyName, marks.Folder, blob.Folder, "locks", "calls", "live", "log", "left", ".key-*", "token", "serve.*", ".serve-*"},
 	}
 }
 

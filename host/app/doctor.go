@@ -96,6 +96,11 @@ func (a *examination) examineConfig(f *doctor.Findings) {
 		rules = fmt.Sprintf("rules of permission: %d", n)
 	}
 	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
+	for _, h := range conf.Hooks {
+		if _, err := exec.LookPath(h.Command[0]); err != nil {
+			f.Warn(area, "install it, or correct its command: until then nothing is called", "%s: the hook's command %s cannot be found", a.tilde(h.Where), h.Command[0])
+		}
+	}
 }
 
 // examineStore opens the state folder, for reading unless something is to be fixed, and looks into

@@ -12,6 +12,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/hook"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 	"agent/tools/mcp"
@@ -24,6 +25,7 @@ type Folder struct {
 	AskTrust AskTrust // asks whether a workspace's file may start something; nil where nobody can be asked
 	Only     string   // folder whose runs alone are listed; "" for all
 	Lost     []string // runs that were found without their owner and not marked
+	Hooks    *hook.Caller
 
 	app     *App
 	write   bool
@@ -121,6 +123,9 @@ func (a *App) OpenRaw(ctx context.Context, home string, how RawOptions) (*Folder
 // Begin writes the log from here on, and marks runs that lost their owner.
 func (s *Folder) Begin(ctx context.Context, how Use) error {
 	s.log = newLogger(s.Home, s.app.logTo(), s.Hub)
+	s.Hooks = hook.Watch(s.Hub, hook.Options{
+		Home: s.Home, Environ: os.Environ(), Hooks: s.app.hooks, Run: s.Store.Run, Redact: s.app.Redacted, OpenLog: s.app.OpenLog,
+	})
 	return s.reconcile(ctx, how)
 }
 
@@ -269,8 +274,12 @@ func (s *Folder) Close() error {
 			s.app.Notice(err.Error()) // nothing of the run depends on it
 		}
 	}
+	s.Hooks.Seen()
 	err := errors.Join(s.Store.Close(), s.unlock())
 	s.notices() // closing is when the log is brought in
+	if late := s.Hooks.Wait(func() { s.app.Notice("waiting for a [[hook]] command to end") }); late != nil {
+		s.app.Notice(late.Error()) // as above
+	}
 	return err
 }
 

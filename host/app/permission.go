@@ -28,6 +28,12 @@ func (a *App) config(folder string) (config.Config, string, error) {
 	return conf, user, nil
 }
 
+// hooks are the commands that the person has called when something happens to a run.
+func (a *App) hooks() ([]config.Hook, error) {
+	conf, _, err := a.config("")
+	return conf.Hooks, err
+}
+
 // knownNames are the names that a configuration may use without defining them.
 func knownNames() config.Known {
 	return config.Known{Providers: catalog.Names(), Reserved: []string{runbook.Name, strings.TrimSuffix(catalog.Replay, ":")}}

@@ -89,6 +89,9 @@ func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.Ru
 	if err != nil {
 		return err
 	}
+	for _, r := range all.Left {
+		c.Folder.Hooks.LeftAlone(r, "")
+	}
 	lines := make(chan string, len(all.On))
 	for _, r := range all.On {
 		go func() { lines <- c.One(ctx, r).Line() }()

@@ -19,6 +19,9 @@ func (s *session) askHere(c *cli.Command) {
 	if !s.app.Interactive() || c.Bool("json") {
 		return
 	}
+	if conf, err := s.app.Settings(""); err == nil { // else the run is refused with that
+		s.show.Notify(conf.Notify)
+	}
 	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return // nobody to ask: questions wait, and agent answer answers them

@@ -22,8 +22,8 @@ whatever becomes of it, runs go on. One server serves a state folder.
 
 At its start, and while it is up, it has runs go on in the background that a
 crash or a restart of the machine interrupted: agent help background. A run
-whose process died goes on after 1, 5 and 25 seconds; one that makes no progress
-is left alone. Each is named with the reason.
+whose process died goes on after 1, 5 and 25 seconds; one that makes no
+progress is left alone. Each is named with the reason.
 
 A program needs the token in the file token of the state folder. See agent
 help server.

@@ -161,8 +161,8 @@ func TestServeStartsOnce(t *testing.T) {
 	}
 }
 
-// A newer agent brings the database up to date while this one serves it: the server ends with 1, and
-// says that it is to be started again.
+// A newer agent brings the database up to date while this one serves it: the server ends with 1,
+// and says that it is to be started again.
 func TestServeEndsForANewerFormat(t *testing.T) {
 	t.Parallel()
 	f := newServedFolder(t)

@@ -9,9 +9,9 @@ import (
 	"agent/host/serve"
 )
 
-const webHelp = `Prints a link that shows your runs in a browser of this machine and takes your
-answers there, and opens it. The link works once, for 60 seconds. Where no server
-runs, this one serves until it is stopped: see agent serve.
+const webHelp = `Prints a link that shows your runs in a browser of this machine and takes
+your answers there, and opens it. The link works once, for 60 seconds. Where
+no server runs, this one serves until it is stopped. See agent help server.
 
 EXAMPLE
    agent web
@@ -34,7 +34,15 @@ func (a webCommand) run(ctx context.Context, c *cli.Command) error {
 	if err = errors.Join(noArguments(c), err); err != nil {
 		return err
 	}
-	show := func(link string) { a.Say(a.Out, "%s  (valid once, for 60 s)", link) }
+	show := func(link string) {
+		a.Say(a.Out, "%s  (valid once, for 60 s)", link)
+		if c.Bool("no-open") {
+			return
+		}
+		if err := serve.Browse(a.Env, link); err != nil {
+			a.Say(a.Err, "no browser is opened: %v; open the link yourself", err)
+		}
+	}
 	link, err := serve.Link(ctx, home, c.Int("port"))
 	if errors.Is(err, serve.ErrNoServer) {
 		return serveCommand(a).serve(ctx, serve.Options{Web: true, Port: c.Int("port"), Link: show})

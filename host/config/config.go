@@ -11,6 +11,8 @@
 //	timeout = "2h"
 //	effort = "medium"                        # none, low, medium or high
 //	idle = "2m"                              # no byte from the model for so long is a stall
+//	notify = "both"                          # the terminal rings and shows a notification when a
+//	                                         # run waits or has ended: off, bell, osc9 or both
 //
 //	[providers.work]                         # a name of one's own: --model work/<model>
 //	kind = "chat"                            # anthropic, responses or chat
@@ -46,6 +48,11 @@
 //	                                         # handed over and what the machine went down under;
 //	                                         # "all": also what crashed in a terminal; "none"
 //	drivers = 4                              # so many of them at a time
+//
+//	[[hook]]                                 # is called when something happens to a run
+//	on = ["waiting", "ended", "left_alone"]  # or one of them
+//	command = ["notify-send", "agent"]       # gets one JSON object on its standard input
+//	timeout = "10s"                          # and is killed after that
 //
 //	[[allow]]                                # runs without a yes; never in mode plan what writes
 //	tool = "shell"
@@ -107,6 +114,8 @@ type Config struct {
 	Sandbox   Sandbox             // how commands are confined
 	Serve     Serve               // which runs go on without being asked for
 	Private   []Private           // what the fetch tool may ask beside the internet
+	Notify    string              // how the terminal tells that a run waits or has ended; "" when not said
+	Hooks     []Hook              // commands that are called when something happens to a run
 }
 
 // Limits are what bounds a run. A nil limit is not said; 0 in one is no limit.

@@ -33,6 +33,8 @@ type userKeys struct {
 	Fetch     *fetchKeys              `toml:"fetch"`
 	Sandbox   *sandboxKeys            `toml:"sandbox"`
 	Serve     *serveKeys              `toml:"serve"`
+	Notify    *string                 `toml:"notify"`
+	Hooks     []hookKeys              `toml:"hook"`
 	Providers map[string]providerKeys `toml:"providers"`
 	Models    map[string]modelKeys    `toml:"models"`
 }
@@ -56,8 +58,14 @@ type modelKeys struct {
 }
 
 // wants says what a key is written as.
-func wants(key string) string {
+func wants(path ...string) string {
+	key := path[len(path)-1]
+	if path[0] == "hook" && key == "command" {
+		return `a command as a list, such as ["notify-send", "agent"]`
+	}
 	switch key {
+	case "on":
+		return `a word in quotes or a list of them, such as ["waiting", "ended"]`
 	case "max_turns", "max_tokens", "window", "max_output", "drivers":
 		return "a whole number"
 	case "max_cost", "input_price", "cached_price", "written_price", "output_price":
@@ -76,6 +84,8 @@ func wants(key string) string {
 		return `places as a list, such as ["127.0.0.1:3000", "10.0.0.0/8"]`
 	case "allow", "ask", "deny":
 		return "rules, each under [[" + key + "]]"
+	case "hook":
+		return "hooks, each under [[hook]]"
 	}
 	return "a text in quotes"
 }
@@ -86,12 +96,14 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch", "sandbox", "serve",
+			"fetch", "sandbox", "serve", "notify", "hook",
 		}
 	case table[0] == "sandbox" && len(table) == 1:
 		return []string{"full", "writable"}
 	case table[0] == "serve" && len(table) == 1:
 		return []string{"recover", "drivers"}
+	case table[0] == "hook" && len(table) == 1:
+		return []string{"on", "command", "timeout"}
 	case table[0] == "fetch" && len(table) == 1:
 		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:
@@ -108,7 +120,7 @@ func keysAt(table []string) []string {
 // for a name of the person's own.
 func Keys() []string {
 	var all []string
-	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"allow"}, {"ask"}, {"deny"}} {
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
 		for _, key := range keysAt(table) {
 			if len(keysAt([]string{key})) == 0 && len(keysAt([]string{key, "*"})) == 0 { // no table
 				all = append(all, strings.Join(append(slices.Clone(table), key), "."))
@@ -152,7 +164,7 @@ func decode(d *document, text []byte, into any, unknown func(path []string) *Err
 		row, column := broken.Position()
 		message := strings.TrimPrefix(broken.Error(), "toml: ")
 		if key := broken.Key(); len(key) > 0 && strings.Contains(message, "cannot ") {
-			message = fmt.Sprintf("%s wants %s", dotted(key), wants(key[len(key)-1]))
+			message = fmt.Sprintf("%s wants %s", dotted(key), wants(key...))
 		}
 		return d.errorAt(place{row, max(column, 1)}, message)
 	}
@@ -184,6 +196,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
 	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
+	out.Notify, out.Hooks = oneOf(c, "notify", k.Notify, Notices()), c.hooks(k.Hooks)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle
 	}

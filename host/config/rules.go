@@ -36,13 +36,13 @@ func isRules(key string) bool {
 	return false
 }
 
-// rulePlaces are where the rules of a file stand and, by key, what they say.
+// rulePlaces are where the rules and hooks of a file stand and, by key, what they say.
 type rulePlaces map[string][]map[string]place
 
-// begin notes a [[table]] that is a rule, and returns where its keys are to be noted; nil for
-// anything else.
+// begin notes a [[table]] of a list, and returns where its keys are to be noted; nil for anything
+// else.
 func (d *document) begin(table []string, e *unstable.Node) map[string]place {
-	if !isRules(table[0]) {
+	if !isList(table[0]) {
 		return nil
 	}
 	if e.Kind == unstable.Table || len(table) != 1 {

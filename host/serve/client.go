@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"agent/host/view"
 )
 
 const linkWait = 10 * time.Second // for a server to make a link
@@ -52,17 +54,32 @@ func Link(ctx context.Context, home string, port int) (string, error) {
 		return "", fmt.Errorf("ask the server for its page: %w", err)
 	}
 	var made struct {
-		URL    string   `json:"url"`
-		Detail string   `json:"detail"`
-		Next   []string `json:"next"`
+		URL string `json:"url"`
+		RefusedError
 	}
 	switch err := json.Unmarshal(bytes.TrimSpace(text), &made); {
 	case err != nil:
 		return "", fmt.Errorf("ask the server for its page: it answered with %s", a.Status)
 	case made.URL == "":
-		return "", fmt.Errorf("%s: %s", made.Detail, strings.Join(made.Next, ", "))
+		return "", &made.RefusedError
 	}
 	return made.URL, nil
+}
+
+// RefusedError is a refusal of a server.
+type RefusedError struct {
+	Detail string   `json:"detail"`
+	Next   []string `json:"next"`
+}
+
+func (e *RefusedError) Error() string { return e.Detail }
+
+// Fixes are the commands that the server names.
+func (e *RefusedError) Fixes() (all []view.Fix) {
+	for _, command := range e.Next {
+		all = append(all, view.Fix{Does: "instead", Command: command})
+	}
+	return all
 }
 
 // dial connects to the socket of a state folder.

@@ -124,14 +124,19 @@ func (e *PortError) Fixes() []view.Fix {
 	return []view.Fix{{Does: "another port", Command: "agent serve --web --port 0"}}
 }
 
-// near says whether the process at the other end of a connection is this user's, or, at the door,
-// whether it is on this machine.
+// near says whether the process at the other end of a connection is this user's.
 func near(c net.Conn) bool {
-	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
+	from, here := c.RemoteAddr().(*net.TCPAddr)
+	if !here {
 		return ours(c)
 	}
-	return at.Addr().IsLoopback()
+	to, here := c.LocalAddr().(*net.TCPAddr)
+	return here && from.IP.IsLoopback() && neighbour(plain(from), plain(to))
+}
+
+func plain(a *net.TCPAddr) netip.AddrPort {
+	at := a.AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
 // portOf is the port at which a request came in; 0 for the socket.

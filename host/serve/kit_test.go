@@ -155,6 +155,7 @@ func (w *world) serve() *world {
 	select {
 	case <-up:
 	case err := <-ended:
+		ended <- nil // for stop, which waits for it
 		w.t.Fatal(err)
 	}
 	return w

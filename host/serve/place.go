@@ -16,6 +16,7 @@ import (
 
 	"agent/host/app"
 	"agent/host/owner"
+	"agent/host/view"
 )
 
 // The files of a server in its state folder.
@@ -30,7 +31,24 @@ const (
 type TakenError struct {
 	Holder string
 	Since  time.Time // zero: not known
-	Socket string
+	Page   string    // where it shows its page; empty where it does not
+}
+
+// Error names who serves.
+func (e *TakenError) Error() string {
+	text := fmt.Sprintf("serve: %s serves this state folder already", e.Holder)
+	if !e.Since.IsZero() {
+		text += fmt.Sprintf(" (since %s)", e.Since.Local().Format(time.DateTime))
+	}
+	if e.Page != "" {
+		text += ", with its page on " + e.Page
+	}
+	return text
+}
+
+// Fixes is what has its page shown.
+func (e *TakenError) Fixes() []view.Fix {
+	return []view.Fix{{Does: "see its page", Command: "agent web"}}
 }
 
 // about is what serve.json says, for whoever looks for the server.
@@ -53,7 +71,7 @@ func takeLock(folder *app.Folder) (io.Closer, error) {
 	var now about
 	text, err := os.ReadFile(filepath.Join(folder.Home, aboutName))
 	if err == nil && json.Unmarshal(text, &now) == nil && now.PID == held.Holder.PID { // else the process alone is named
-		taken.Since, taken.Socket = now.Started, now.Socket
+		taken.Since, taken.Page = now.Started, now.Page
 	}
 	return nil, taken
 }
@@ -64,9 +82,13 @@ func (s *Server) announce() error {
 	if err != nil {
 		return err
 	}
-	s.o.Say("agent serve: process %d, socket %s, token %s", v.PID, v.Socket, filepath.Join(s.o.Folder.Home, tokenName))
-	if v.Page != "" {
+	s.o.Say("agent serve: process %d, socket %s", v.PID, v.Socket)
+	switch {
+	case s.o.Link != nil: // it names the page
+	case v.Page != "":
 		s.o.Say("  page on %s (open it with: agent web)", v.Page)
+	default:
+		s.o.Say("  no page is shown (agent web shows it)")
 	}
 	if warning := unchecked(); warning != "" {
 		s.o.Say("warning: %s", warning)

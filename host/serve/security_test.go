@@ -14,53 +14,57 @@ import (
 	"testing"
 )
 
-// Without the one credential, in its one form, no route says or does anything. // S2
+// Without the one credential, in its one form, no route says or does anything at either listener.
+// // S2
 func TestEveryRouteWantsTheToken(t *testing.T) {
 	w := newWorld(t).serve()
-	header := func(value string) func(*http.Request) {
-		return func(r *http.Request) { r.Header.Set("Authorization", value) }
+	w.door()
+	set := func(values ...string) func(*http.Request) {
+		return func(r *http.Request) { r.Header["Authorization"] = values }
 	}
-	forms := map[string]func(*http.Request){
-		"none":      func(r *http.Request) { r.Header.Del("Authorization") },
-		"empty":     header(""),
-		"no token":  header("Bearer "),
-		"wrong":     header("Bearer " + strings.Repeat("0", len(w.token))),
-		"truncated": header("Bearer " + w.token[:len(w.token)-1]),
-		"longer":    header("Bearer " + w.token + "0"),
-		"basic":     header("Basic " + w.token),
-		"twice":     func(r *http.Request) { r.Header.Add("Authorization", "Bearer "+w.token) },
-		"cookie": func(r *http.Request) {
-			r.Header.Del("Authorization")
-			r.AddCookie(&http.Cookie{Name: "token", Value: w.token})
-		},
-		"query": func(r *http.Request) {
-			r.Header.Del("Authorization")
-			r.URL.RawQuery = "access_token=" + w.token + "&token=" + w.token
-		},
+	forms := func(secret string) map[string]func(*http.Request) {
+		return map[string]func(*http.Request){
+			"none":      set(),
+			"empty":     set(""),
+			"no secret": set("Bearer "),
+			"wrong":     set("Bearer " + strings.Repeat("0", len(secret))),
+			"truncated": set("Bearer " + secret[:len(secret)-1]),
+			"longer":    set("Bearer " + secret + "0"),
+			"basic":     set("Basic " + secret),
+			"alone":     set(secret),
+			"twice":     set("Bearer "+secret, "Bearer "+secret),
+			"cookie": func(r *http.Request) {
+				r.Header.Del("Authorization")
+				r.AddCookie(&http.Cookie{Name: "token", Value: secret})
+				r.AddCookie(&http.Cookie{Name: "session", Value: secret})
+			},
+			"query": func(r *http.Request) {
+				r.Header.Del("Authorization")
+				r.URL.RawQuery = "access_token=" + secret + "&token=" + secret + "&session=" + secret
+			},
+		}
 	}
 	routes := slices.DeleteFunc(w.s.routes(), func(r route) bool { return r.open })
 	routes = append(routes, route{method: "GET", path: "/v1/there-is-none"}, route{method: "GET", path: "/there-is-none"})
 	if len(routes) < 15 {
 		t.Fatal("only", len(routes), "routes")
 	}
-	for _, r := range routes {
-		path := strings.ReplaceAll(r.path, "{id}", "r-00000001")
-		for name, form := range forms {
-			a := w.ask(r.method, path, "", form)
-			if a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%s %s with the credential %s: %d %s", r.method, r.path, name, a.status, a.text)
+	session := w.login()
+	for where, ask := range map[string]func(method, path, body string, change ...func(*http.Request)) reply{"socket": w.ask, "port": w.at} {
+		for _, r := range routes {
+			path := strings.ReplaceAll(r.path, "{id}", "r-00000001")
+			for _, secret := range []string{w.token, session} {
+				for name, form := range forms(secret) {
+					a := ask(r.method, path, "", form)
+					if a.header.Get("WWW-Authenticate") != "Bearer" {
+						t.Errorf("%s %s at the %s with the credential %s: %d %s", r.method, r.path, where, name, a.status, a.text)
+					}
+					w.refused(a, http.StatusUnauthorized, "credential")
+				}
+				if a := ask(r.method, path+"?not=known", `{"not":"known"}`, bearer(secret)); a.status == http.StatusUnauthorized {
+					t.Errorf("%s %s at the %s with a credential: %d", r.method, r.path, where, a.status)
+				}
 			}
-			w.refused(a, http.StatusUnauthorized, "credential")
-		}
-		if r.stream { // which does not end
-			o, a := w.stream(path)
-			if o.close(); a.StatusCode == http.StatusUnauthorized {
-				t.Errorf("%s %s with the token: %d", r.method, r.path, a.StatusCode)
-			}
-			continue
-		}
-		if a := w.ask(r.method, path, "{}"); a.status == http.StatusUnauthorized {
-			t.Errorf("%s %s with the token: %d", r.method, r.path, a.status)
 		}
 	}
 }
@@ -288,6 +292,13 @@ func TestLogLines(t *testing.T) {
 	w.ask("GET", "/v1/runs?q="+canary, "")
 	w.ask("GET", "/v1/runs/"+canary, "", func(r *http.Request) { r.Header.Set("X-Other", canary) })
 	w.ask("GET", "/v1/"+canary, "")
+	w.door()
+	w.at("GET", "/?"+canary, "")
+	w.at("GET", "/v1/runs", "", func(r *http.Request) { r.Host = canary })
+	w.at("GET", "/v1/runs", "", bearer(canary), func(r *http.Request) { r.Header.Set("Origin", canary) })
+	w.at("POST", "/v1/login", `{"code":"`+canary+`"}`)
+	code := w.code()
+	session := loginAt(t, w.s.door.address(), code)
 	unknown := w.ask("GET", "/v1/runs/r-00000002", "")
 	w.refused(unknown, 404, "not_found")
 	stranger := w.ask("GET", "/v1/runs/r-00000001", "", func(r *http.Request) { r.Header.Del("Authorization") })
@@ -305,12 +316,17 @@ func TestLogLines(t *testing.T) {
 		`"method":"GET","route":"/v1/runs/{id}","id":"","status":404`,
 		`"method":"GET","route":"/v1/runs/{id}","id":"r-00000001","status":401`,
 		`"method":"GET","route":"/v1/runs","id":"","status":200`,
+		`"method":"GET","route":"/v1/runs","id":"","status":421`,
+		`"method":"GET","route":"/v1/runs","id":"","status":403`,
+		`"method":"POST","route":"/v1/login","id":"","status":401`,
+		`"method":"POST","route":"/v1/login","id":"","status":200`,
+		`"method":"POST","route":"/v1/logins","id":"","status":200`,
 	} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log has no %s:\n%s", line, log)
 		}
 	}
-	for _, inner := range []string{canary, w.token, "Bearer", "prompt of"} {
+	for _, inner := range []string{canary, code, session, w.token, "Bearer", "prompt of"} {
 		if strings.Contains(log, inner) {
 			t.Errorf("the log has %s:\n%s", inner, log)
 		}

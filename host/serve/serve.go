@@ -302,12 +302,3 @@ func (c *counted) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
-
-// Error names who has the lock, with what serve.json says.
-func (e *TakenError) Error() string {
-	since := ""
-	if !e.Since.IsZero() {
-		since = fmt.Sprintf(" (since %s, on %s)", e.Since.Local().Format(time.DateTime), e.Socket)
-	}
-	return fmt.Sprintf("serve: %s serves this state folder already%s", e.Holder, since)
-}

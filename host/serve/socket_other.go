@@ -5,6 +5,7 @@ package serve
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os/exec"
 )
 
@@ -15,6 +16,8 @@ func listen(string) (net.Listener, error) {
 func shortPath(_, path string) (string, func(), error) { return path, func() {}, nil }
 
 func ours(net.Conn) bool { return false }
+
+func neighbour(_, _ netip.AddrPort) bool { return true }
 
 func closed(string) bool { return true }
 

@@ -58,7 +58,9 @@ func (s *supervisor) look(ctx context.Context) error {
 		s.take(r.ID)
 		s.running.Go(func() {
 			got := s.o.Carrier.One(ctx, r)
-			s.done(r.ID, got.Failed)
+			if s.done(r.ID, got.Failed) {
+				s.o.Folder.Hooks.LeftAlone(r.RunRow, got.Failed)
+			}
 			if line := got.Line(); line != "" {
 				s.o.Say("%s", line)
 				s.log.Info("run carried on", "run", r.ID, "why", r.Why, "goes", got.Goes)
@@ -92,7 +94,8 @@ func (s *supervisor) take(run string) {
 	s.tried[run] = a
 }
 
-func (s *supervisor) done(run, failed string) {
+// done notes what came of an attempt. It says whether that was the last one.
+func (s *supervisor) done(run, failed string) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.tried[run]
@@ -104,6 +107,7 @@ func (s *supervisor) done(run, failed string) {
 		a.failed = 0
 	}
 	s.tried[run] = a
+	return a.failed >= host.MaxFruitless
 }
 
 // tell tells of a run that is left as it is, once for each time that it was interrupted.
@@ -115,6 +119,7 @@ func (s *supervisor) tell(r app.RunRow) {
 		return
 	}
 	s.named[r.ID] = at
+	s.o.Folder.Hooks.LeftAlone(r, "")
 	if left := view.LeftAlone(r); left != nil {
 		s.o.Say("%v", left)
 		return

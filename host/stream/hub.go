@@ -75,6 +75,13 @@ func (h *Hub) Observe(limit int, runs ...string) *Observer {
 	return h.observe(newObserver(h, limit, runs))
 }
 
+// ObserveOnly is Observe of the events that wants names; whoever publishes calls it.
+func (h *Hub) ObserveOnly(wants func(*Event) bool, runs ...string) *Observer {
+	o := newObserver(h, 0, runs)
+	o.wants = wants
+	return h.observe(o)
+}
+
 func (h *Hub) observe(o *Observer) *Observer {
 	h.mu.Lock()
 	defer h.mu.Unlock()

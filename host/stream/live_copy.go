@@ -54,9 +54,7 @@ func (l *LiveCopy) observe() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
-		obs := newObserver(l.hub, 0, []string{l.run})
-		obs.wants = l.wants
-		l.obs = l.hub.observe(obs)
+		l.obs = l.hub.ObserveOnly(l.wants, l.run)
 	}
 	return !l.closed
 }

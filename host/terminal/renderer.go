@@ -41,6 +41,7 @@ type Renderer struct {
 	asked     time.Time
 	again     time.Time // when a request that brought no answer is sent again
 	waiting   bool      // for a person
+	notice    *notifier // nil: the terminal does not call
 
 	marksMu sync.Mutex
 	marks   map[int]chan struct{}
@@ -130,6 +131,7 @@ func (r *Renderer) event(run string, e journal.Event) {
 		return
 	}
 	r.cursors[run] = e.Seq
+	defer r.notify(run, e) // once it is shown
 	r.asking, r.again, r.waiting = "", time.Time{}, false
 	switch b := e.Body.(type) {
 	case journal.ModelRequested, journal.ContextCompacted:

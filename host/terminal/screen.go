@@ -16,7 +16,10 @@ import (
 type Screen struct {
 	moves  bool // a terminal that can erase a line
 	colour bool
-	width  func() int
+
+	notifies bool // it may show a notification
+
+	width func() int
 
 	mu       sync.Mutex
 	w        io.Writer
@@ -33,7 +36,7 @@ func NewScreen(w io.Writer, getenv func(string) string) *Screen {
 		return s
 	}
 	s = NewLiveScreen(w, func() int { return terminalWidth(f) })
-	s.colour = getenv("NO_COLOR") == ""
+	s.colour, s.notifies = getenv("NO_COLOR") == "", showsNotices(getenv)
 	return s
 }
 

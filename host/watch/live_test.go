@@ -69,6 +69,35 @@ func TestFramesAddUp(t *testing.T) {
 	})
 }
 
+// A character of four bytes is not cut, wherever it stands before the end of a frame and wherever
+// its bytes come apart.
+func TestRunesAreNotCut(t *testing.T) {
+	const rune4 = "😀"
+	for offset := range 2 * len(rune4) {
+		for cut := range len(rune4) + 1 {
+			text := strings.Repeat("x", mostFrame-len(rune4)-1+offset) + rune4 + "end"
+			at := strings.Index(text, rune4) + cut
+			p, have, m := piece{gen: 1, turn: 1}, "", mark{}
+			for _, part := range []string{text[:at], text[at:]} {
+				p.add([]byte(part), mostText)
+				for {
+					f, now, ok := p.after(m)
+					if !ok {
+						break
+					}
+					if !utf8.Valid(f.Data) || f.Offset != int64(len(have)) || len(f.Data) > mostFrame {
+						t.Fatalf("offset %d, cut %d: a frame of %d bytes at %d after %d ends with %q", offset, cut, len(f.Data), f.Offset, len(have), f.Data[max(0, len(f.Data)-4):])
+					}
+					have, m = have+string(f.Data), now
+				}
+			}
+			if have != text {
+				t.Fatalf("offset %d, cut %d: %d bytes of %d came", offset, cut, len(have), len(text))
+			}
+		}
+	}
+}
+
 // The outputs of many calls together stay bounded, and each keeps its end; a gap starts it anew.
 func TestOutputIsBounded(t *testing.T) {
 	var gens int64

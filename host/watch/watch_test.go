@@ -272,7 +272,12 @@ func TestAnObserverThatIsFarBehind(t *testing.T) {
 // Promise 2: live text is state that its fact replaces, output likewise, and what a killed owner
 // left of either is not shown again.
 func TestLiveTextUntilItsFact(t *testing.T) {
-	x := newWorld(t, false)
+	t.Run("notified", func(t *testing.T) { liveTextUntilItsFact(t, false) })
+	t.Run("notification refused", func(t *testing.T) { liveTextUntilItsFact(t, true) })
+}
+
+func liveTextUntilItsFact(t *testing.T, poll bool) {
+	x := newWorld(t, poll)
 	s := x.observe("")
 	must := func(err error) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -227,10 +228,18 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
+// key presses a key that is a command of the page: where the page takes it, no character is typed.
+func (b *tab) key(k string) {
+	b.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: k, Text: map[bool]string{true: k}[kind == input.DispatchKeyEventTypeKeyDown]})
+	}
+}
+
 // focused is what the thing that has the focus says of itself.
 func (b *tab) focused() string {
 	b.t.Helper()
-	return eval[string](b, `(document.activeElement.getAttribute("aria-label") || document.activeElement.innerText || "").trim()`)
+	return eval[string](b, `(document.activeElement.getAttribute("aria-label") || document.activeElement.labels?.[0]?.innerText || document.activeElement.innerText || "").trim()`)
 }
 
 // tabTo presses Tab until what has the focus says this, as a person does who looks for a button.

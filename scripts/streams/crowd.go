@@ -28,6 +28,7 @@ type crowdSeen struct {
 	Closed   int     // connections of those that read nothing, by the server
 	Shortest float64 // seconds after which that was
 	Longest  float64
+	Again    int // connections that were closed before their request was read: it came too late
 }
 
 // crowdOf is many observers of one stream. Every second one reads; the others read nothing, and
@@ -81,6 +82,10 @@ func crowdMain(args []string) error {
 func (c *crowdOf) goesOn(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if errors.Is(err, errLate) {
+		c.seen.Again++
+		return !c.ended
+	}
 	if err != nil && !c.ended {
 		c.problem = err
 	}
@@ -96,9 +101,16 @@ func (c *crowdOf) connect() (*net.UnixConn, error) {
 	c.mu.Lock()
 	c.conns[conn] = true
 	c.mu.Unlock()
-	_, err = io.WriteString(conn, c.request)
-	return conn, err
+	if _, err := io.WriteString(conn, c.request); err != nil {
+		c.leave(conn)
+		return nil, errLate
+	}
+	return conn, nil
 }
+
+// errLate says that the server had no more patience: the crowd gets what others leave of the
+// processor.
+var errLate = errors.New("the request came too late")
 
 func (c *crowdOf) leave(conn net.Conn) {
 	c.mu.Lock()
@@ -120,7 +132,7 @@ func (c *crowdOf) read() error {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull): // a part of a long one
 		case err != nil && first:
-			return fmt.Errorf("read a stream: %w", err)
+			return errLate
 		case err != nil:
 			return nil // closed: it comes back
 		case first && !strings.Contains(string(line), " 200 "):

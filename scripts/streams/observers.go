@@ -71,9 +71,7 @@ func observers(ctx context.Context, w *world) (f findings, err error) {
 	with := m.span(ctx, size.crowd-size.crowd/4)
 	end, wal := w.memory(), m.wal
 	seen, err := crowd.end()
-	if err != nil {
-		return f, err
-	}
+	f.must(err == nil, "the crowd: %v", err)
 	after := m.span(ctx, size.alone)
 	gone := w.memory()
 	alone := span{before.tokens + after.tokens, before.took + after.took, before.cpu + after.cpu}
@@ -90,6 +88,7 @@ func observers(ctx context.Context, w *world) (f findings, err error) {
 	f.add("server_descriptors_idle_early_end_gone", fmt.Sprintf("%d %d %d %d", idle.files, at.files, end.files, gone.files))
 	f.add("wal_most_bytes", wal)
 	f.add("lines_read", seen.Lines)
+	f.add("connected_again", seen.Again)
 	f.add("stalled_closed", seen.Closed)
 	f.add("stalled_closed_after_s", fmt.Sprintf("%.1f to %.1f", seen.Shortest, seen.Longest))
 	f.must(ratio >= 0.9, "the run has %.3f of the tokens a second that it has alone", ratio)

@@ -100,7 +100,7 @@ export class Ask {
 		this.guard.restart();
 		fill(this.el,
 			h('h3', titles[r.kind] || 'A question', h('span.quiet', ` ${r.tool ? `${r.tool} · ` : ''}asked ${since(r.opened_at)}${r.expires_at ? ` · open until ${clock(r.expires_at)}` : ''}`)),
-			h('pre.shown', { tabindex: 0, role: 'region', 'aria-label': 'The question, whole' }, this.message(r)),
+			h('pre.shown', { tabindex: 0, role: 'group', 'aria-label': 'The question, whole' }, this.message(r)),
 			r.damage && h('p.note.warn', `What it asks is damaged and cannot be answered: ${r.damage}`),
 			said && h('p.note.warn', { role: 'alert' }, said),
 			open ? this.form(r) : this.closed(r));

@@ -5,6 +5,9 @@ import { button, fill, h, say } from './node.js';
 
 const place = (thread) => `agent.draft.${thread || 'new'}`;
 
+// newKey names a start, so that it comes once. A key is kept in the clear, so it looks like no secret.
+const newKey = () => `page ${new Date().toISOString()} ${Math.floor(Math.random() * 1e6)}`;
+
 function draftOf(thread) {
 	try {
 		return JSON.parse(localStorage.getItem(place(thread))) || {};
@@ -20,7 +23,7 @@ export function promptForm({ thread, folder, label, open, options }) {
 	const area = h('textarea', { rows: thread ? 2 : 6, 'aria-label': label, placeholder: label, 'data-key': 'prompt', spellcheck: true, value: draft.prompt || '' });
 	const send = button(thread ? 'Send' : 'Start the run', () => submit(), { class: 'primary' });
 	const keep = (change) => {
-		Object.assign(draft, change, { key: crypto.randomUUID() }); // another request is another key
+		Object.assign(draft, change, { key: newKey() }); // another request is another key
 		localStorage.setItem(place(thread), JSON.stringify(draft));
 	};
 	area.addEventListener('input', () => keep({ prompt: area.value }));
@@ -30,7 +33,7 @@ export function promptForm({ thread, folder, label, open, options }) {
 		form.busy = true;
 		send.disabled = true;
 		fill(said, h('p.quiet', 'Starting…'));
-		draft.key ||= crypto.randomUUID();
+		draft.key ||= newKey();
 		try {
 			const { data } = await post('/v1/runs', body(draft, area.value, thread), { 'Idempotency-Key': draft.key });
 			localStorage.removeItem(place(thread));
@@ -88,7 +91,7 @@ export function newRun({ open }) {
 			fill(why, m.would_use.error || (m.would_use.why && `chosen because: ${m.would_use.why}`));
 		} catch (e) {
 			fill(models, h('option', { value: '' }, 'as configured'));
-			fill(why, e.message);
+			fill(why, e.status !== 404 && e.message);
 		}
 	};
 	return h('section.run.new', { 'aria-label': 'New run' }, h('div.scroller', h('div.column',

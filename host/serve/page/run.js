@@ -105,7 +105,7 @@ export class RunView {
 			this.behind = Math.max(0, Number.parseInt(d.cursor, 10) - this.story.last);
 		} else if (line.type === 'run.state') {
 			Object.assign(this.run, { status: d.status, cause: d.cause });
-			this.held = d.owner;
+			this.driven(d.owner);
 			this.refresh();
 		} else if (line.type.startsWith('live.')) {
 			return this.live(line, d);
@@ -158,11 +158,18 @@ export class RunView {
 		const before = this.run?.status;
 		this.snapshot = snapshot;
 		this.run = snapshot.run;
-		this.held = Boolean(this.run.owner);
+		this.driven(Boolean(this.run.owner));
 		const asked = this.run.pending_request;
 		if (asked?.status === 'open') this.question(asked.id);
 		if (before && before !== this.run.status) say(`Run ${this.id}: ${statusText(this.run)}`);
 		this.title(this.run);
+	}
+
+	// driven says whether a process drives the run: what its last turn says depends on that.
+	driven(held) {
+		if (this.held !== held) this.#changed.add(Math.max(0, ...this.story.turns.keys()));
+		this.held = this.story.driven = held;
+		this.later();
 	}
 
 	// refresh reads where the run stands, once for all that comes within a moment.
@@ -192,7 +199,7 @@ export class RunView {
 
 	header() {
 		const r = this.run, s = this.snapshot;
-		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && `$${Number(s.cost_usd).toFixed(Number(s.cost_usd) < 0.1 ? 4 : 2)}`, s.usage && `${count(s.usage.input + s.usage.output, 'token')}`];
+		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && `$${Number(s.cost_usd).toFixed(Number(s.cost_usd) < 0.1 ? 4 : 2)}`, s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
 		return [
 			h('div.run-top', button('Runs', () => this.open(''), { class: 'back', 'aria-label': 'Back to the list of runs' }),
 				h('span.pill', { 'data-status': leftAlone(r) ? 'left' : r.status }, statusText(r)),
@@ -224,7 +231,7 @@ export class RunView {
 	}
 
 	card(title, body, ...buttons) {
-		return h('section.card', { 'aria-label': title }, h('h3', title), body, buttons.length > 0 && h('div.choices', buttons));
+		return h('section.card', { 'aria-label': title }, h(this.run ? 'h3' : 'h2', title), body, buttons.length > 0 && h('div.choices', buttons));
 	}
 
 	// cardsNow shows the states that want a word. A card is drawn anew only when it changes, so that a
@@ -234,6 +241,7 @@ export class RunView {
 		const now = (key, make) => { list.push(this.cards[key] ??= make()); };
 		const offline = this.how === 'offline';
 		this.el.classList.toggle('offline', offline);
+		this.el.dataset.offline = offline ? 'on' : '';
 		if (this.reread) now(`reread ${this.reread}`, () => this.card('Read anew', [h('p', this.reread)]));
 		if (this.behind > 20) now(`behind ${this.behind}`, () => h('p.quiet', `Catching up: ${count(this.behind, 'fact')} to go.`));
 		if (this.story.newer) now('newer', () => this.card('A newer agent wrote a part of this', [h('p', 'This server is older than what it reads. Start it again to see all of it: '), h('code', 'agent serve')]));
@@ -251,7 +259,7 @@ export class RunView {
 	unknownCard(u) {
 		const el = this.card('Did this happen?', [
 			h('p', 'The process that ran it died, and no record says whether it took place. Nothing executes it again without your decision.'),
-			h('pre.shown', { tabindex: 0, role: 'region', 'aria-label': 'The call' }, `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
+			h('pre.shown', { tabindex: 0, role: 'group', 'aria-label': 'The call' }, `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
 		button('It happened', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'happened' })), button('Leave it unknown', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'leave' })));
 		new Guard(el);
 		return el;
@@ -286,7 +294,7 @@ export class RunView {
 	}
 
 	async act(what, body) {
-		if (this.acting) return;
+		if (this.acting || this.how === 'offline') return;
 		this.acting = true;
 		this.problem = null;
 		this.sure = false;
@@ -308,7 +316,7 @@ export class RunView {
 		if (!done) return fill(this.foot);
 		if (this.foot.childElementCount > 0) return undefined;
 		const words = { completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled' }[r.status];
-		return fill(this.foot, h('p.done', { 'data-status': r.status }, h('strong', words), ` ${clock(r.ended_at || r.updated_at)}`, r.stop_reason && r.status !== 'completed' ? ` · ${r.stop_reason}` : ''),
+		return fill(this.foot, h('p.done', { 'data-status': r.status }, h('strong', words), ` ${clock(r.ended_at || r.updated_at)}`),
 			promptForm({ thread: r.thread_id, folder: r.folder, label: 'Next prompt for this thread', open: this.open }));
 	}
 }

@@ -1,4 +1,5 @@
 // One list stream for all tabs of a browser: the tab that has the lock reads it and tells the others.
+import { get } from './api.js';
 import { Stream } from './sse.js';
 import { statusText, prompt } from './words.js';
 
@@ -42,10 +43,17 @@ export class Shared {
 		});
 	}
 
-	// poll reads the list now and then where the server has no stream of it.
-	#poll() {
-		this.#tell({ how: 'live' });
-		setInterval(() => this.#tell({ anew: true }), 3000);
+	// poll looks now and then where the server has no stream of the list.
+	async #poll() {
+		const next = Date.now() + 3000;
+		try {
+			await get('/v1/server');
+			this.#tell({ how: 'live' });
+			this.#tell({ anew: true });
+		} catch (e) {
+			this.#tell(e.status === 401 ? { how: 'over' } : { how: 'offline', at: next });
+		}
+		setTimeout(() => this.#poll(), 3000);
 	}
 
 	retry() {

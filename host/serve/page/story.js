@@ -9,6 +9,7 @@ export class Story {
 	last = 0;
 	newer = 0; // facts that only a newer server can read
 	end = null;
+	driven = false; // a process drives the run
 	live = new Map(); // text, reasoning and output as they come, by their id
 
 	turn(n) {

@@ -42,7 +42,7 @@ function liveNodes(story, t) {
 		if (l.turn !== t.n || id.startsWith('c-')) continue;
 		out.push(liveNode(l, id.startsWith('mind') ? 'div.prose.mind.live' : 'div.prose.live'));
 	}
-	if (out.length === 0 && t.asked && !t.settled) out.push(h('p.quiet.thinking', 'The model is asked…'));
+	if (out.length === 0 && t.asked && !t.settled && story.driven) out.push(h('p.quiet.thinking', 'The model is asked…'));
 	return out;
 }
 
@@ -69,17 +69,17 @@ function calls(story, t, again) {
 		shown.length < all.length && h('li', button(`Show all ${count(all.length, 'call')}`, () => { t.all = true; again(); }, { class: 'link' })));
 }
 
-function outcomeOf(c) {
+function outcomeOf(c, driven) {
 	if (c.result) return c.result.outcome;
-	return c.started ? 'running' : 'proposed';
+	return !c.started ? 'proposed' : driven ? 'running' : 'unknown';
 }
 
 function callNode(story, t, c) {
-	const outcome = outcomeOf(c), [mark, tone] = marks[outcome] || marks.proposed;
+	const outcome = outcomeOf(c, story.driven), [mark, tone] = marks[outcome] || marks.proposed;
 	const live = story.live.get(c.id);
 	const verdict = c.verdicts.at(-1);
 	const lines = diffOf(c);
-	const words = c.result ? resultText(c.result) : c.started ? 'running' : c.question ? 'a question to you' : 'proposed';
+	const words = c.result ? resultText(c.result) : c.started ? story.driven ? 'running' : 'started, without a result' : c.question ? 'a question to you' : 'proposed';
 	const summary = h('summary', { 'data-key': `call ${t.n}.${c.place.index}` },
 		h(`span.mark.${tone}`, { 'aria-hidden': 'true' }, mark),
 		h('span.call-tool', c.tool || 'call'), ' ',
@@ -102,7 +102,7 @@ function callBody(c, live, lines) {
 	if (c.attempt > 1) known.push(['attempt', c.attempt]);
 	const verdicts = c.verdicts.slice(0, -1).map((v) => verdictText(v.verdict, v.reason));
 	return [
-		lines ? diffNode(c, lines) : c.args && h('pre.args', { tabindex: 0, role: 'region', 'aria-label': 'Arguments' }, argsText(c)),
+		lines ? diffNode(c, lines) : argsText(c) && h('pre.args', { tabindex: 0, role: 'group', 'aria-label': 'Arguments' }, argsText(c)),
 		c.invalid && h('p.note.warn', c.invalid),
 		[...verdicts, ...c.notes].map((text) => h('div.verdict', text)),
 		live && liveOutput(live),
@@ -111,15 +111,20 @@ function callBody(c, live, lines) {
 	];
 }
 
-const argsText = (c) => typeof c.args.command === 'string' && Object.keys(c.args).length === 1 ? c.args.command : JSON.stringify(c.args, null, 2);
+// argsText are the arguments whole; nothing where the line of the call has all of them.
+function argsText(c) {
+	const names = Object.keys(c.args || {}), only = names.length === 1 && c.args[names[0]];
+	if (names.length === 0 || typeof only === 'string' && callText(c.tool, c.args) === only && only.length < 60) return '';
+	return names.length === 1 && typeof only === 'string' ? only : JSON.stringify(c.args, null, 2);
+}
 
 function liveOutput(l) {
-	return liveNode(l, 'pre.output.live', { tabindex: 0, role: 'region', 'aria-label': 'Output as it comes' });
+	return liveNode(l, 'pre.output.live', { tabindex: 0, role: 'group', 'aria-label': 'Output as it comes' });
 }
 
 function resultNode(c) {
 	const r = c.result, text = r.content || '';
-	const pre = h('pre.output', { tabindex: 0, role: 'region', 'aria-label': 'Result' }, text || '(no output)');
+	const pre = h('pre.output', { tabindex: 0, role: 'group', 'aria-label': 'Result' }, text || '(no output)');
 	const part = r.size > text.length;
 	return [pre, part && button(`Show the whole output (${bytes(r.size)})`, (e) => whole(c, pre, e.target), { class: 'link' }),
 		r.alive?.length > 0 && h('p.note.warn', `may still be running: ${r.alive.join(', ')}`),
@@ -140,7 +145,7 @@ async function whole(c, pre, from) {
 
 function diffNode(c, lines) {
 	const shown = c.allLines ? lines : lines.slice(0, mostLines);
-	const pre = h('pre.diff', { tabindex: 0, role: 'region', 'aria-label': 'Change' }, grouped(shown).map(([tone, text]) => h(`span.${tone}`, text)));
+	const pre = h('pre.diff', { tabindex: 0, role: 'group', 'aria-label': 'Change' }, grouped(shown).map(([tone, text]) => h(`span.${tone}`, text)));
 	const path = c.args.path && h('p.diff-path', c.args.path);
 	const more = shown.length < lines.length && button(`Show ${count(lines.length - shown.length, 'more line')}`, (e) => {
 		pre.append(lines.slice(mostLines).join('\n'));

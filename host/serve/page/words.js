@@ -75,6 +75,7 @@ export function statusText(run) {
 export function placeText(run) {
 	const p = run.place;
 	if (!terminal(run.status) && p) return `${p.tool}, turn ${p.turn}`;
+	if (run.status === 'running') return `turn ${run.num_turns + 1}${run.max_turns ? ` of ${run.max_turns}` : ''}`;
 	if (run.num_turns === 0) return terminal(run.status) ? '' : 'before turn 1';
 	if (terminal(run.status)) return [count(run.num_turns, 'turn'), run.num_calls && count(run.num_calls, 'call')].filter(Boolean).join(', ');
 	return `turn ${run.num_turns}${run.max_turns ? ` of ${run.max_turns}` : ''}`;

@@ -45,7 +45,7 @@ func New(ctx context.Context, exe string) (*Stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	config := fmt.Sprintf("[providers.paced]\nkind = \"chat\"\nbase_url = %q\napi_key_env = \"PACED_KEY\"\n", w.Model.URL)
+	config := fmt.Sprintf("[providers.paced]\nkind = \"chat\"\nbase_url = %q\napi_key_env = \"PACED_KEY\"\n[serve]\ndrivers = 8\n", w.Model.URL)
 	err = errors.Join(os.MkdirAll(filepath.Join(dir, ".config", "agent"), 0o700), os.Mkdir(w.Work, 0o700),
 		os.WriteFile(filepath.Join(dir, ".config", "agent", "config.toml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(w.Work, "in.txt"), []byte("the file\n"), 0o600))
@@ -125,7 +125,7 @@ func (w *Stage) Begin(args ...string) (run string, pid int, err error) {
 
 // Paced starts a run of the paced model.
 func (w *Stage) Paced() (run string, pid int, err error) {
-	return w.Begin("--model", "paced/test", "--mode", "yolo", "--max-turns", "100000", "go")
+	return w.Begin("--no-recover", "--model", "paced/test", "--mode", "yolo", "--max-turns", "100000", "go")
 }
 
 // Serve starts the server, and returns once it listens.

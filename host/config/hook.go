@@ -1,0 +1,133 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Hook is a command of the person that is called when something happens to a run.
+type Hook struct {
+	On      []string      // what calls it, of Events
+	Command []string      // without a shell; its first part is a name in PATH or an absolute path
+	Timeout time.Duration // it is killed after that
+	Where   string        // file and line
+}
+
+// What calls a hook.
+const (
+	OnWaiting   = "waiting"    // a run waits for an answer
+	OnEnded     = "ended"      // a run has ended
+	OnLeftAlone = "left_alone" // a run was interrupted, and nothing has it go on
+)
+
+// Events are the words that a hook's on may hold.
+func Events() []string { return []string{OnWaiting, OnEnded, OnLeftAlone} }
+
+// How a terminal shows that a run in it waits or has ended.
+const (
+	NotifyOff  = "off"
+	NotifyBell = "bell"
+	NotifyOSC9 = "osc9" // a control sequence that many terminals show as a notification
+	NotifyBoth = "both"
+)
+
+// Notices are the words that notify may be.
+func Notices() []string { return []string{NotifyOff, NotifyBell, NotifyOSC9, NotifyBoth} }
+
+// How long a hook may take. A process that drives a run waits for it at its end.
+const (
+	hookTimeout     = 10 * time.Second
+	longestHookTime = time.Minute
+)
+
+type hookKeys struct {
+	On      any      `toml:"on"` // a text or a list of them
+	Command []string `toml:"command"`
+	Timeout *string  `toml:"timeout"`
+}
+
+// isList says whether a key names a list of tables.
+func isList(key string) bool { return isRules(key) || key == "hook" }
+
+// hooks reads the commands that are called when something happens.
+func (c *checker) hooks(list []hookKeys) []Hook {
+	var out []Hook
+	for _, table := range c.d.single {
+		if table[0] == "hook" {
+			c.wrong(table, "hooks are a list: write [[hook]]")
+		}
+	}
+	for i, k := range list {
+		at := c.d.ruleAt("hook", i)
+		wrong := func(key, format string, args ...any) {
+			e := c.d.errorAt(at(key), fmt.Sprintf(format, args...))
+			if key == "command" {
+				e.Source = "" // its arguments may hold what is secret
+			}
+			c.all = append(c.all, e)
+		}
+		h := Hook{Command: slices.Clone(k.Command), Timeout: hookTimeout, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line)}
+		h.On = events(k.On, wrong)
+		h.program(wrong)
+		if k.Timeout != nil {
+			var err error
+			if h.Timeout, err = time.ParseDuration(*k.Timeout); err != nil || h.Timeout <= 0 || h.Timeout > longestHookTime {
+				wrong("timeout", "timeout: %q is no time of at most %s, such as 10s: a run's process waits for its hooks", *k.Timeout, longestHookTime)
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// events reads what calls a hook: a text or a list of them.
+func events(on any, wrong func(key, format string, args ...any)) []string {
+	var out []string
+	list, ok := on.([]any)
+	if text, one := on.(string); one {
+		list, ok = []any{text}, true
+	}
+	if !ok || len(list) == 0 {
+		wrong("on", "on wants %s; there are %s", wants("on"), andList(Events()))
+		return nil
+	}
+	for _, v := range list {
+		word, _ := v.(string)
+		if !slices.Contains(Events(), word) {
+			wrong("on", "there is no on = %q; choose %s", fmt.Sprint(v), orList(Events()))
+			continue
+		}
+		out = append(out, word)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// program checks what is called. A path must not depend on where the run works: the folder of a run
+// is no place for the person's own programs.
+func (h *Hook) program(wrong func(key, format string, args ...any)) {
+	if len(h.Command) == 0 || h.Command[0] == "" {
+		wrong("command", "command names no command; it wants %s", wants("hook", "command"))
+		return
+	}
+	if rest, ok := strings.CutPrefix(h.Command[0], "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			wrong("command", "command: %q: %v", h.Command[0], err)
+		}
+		h.Command[0] = filepath.Join(home, rest)
+	}
+	if strings.ContainsRune(h.Command[0], '/') && !filepath.IsAbs(h.Command[0]) {
+		wrong("command", "command: %q is no name in PATH, and no path that begins with / or ~/", h.Command[0])
+	}
+}
+
+// andList writes words one after the other.
+func andList(words []string) string {
+	end := len(words) - 1
+	return strings.Join(words[:end], ", ") + " and " + words[end]
+}
