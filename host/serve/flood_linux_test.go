@@ -111,7 +111,7 @@ func TestFlood(t *testing.T) {
 	stream.until("turn.settled")
 	used := mostUsed(t, server.Process.Pid)
 	t.Logf("the server had %d MB at most", used>>20)
-	if used > mostMemory {
+	if used > mostMemory && !raceEnabled { // the detector of races takes several times as much
 		t.Errorf("the server had %d bytes", used)
 	}
 }
