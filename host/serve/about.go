@@ -35,7 +35,7 @@ type state struct {
 
 func (s *Server) state() state {
 	f := s.o.Folder
-	return state{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite(), len(s.streams)}
+	return state{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite() || f.Store.DiskFull(), len(s.streams)}
 }
 
 func (s *Server) server(w http.ResponseWriter, r *http.Request) error {
