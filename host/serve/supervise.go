@@ -16,7 +16,8 @@ import (
 // never drives one itself.
 type supervisor struct {
 	*Server
-	first bool // nothing was looked at yet: what is interrupted was so before
+	first  bool // nothing was looked at yet: what is interrupted was so before
+	paused bool // the disk is full
 
 	mu    sync.Mutex
 	tried map[string]attempt
@@ -41,6 +42,13 @@ func backoff(tries int) time.Duration {
 func (s *supervisor) look(ctx context.Context) error {
 	if s.o.Carrier == nil {
 		return nil
+	}
+	if full := s.o.Folder.Store.DiskFull(); full != s.paused {
+		if s.paused = full; full {
+			s.o.Say("the disk is full: no run is carried on until there is room on it: agent doctor")
+		} else {
+			s.o.Say("there is room on the disk again: runs are carried on")
+		}
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
 	if err != nil {
