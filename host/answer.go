@@ -42,7 +42,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 			return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 		}
 	}
-	row, err := h.Store.Answer(ctx, id, answer, h.Who)
+	row, err := h.Store.Answer(ctx, id, answer, h.By(ctx))
 	if err != nil {
 		return Taken{}, err
 	}
@@ -106,7 +106,7 @@ func (h *Host) AskCancel(ctx context.Context, run string) (db.RunRow, error) {
 	if err != nil || row.Status.Terminal() {
 		return row, err
 	}
-	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.Who); err != nil {
+	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.By(ctx)); err != nil {
 		return row, fmt.Errorf("cancel run %s: %w", run, err)
 	}
 	return row, nil
@@ -163,7 +163,7 @@ func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) 
 
 // Withdraw cancels a pending request: its call learns that nobody will answer.
 func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
-	row, err := h.Store.CancelRequest(ctx, id, h.Who)
+	row, err := h.Store.CancelRequest(ctx, id, h.By(ctx))
 	if err != nil {
 		return row, err
 	}

@@ -41,7 +41,7 @@ func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Wor
 	if err != nil {
 		return err
 	}
-	word := journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.Who}
+	word := journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Word: w, By: h.By(ctx)}
 	id, err := drive.PutOwnResolution(ctx, &h.Process, c.Run, word)
 	if err != nil {
 		return err

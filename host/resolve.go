@@ -29,7 +29,7 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, on GoO
 	}
 	row := asked[0] // a thread has one run that is not over, and that one question at most
 	if row.Run != c.Run {
-		word := journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.Who}
+		word := journal.CallResolved{Place: journal.Place{Turn: c.Turn, Index: c.Index}, Run: c.Run, Word: w, By: h.By(ctx)}
 		if _, err := drive.PutResolution(ctx, &h.Process, row.Run, word); err != nil {
 			return Taken{}, err
 		}

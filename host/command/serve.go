@@ -77,7 +77,6 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 	if err != nil {
 		return err
 	}
-	s.Who += " (api)"
 	carrier, err := s.carrier()
 	if err != nil {
 		return errors.Join(err, s.close())

@@ -19,7 +19,7 @@ var never time.Time
 // wrong shape leaves it open, and who answered is not taken from the body. // promise 10, S10
 func TestAnswers(t *testing.T) {
 	w := newWorld(t)
-	w.folder.Who = "anna (api)"
+	w.folder.Who = "anna"
 	w.serve()
 	run := w.run("r-00000001", "p")
 	w.hold(run)
@@ -55,6 +55,21 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("the row: %+v, %v", row, err)
 	}
 	w.refused(w.ask("POST", "/v1/pending/p-00000009/answer", `{"answer":"first"}`), 404, "not_found")
+}
+
+// What a page does is on record as that, and not as a program's. // S10
+func TestAnswerByThePage(t *testing.T) {
+	w := newWorld(t)
+	w.folder.Who = "anna"
+	w.serve().door()
+	session := w.login()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	p := w.question(run, never)
+	a := w.at("POST", "/v1/pending/"+p+"/answer", `{"answer":"first"}`, bearer(session))
+	if a.status != 200 || a.json(t, "request answered_by") != "anna (page)" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
 }
 
 // Two windows that answer at once: one is first, and the other sees which. // promise 10

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agent/host"
 )
 
 const (
@@ -132,14 +134,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("request", "method", knownMethod(r.Method), "route", pattern, "id", idIn(r.URL.Path), "status", seen.status, "ms", time.Since(began).Milliseconds())
 	}()
 	protect(seen.Header())
-	if p := s.admit(r, s.access[pattern]); p != nil {
+	by, p := s.admit(r, s.access[pattern])
+	if p != nil {
 		if p.Status == http.StatusUnauthorized {
 			seen.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		s.refuse(seen, p)
 		return
 	}
-	s.mux.ServeHTTP(seen, r)
+	s.mux.ServeHTTP(seen, r.WithContext(host.ActedBy(r.Context(), s.o.Folder.Who+by)))
 }
 
 func knownMethod(m string) string {
@@ -164,60 +167,57 @@ func idIn(path string) string {
 }
 
 // admit looks at what must hold before anything of a request is read. The process at the other end
-// was looked at when it connected.
-func (s *Server) admit(r *http.Request, to route) *problem {
+// was looked at when it connected. It returns by which credential somebody asks.
+func (s *Server) admit(r *http.Request, to route) (by string, p *problem) {
 	// A page that a browser was brought to load from here by another name has another Host.
 	if port := portOf(r); !slices.Contains(hosts(port), r.Host) {
-		return wrongHost(port)
+		return "", wrongHost(port)
 	}
 	foreign := &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
 	if origin, there := r.Header["Origin"]; there && !slices.Equal(origin, []string{"http://" + r.Host}) {
-		return foreign
+		return "", foreign
 	}
 	if site, there := r.Header["Sec-Fetch-Site"]; there && !slices.Equal(site, []string{"same-origin"}) && !slices.Equal(site, []string{"none"}) {
-		return foreign
+		return "", foreign
 	}
 	if to.open {
-		return nil
+		return "", nil
 	}
-	switch s.credential(r.Header["Authorization"]) {
-	case noCredential:
-		return &problem{
+	switch by = s.credential(r.Header["Authorization"]); {
+	case by == "":
+		return "", &problem{
 			Status: http.StatusUnauthorized, Code: "credential", Next: []string{"agent web"},
 			Detail: "send the header Authorization: Bearer TOKEN; the token is in the file token of the state folder, and agent web gives a browser a session",
 		}
-	case sessionCredential:
-		if to.tokenOnly {
-			return &problem{Status: http.StatusForbidden, Code: "token_only", Detail: "this wants the token of the state folder, not the session of a page", Next: []string{"agent web"}}
-		}
+	case by == byPage && to.tokenOnly:
+		return "", &problem{Status: http.StatusForbidden, Code: "token_only", Detail: "this wants the token of the state folder, not the session of a page", Next: []string{"agent web"}}
 	}
-	return nil
+	return by, nil
 }
 
-// What a request has shown that it may be answered.
+// By which credential somebody asks, as it is recorded after the name of the person.
 const (
-	noCredential = iota
-	tokenCredential
-	sessionCredential
+	byToken = " (api)"
+	byPage  = " (page)"
 )
 
-// credential says which credential is there, in a time that does not depend on it.
-func (s *Server) credential(given []string) int {
+// credential says which credential is there, in a time that does not depend on it; "" for none.
+func (s *Server) credential(given []string) string {
 	if len(given) != 1 {
-		return noCredential
+		return ""
 	}
 	scheme, secret, _ := strings.Cut(given[0], " ")
 	sum := sha256.Sum256([]byte(secret))
 	token, session := subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1, s.desk.Known(secret)
 	switch {
 	case !strings.EqualFold(scheme, "Bearer"):
-		return noCredential
+		return ""
 	case token:
-		return tokenCredential
+		return byToken
 	case session:
-		return sessionCredential
+		return byPage
 	}
-	return noCredential
+	return ""
 }
 
 // reply writes an answer.

@@ -63,7 +63,7 @@ func (s launches) ask(ctx context.Context, job launch.Job) (launch.Answer, error
 		answer launch.Answer
 		err    error
 	}
-	job.By = s.o.Folder.Who
+	job.By = s.o.Folder.By(ctx)
 	done := make(chan result, 1)
 	go func() {
 		a, err := s.o.Carrier.Start(ctx, job)

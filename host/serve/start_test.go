@@ -57,7 +57,7 @@ func (w *world) record(job launch.Job, key string) {
 // run is answered with once it is recorded. // promise 8, S10
 func TestStart(t *testing.T) {
 	w := newWorld(t)
-	w.folder.Who = "anna (api)"
+	w.folder.Who = "anna"
 	l := &launcher{do: func(job launch.Job) (launch.Answer, error) {
 		w.record(job, "")
 		return launch.Answer{Accepted: &launch.Accepted{Run: job.Run}, Notes: []string{"agent: something"}}, nil
@@ -217,7 +217,7 @@ func TestTooMany(t *testing.T) {
 // A run goes on by a process of its own, unless another drives it or it has ended.
 func TestResume(t *testing.T) {
 	w := newWorld(t)
-	w.folder.Who = "anna (api)"
+	w.folder.Who = "anna"
 	l := &launcher{}
 	w.carrier = l
 	w.serve()
