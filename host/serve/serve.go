@@ -167,9 +167,7 @@ func (s *Server) show(socket net.Listener) error {
 			return err
 		}
 	}
-	if err := s.announce(); err != nil {
-		return err
-	}
+	s.announce()
 	s.door.serve(socket)
 	if s.o.Link == nil {
 		return nil
@@ -203,15 +201,15 @@ func (s *Server) close(err error) error {
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
 // go on that go on by themselves.
 func (s *Server) lookAfter() {
-	if !s.o.Folder.CanWrite() {
-		return
-	}
 	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		if err := runs.look(s.stopped); err != nil && s.stopped.Err() == nil {
 			s.log.Warn("have runs go on", "reason", s.o.App.Redacted(err.Error()))
+		}
+		if !s.o.Folder.CanWrite() {
+			return
 		}
 		select {
 		case <-tick.C:

@@ -17,6 +17,7 @@ import (
 type supervisor struct {
 	*Server
 	first bool // nothing was looked at yet: what is interrupted was so before
+	rests bool // nothing goes on any more, and the person was told
 
 	mu    sync.Mutex
 	tried map[string]attempt
@@ -39,7 +40,7 @@ func backoff(tries int) time.Duration {
 
 // look has runs go on that are due, and tells of those that are left as they are.
 func (s *supervisor) look(ctx context.Context) error {
-	if s.o.Carrier == nil {
+	if s.o.Carrier == nil || s.resting() {
 		return nil
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
@@ -64,6 +65,25 @@ func (s *supervisor) look(ctx context.Context) error {
 	}
 	s.first = false
 	return nil
+}
+
+// resting says that nothing goes on because nothing can be recorded, and tells of it once. A store
+// whose disk was full stays so for its process.
+func (s *supervisor) resting() bool {
+	f, why := s.o.Folder, ""
+	switch {
+	case f.Store.DiskFull():
+		why = fmt.Sprintf("the disk of %s is full; make room on it", f.Home)
+	case !f.CanWrite():
+		why = fmt.Sprintf("%s cannot be written; see agent doctor", f.Home)
+	default:
+		return false
+	}
+	if !s.rests {
+		s.rests = true
+		s.o.Say("no run goes on by itself any more: %s, then start the server again", why)
+	}
+	return true
 }
 
 // waits says that it is too early to have a run go on, or too late.
