@@ -58,6 +58,9 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 	return page, nil
 }
 
+// CheckFormat says with a *NewerError that a newer binary has brought an open store up to date.
+func CheckFormat(ctx context.Context, s *Store) error { return s.file.CheckFormat(ctx) }
+
 // DigestAt is the digest of a run's journal up to one fact, and false where there is no such fact.
 func DigestAt(ctx context.Context, s *Store, run string, seq int64) ([]byte, bool, error) {
 	h, err := s.Head(ctx, run)

@@ -1,6 +1,7 @@
 package sqlitefile
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -43,6 +44,20 @@ func (f *File) checkHeader() error {
 	// again, through the log.
 	stamp := int(binary.BigEndian.Uint32(head[60:]))
 	app := int(binary.BigEndian.Uint32(head[68:]))
+	return f.checkIdentity(app, stamp)
+}
+
+// CheckFormat compares the format of the open file, as it is by now, with what this binary knows:
+// *NewerError where a newer one has brought it up to date since.
+func (f *File) CheckFormat(ctx context.Context) error {
+	var app, stamp int
+	err := f.Read(ctx, func() error {
+		row := f.readers.QueryRowContext(ctx, "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)")
+		return row.Scan(&app, &stamp)
+	})
+	if err != nil {
+		return fmt.Errorf("read the format of %s: %w", f.path, err)
+	}
 	return f.checkIdentity(app, stamp)
 }
 

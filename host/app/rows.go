@@ -31,6 +31,7 @@ type (
 	ConflictError  = db.ConflictError
 	CorruptError   = db.CorruptError
 	ExpiredError   = db.ExpiredError
+	NewerError     = db.NewerError
 	UnknownIDError = db.UnknownIDError
 )
 
@@ -50,6 +51,9 @@ const (
 	RequestExpired   = db.RequestExpired
 	NewestShown      = db.NewestShown
 )
+
+// CheckFormat says with a *NewerError that a newer binary has brought an open store up to date.
+func CheckFormat(ctx context.Context, s *Store) error { return db.CheckFormat(ctx, s) }
 
 // OpenRead opens the store of a state folder for reading alone, as it is.
 func OpenRead(ctx context.Context, home string) (*Store, error) { return db.OpenRead(ctx, home) }

@@ -4,7 +4,9 @@ package command_test
 
 import (
 	"bufio"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +24,7 @@ type servedFolder struct {
 	dir  string
 	home string
 	now  *exec.Cmd
+	rest chan string // what it printed until its end, once it has ended
 }
 
 func newServedFolder(t *testing.T) *servedFolder {
@@ -71,7 +74,11 @@ func (f *servedFolder) serve(point string) {
 			break
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // until it ends
+	f.rest = make(chan string, 1)
+	go func(rest chan<- string) {
+		text, _ := io.ReadAll(lines) // a pipe of a process that was killed ends like any other
+		rest <- string(text)
+	}(f.rest)
 }
 
 func (f *servedFolder) stop() {
@@ -151,5 +158,33 @@ func TestServeStartsOnce(t *testing.T) {
 				t.Errorf("another request with the key: %v", err)
 			}
 		})
+	}
+}
+
+// A newer agent brings the database up to date while this one serves it: the server ends with 1,
+// and says that it is to be started again.
+func TestServeEndsForANewerFormat(t *testing.T) {
+	t.Parallel()
+	f := newServedFolder(t)
+	f.serve("")
+	file, err := sql.Open("sqlite", "file:"+f.home+"/agent.db?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was int
+	if err := file.QueryRow("PRAGMA user_version").Scan(&was); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Exec(fmt.Sprintf("PRAGMA user_version = %d", was+1)); err != nil {
+		t.Fatal(err)
+	}
+	said := <-f.rest
+	var code *exec.ExitError
+	if err := f.now.Wait(); !errors.As(err, &code) || code.ExitCode() != 1 || !strings.Contains(said, "restart me") {
+		t.Errorf("%v: %s", err, said)
+	}
+	f.now = nil
+	if err := file.Close(); err != nil {
+		t.Error(err)
 	}
 }

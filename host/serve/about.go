@@ -20,20 +20,27 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// state is how a server stands. Fields are only ever added.
+type state struct {
+	Version  int       `json:"version"`
+	Agent    string    `json:"agent"`
+	PID      int       `json:"pid"`
+	Host     string    `json:"host"`
+	Started  time.Time `json:"started_at"`
+	Socket   string    `json:"socket"`
+	Page     string    `json:"page,omitempty"` // where it is shown
+	ReadOnly bool      `json:"read_only"`      // nothing can be recorded: the disk is full, or the folder cannot be written
+	Streams  int       `json:"num_streams"`
+}
+
+func (s *Server) state() state {
+	f := s.o.Folder
+	return state{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite() || f.Store.DiskFull(), len(s.streams)}
+}
+
 func (s *Server) server(w http.ResponseWriter, r *http.Request) error {
 	if _, err := query(r); err != nil {
 		return err
 	}
-	f := s.o.Folder
-	return s.reply(w, http.StatusOK, struct {
-		Version  int       `json:"version"`
-		Agent    string    `json:"agent"`
-		PID      int       `json:"pid"`
-		Host     string    `json:"host"`
-		Started  time.Time `json:"started_at"`
-		Socket   string    `json:"socket"`
-		Page     string    `json:"page,omitempty"` // where it is shown
-		ReadOnly bool      `json:"read_only"`      // nothing can be recorded: the disk is full, or the folder cannot be written
-		Streams  int       `json:"num_streams"`
-	}{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite(), len(s.streams)})
+	return s.reply(w, http.StatusOK, s.state())
 }

@@ -63,6 +63,10 @@ func TestFlood(t *testing.T) {
 	stream.until("run.state")
 
 	ended := slowly(t, ctx, strings.TrimPrefix(base, "http://"))
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", server.Process.Pid))
+	if err != nil || len(open) > 1300 { // 1,100 connections, and the files and the socket
+		t.Errorf("the server has %d files and connections open, %v", len(open), err)
+	}
 	for n := range 20 { // meanwhile
 		w.add(run, turn(run, n+1, "text", "printed")...)
 		stream.until("turn.settled")

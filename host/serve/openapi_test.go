@@ -196,12 +196,19 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, r := range w.s.routes() {
 		for _, id := range ids {
 			path := strings.ReplaceAll(r.path, "{id}", id)
+			if r.path == "/v1/events" {
+				o, _ := w.stream(path)
+				line := reply{status: 200, header: map[string][]string{"Content-Type": {"text/event-stream"}}, text: o.until("server.state")[0].data}
+				check("GET", path, asLine(d, path, line))
+				o.close()
+				continue
+			}
 			if r.stream {
 				o, a := w.stream(path + "?after=0")
 				if a.StatusCode == 200 {
 					for _, e := range o.until("run.state") {
 						line := reply{status: 200, header: map[string][]string{"Content-Type": {"application/json"}}, text: e.data}
-						check("GET", "/v1/runs/{id}/events", asLine(d, line))
+						check("GET", r.path, asLine(d, r.path, line))
 					}
 				}
 				o.close()
@@ -218,7 +225,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, want := range []string{
 		"GET /v1/runs 200", "GET /v1/runs/{id} 200", "GET /v1/runs/{id} 404", "GET /v1/calls/{id} 200", "GET /v1/calls/{id}/output 200",
 		"POST /v1/pending/{id}/answer 200", "POST /v1/pending/{id}/answer 409", "POST /v1/pending/{id}/answer 422", "POST /v1/calls/{id}/resolution 409",
-		"POST /v1/runs 201", "POST /v1/runs 422", "GET /v1/runs/{id}/plan 200", "POST /v1/runs/{id}/resume 409",
+		"GET /v1/events 200", "GET /v1/models 200", "GET /v1/folders 200", "POST /v1/runs 201", "POST /v1/runs 422", "GET /v1/runs/{id}/plan 200", "POST /v1/runs/{id}/resume 409",
 		"POST /v1/runs/{id}/cancel 202", "POST /v1/runs/{id}/cancel 200", "GET /v1/threads/{id} 200", "GET /v1/runs/{id}/events 200",
 	} {
 		if !seen[want] {
@@ -228,8 +235,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 }
 
 // asLine has a line of a stream stand for an answer that is JSON.
-func asLine(d description, line reply) reply {
-	events := d.Paths["/v1/runs/{id}/events"]["get"].Responses["200"].Content
+func asLine(d description, path string, line reply) reply {
+	line.header = map[string][]string{"Content-Type": {"application/json"}}
+	events := d.Paths[path]["get"].Responses["200"].Content
 	events["application/json"] = events["text/event-stream"]
 	return line
 }

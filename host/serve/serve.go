@@ -84,6 +84,7 @@ type Server struct {
 	door   door
 
 	starting  starting
+	list      list
 	streams   chan struct{} // a place for each
 	requests  chan struct{}
 	strangers chan struct{}
@@ -122,6 +123,7 @@ func New(o Options) (s *Server, err error) {
 	if err != nil {
 		return nil, errors.Join(err, s.logFile.Close())
 	}
+	s.list.s = s
 	s.mux = s.handlers()
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -137,7 +139,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
-	failed := make(chan error, 3) // the socket and two loopback addresses
+	failed := make(chan error, 4) // the socket, two loopback addresses, and the format
 	s.door.serve = func(l net.Listener) {
 		s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
 	}
@@ -145,6 +147,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return s.close(errors.Join(err, h.Close(), l.Close()))
 	}
 	s.running.Go(s.lookAfter)
+	s.running.Go(func() { s.watchFormat(failed) })
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -198,18 +201,41 @@ func (s *Server) close(err error) error {
 	return errors.Join(err, s.lock.Close())
 }
 
+// watchFormat ends the server once a newer agent has brought the database up to date: what is
+// written there then, this one does not know.
+func (s *Server) watchFormat(failed chan<- error) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
+		var newer *app.NewerError
+		if errors.As(err, &newer) {
+			failed <- fmt.Errorf("serve: restart me: a newer agent has brought the database up to date (format %d; this one knows %d)", newer.Have, newer.Know)
+			return
+		}
+		if err != nil && s.stopped.Err() == nil {
+			s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))
+		}
+		select {
+		case <-tick.C:
+		case <-s.stopped.Done():
+			return
+		}
+	}
+}
+
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
 // go on that go on by themselves.
 func (s *Server) lookAfter() {
+	if !s.o.Folder.CanWrite() {
+		return
+	}
 	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		if err := runs.look(s.stopped); err != nil && s.stopped.Err() == nil {
 			s.log.Warn("have runs go on", "reason", s.o.App.Redacted(err.Error()))
-		}
-		if !s.o.Folder.CanWrite() {
-			return
 		}
 		select {
 		case <-tick.C:

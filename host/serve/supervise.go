@@ -16,8 +16,8 @@ import (
 // never drives one itself.
 type supervisor struct {
 	*Server
-	first bool // nothing was looked at yet: what is interrupted was so before
-	rests bool // nothing goes on any more, and the person was told
+	first  bool // nothing was looked at yet: what is interrupted was so before
+	paused bool // the disk is full
 
 	mu    sync.Mutex
 	tried map[string]attempt
@@ -40,8 +40,15 @@ func backoff(tries int) time.Duration {
 
 // look has runs go on that are due, and tells of those that are left as they are.
 func (s *supervisor) look(ctx context.Context) error {
-	if s.o.Carrier == nil || s.resting() {
+	if s.o.Carrier == nil {
 		return nil
+	}
+	if full := s.o.Folder.Store.DiskFull(); full != s.paused {
+		if s.paused = full; full {
+			s.o.Say("the disk is full: no run is carried on until there is room on it: agent doctor")
+		} else {
+			s.o.Say("there is room on the disk again: runs are carried on")
+		}
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
 	if err != nil {
@@ -65,25 +72,6 @@ func (s *supervisor) look(ctx context.Context) error {
 	}
 	s.first = false
 	return nil
-}
-
-// resting says that nothing goes on because nothing can be recorded, and tells of it once. A store
-// whose disk was full stays so for its process.
-func (s *supervisor) resting() bool {
-	f, why := s.o.Folder, ""
-	switch {
-	case f.Store.DiskFull():
-		why = fmt.Sprintf("the disk of %s is full; make room on it", f.Home)
-	case !f.CanWrite():
-		why = fmt.Sprintf("%s cannot be written; see agent doctor", f.Home)
-	default:
-		return false
-	}
-	if !s.rests {
-		s.rests = true
-		s.o.Say("no run goes on by itself any more: %s, then start the server again", why)
-	}
-	return true
 }
 
 // waits says that it is too early to have a run go on, or too late.

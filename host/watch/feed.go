@@ -162,12 +162,7 @@ func (f *Feed) leave() {
 	}
 }
 
-func (f *Feed) hint() {
-	select {
-	case f.hints <- struct{}{}:
-	default: // one is waiting already
-	}
-}
+func (f *Feed) hint() { hint(f.hints) }
 
 // work looks whenever something may be new, until nobody observes the run any more or it cannot be
 // read.

@@ -16,6 +16,12 @@ const (
 	TypeUnknown   = "unknown"        // a fact that a newer binary wrote
 )
 
+// The types of lines that are about no one run: a server's list of runs has them alone.
+const (
+	TypeRuns   = "runs.changed" // runs as they are now
+	TypeServer = "server.state" // how the server stands
+)
+
 // LineType is one type of lines.
 type LineType struct {
 	Name string

@@ -46,6 +46,7 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	feeds map[string]*Feed
+	hints map[chan struct{}]bool // of those who look at more than one run
 
 	gens atomic.Int64 // of the last piece of live text that began
 }
@@ -64,7 +65,7 @@ func New(o Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{o: o, rows: rows, live: live, readers: make(chan struct{}, mostReaders), linger: lingers, feeds: map[string]*Feed{}}
+	w := &Watcher{o: o, rows: rows, live: live, readers: make(chan struct{}, mostReaders), linger: lingers, feeds: map[string]*Feed{}, hints: map[chan struct{}]bool{}}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	w.running.Go(w.wake)
 	return w, nil
@@ -94,9 +95,10 @@ func wakers(o Options) (rows, live *stream.Waker, err error) {
 // wake has feeds look when something may be new for them.
 func (w *Watcher) wake() {
 	for {
-		names, all := map[string]bool{}, true
+		names, all, rows := map[string]bool{}, true, false
 		select {
 		case <-w.rows.C():
+			rows = true
 		case <-w.live.C():
 			names, all = w.live.Changed()
 		case <-w.ctx.Done():
@@ -108,7 +110,33 @@ func (w *Watcher) wake() {
 				f.hint()
 			}
 		}
+		for c := range w.hints {
+			if rows {
+				hint(c)
+			}
+		}
 		w.mu.Unlock()
+	}
+}
+
+// Changes hints that something in the database may have changed, until stop. It is for who looks at
+// more than one run.
+func (w *Watcher) Changes() (hints <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hints[c] = true
+	return c, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.hints, c)
+	}
+}
+
+func hint(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // one is waiting already
 	}
 }
 

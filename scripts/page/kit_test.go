@@ -102,6 +102,8 @@ func (w *world) agent(args ...string) string {
 
 var runID = regexp.MustCompile(`r-[0-9a-z]{8}`)
 
+var pending = regexp.MustCompile(`p-[0-9a-z]{8}`)
+
 // run starts a run in the background and returns its id.
 func (w *world) run(prompt string, flags ...string) string {
 	w.t.Helper()

@@ -166,3 +166,40 @@ func TestByKeyboardAlone(t *testing.T) {
 	b.shows("answered: staging")
 	b.clean(w.page)
 }
+
+// The list follows what happens, in every tab, by one stream for all of them.
+func TestListFollowsByOneStream(t *testing.T) {
+	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging"))).serve()
+	one := w.login(open(t))
+	two := one.beside()
+	two.do(chromedp.Navigate(w.page + "/"))
+	two.until(`document.getElementById("how").textContent === "connected"`)
+	run := w.run("deploy it")
+	for _, b := range []*tab{one, two} {
+		b.shows("deploy it")
+		b.shows("waiting for you")
+		b.until(`document.querySelector(".badge")?.innerText === "1"`)
+	}
+	w.agent("answer", "--detach", pending.FindString(w.agent("pending")), "staging")
+	for _, b := range []*tab{one, two} {
+		b.until(fmt.Sprintf(`document.querySelector(".row[data-key='%s']").dataset.status === "completed" && !document.querySelector(".badge")`, run))
+	}
+	streams := 0
+	for _, b := range []*tab{one, two} {
+		b.mu.Lock()
+		for _, r := range b.requests {
+			if strings.HasSuffix(r.Request.URL, "/v1/events") {
+				streams++
+			}
+		}
+		b.mu.Unlock()
+	}
+	if streams != 1 {
+		t.Errorf("%d streams of the list for two tabs", streams)
+	}
+	// The tab that reads the stream goes: the other one goes on with it.
+	one.do(chromedp.Navigate("about:blank"))
+	w.run("deploy another")
+	two.shows("deploy another")
+	two.clean(w.page)
+}

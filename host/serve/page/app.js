@@ -75,6 +75,13 @@ function banner(how, more) {
 	tick();
 }
 
+// server says where nothing can be recorded: what is shown is right, and nothing can be done here.
+function server(state) {
+	if (!state.read_only) return;
+	fill($('banner'), 'Nothing can be recorded: the disk is full, or the state folder cannot be written. Make room, then see ', h('code', 'agent doctor'), '.');
+	$('banner').hidden = false;
+}
+
 function tick() {
 	const at = $('retry');
 	if (at) at.textContent = `Trying again in ${Math.max(0, Math.ceil((until - Date.now()) / 1000))} s.`;
@@ -90,7 +97,7 @@ function session(there) {
 		$('main').replaceChildren(signIn());
 		return;
 	}
-	shared ??= new Shared({ state: connection, anew: () => list.load(), changed: (runs) => list.upsert(runs) });
+	shared ??= new Shared({ state: connection, anew: () => list.load(), changed: (runs) => list.upsert(runs), server });
 	list.load();
 	route();
 }
@@ -123,7 +130,7 @@ function toast(words) {
 
 const acts = {
 	j: () => list.step(1), k: () => list.step(-1), '/': () => list.search.focus(), n: () => open('new'), '?': () => $('help').showModal(),
-	g: () => view?.turns ? view.turns.end() : list.focus(0), a: () => view?.toQuestion?.(), '.': () => view?.el.querySelector('.actions button')?.focus(),
+	g: () => view?.turns ? view.turns.end() : list.focus(0), a: () => view ? view.toQuestion() : list.question(), '.': () => view?.el.querySelector('.actions button')?.focus(),
 };
 addEventListener('keydown', (e) => {
 	const typing = e.target.matches('input, textarea, select');

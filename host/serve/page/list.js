@@ -181,6 +181,12 @@ export class List {
 		[...this.rows.querySelectorAll('.row')].find((b) => b.dataset.key === this.runs[i].id)?.focus();
 	}
 
+	// question opens the newest run that waits.
+	question() {
+		const run = this.runs.find((r) => r.status === 'waiting');
+		if (run) this.open(run.id);
+	}
+
 	select(id) {
 		this.current = id;
 		this.draw();

@@ -226,8 +226,10 @@ export class RunView {
 	}
 
 	toQuestion() {
-		this.ask?.el.scrollIntoView({ block: 'center' });
-		this.ask?.el.focus({ preventScroll: true });
+		this.wanted = !this.ask?.el.isConnected; // then it is gone to once it is there
+		if (this.wanted) return;
+		this.ask.el.scrollIntoView({ block: 'center' });
+		this.ask.el.focus({ preventScroll: true });
 	}
 
 	card(title, body, ...buttons) {
@@ -253,6 +255,7 @@ export class RunView {
 		if (r.status === 'interrupted') now(`interrupted ${r.cause} ${r.fruitless} ${r.detail}`, () => this.interruptedCard(r));
 		if (this.problem) now(`problem ${this.problem.message}`, () => this.problemCard());
 		sync(this.state, list);
+		if (this.wanted && this.ask) this.toQuestion();
 		for (const key of Object.keys(this.cards)) if (!list.includes(this.cards[key])) delete this.cards[key];
 	}
 

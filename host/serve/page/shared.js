@@ -1,5 +1,4 @@
 // One list stream for all tabs of a browser: the tab that has the lock reads it and tells the others.
-import { get } from './api.js';
 import { Stream } from './sse.js';
 import { statusText, prompt } from './words.js';
 
@@ -36,24 +35,10 @@ export class Shared {
 				state: (how, more) => {
 					this.#tell({ how, at: more?.at, why: more?.message });
 					if (how === 'live') this.#tell({ anew: true });
-					if (how === 'refused' && more.status === 404) this.#poll();
 				},
 			});
 			return new Promise(() => {}); // until the tab is gone
 		});
-	}
-
-	// poll looks now and then where the server has no stream of the list.
-	async #poll() {
-		const next = Date.now() + 3000;
-		try {
-			await get('/v1/server');
-			this.#tell({ how: 'live' });
-			this.#tell({ anew: true });
-		} catch (e) {
-			this.#tell(e.status === 401 ? { how: 'over' } : { how: 'offline', at: next });
-		}
-		setTimeout(() => this.#poll(), 3000);
 	}
 
 	retry() {
@@ -74,6 +59,7 @@ export class Shared {
 			this.#how = m.how;
 			this.hear.state(m.how, m);
 		} else if (m.anew) this.hear.anew();
+		else if (m.type === 'server.state') this.hear.server(m.data);
 		else if (m.type === 'runs.changed') {
 			if (this.leader) for (const run of m.data.runs) this.#notify(run);
 			this.hear.changed(m.data.runs);
