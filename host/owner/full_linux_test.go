@@ -14,7 +14,7 @@ import (
 )
 
 // A lock into which nothing can be written because the disk is full is refused with that reason,
-// which decides what a person is told.
+// which decides the words that a person sees.
 func TestLockOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=64k"); err != nil {
