@@ -41,7 +41,7 @@ func (l Locks) Path(run string) string { return filepath.Join(l.Dir, run) }
 func (l Locks) Take(run string) (*ofd.File, error) {
 	path := l.Path(run)
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make lock folder for run %s: %v", run, err)
+		return nil, fmt.Errorf("make lock folder for run %s: %w", run, err)
 	}
 	f, err := ofd.Open(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func (l Locks) Take(run string) (*ofd.File, error) {
 		return nil, errors.Join(&HeldError{Run: run, Holder: text.Identity}, f.Close())
 	}
 	if err := l.Describe(f, ""); err != nil {
-		return nil, errors.Join(fmt.Errorf("write holder into lock of run %s: %v", run, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("write holder into lock of run %s: %w", run, err), f.Close())
 	}
 	return f, nil
 }

@@ -213,3 +213,19 @@ func TestOneServer(t *testing.T) {
 	w.stop()
 	w.serve() // the lock is free again, and the token the same
 }
+
+// A server that cannot write where it is serves all the same, and says so: the disk is full.
+func TestServerWithoutItsFile(t *testing.T) {
+	w := newWorld(t)
+	if err := os.Mkdir(filepath.Join(w.home, aboutName), 0o700); err != nil { // which no file replaces
+		t.Fatal(err)
+	}
+	w.serve()
+	if a := w.ask("GET", "/v1/server", ""); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+	w.stop()
+	if said := strings.Join(w.said, "\n"); !strings.Contains(said, "warning: write serve.json: ") {
+		t.Error(said)
+	}
+}

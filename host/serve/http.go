@@ -11,6 +11,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -294,8 +295,12 @@ func depth(text []byte) int {
 }
 
 // query reads the parameters of a request, each at most once, and refuses those that are not known.
+// One that cannot be read is not left out: without a cursor a stream begins somewhere else.
 func query(r *http.Request, known ...string) (func(string) string, error) {
-	values := r.URL.Query()
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Code: "parameter", Detail: "read the parameters: write ; as %3B, and % as %25"}
+	}
 	for name, list := range values {
 		if !slices.Contains(known, name) || len(list) != 1 {
 			return nil, badParameter(name, "it is not known here, or given twice")

@@ -185,10 +185,11 @@ func (s launches) refusal(e *refusedError) *problem {
 		return set(http.StatusUnprocessableEntity, "looser")
 	case view.CodeFolderGone:
 		return set(http.StatusUnprocessableEntity, "folder_gone")
-	case view.CodeDiskFull:
-		return set(http.StatusInsufficientStorage, "disk_full")
-	case view.CodeReadOnly:
-		return set(http.StatusInsufficientStorage, "read_only")
+	case view.CodeDiskFull, view.CodeReadOnly:
+		if len(p.Next) == 0 {
+			p.Next = []string{"agent doctor"}
+		}
+		return set(http.StatusInsufficientStorage, e.Code)
 	}
 	return set(http.StatusUnprocessableEntity, "refused")
 }

@@ -76,12 +76,10 @@ func takeLock(folder *app.Folder) (io.Closer, error) {
 	return nil, taken
 }
 
-// announce writes where this server is, and says it.
-func (s *Server) announce() error {
+// announce writes where this server is, and says it. Without that file there is a server all the
+// same: on a full disk it shows what is recorded.
+func (s *Server) announce() {
 	v, err := s.writeAbout()
-	if err != nil {
-		return err
-	}
 	s.o.Say("agent serve: process %d, socket %s", v.PID, v.Socket)
 	switch {
 	case s.o.Link != nil: // it names the page
@@ -90,10 +88,12 @@ func (s *Server) announce() error {
 	default:
 		s.o.Say("  no page is shown (agent web shows it)")
 	}
+	if err != nil {
+		s.o.Say("warning: %v", err)
+	}
 	if warning := unchecked(); warning != "" {
 		s.o.Say("warning: %s", warning)
 	}
-	return nil
 }
 
 // writeAbout writes where this server is.

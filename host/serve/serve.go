@@ -170,9 +170,7 @@ func (s *Server) show(socket net.Listener) error {
 			return err
 		}
 	}
-	if err := s.announce(); err != nil {
-		return err
-	}
+	s.announce()
 	s.door.serve(socket)
 	if s.o.Link == nil {
 		return nil

@@ -58,6 +58,10 @@ func TestCursorsThatDoNotFit(t *testing.T) {
 		w.refused(w.ask("GET", "/v1/runs/"+run+"/facts?after="+cursor, ""), want.status, want.code)
 		w.refused(w.ask("GET", "/v1/runs/"+run+"/events", "", func(r *http.Request) { r.Header.Set("Last-Event-ID", cursor) }), want.status, want.code)
 	}
+	for _, bad := range []string{"after=1;x", "after=%zz", "x;y"} { // which net/http leaves out
+		w.refused(w.ask("GET", "/v1/runs/"+run+"/events?"+bad, ""), 400, "parameter")
+		w.refused(w.ask("GET", "/v1/runs?"+bad, ""), 400, "parameter")
+	}
 	w.refused(w.ask("GET", "/v1/runs/r-00000009/events", ""), 404, "not_found")
 	w.refused(w.ask("GET", "/v1/runs/r-00000009/facts", ""), 404, "not_found")
 }
