@@ -120,7 +120,7 @@ func TestCancel(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.text)
 		}
 		rows, err := w.folder.Store.Inbox(t.Context(), held)
-		if err != nil || len(rows) != 1 || rows[0].Kind != "cancel" || rows[0].By != w.folder.Who {
+		if err != nil || len(rows) != 1 || rows[0].Kind != "cancel" || rows[0].By != w.folder.Who+byToken {
 			t.Fatalf("the inbox of the run: %+v, %v", rows, err)
 		}
 	}

@@ -58,6 +58,30 @@ func (s *Server) output(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", row.ID+".txt"))
-	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(text, 0, size))
+	out := &ranged{ResponseWriter: w}
+	http.ServeContent(out, r, "", time.Time{}, io.NewSectionReader(text, 0, size))
+	if out.none {
+		h.Del("Content-Disposition")
+		return &problem{Status: http.StatusRequestedRangeNotSatisfiable, Code: "range", Detail: fmt.Sprintf("the output has %d bytes", size), Run: row.Run}
+	}
 	return nil
+}
+
+// ranged holds back what net/http says, in a form of its own, of a range that there is not.
+type ranged struct {
+	http.ResponseWriter
+	none bool
+}
+
+func (w *ranged) WriteHeader(status int) {
+	if w.none = status == http.StatusRequestedRangeNotSatisfiable; !w.none {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *ranged) Write(p []byte) (int, error) {
+	if w.none {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
 }
