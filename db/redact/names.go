@@ -108,7 +108,7 @@ func harmless(w []string) bool {
 		switch word {
 		case "public", "pub", "publishable", "keyboard", "csrf", "xsrf", "max", "num", "author", "authors", "tokens", "tokenizer":
 			return true
-		case "primary", "foreign", "sort", "partition", "cache", "bucket", "idempotency", "hot", "routing", "row", "object",
+		case "primary", "foreign", "sort", "partition", "cache", "bucket", "idempotency", "start", "hot", "routing", "row", "object",
 			"group", "natural", "sequence", "page", "next", "continuation", "cancellation", "cancel", "cursor", "sync", "dedupe",
 			"unique", "map", "registry", "event", "shortcut", "index":
 			if i+1 < len(w) && (w[i+1] == "key" || w[i+1] == "token") {

@@ -43,12 +43,9 @@ func (s *supervisor) look(ctx context.Context) error {
 	if s.o.Carrier == nil {
 		return nil
 	}
-	if full := s.o.Folder.Store.DiskFull(); full != s.paused {
-		if s.paused = full; full {
-			s.o.Say("the disk is full: no run is carried on until there is room on it: agent doctor")
-		} else {
-			s.o.Say("there is room on the disk again: runs are carried on")
-		}
+	if s.o.Folder.Store.DiskFull() && !s.paused { // which it stays for this process
+		s.paused = true
+		s.o.Say("the disk is full: no run is carried on until there is room on it and the server is started again: agent doctor")
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
 	if err != nil {
