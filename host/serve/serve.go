@@ -210,7 +210,7 @@ func (s *Server) watchFormat(failed chan<- error) {
 		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
 		var newer *app.NewerError
 		if errors.As(err, &newer) {
-			failed <- fmt.Errorf("serve: restart me: a newer agent has brought the database up to date (format %d; this one knows %d)", newer.Have, newer.Know)
+			failed <- fmt.Errorf("serve: restart me: the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
 			return
 		}
 		if err != nil && s.stopped.Err() == nil {
