@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -41,7 +42,11 @@ const (
 // UseOFDLocks makes SQLite lock with open file descriptions. Without it, any open and close of the
 // database files inside this process would drop its locks, and commits after that could be lost. It
 // has to come before the first open.
-func UseOFDLocks() error {
+func UseOFDLocks() error { return ofdLocks() }
+
+// ofdLocks asks once for each process: of two first calls at once in SQLite, the later sets back
+// what the earlier switched on.
+var ofdLocks = sync.OnceValue(func() error {
 	if runtime.GOOS != "linux" {
 		return nil // there are none; doctor names what this costs
 	}
@@ -50,7 +55,7 @@ func UseOFDLocks() error {
 		return fmt.Errorf("lock the database by open file description: %w", err)
 	}
 	return nil
-}
+})
 
 // setting is one property of every connection: what the DSN asks for and what must be read back.
 type setting struct{ pragma, want string }
