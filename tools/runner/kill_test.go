@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,9 +138,10 @@ func TestTraceOfTheLost(t *testing.T) {
 	if err := json.Unmarshal(text, &trace); err != nil {
 		t.Fatal(err)
 	}
+	// The script's own shell ends with the runner, a moment after the runner's lock is free.
 	living, err := trace.Survivors()
-	if err != nil || len(living) == 0 || len(living) != len(seen.Survivors) {
-		t.Errorf("living %v, %v, want %v", living, err, seen.Survivors)
+	if err != nil || len(living) < 2 || !subset(living, seen.Survivors) {
+		t.Errorf("living %v, %v, want both of sleep, of %v", living, err, seen.Survivors)
 	}
 	other := trace
 	other.Boot = "another"
@@ -440,4 +442,11 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 	c.let(gate)
 	c.end()
+}
+
+// subset says whether every process of one list stands in another.
+func subset(of, all []runner.Process) bool {
+	return !slices.ContainsFunc(of, func(p runner.Process) bool {
+		return !slices.ContainsFunc(all, func(q runner.Process) bool { return p.Pid == q.Pid && p.Start == q.Start })
+	})
 }
