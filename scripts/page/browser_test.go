@@ -260,10 +260,19 @@ func (b *tab) ready() {
 	b.until(`document.querySelector(".card button") && !document.querySelector(".card.inert")`)
 }
 
-// click presses a button by its label.
+// click presses a button by its label, once it stands still: what is loaded above it would move it
+// away from under the pointer.
 func (b *tab) click(label string) {
 	b.t.Helper()
-	b.do(chromedp.Click(fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label))))
+	path := fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label))
+	b.until(fmt.Sprintf(`((path) => {
+		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.stood;
+		const still = el && was && was.el === el && was.top === box.top && was.left === box.left;
+		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0 };
+		return window.stood.times >= 3;
+	})(%q)`, path))
+	eval[any](b, "delete window.stood")
+	b.do(chromedp.Click(path))
 }
 
 // clean says that no script threw, and that nothing was asked of another place than the page's own.
