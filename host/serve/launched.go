@@ -189,6 +189,9 @@ func (s launches) refusal(e *refusedError) *problem {
 		if len(p.Next) == 0 {
 			p.Next = []string{"agent doctor"}
 		}
+		if e.Code == view.CodeDiskFull {
+			p.Detail = diskFull + ": " + p.Detail
+		}
 		return set(http.StatusInsufficientStorage, e.Code)
 	}
 	return set(http.StatusUnprocessableEntity, "refused")

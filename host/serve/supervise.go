@@ -16,8 +16,8 @@ import (
 // never drives one itself.
 type supervisor struct {
 	*Server
-	first  bool // nothing was looked at yet: what is interrupted was so before
-	paused bool // the disk is full
+	first bool                 // nothing was looked at yet: what is interrupted was so before
+	rests func() time.Duration // since the disk was seen to be full; nil where it was not
 
 	mu    sync.Mutex
 	tried map[string]attempt
@@ -42,10 +42,6 @@ func backoff(tries int) time.Duration {
 func (s *supervisor) look(ctx context.Context) error {
 	if s.o.Carrier == nil {
 		return nil
-	}
-	if s.o.Folder.Store.DiskFull() && !s.paused { // which it stays for this process
-		s.paused = true
-		s.o.Say("the disk is full: no run is carried on until there is room on it and the server is started again: agent doctor")
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
 	if err != nil {
