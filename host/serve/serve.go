@@ -59,6 +59,7 @@ type Carrier interface {
 
 const (
 	mostStreams   = 1000
+	mostOpening   = 16                // streams that begin at once
 	mostRequests  = 64                // at once, streams apart
 	mostStrangers = 32                // at once, that need no credential
 	mostConns     = mostStreams + 100 // that are open
@@ -86,6 +87,7 @@ type Server struct {
 	starting  starting
 	list      list
 	streams   chan struct{} // a place for each
+	opening   chan struct{}
 	requests  chan struct{}
 	strangers chan struct{}
 	stopped   context.Context // done when streams are to end
@@ -107,7 +109,7 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
+		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
 		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
 	}
 	if s.o.Finish == nil {
