@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/host/app"
+	"agent/host/view"
 	"agent/host/watch"
 )
 
@@ -88,13 +89,9 @@ func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, anew boo
 	if err := c.Check(ctx, s.o.Folder.Store, id); err != nil {
 		return o, err
 	}
-	at, err := watch.Here(ctx, s.o.Folder.Store, id)
-	if err != nil {
-		return o, err
-	}
-	o.standing = o.feed.Shared(func() any { return app.NewStanding(s.o.Folder, id) }).(*app.Standing)
-	v, err := o.standing.Snapshot(ctx) // after its cursor: what it has beyond comes again
-	switch v.Cursor = at.String(); {
+	o.standing = s.kept(o.feed, id)
+	at, v, err := s.snapshot(ctx, o.feed, id)
+	switch {
 	case err != nil:
 		return o, err
 	case anew: // the snapshot says all that was before
@@ -105,6 +102,22 @@ func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, anew boo
 	first, err := watch.NewLine(id, watch.TypeSnapshot, v)
 	o.first = &first
 	return o, err
+}
+
+// kept is where a run stands, for all who ask and watch.
+func (s feeds) kept(feed *watch.Feed, id string) *app.Standing {
+	return feed.Shared(func() any { return app.NewStanding(s.o.Folder, id) }).(*app.Standing)
+}
+
+// snapshot is where a run stands, at a place of its journal or further.
+func (s feeds) snapshot(ctx context.Context, feed *watch.Feed, id string) (*watch.Cursor, view.Snapshot, error) {
+	at, err := watch.Here(ctx, s.o.Folder.Store, id)
+	if err != nil {
+		return nil, view.Snapshot{}, err
+	}
+	v, err := s.kept(feed, id).Snapshot(ctx) // after its cursor: what it has beyond comes again
+	v.Cursor = at.String()
+	return at, v, err
 }
 
 // follow writes what comes until the run ends, the observer goes, or the server ends. What goes
