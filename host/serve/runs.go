@@ -29,7 +29,8 @@ type run struct {
 	Can []string `json:"can"` // the routes below the run, or its question, that would be taken now
 }
 
-// standing reads the run's journal once for all who ask within some seconds, and for those who watch.
+// standing reads the run's journal once for all who ask within some seconds, and for those who
+// watch.
 func (s *Server) standing(ctx context.Context, id string) (run, error) {
 	feed, err := s.watcher.Run(ctx, id)
 	if err != nil {
