@@ -89,6 +89,8 @@ func TestPathsThatAreNone(t *testing.T) {
 		"/v1/%2e%2e/v1/runs": "no_route", "/v1/runs%2Fr-00000001": "no_route", "/V1/runs": "no_route", "/v1/runs/r-00000001/nothing": "no_route", "": "no_route",
 		"/v1/runs/r-00000001%2Fevents": "not_found", "/v1/runs/..%2F..%2Ftoken": "no_route", "/v1/runs/%00": "not_found", "/v1/runs/r-%EF%BC%91": "not_found",
 		"/v1/runs/%FF%FE": "not_found", "/v1/runs/" + strings.Repeat("a", 2000): "not_found", "/v1/calls/'%20OR%201=1": "not_found",
+		"/v1/runs/%00/events": "not_found", "/v1/runs/%2E%2E%2Ftoken/events": "no_route", "/v1/runs/a%2Fb/plan": "not_found", "/v1/threads/%00": "not_found",
+		"/v1/pending/%FF": "not_found",
 	} {
 		a := raw(t, base, "GET http://"+strings.TrimPrefix(base, "http://")+target+" HTTP/1.1", "Host: "+strings.TrimPrefix(base, "http://"), auth, "Connection: close", "", "")
 		w.refused(a, 404, want)

@@ -46,7 +46,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/runs", answer: launches{s}.start},
 		{method: "GET", path: "/v1/runs/{id}", answer: s.run},
 		{method: "GET", path: "/v1/runs/{id}/facts", answer: s.facts},
-		{method: "GET", path: "/v1/runs/{id}/events", answer: s.events, stream: true},
+		{method: "GET", path: "/v1/runs/{id}/events", answer: feeds{s}.events, stream: true},
 		{method: "GET", path: "/v1/runs/{id}/plan", answer: launches{s}.plan},
 		{method: "POST", path: "/v1/runs/{id}/resume", answer: launches{s}.resume},
 		{method: "POST", path: "/v1/runs/{id}/cancel", answer: acts{s}.cancel},

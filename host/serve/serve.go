@@ -60,6 +60,7 @@ type Carrier interface {
 
 const (
 	mostStreams   = 1000
+	mostOpening   = 16                // streams that begin at once
 	mostRequests  = 64                // at once, streams apart
 	mostStrangers = 32                // at once, that need no credential
 	mostLarge     = 2                 // starts at once of more than mostBody, which others wait for
@@ -89,6 +90,7 @@ type Server struct {
 	same      once.Group[launched] // starts, by what they ask for
 	list      list
 	streams   chan struct{} // a place for each
+	opening   chan struct{}
 	requests  chan struct{}
 	strangers chan struct{}
 	large     chan struct{}
@@ -111,7 +113,8 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
+		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening),
+		requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
 		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
 	}
 	if s.o.Finish == nil {
