@@ -38,6 +38,39 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the process that was to drive the run ended with status %d", e.Code)
 }
 
+// LostError says that a process that was to drive a run ended without an answer. Where the run
+// stands, the record says: Status.
+type LostError struct {
+	Run    string
+	Status recovery.Status
+}
+
+func (e *LostError) Error() string {
+	next := "agent show " + e.Run
+	if e.Status == recovery.StatusInterrupted {
+		next = "agent resume " + e.Run
+	}
+	return fmt.Sprintf("the process that was to drive run %s ended; what it recorded is kept, and the run is %s: %s", e.Run, e.Status, next)
+}
+
+// Lost looks what became of a run whose process ended without an answer: it is driven by another
+// process, or the error is a *LostError.
+func Lost(ctx context.Context, f *app.Folder, run string) (*launch.Accepted, error) {
+	if f.CanWrite() {
+		if _, err := f.Reconcile(ctx, true); err != nil {
+			return nil, err
+		}
+	}
+	row, err := f.Store.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if who, held, err := f.Owner(run); err == nil && held {
+		return &launch.Accepted{Run: run, Thread: row.Thread, Process: who.PID}, nil
+	}
+	return nil, &LostError{run, row.Status}
+}
+
 // Carrier has the runs of a state folder go on.
 type Carrier struct {
 	Folder *app.Folder
@@ -58,7 +91,8 @@ func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
 		}
 		ctx = context.WithoutCancel(ctx) // the answer is given: the run goes on whoever leaves now
 		answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", run}})
-		if err != nil {
+		lost := errors.Is(err, launch.ErrNoAnswer)
+		if err != nil && !lost {
 			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
 		}
 		if *at = answer.Accepted; *at != nil {
@@ -70,6 +104,10 @@ func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
 		}
 		if who, held, _ := c.Folder.Owner(run); held { // else the command that failed has the last word
 			return host.Outcome{}, &owner.HeldError{Run: run, Holder: who}
+		}
+		if lost {
+			*at, err = Lost(ctx, c.Folder, run)
+			return host.Outcome{}, err
 		}
 		for _, line := range answer.Notes {
 			c.Say(line)

@@ -235,9 +235,6 @@ func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMes
 		return errors.Join(err, s.close())
 	}
 	if taken.Drove {
-		if err != nil && taken.Outcome.Run == "" {
-			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
-		}
 		return s.report(s.c, taken.Outcome, err)
 	}
 	if err != nil {
