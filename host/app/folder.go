@@ -201,7 +201,9 @@ func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 // repairs.
 func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
 	dir := filepath.Join(home, "locks")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); errors.Is(err, fs.ErrPermission) {
+		return nil, false, fmt.Errorf("make %s: %w: %w", dir, db.ErrReadOnly, err)
+	} else if err != nil {
 		return nil, false, fmt.Errorf("make %s: %w", dir, err)
 	}
 	f, err := ofd.Open(filepath.Join(dir, "store"))

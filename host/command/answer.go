@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
 	"agent/host/flags"
 	"agent/host/launch"
 	"agent/host/lines"
@@ -235,6 +236,9 @@ func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMes
 		return errors.Join(err, s.close())
 	}
 	if taken.Drove {
+		if errors.As(err, new(*carry.EndedError)) { // whose words were passed on
+			s.app.Say(s.app.Err, "agent: the answer to %s is kept", row.ID)
+		}
 		return s.report(s.c, taken.Outcome, err)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -29,7 +30,10 @@ func (a *commandLine) detached(c *cli.Command) bool { return c.Bool("detach") &&
 // currentDir is the current folder.
 func (a *commandLine) currentDir() (string, error) {
 	dir, err := a.Dir()
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errors.New("find the current folder: it is not there any more; go to another one first, such as: cd ~")
+	case err != nil:
 		return "", fmt.Errorf("find the current folder: %v", err)
 	}
 	return dir, nil

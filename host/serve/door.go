@@ -105,6 +105,8 @@ func listenAt(ip string, port int) (net.Listener, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, &PortError{IP: ip, Port: port, Holder: holder.Of(port, path.Join("locks", lockName)), Asked: "agent serve --web"}
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("show the page: port %d is not for programs of ordinary users; choose one from 1024 with --port, or 0 to have one chosen", port)
 	case err != nil:
 		return nil, fmt.Errorf("listen on port %d of %s: %w", port, ip, err)
 	}
