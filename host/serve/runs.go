@@ -29,13 +29,15 @@ type run struct {
 	Can []string `json:"can"` // the routes below the run, or its question, that would be taken now
 }
 
+// standing reads the run's journal once for all who ask within some seconds, and for those who
+// watch.
 func (s *Server) standing(ctx context.Context, id string) (run, error) {
-	at, err := watch.Here(ctx, s.o.Folder.Store, id)
+	feed, err := s.watcher.Run(ctx, id)
 	if err != nil {
 		return run{}, err
 	}
-	v, err := s.o.Folder.Snapshot(ctx, id) // after its cursor: what it has beyond comes again
-	v.Cursor = at.String()
+	defer feed.Close()
+	_, v, err := feeds{s}.snapshot(ctx, feed, id)
 	return run{v, s.can(v.Run)}, err
 }
 

@@ -25,6 +25,7 @@ import (
 	"agent/host/carry"
 	"agent/host/launch"
 	"agent/host/serve/login"
+	"agent/host/serve/once"
 	"agent/host/watch"
 )
 
@@ -59,8 +60,10 @@ type Carrier interface {
 
 const (
 	mostStreams   = 1000
+	mostOpening   = 16                // streams that begin at once
 	mostRequests  = 64                // at once, streams apart
 	mostStrangers = 32                // at once, that need no credential
+	mostLarge     = 2                 // starts at once of more than mostBody, which others wait for
 	mostConns     = mostStreams + 100 // that are open
 	headerWait    = 5 * time.Second
 	idleWait      = time.Minute
@@ -84,10 +87,13 @@ type Server struct {
 	door   door
 
 	starting  starting
+	same      once.Group[launched] // starts, by what they ask for
 	list      list
 	streams   chan struct{} // a place for each
+	opening   chan struct{}
 	requests  chan struct{}
 	strangers chan struct{}
+	large     chan struct{}
 	stopped   context.Context // done when streams are to end
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -107,7 +113,8 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
+		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening),
+		requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
 		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
 	}
 	if s.o.Finish == nil {
@@ -137,7 +144,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
 	failed := make(chan error, 4) // the socket, two loopback addresses, and the format
 	s.door.serve = func(l net.Listener) {

@@ -49,11 +49,11 @@ type Feed struct {
 // newFeed reads where a run stands: nothing of what was before is kept but what the last turn's
 // live text depends on.
 func newFeed(ctx context.Context, w *Watcher, run string) (*Feed, error) {
-	file, err := stream.NewLiveReader(w.o.Live, run)
+	h, err := w.o.Store.Head(ctx, run) // first: what has no journal may be no name of a file either
 	if err != nil {
 		return nil, err
 	}
-	h, err := w.o.Store.Head(ctx, run)
+	file, err := stream.NewLiveReader(w.o.Live, run)
 	if err != nil {
 		return nil, err
 	}

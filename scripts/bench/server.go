@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"agent/db"
@@ -29,7 +28,7 @@ func within(figure string, value float64, unit string, limit float64) row {
 
 // server is what the server, and a run in the background, take.
 func server(ctx context.Context, b *bench) (rows []row, err error) {
-	for _, part := range []func(context.Context, *bench, *stage.Stage) ([]row, error){live, starts, crowded, longRun, manyListed, recovered} {
+	for _, part := range []func(context.Context, *bench, *stage.Stage) ([]row, error){live, beside, starts, crowded, longRun, manyListed, recovered} {
 		s, err := stage.New(ctx, b.exe)
 		if err != nil {
 			return rows, err
@@ -51,11 +50,10 @@ func stamped(pace time.Duration) func(int) stage.Answer {
 	}
 }
 
-// live is how long a token takes from the model to those who watch, and what the run and the server
-// have of memory meanwhile.
+// live is how long a token takes from the model to those who watch.
 func live(ctx context.Context, b *bench, s *stage.Stage) (rows []row, err error) {
 	s.Model.Says(stamped(20 * time.Millisecond))
-	run, pid, err := s.Paced()
+	run, _, err := s.Paced()
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +72,32 @@ func live(ctx context.Context, b *bench, s *stage.Stage) (rows []row, err error)
 		rows = append(rows, within(name+", median", median(took, time.Millisecond), "ms", c.p50),
 			within(name+", of 100 the slowest", float64(took[len(took)*99/100])/1e6, "ms", c.p99))
 	}
-	pss, private, err := memoryOf(pid)
-	if err != nil {
-		return rows, err
-	}
-	rows = append(rows, within("a run in the background, shared pages divided (PSS)", pss, "MB", 10).because(
-		"its program's pages are shared by all processes of the binary: the figure is that of one run beside one server, and falls with each further one."),
-		plain("a run in the background, private", private, "MB"))
 	return rows, s.Command("cancel", run).Run()
+}
+
+// beside is what a run in the background has of memory, beside others: its program's pages are
+// shared by all processes of the binary.
+func beside(_ context.Context, b *bench, s *stage.Stage) ([]row, error) {
+	s.Model.Says(stamped(50 * time.Millisecond))
+	runs := b.times(16)
+	var pids []int
+	for range runs {
+		_, pid, err := s.Paced()
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
+	}
+	var all, own float64
+	for _, pid := range pids {
+		pss, private, err := memoryOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		all, own = all+pss/float64(runs), own+private/float64(runs)
+	}
+	name := fmt.Sprintf("a run in the background, one of %d", runs)
+	return []row{within(name+", shared pages divided (PSS)", all, "MB", 10), plain(name+", private", own, "MB")}, s.EndRuns()
 }
 
 // tokenTimes are sorted: of every token, for every observer.
@@ -299,14 +315,14 @@ func recovered(ctx context.Context, b *bench, s *stage.Stage) ([]row, error) {
 		}
 		var killed []string
 		for range runs {
-			run, pid, err := s.Paced()
-			if err == nil {
-				err = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			killed = append(killed, run)
+			run, _, err := s.Paced()
 			if err != nil {
 				return nil, err
 			}
+			killed = append(killed, run)
+		}
+		if err := s.EndRuns(); err != nil {
+			return nil, err
 		}
 		began := time.Now()
 		if err := s.Serve(); err != nil {

@@ -15,10 +15,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"agent/tools/process"
 )
 
 // Stage is one of them. Its methods are for one goroutine.
@@ -209,10 +212,13 @@ func (w *Stage) Get(ctx context.Context, path string, into any) error {
 	return json.NewDecoder(a.Body).Decode(into)
 }
 
-// EndRuns ends every process that the runs of the state folder have.
+// EndRuns kills every process that the runs of the state folder have, and waits until they hold
+// nothing any more.
 func (w *Stage) EndRuns() error {
+	var pids []string
 	for _, p := range w.Processes() {
-		pid, err := strconv.Atoi(strings.Fields(p)[0])
+		pids = append(pids, strings.Fields(p)[0])
+		pid, err := strconv.Atoi(pids[len(pids)-1])
 		if err == nil {
 			err = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -220,7 +226,13 @@ func (w *Stage) EndRuns() error {
 			return err
 		}
 	}
-	return Wait(context.Background(), time.Minute, "they are gone", func() (bool, error) { return len(w.Processes()) == 0, nil })
+	return Wait(context.Background(), time.Minute, "they are gone", func() (bool, error) {
+		there := slices.ContainsFunc(pids, func(pid string) bool { // one that ends has no environment any more, and its locks yet
+			stat, err := process.ReadStat(pid)
+			return err == nil && !stat.Dead()
+		})
+		return !there && len(w.Processes()) == 0, nil
+	})
 }
 
 // Processes are those whose environment names this state folder, each with its command line.
