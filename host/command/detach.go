@@ -63,7 +63,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 	answer, err := carry.Start(ctx, dir, in, job)
 	slow.Stop()
 	if errors.Is(err, launch.ErrNoAnswer) {
-		return a.unanswered(ctx, c, run, err)
+		return a.unanswered(ctx, c, run, answer.PID, err)
 	}
 	if err != nil {
 		return fmt.Errorf("go on in the background: %w", err)
@@ -94,7 +94,7 @@ func (a *commandLine) printDetached(json bool, at launch.Accepted) {
 }
 
 // unanswered tells what became of a run whose process ended without an answer: the database has it.
-func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string, why error) error {
+func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string, ended int, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	s, err := a.open(ctx, app.Read)
 	switch {
@@ -106,7 +106,7 @@ func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string
 	if _, id, findErr := s.find(ctx, run, 'r'); findErr == nil { // it may be typed as last, or in part
 		run = id
 	}
-	at, err := carry.Lost(ctx, s.Folder, run)
+	at, err := carry.Lost(ctx, s.Folder, run, ended)
 	var lost *carry.LostError
 	if err := errors.Join(err, s.close()); errors.As(err, &lost) {
 		return lost
@@ -129,7 +129,7 @@ func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
 		s.app.Say(s.app.Err, "%s", line)
 	}
 	if errors.Is(err, launch.ErrNoAnswer) {
-		answer.Accepted, err = carry.Lost(ctx, s.Folder, row.ID)
+		answer.Accepted, err = carry.Lost(ctx, s.Folder, row.ID, answer.PID)
 	} else if err != nil {
 		err = fmt.Errorf("go on with run %s in the background: %w", row.ID, err)
 	}

@@ -69,6 +69,7 @@ type Answer struct {
 	Ended    *Ended    `json:"ended,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // what it printed until then, a line each
+	PID   int      `json:"-"`               // of the driver, also of one without an answer
 }
 
 // Accepted names a run that is recorded and that the driver holds.
@@ -116,6 +117,7 @@ func Start(ctx context.Context, exe string, env []string, in *os.File, job Job) 
 		return Answer{}, fmt.Errorf("give process %d its task: %w", p.cmd.Process.Pid, err)
 	}
 	a, err := hear(p.answer)
+	a.PID = p.cmd.Process.Pid
 	if err == nil {
 		fault.Hit(fault.DriverAccepted)
 	}
