@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/host"
@@ -101,6 +102,7 @@ type Server struct {
 	stopped   context.Context // done when streams are to end
 	stop      context.CancelFunc
 	running   sync.WaitGroup
+	outdated  atomic.Bool // it ends, since a newer agent has brought the database up to date
 }
 
 // New makes a server and takes the lock of the one server that a state folder has: *TakenError says
@@ -180,7 +182,12 @@ func (s *Server) Serve(ctx context.Context) error {
 // show has the socket answered, and the page where that is wanted, and says where they are.
 func (s *Server) show(socket net.Listener) error {
 	if s.o.Web {
-		if err := s.door.listen(s.o.Port); err != nil {
+		err := s.door.listen(s.o.Port)
+		var taken *PortError
+		if errors.As(err, &taken) && s.o.Link != nil {
+			taken.Asked = "agent web"
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -224,6 +231,7 @@ func (s *Server) watchFormat(failed chan<- error) {
 		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
 		var newer *app.NewerError
 		if errors.As(err, &newer) {
+			s.outdated.Store(true)
 			failed <- fmt.Errorf("serve: restart me: the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
 			return
 		}
