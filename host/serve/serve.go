@@ -110,7 +110,7 @@ func New(o Options) (s *Server, err error) {
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
 		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
-		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
+		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}, wait: startWait},
 	}
 	if s.o.Finish == nil {
 		s.o.Finish = acts{s}.finishElsewhere
