@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -83,6 +85,7 @@ type Server struct {
 	access map[string]route // by path: what it wants of who asks
 	desk   *login.Desk
 	door   door
+	socket fs.FileInfo // as it was made
 
 	starting  starting
 	list      list
@@ -137,11 +140,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		return s.close(err)
 	}
+	s.socket, _ = os.Lstat(filepath.Join(s.o.Folder.Home, socketName)) // without it, it counts as found
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
-	failed := make(chan error, 4) // the socket, two loopback addresses, and the format
+	failed := make(chan error, 4) // the socket, two loopback addresses, and the place
 	s.door.serve = func(l net.Listener) {
 		s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
 	}
@@ -149,7 +153,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return s.close(errors.Join(err, h.Close(), l.Close()))
 	}
 	s.running.Go(s.lookAfter)
-	s.running.Go(func() { s.watchFormat(failed) })
+	s.running.Go(func() { s.watchPlace(failed) })
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -203,20 +207,14 @@ func (s *Server) close(err error) error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// watchFormat ends the server once a newer agent has brought the database up to date: what is
-// written there then, this one does not know.
-func (s *Server) watchFormat(failed chan<- error) {
+// watchPlace ends the server once it cannot serve the state folder any more.
+func (s *Server) watchPlace(failed chan<- error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
-		var newer *app.NewerError
-		if errors.As(err, &newer) {
-			failed <- fmt.Errorf("serve: restart me: the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
+		if err := s.outdated(); err != nil {
+			failed <- fmt.Errorf("serve: restart me: %w", err)
 			return
-		}
-		if err != nil && s.stopped.Err() == nil {
-			s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))
 		}
 		select {
 		case <-tick.C:
@@ -224,6 +222,23 @@ func (s *Server) watchFormat(failed chan<- error) {
 			return
 		}
 	}
+}
+
+// outdated says why this server has to be started again: a newer agent has brought the database up
+// to date, and what is written there then, this one does not know; or nobody finds it any more.
+func (s *Server) outdated() error {
+	err := app.CheckFormat(s.stopped, s.o.Folder.Store)
+	var newer *app.NewerError
+	switch {
+	case errors.As(err, &newer):
+		return fmt.Errorf("the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
+	case err != nil && s.stopped.Err() == nil:
+		s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))
+	}
+	if !s.found() {
+		return fmt.Errorf("%s was removed or replaced", filepath.Join(s.o.Folder.Home, socketName))
+	}
+	return nil
 }
 
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
