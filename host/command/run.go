@@ -104,6 +104,9 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	if a.driver != nil {
 		req.Run = a.driver.job.Run
+		if given.Images, err = flags.Pictures(given.Images, a.driver.job.Pictures); err != nil {
+			return err
+		}
 	}
 	a.Idle, a.Record = given.Idle, given.Record
 	opened, err := a.open(ctx, app.Drive)

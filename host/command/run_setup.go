@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -12,6 +13,7 @@ import (
 	"agent/host/app"
 	"agent/host/flags"
 	"agent/host/prompt"
+	"agent/host/view"
 	"agent/recovery/journal"
 )
 
@@ -98,6 +100,9 @@ func (s starting) chooseThread(ctx context.Context, req *host.StartRequest) (*ap
 	if !s.c.IsSet("dir") {
 		if req.Folder, err = s.Store.RestoreText(ctx, last.Folder); err != nil {
 			return nil, err
+		}
+		if info, err := os.Stat(req.Folder); err != nil || !info.IsDir() {
+			return nil, &view.FolderError{Thread: last.Thread, Folder: req.Folder}
 		}
 	}
 	return &last, nil

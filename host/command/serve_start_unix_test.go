@@ -23,6 +23,7 @@ type servedFolder struct {
 	t    *testing.T
 	dir  string
 	home string
+	env  []string // of its servers, beside that of the tests
 	now  *exec.Cmd
 	rest chan string // what it printed until its end, once it has ended
 }
@@ -52,7 +53,7 @@ func (f *servedFolder) agent(env []string, args ...string) *exec.Cmd {
 // serve starts a server that comes by a fault point; "" for none.
 func (f *servedFolder) serve(point string) {
 	f.t.Helper()
-	var env []string
+	env := f.env
 	if point != "" {
 		env = []string{"AGENT_FAULT=" + point, "AGENT_FAULT_UNSAFE=1"}
 	}

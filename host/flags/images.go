@@ -4,23 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"slices"
 
+	"agent/host/input"
 	"agent/recovery/journal"
 )
 
-// The pictures of one prompt: providers refuse larger ones.
-const (
-	maxImages = 20
-	maxImage  = 5 << 20
-)
-
-// readImages reads pictures. What a file is, its first bytes say.
+// readImages reads the pictures that go with a prompt.
 func readImages(files []string) ([]journal.Image, error) {
-	if len(files) > maxImages {
-		return nil, fmt.Errorf("--image: %d pictures; at most %d go with a prompt", len(files), maxImages)
+	if err := input.CheckPictures(len(files)); err != nil {
+		return nil, fmt.Errorf("--image: %v", err)
 	}
 	var out []journal.Image
 	for _, name := range files {
@@ -46,16 +39,22 @@ func readImage(name string) (journal.Image, error) {
 		return journal.Image{}, errors.Unwrap(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))
+	data, err := io.ReadAll(io.LimitReader(f, input.MaxPicture+1))
 	if err != nil {
 		return journal.Image{}, err
 	}
-	if len(data) > maxImage {
-		return journal.Image{}, fmt.Errorf("it is larger than %d MiB", maxImage>>20)
+	media, err := input.Picture(data)
+	return journal.Image{Media: media, Data: data}, err
+}
+
+// Pictures are those that files have, with others that came in another way.
+func Pictures(have []journal.Image, more [][]byte) ([]journal.Image, error) {
+	for i, data := range more {
+		media, err := input.Picture(data)
+		if err != nil {
+			return nil, fmt.Errorf("picture %d: %v", i+1, err)
+		}
+		have = append(have, journal.Image{Media: media, Data: data})
 	}
-	media := http.DetectContentType(data)
-	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media) {
-		return journal.Image{}, errors.New("it is no png, jpeg, gif or webp picture")
-	}
-	return journal.Image{Media: media, Data: data}, nil
+	return have, nil
 }

@@ -49,10 +49,11 @@ func (e *noModelError) Error() string {
 	return e.NoModelError.Error() + " (agent models lists what there is)" + e.hint
 }
 
-// Fixes is the command that carries the prompt out, where it looks like a runbook.
+// Fixes is the command that carries the prompt out, where it looks like a runbook, else that which
+// lists models.
 func (e *noModelError) Fixes() []view.Fix {
 	if e.command == "" {
-		return nil
+		return []view.Fix{{Does: "see the models", Command: "agent models"}}
 	}
 	return []view.Fix{{Does: "carry it out", Command: e.command}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"agent/host/app"
 	"agent/host/config"
+	"agent/host/input"
 	"agent/recovery/journal"
 )
 
@@ -72,13 +73,13 @@ func TestRunFlags(t *testing.T) {
 func TestRunFlagsRefused(t *testing.T) {
 	dir := t.TempDir()
 	text, large := filepath.Join(dir, "a.png"), filepath.Join(dir, "b.png")
-	for path, data := range map[string][]byte{text: []byte("no picture"), large: append(png, make([]byte, maxImage)...)} {
+	for path, data := range map[string][]byte{text: []byte("no picture"), large: append(png, make([]byte, input.MaxPicture)...)} {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	many := []string{}
-	for range maxImages + 1 {
+	for range input.MaxPictures + 1 {
 		many = append(many, "--image", text)
 	}
 	for _, tt := range []struct {

@@ -11,6 +11,7 @@ package launch
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,20 @@ type Job struct {
 	Run     string   `json:"run,omitempty"` // the id of the run, where the command starts one
 	Why     string   `json:"why,omitempty"` // why the run goes on without a person who asked for it
 	By      string   `json:"by,omitempty"`  // who asked for it, where that is not the user as such
+
+	Pictures [][]byte `json:"pictures,omitempty"` // that go with the prompt, beside those that Args name
+}
+
+// Digest is the same for jobs that ask for the same.
+func (j Job) Digest() string {
+	h := sha256.New()
+	for _, arg := range j.Args {
+		fmt.Fprintf(h, "%d:%s", len(arg), arg) // never fails
+	}
+	for _, p := range j.Pictures {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return string(h.Sum(nil))
 }
 
 // Answer is what a driver reports, once.

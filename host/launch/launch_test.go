@@ -56,3 +56,20 @@ func TestStartIsStopped(t *testing.T) {
 		t.Error("it has an answer")
 	}
 }
+
+// Jobs are the same where they ask for the same, to the last byte of a picture.
+func TestDigest(t *testing.T) {
+	one := Job{Args: []string{"run", "ab"}, Pictures: [][]byte{{1}}, Run: "r-1"}
+	same := one
+	same.Run, same.By = "r-2", "anna"
+	if one.Digest() != same.Digest() {
+		t.Error("the same request is another one")
+	}
+	for _, other := range []Job{
+		{Args: []string{"runa", "b"}, Pictures: one.Pictures}, {Args: one.Args}, {Args: one.Args, Pictures: [][]byte{{2}}}, {Args: one.Args, Pictures: [][]byte{{1}, {}}},
+	} {
+		if other.Digest() == one.Digest() {
+			t.Errorf("%+v is the same", other)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package lines_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,27 +9,30 @@ import (
 	"agent/host/watch"
 )
 
-// The table of agent help scripting is the list of types, row by row.
+// The tables of the topics are the list of types, row by row: scripting has all that a command
+// prints, and server what is sent.
 func TestHelpListsTheTypes(t *testing.T) {
 	topics, err := help.Topics()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []string
+	rows := map[string][]string{}
 	for _, topic := range topics {
-		if topic.Name == "scripting" {
-			_, table, _ := strings.Cut(topic.Text, "| type | data |\n|---|---|\n")
-			table, _, _ = strings.Cut(table, "\n\n")
-			rows = strings.Split(table, "\n")
+		_, table, _ := strings.Cut(topic.Text, "| type | data |\n|---|---|\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		rows[topic.Name] = strings.Split(table, "\n")
+	}
+	sent := slices.DeleteFunc(watch.LineTypes(), func(l watch.LineType) bool {
+		return slices.Contains([]string{watch.TypeNote, watch.TypeAnswer, watch.TypeError}, l.Name) // of a command
+	})
+	for name, list := range map[string][]watch.LineType{"scripting": watch.LineTypes(), "server": append(sent, watch.ListTypes()...)} {
+		if len(rows[name]) != len(list) {
+			t.Fatalf("the table of %s has %d rows, the list %d types", name, len(rows[name]), len(list))
 		}
-	}
-	list := watch.LineTypes()
-	if len(rows) != len(list) {
-		t.Fatalf("the table has %d rows, the list %d types", len(rows), len(list))
-	}
-	for i, l := range list {
-		if want := "| `" + l.Name + "` | " + l.Data + " |"; rows[i] != want {
-			t.Errorf("row %d is\n%s, want\n%s", i+1, rows[i], want)
+		for i, l := range list {
+			if want := "| `" + l.Name + "` | " + l.Data + " |"; rows[name][i] != want {
+				t.Errorf("%s: row %d is\n%s, want\n%s", name, i+1, rows[name][i], want)
+			}
 		}
 	}
 }

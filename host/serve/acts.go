@@ -34,15 +34,15 @@ func (s acts) answer(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case given.Answer == nil:
-		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: "say answer: what the question wants", Run: row.Run}
+		return &problem{Code: "json", Detail: "say answer: what the question wants", Run: row.Run}
 	case row.Damaged != nil:
-		return &problem{Status: http.StatusConflict, Code: "damaged", Detail: "the record of this question is damaged", Run: row.Run, Next: []string{"agent doctor"}}
+		return &problem{Code: "damaged", Detail: "the record of this question is damaged", Run: row.Run, Next: []string{"agent doctor"}}
 	case row.Status != app.RequestOpen:
 		return s.again(ctx, w, &app.ConflictError{First: row}, given.Answer)
 	}
 	if err := view.CheckAnswer(row.Request.Question, given.Answer); err != nil {
 		return &problem{
-			Status: http.StatusUnprocessableEntity, Code: "shape", Detail: s.o.App.Redacted(err.Error()) + "; the question stays open", Run: row.Run, Request: s.request(row),
+			Code: "shape", Detail: s.o.App.Redacted(err.Error()) + "; the question stays open", Run: row.Run, Request: s.request(row),
 		}
 	}
 	if err := s.mustWrite("answer", id); err != nil {
@@ -68,15 +68,17 @@ func (s acts) goOn() host.GoOn {
 	if s.o.Carrier == nil {
 		return nil
 	}
+	var at *launch.Accepted // the run says which process that is
+	on := s.o.Carrier.GoOn(&at)
+	if on == nil {
+		return nil
+	}
 	return func(ctx context.Context, run string) (host.Outcome, error) {
 		s.starting.Lock()
 		leave := s.starting.enter(run)
 		s.starting.Unlock()
 		defer leave()
-		return within(s.starting.wait, run, func() (host.Outcome, error) {
-			var at *launch.Accepted // the run says which process that is
-			return s.o.Carrier.GoOn(&at)(ctx, run)
-		})
+		return within(s.starting.wait, run, func() (host.Outcome, error) { return on(ctx, run) })
 	}
 }
 
@@ -163,10 +165,10 @@ func (s acts) resolve(w http.ResponseWriter, r *http.Request) error {
 	}
 	next := view.ResolveCommands(row.ID)
 	if given.Word != journal.WordHappened && given.Word != journal.WordLeave {
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "shape", Detail: "say word: happened (it took place) or leave (it stays unknown)", Run: row.Run, Next: next}
+		return &problem{Code: "shape", Detail: "say word: happened (it took place) or leave (it stays unknown)", Run: row.Run, Next: next}
 	}
 	if err := view.Resolvable(row); err != nil {
-		return &problem{Status: http.StatusConflict, Code: "not_unknown", Detail: err.Error(), Run: row.Run}
+		return &problem{Code: "not_unknown", Detail: err.Error(), Run: row.Run}
 	}
 	status := http.StatusOK
 	if row.Resolved != given.Word { // else it was said already

@@ -48,7 +48,7 @@ func (s *Server) output(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case row.Result == nil:
 		return &problem{
-			Status: http.StatusConflict, Code: "running", Detail: fmt.Sprintf("the call has no result yet (it is %s)", row.Phase), Run: row.Run, Next: []string{"agent show --follow " + row.Run},
+			Code: "running", Detail: fmt.Sprintf("the call has no result yet (it is %s)", row.Phase), Run: row.Run, Next: []string{"agent show --follow " + row.Run},
 		}
 	}
 	text, size, err := s.o.Folder.Store.Output(r.Context(), row.ID)
@@ -62,7 +62,7 @@ func (s *Server) output(w http.ResponseWriter, r *http.Request) error {
 	http.ServeContent(out, r, "", time.Time{}, io.NewSectionReader(text, 0, size))
 	if out.none {
 		h.Del("Content-Disposition")
-		return &problem{Status: http.StatusRequestedRangeNotSatisfiable, Code: "range", Detail: fmt.Sprintf("the output has %d bytes", size), Run: row.Run}
+		return &problem{Code: "range", Detail: fmt.Sprintf("the output has %d bytes", size), Run: row.Run}
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func hosts(port int) []string {
 }
 
 func wrongHost(port int) *problem {
-	p := &problem{Status: http.StatusMisdirectedRequest, Code: "host", Detail: "Host must be localhost, 127.0.0.1 or [::1]"}
+	p := &problem{Code: "host", Detail: "Host must be localhost, 127.0.0.1 or [::1]"}
 	if port != 0 {
 		p.Detail = fmt.Sprintf("this is http://127.0.0.1:%d, and answers by no other name or port; from another machine, forward this port to the same one there", port)
 		p.Next = []string{fmt.Sprintf("ssh -L %d:127.0.0.1:%d HOST", port, port)}

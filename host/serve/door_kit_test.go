@@ -47,7 +47,9 @@ func askAt(t *testing.T, base, method, path, body string, change ...func(*http.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reply{a.StatusCode, a.Header, string(text)}
+	got := reply{a.StatusCode, a.Header, string(text)}
+	asDescribed(t, r, got)
+	return got
 }
 
 func bearer(secret string) func(*http.Request) {

@@ -40,7 +40,7 @@ func TestSessionEndsWithItsServer(t *testing.T) {
 	got := make(chan string, 1)
 	thief := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") })}
 	go func() { _ = thief.Serve(l) }() // it is closed below
-	read()
+	raw(t, base, "GET /v1/runs HTTP/1.1", "Host: "+strings.TrimPrefix(base, "http://"), "Authorization: Bearer "+session, "Connection: close", "", "")
 	captured := <-got
 	if err := thief.Close(); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -19,12 +20,13 @@ import (
 	"time"
 
 	"agent/host"
+	"agent/host/serve/body"
 )
 
 const (
 	mostBody    = 1 << 20
-	mostDrained = 4 << 20 // of a body that is too large
-	mostDepth   = 64      // of JSON
+	mostStart   = 17 << 20 // of a body that starts a run: a prompt, or pictures
+	mostDrained = 4 << 20  // of a body that is too large: who still writes would not see the answer
 	bodyWait    = 10 * time.Second
 	replyWait   = time.Minute // for a client to take an answer
 )
@@ -80,9 +82,6 @@ func (s *Server) handlers() *http.ServeMux {
 		}
 		methods[r.path][r.method] = r
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, &problem{Status: http.StatusNotFound, Code: "no_route", Detail: "there is no such route; GET /v1/openapi.json lists them"})
-	})
 	return mux
 }
 
@@ -91,7 +90,7 @@ func (s *Server) dispatch(methods map[string]route) http.Handler {
 		found, ok := methods[r.Method]
 		if !ok {
 			w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
-			s.refuse(w, &problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: fmt.Sprintf("%s is no method of this route", r.Method)})
+			s.refuse(w, &problem{Code: "method", Detail: fmt.Sprintf("%s is no method of this route", r.Method)})
 			return
 		}
 		places, code := s.requests, "too_many_requests"
@@ -105,8 +104,7 @@ func (s *Server) dispatch(methods map[string]route) http.Handler {
 		case places <- struct{}{}:
 			defer func() { <-places }()
 		default:
-			w.Header().Set("Retry-After", "1")
-			s.refuse(w, &problem{Status: http.StatusServiceUnavailable, Code: code, Detail: fmt.Sprintf("%d are under way already; try again", cap(places))})
+			s.refuse(w, &problem{Code: code, Detail: fmt.Sprintf("%d are under way already; try again", cap(places))})
 			return
 		}
 		if !found.stream {
@@ -129,21 +127,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p != nil {
 			_ = s.o.App.LogPanic(p, debug.Stack()) // the status says that something is wrong
 			if seen.status == 0 {
-				s.refuse(seen, &problem{Status: http.StatusInternalServerError, Code: "panic", Detail: "this program is at fault; its log has the trace"})
+				s.refuse(seen, &problem{Code: "panic", Detail: "this program is at fault; its log has the trace"})
 			}
 		}
 		s.log.Info("request", "method", knownMethod(r.Method), "route", pattern, "id", idIn(r.URL.Path), "status", seen.status, "ms", time.Since(began).Milliseconds())
 	}()
 	protect(seen.Header())
+	if !plainPath(r) {
+		pattern = "" // the mux would answer with a redirection
+	}
 	by, p := s.admit(r, s.access[pattern])
 	if p != nil {
-		if p.Status == http.StatusUnauthorized {
+		if p.Code == "credential" {
 			seen.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		s.refuse(seen, p)
 		return
 	}
+	if pattern == "" {
+		s.refuse(seen, &problem{Code: "no_route", Detail: "there is no such route; GET /v1/openapi.json lists them"})
+		return
+	}
 	s.mux.ServeHTTP(seen, r.WithContext(host.ActedBy(r.Context(), s.o.Folder.Who+by)))
+}
+
+// plainPath says whether a path is written as routes are: the mux redirects others to what it takes
+// them for.
+func plainPath(r *http.Request) bool {
+	p := r.URL.Path
+	return p == path.Clean(p) && r.RequestURI != "*"
 }
 
 func knownMethod(m string) string {
@@ -174,7 +186,7 @@ func (s *Server) admit(r *http.Request, to route) (by string, p *problem) {
 	if port := portOf(r); !slices.Contains(hosts(port), r.Host) {
 		return "", wrongHost(port)
 	}
-	foreign := &problem{Status: http.StatusForbidden, Code: "origin", Detail: "a page of another origin may ask nothing here"}
+	foreign := &problem{Code: "origin", Detail: "a page of another origin may ask nothing here"}
 	if origin, there := r.Header["Origin"]; there && !slices.Equal(origin, []string{"http://" + r.Host}) {
 		return "", foreign
 	}
@@ -187,11 +199,11 @@ func (s *Server) admit(r *http.Request, to route) (by string, p *problem) {
 	switch by = s.credential(r.Header["Authorization"]); {
 	case by == "":
 		return "", &problem{
-			Status: http.StatusUnauthorized, Code: "credential", Next: []string{"agent web"},
+			Code: "credential", Next: []string{"agent web"},
 			Detail: "send the header Authorization: Bearer TOKEN; the token is in the file token of the state folder, and agent web gives a browser a session",
 		}
 	case by == byPage && to.tokenOnly:
-		return "", &problem{Status: http.StatusForbidden, Code: "token_only", Detail: "this wants the token of the state folder, not the session of a page", Next: []string{"agent web"}}
+		return "", &problem{Code: "token_only", Detail: "this wants the token of the state folder, not the session of a page", Next: []string{"agent web"}}
 	}
 	return by, nil
 }
@@ -241,57 +253,38 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// body reads what a request says, strictly: nothing but the fields of v, once. No body is an empty
-// object.
+// body reads what a request says, strictly.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
+	return readBody(w, r, v, mostBody, s.o.App.Redacted)
+}
+
+// readBody reads what a request says, unless it is larger than most.
+func readBody(w http.ResponseWriter, r *http.Request, v any, most int64, redacted func(string) string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media_type", Detail: "send JSON, with Content-Type: application/json"}
+		return &problem{Code: "media_type", Detail: "send JSON, with Content-Type: application/json"}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // where a connection has no deadlines, there is none to miss
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	large := &problem{Code: "too_large", Detail: fmt.Sprintf("the body is larger than %d MiB, which is the limit of this route", most>>20)}
+	if r.ContentLength > most {
+		if r.Header.Get("Expect") == "" { // else nothing was sent yet
+			_, _ = io.CopyN(io.Discard, r.Body, most+mostDrained)
+		}
+		return large
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		_, _ = io.CopyN(io.Discard, r.Body, mostDrained) // who still writes would not see the answer
-		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Detail: fmt.Sprintf("a body has at most %d bytes", mostBody)}
+		_, _ = io.CopyN(io.Discard, r.Body, mostDrained)
+		return large
 	case err != nil:
-		return &problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body did not come whole"}
-	case len(bytes.TrimSpace(text)) == 0:
-		text = []byte("{}")
+		return &problem{Code: "body", Detail: "the body did not come whole"}
 	}
-	if depth(text) > mostDepth {
-		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: fmt.Sprintf("the JSON is deeper than %d", mostDepth)}
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: "read the body: " + s.o.App.Redacted(err.Error())}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &problem{Status: http.StatusBadRequest, Code: "json", Detail: "the body holds more than one JSON value"}
+	if err := body.Read(text, v); err != nil {
+		return &problem{Code: "json", Detail: "read the body: " + redacted(err.Error())}
 	}
 	return nil
-}
-
-// depth is how deep brackets are nested in JSON, at most one more than mostDepth.
-func depth(text []byte) int {
-	now, most, quoted := 0, 0, false
-	for i := 0; i < len(text) && most <= mostDepth; i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			most = max(most, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return most
 }
 
 // query reads the parameters of a request, each at most once, and refuses those that are not known.
@@ -299,7 +292,7 @@ func depth(text []byte) int {
 func query(r *http.Request, known ...string) (func(string) string, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Code: "parameter", Detail: "read the parameters: write ; as %3B, and % as %25"}
+		return nil, &problem{Code: "parameter", Detail: "read the parameters: write ; as %3B, and % as %25"}
 	}
 	for name, list := range values {
 		if !slices.Contains(known, name) || len(list) != 1 {
@@ -310,7 +303,7 @@ func query(r *http.Request, known ...string) (func(string) string, error) {
 }
 
 func badParameter(name, why string) *problem {
-	return &problem{Status: http.StatusBadRequest, Code: "parameter", Detail: fmt.Sprintf("parameter %q: %s", name, why)}
+	return &problem{Code: "parameter", Detail: fmt.Sprintf("parameter %q: %s", name, why)}
 }
 
 // number reads a parameter that is a whole number of at least one; zero where it is not given.

@@ -225,13 +225,15 @@ func (w *world) ask(method, path, body string, change ...func(*http.Request)) re
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return reply{a.StatusCode, a.Header, string(text)}
+	got := reply{a.StatusCode, a.Header, string(text)}
+	asDescribed(w.t, r, got)
+	return got
 }
 
 // refused expects a refusal with a status and a code, in the form of all refusals.
 func (w *world) refused(r reply, status int, code string) {
 	w.t.Helper()
-	if r.status != status || r.header.Get("Content-Type") != "application/problem+json" || r.json(w.t, "code") != code || r.json(w.t, "next") == nil {
+	if r.status != status || r.header.Get("Content-Type") != "application/problem+json" || r.json(w.t, "code") != code || len(r.json(w.t, "next").([]any)) == 0 {
 		w.t.Errorf("got %d %s %s, want %d with the code %s", r.status, r.header.Get("Content-Type"), r.text, status, code)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,7 +91,7 @@ func within[T any](wait time.Duration, run string, do func() (T, error)) (T, err
 }
 
 func notStarted(why, run string) error {
-	return &problem{Status: http.StatusServiceUnavailable, Code: "not_started", Detail: why, Run: run}
+	return &problem{Code: "not_started", Detail: why, Run: run}
 }
 
 // left is the run that a process without an answer recorded, under the id that it was given or the
@@ -162,7 +161,7 @@ func (s launches) room(ctx context.Context, run string, free bool) (leave func()
 	}
 	if len(driven) >= mostDriven && !driven[run] && !free {
 		return nil, &problem{
-			Status: http.StatusServiceUnavailable, Code: "too_many", Next: []string{"agent ls"},
+			Code: "too_many", Next: []string{"agent ls"},
 			Detail: fmt.Sprintf("%d runs are driven at this moment, and no more than %d at a time; ask again when one has ended", len(driven), mostDriven),
 		}
 	}
@@ -190,29 +189,29 @@ func (s launches) refusedBy(a launch.Answer) error {
 // refusal is what a process was refused that was to drive a run, with what a person may do.
 func (s launches) refusal(e *refusedError) *problem {
 	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
-	set := func(status int, code string) *problem {
-		p.Status, p.Code = status, code
+	set := func(code string) *problem {
+		p.Code = code
 		return p
 	}
 	switch e.Code {
 	case view.CodeThreadBusy:
 		p.unasked, p.Request = &unasked{Reused: true}, s.asks(e.RunID)
-		return set(http.StatusConflict, "thread_busy")
+		return set("thread_busy")
 	case view.CodeHeld:
-		return set(http.StatusConflict, "held")
+		return set("held")
 	case view.CodeKeyReused:
-		return set(http.StatusUnprocessableEntity, "key_reused")
+		return set("key_reused")
 	case view.CodeLooser:
-		return set(http.StatusUnprocessableEntity, "looser")
+		return set("looser")
 	case view.CodeFolderGone:
-		return set(http.StatusUnprocessableEntity, "folder_gone")
+		return set("folder_gone")
 	case view.CodeDiskFull, view.CodeReadOnly:
 		if len(p.Next) == 0 {
 			p.Next = []string{"agent doctor"}
 		}
-		return set(http.StatusInsufficientStorage, e.Code)
+		return set(e.Code)
 	}
-	return set(http.StatusUnprocessableEntity, "refused")
+	return set("refused")
 }
 
 // asks is the question that a run waits with; nil without one.

@@ -69,10 +69,16 @@ func (s lists) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	st := newStream(w)
-	if st.send(l) == nil {
-		s.list.follow(ctx, st, at)
+	if st.send(l) != nil {
+		return nil
 	}
-	return nil
+	s.list.follow(ctx, st, at)
+	if s.outdated.Load() { // the page says why it hears nothing any more
+		if l, err = watch.NewLine("", watch.TypeServer, s.state()); err == nil {
+			_ = st.send(l)
+		}
+	}
+	return err
 }
 
 // follow writes what changes until the observer goes, or is so far behind that it reads the list
@@ -313,9 +319,12 @@ func (s lists) models(w http.ResponseWriter, r *http.Request) error {
 	} else if !filepath.IsAbs(folder) {
 		return badParameter("folder", "it is an absolute path")
 	}
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
 	conf, err := s.o.App.Settings(folder)
 	if err != nil {
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "refused", Detail: s.o.App.Redacted(err.Error()), Next: []string{"agent models"}}
+		return &problem{Code: "refused", Detail: s.o.App.Redacted(err.Error()), Next: []string{"agent models"}}
 	}
 	v := s.o.App.Models(r.Context(), conf)
 	v.Use.Error = s.o.App.Redacted(v.Use.Error)

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,22 +21,25 @@ type logins struct{ *Server }
 // create makes a link that logs a browser in, and shows the page if it is not shown.
 func (s logins) create(w http.ResponseWriter, r *http.Request) error {
 	var given struct {
-		Port *int `json:"port"`
+		Port json.Number `json:"port"`
 	}
 	if err := s.body(w, r, &given); err != nil {
 		return err
 	}
 	port := s.o.Port
-	if given.Port != nil {
-		port = *given.Port
-	}
-	if err := CheckPort(port); err != nil {
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "shape", Detail: err.Error()}
+	if given.Port != "" {
+		n, err := strconv.Atoi(given.Port.String())
+		if err == nil {
+			port, err = n, CheckPort(n)
+		}
+		if err != nil {
+			return &problem{Code: "shape", Detail: "port: choose a whole number from 1 to 65535, or 0 to have one chosen"}
+		}
 	}
 	var taken *PortError
 	switch err := s.door.listen(port); {
 	case errors.As(err, &taken):
-		return &problem{Status: http.StatusConflict, Code: "port_taken", Detail: err.Error(), Next: []string{"agent web --port 0"}}
+		return &problem{Code: "port_taken", Detail: err.Error(), Next: []string{"agent web --port 0"}}
 	case err != nil:
 		return err
 	}
@@ -59,7 +64,7 @@ func (s logins) redeem(w http.ResponseWriter, r *http.Request) error {
 	session, ok := s.desk.Redeem(given.Code)
 	if !ok {
 		return &problem{
-			Status: http.StatusUnauthorized, Code: "login", Detail: "this link is not valid: it works once, for 60 seconds, and not after five wrong ones; agent web prints another",
+			Code: "login", Detail: "this link is not valid: it works once, for 60 seconds, and not after five wrong ones; agent web prints another",
 			Next: []string{"agent web"},
 		}
 	}

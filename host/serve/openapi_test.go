@@ -6,6 +6,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,8 +47,14 @@ func described(t *testing.T) description {
 
 // validate compares an answer with what the description says of it.
 func (d description) validate(method, path string, a reply) error {
-	found := d.Paths[path][strings.ToLower(method)]
+	found, known := d.Paths[path][strings.ToLower(method)]
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	if !known { // everything is refused
+		if kind != "application/problem+json" {
+			return fmt.Errorf("%d with %q, and there is no such route", a.status, kind)
+		}
+		found = d.Paths["/v1/server"]["get"]
+	}
 	said, ok := found.Responses[strconv.Itoa(a.status)]
 	if !ok {
 		said = found.Responses["default"]
@@ -69,6 +78,18 @@ func (d description) validate(method, path string, a reply) error {
 		return err
 	}
 	return r.Validate(v)
+}
+
+// asDescribed compares an answer to any request with what the description says of it.
+func asDescribed(t *testing.T, r *http.Request, a reply) {
+	t.Helper()
+	_, pattern := (&Server{}).handlers().Handler(r)
+	if a.header.Get("Content-Type") != "application/problem+json" && !strings.HasPrefix(pattern, "/v1/") { // a file of the page
+		return
+	}
+	if err := described(t).validate(r.Method, pattern, a); err != nil {
+		t.Errorf("%s %s: %d %s: %v", r.Method, pattern, a.status, a.text, err)
+	}
 }
 
 func (d description) schema(of json.RawMessage) (*jsonschema.Resolved, error) {
@@ -107,7 +128,7 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 	}
 }
 
-// The codes of refusals that are described are those in the source.
+// The codes of refusals that are described are those of the list and those in the source.
 func TestDescriptionHasEveryCode(t *testing.T) {
 	var problem struct {
 		Properties struct {
@@ -119,22 +140,29 @@ func TestDescriptionHasEveryCode(t *testing.T) {
 	if err := json.Unmarshal(described(t).Components.Schemas["Problem"], &problem); err != nil {
 		t.Fatal(err)
 	}
+	var listed []string
+	for _, c := range Codes() {
+		listed = append(listed, c.Name)
+	}
+	slices.Sort(listed)
+	if !slices.Equal(problem.Properties.Code.Enum, listed) {
+		t.Errorf("described: %v\nlisted:    %v", problem.Properties.Code.Enum, listed)
+	}
+	if given := givenCodes(t); !slices.Equal(given, listed) {
+		t.Errorf("given:  %v\nlisted: %v", given, listed)
+	}
+}
+
+// givenCodes are the codes that stand in the source, in order.
+func givenCodes(t *testing.T) []string {
+	t.Helper()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	codes := map[string]bool{"too_many_requests": true, "too_many_streams": true} // written together
-	add := func(e ast.Expr) {
-		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
-			code, err := strconv.Unquote(l.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			codes[code] = true
-		}
-	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if strings.HasSuffix(file, "_test.go") || file == "codes.go" {
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -142,27 +170,45 @@ func TestDescriptionHasEveryCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(tree, func(n ast.Node) bool {
+			var found ast.Expr
 			switch n := n.(type) {
 			case *ast.KeyValueExpr:
 				if name, ok := n.Key.(*ast.Ident); ok && name.Name == "Code" {
-					add(n.Value)
+					found = n.Value
 				}
 			case *ast.CallExpr:
-				if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "set" && len(n.Args) == 2 {
-					add(n.Args[1])
+				if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "set" && len(n.Args) == 1 {
+					found = n.Args[0]
 				}
+			}
+			if l, ok := found.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				code, err := strconv.Unquote(l.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				codes[code] = true
 			}
 			return true
 		})
 	}
-	for code := range codes {
-		if !slices.Contains(problem.Properties.Code.Enum, code) {
-			t.Errorf("code %s is not described", code)
-		}
-	}
-	for _, code := range problem.Properties.Code.Enum {
-		if !codes[code] {
-			t.Errorf("code %s is described, and never given", code)
+	return slices.Sorted(maps.Keys(codes))
+}
+
+// Whatever a refusal is for, it is as it is described, and names a command that helps.
+func TestRefusalsAreAsDescribed(t *testing.T) {
+	d := described(t)
+	for _, c := range Codes() {
+		for _, run := range []string{"", "r-00000001"} {
+			w := httptest.NewRecorder()
+			(&Server{}).refuse(w, &problem{Code: c.Name, Detail: "it cannot be", Run: run})
+			a := reply{w.Code, w.Header(), w.Body.String()}
+			next := fmt.Sprint(a.json(t, "next"))
+			if c.next == "" && run != "" && next != "[agent show "+run+"]" || c.next != "" && c.next != topic && next != "["+c.next+"]" {
+				t.Errorf("%s helps with %s", c.Name, next)
+			}
+			if err := d.validate("GET", "/v1/runs", a); err != nil || w.Code != c.Status || a.json(t, "title") == "" {
+				t.Errorf("%d %s: %v", w.Code, a.text, err)
+			}
 		}
 	}
 }

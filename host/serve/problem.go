@@ -18,10 +18,10 @@ import (
 type problem struct {
 	Title    string   `json:"title"`
 	Status   int      `json:"status"`
-	Code     string   `json:"code"`
+	Code     string   `json:"code"` // of Codes, which has its status
 	Detail   string   `json:"detail"`
 	Run      string   `json:"run_id,omitempty"`
-	Next     []string `json:"next"`                      // commands that help
+	Next     []string `json:"next"`                      // commands that help; never none
 	Request  *request `json:"pending_request,omitempty"` // the question, with the answer that it has
 	*unasked          // of a prompt that another run keeps from its thread
 }
@@ -30,10 +30,7 @@ func (p *problem) Error() string { return p.Detail }
 
 // refuse writes a refusal.
 func (s *Server) refuse(w http.ResponseWriter, p *problem) {
-	p.Title = http.StatusText(p.Status)
-	if p.Next == nil {
-		p.Next = []string{}
-	}
+	p.complete()
 	text, err := encode(p)
 	if err != nil {
 		text = []byte("{}\n") // a question that was read from JSON can be written as JSON
@@ -41,6 +38,9 @@ func (s *Server) refuse(w http.ResponseWriter, p *problem) {
 	h := w.Header()
 	for _, name := range []string{"Content-Disposition", "Content-Length", "Accept-Ranges"} {
 		h.Del(name)
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
 	}
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
@@ -57,8 +57,8 @@ func (s *Server) problemOf(err error) *problem {
 	var held *owner.HeldError
 	var refused *refusedError
 	p := &problem{Detail: s.o.App.Redacted(err.Error())}
-	set := func(status int, code string) *problem {
-		p.Status, p.Code = status, code
+	set := func(code string) *problem {
+		p.Code = code
 		return p
 	}
 	switch {
@@ -66,43 +66,43 @@ func (s *Server) problemOf(err error) *problem {
 		return known
 	case errors.As(err, new(*app.UnknownIDError)):
 		p.Detail = "there is nothing of this id; an id is written whole"
-		return set(http.StatusNotFound, "not_found")
+		return set("not_found")
 	case errors.Is(err, watch.ErrCursor):
-		return set(http.StatusBadRequest, "cursor_malformed")
+		return set("cursor_malformed")
 	case errors.As(err, &foreign):
 		p.Run = foreign.Run
-		return set(http.StatusConflict, "cursor_foreign")
+		return set("cursor_foreign")
 	case errors.As(err, &closed):
 		p.Run = closed.First.Run
 		p.Request = s.request(closed.First)
-		return set(http.StatusConflict, "answered")
+		return set("answered")
 	case errors.As(err, &late):
 		p.Run = late.Request.Run
 		p.Next = []string{"agent resume " + p.Run}
-		return set(http.StatusGone, "expired")
+		return set("expired")
 	case errors.As(err, &resolved):
-		return set(http.StatusConflict, "resolved")
+		return set("resolved")
 	case errors.As(err, &held):
 		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
-		return set(http.StatusConflict, "held")
+		return set("held")
 	case errors.As(err, &refused):
 		return launches{s}.refusal(refused)
 	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):
 		p.Detail = "the server is ending"
-		return set(http.StatusServiceUnavailable, "ending")
+		return set("ending")
 	case errors.Is(err, app.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		p.Detail, p.Next = "the disk is full; make room on it", []string{"agent doctor"}
-		return set(http.StatusInsufficientStorage, "disk_full")
+		return set("disk_full")
 	case errors.Is(err, app.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		p.Detail, p.Next = "the state folder cannot be written", []string{"agent doctor"}
-		return set(http.StatusInsufficientStorage, "read_only")
+		return set("read_only")
 	case errors.As(err, new(*app.CorruptError)):
 		p.Detail, p.Next = "the record of this is damaged", []string{"agent doctor"}
-		return set(http.StatusInternalServerError, "damaged")
+		return set("damaged")
 	}
 	s.log.Error("request failed", "reason", p.Detail)
 	p.Detail, p.Next = "this could not be done; the log of the state folder has the reason", []string{"agent doctor"}
-	return set(http.StatusInternalServerError, "failed")
+	return set("failed")
 }
 
 // mustWrite refuses what has to be recorded where nothing can be.

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/host"
@@ -27,6 +28,7 @@ import (
 	"agent/host/carry"
 	"agent/host/launch"
 	"agent/host/serve/login"
+	"agent/host/serve/once"
 	"agent/host/watch"
 )
 
@@ -64,6 +66,7 @@ const (
 	mostOpening   = 16                // streams that begin at once
 	mostRequests  = 64                // at once, streams apart
 	mostStrangers = 32                // at once, that need no credential
+	mostLarge     = 2                 // starts at once of more than mostBody, which others wait for
 	mostConns     = mostStreams + 100 // that are open
 	headerWait    = 5 * time.Second
 	idleWait      = time.Minute
@@ -88,14 +91,17 @@ type Server struct {
 	socket fs.FileInfo // as it was made
 
 	starting  starting
+	same      once.Group[launched] // starts, by what they ask for
 	list      list
 	streams   chan struct{} // a place for each
 	opening   chan struct{}
 	requests  chan struct{}
 	strangers chan struct{}
+	large     chan struct{}
 	stopped   context.Context // done when streams are to end
 	stop      context.CancelFunc
 	running   sync.WaitGroup
+	outdated  atomic.Bool // it ends, since a newer agent has brought the database up to date
 }
 
 // New makes a server and takes the lock of the one server that a state folder has: *TakenError says
@@ -112,7 +118,8 @@ func New(o Options) (s *Server, err error) {
 	}()
 	s = &Server{
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
-		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening), requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers),
+		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening),
+		requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
 		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}, wait: startWait},
 	}
 	if s.o.Finish == nil {
@@ -143,7 +150,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.socket, _ = os.Lstat(filepath.Join(s.o.Folder.Home, socketName)) // without it, it counts as found
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
 	failed := make(chan error, 4) // the socket, two loopback addresses, and the place
 	s.door.serve = func(l net.Listener) {
@@ -212,7 +220,7 @@ func (s *Server) watchPlace(failed chan<- error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if err := s.outdated(); err != nil {
+		if err := s.unfit(); err != nil {
 			failed <- fmt.Errorf("serve: restart me: %w", err)
 			return
 		}
@@ -224,13 +232,14 @@ func (s *Server) watchPlace(failed chan<- error) {
 	}
 }
 
-// outdated says why this server has to be started again: a newer agent has brought the database up
+// unfit says why this server has to be started again: a newer agent has brought the database up
 // to date, and what is written there then, this one does not know; or nobody finds it any more.
-func (s *Server) outdated() error {
+func (s *Server) unfit() error {
 	err := app.CheckFormat(s.stopped, s.o.Folder.Store)
 	var newer *app.NewerError
 	switch {
 	case errors.As(err, &newer):
+		s.outdated.Store(true)
 		return fmt.Errorf("the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
 	case err != nil && s.stopped.Err() == nil:
 		s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))

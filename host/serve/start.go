@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agent/host"
+	"agent/host/input"
 	"agent/host/launch"
 	"agent/host/owner"
 	"agent/host/view"
@@ -42,6 +44,7 @@ type asked struct {
 	MaxCost   json.Number `json:"max_cost_usd"`
 	Timeout   string      `json:"timeout"`
 	Expire    string      `json:"expire"`
+	Images    [][]byte    `json:"images"`
 }
 
 // args are the command line that starts the run.
@@ -64,23 +67,59 @@ func (a asked) args(key string) []string {
 	return append(args, "--", a.Prompt)
 }
 
-// check refuses what the command line would take for something else.
+// check refuses what the command line would take for something else, or would call by another name.
 func (a asked) check() error {
-	shape := func(detail string) error {
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "shape", Detail: detail}
-	}
-	switch info, err := os.Stat(a.Folder); {
+	switch _, err := input.Text([]byte(a.Prompt)); {
 	case a.Prompt == "":
 		return shape("say prompt: what the run is to do")
 	case a.Prompt == "-":
 		return shape("the prompt - names standard input, which there is none of here: say prompt as a text")
+	case len(a.Prompt) > input.MaxPrompt:
+		return &problem{Code: "too_large", Detail: fmt.Sprintf("the prompt is larger than %d MiB; put the bulk into a file of the folder and name it", input.MaxPrompt>>20)}
+	case err != nil:
+		return shape("prompt: " + err.Error())
 	case a.Folder == "" && a.Thread == "":
 		return shape("say folder: where the run works")
-	case a.Folder == "":
-	case !filepath.IsAbs(a.Folder):
-		return shape("say folder as an absolute path: " + a.Folder + " is none")
+	}
+	return cmp.Or(a.checkLimits(), a.checkPictures(), checkFolder(a.Folder))
+}
+
+func shape(detail string) error { return &problem{Code: "shape", Detail: detail} }
+
+// checkFolder refuses a folder in which nothing can work; "" is not given.
+func checkFolder(folder string) error {
+	switch info, err := os.Stat(folder); {
+	case folder == "":
+	case !filepath.IsAbs(folder):
+		return shape("say folder as an absolute path: " + folder + " is none")
 	case err != nil, !info.IsDir():
-		return &problem{Status: http.StatusUnprocessableEntity, Code: "folder_gone", Detail: "use folder " + a.Folder + ": there is no such folder"}
+		return &problem{Code: "folder_gone", Detail: "use folder " + folder + ": there is no such folder"}
+	}
+	return nil
+}
+
+func (a asked) checkLimits() error {
+	for name, n := range map[string]json.Number{"max_turns": a.MaxTurns, "max_tokens": a.MaxTokens} {
+		if strings.Trim(n.String(), "0123456789") != "" {
+			return shape(name + ": a whole number from 0, which is no limit")
+		}
+	}
+	for name, t := range map[string]string{"timeout": a.Timeout, "expire": a.Expire} {
+		if d, err := time.ParseDuration(t); t != "" && (err != nil || d < 0) {
+			return shape(name + ": a text such as 30m or 48h")
+		}
+	}
+	return nil
+}
+
+func (a asked) checkPictures() error {
+	if err := input.CheckPictures(len(a.Images)); err != nil {
+		return shape("images: " + err.Error())
+	}
+	for i, data := range a.Images {
+		if _, err := input.Picture(data); err != nil {
+			return shape(fmt.Sprintf("images: number %d: %v", i+1, err))
+		}
 	}
 	return nil
 }
@@ -103,8 +142,13 @@ type unasked struct {
 
 // start starts a run, once for each key.
 func (s launches) start(w http.ResponseWriter, r *http.Request) error {
+	leave, err := s.largePlace(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var given asked
-	if err := s.body(w, r, &given); err != nil {
+	if err := readBody(w, r, &given, mostStart, s.o.App.Redacted); err != nil {
 		return err
 	}
 	key, err := startKey(r)
@@ -121,21 +165,44 @@ func (s launches) start(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	job := launch.Job{Args: given.args(key), Run: host.NewRunID()}
-	again, _, err := s.o.Folder.Store.StartedWith(ctx, key)
+	job := launch.Job{Args: given.args(key), Pictures: given.Images, Run: host.NewRunID()}
+	do := func() (launched, error) { return s.startOnce(ctx, job, key) }
+	var got launched
+	if key == "" {
+		got, err = do()
+	} else { // who asks for the same at the same time waits for it
+		got, err = s.same.Do(r.Context(), job.Digest(), do)
+	}
 	if err != nil {
 		return err
-	}
-	got, err := s.launch(ctx, job, cmp.Or(again, job.Run), again != "")
-	if err != nil {
-		return err
-	}
-	if got.run == "" {
-		if got.run, err = s.left(ctx, job.Run, key); err != nil {
-			return err
-		}
 	}
 	return s.begun(ctx, w, got, job.Run)
+}
+
+// largePlace waits until the body of a start may take the memory that it does.
+func (s launches) largePlace(r *http.Request) (leave func(), err error) {
+	if r.ContentLength >= 0 && (r.ContentLength <= mostBody || r.ContentLength > mostStart) {
+		return func() {}, nil
+	}
+	select {
+	case s.large <- struct{}{}:
+		return func() { <-s.large }, nil
+	case <-r.Context().Done():
+		return nil, &problem{Code: "body", Detail: "the body did not come whole"}
+	}
+}
+
+// startOnce has a run started, or finds the one that has the key.
+func (s launches) startOnce(ctx context.Context, job launch.Job, key string) (launched, error) {
+	again, _, err := s.o.Folder.Store.StartedWith(ctx, key)
+	if err != nil {
+		return launched{}, err
+	}
+	got, err := s.launch(ctx, job, cmp.Or(again, job.Run), again != "")
+	if err == nil && got.run == "" {
+		got.run, err = s.left(ctx, job.Run, key)
+	}
+	return got, err
 }
 
 // begun answers with a run that was started, or found by its key.
@@ -164,7 +231,7 @@ func startKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if err := host.CheckStartKey(keys[0]); err != nil || len(keys) > 1 {
-		return "", &problem{Status: http.StatusBadRequest, Code: "parameter", Detail: "header " + name + ": a start key has 1 to 200 printable ASCII characters, and is given once"}
+		return "", &problem{Code: "parameter", Detail: "header " + name + ": a start key has 1 to 200 printable ASCII characters, and is given once"}
 	}
 	return keys[0], nil
 }
@@ -219,7 +286,7 @@ func (s launches) mayResume(ctx context.Context, id string, takeover bool) error
 	}
 	if row.Status.Terminal() {
 		return &problem{
-			Status: http.StatusConflict, Code: "finished", Detail: fmt.Sprintf("resume run %s: it is %s", id, row.Status), Run: id, Next: []string{"agent show " + id},
+			Code: "finished", Detail: fmt.Sprintf("resume run %s: it is %s", id, row.Status), Run: id, Next: []string{"agent show " + id},
 		}
 	}
 	if err := s.mustWrite("resume", id); err != nil {

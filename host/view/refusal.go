@@ -64,6 +64,9 @@ func NewRefusal(err error, run string, code int) Refusal {
 		v.Code = CodeLooser
 	case errors.Is(err, host.ErrFolder):
 		v.Code = CodeFolderGone
+		if len(v.Next) == 0 && run != "" {
+			v.Next = []string{"agent resume --dir FOLDER " + run}
+		}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		v.Code = CodeDiskFull
 	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
@@ -79,6 +82,21 @@ type Fix struct{ Does, Command string }
 type Fixable interface {
 	error
 	Fixes() []Fix
+}
+
+// FolderError is a thread that is to go on in a folder that is not there any more.
+type FolderError struct{ Thread, Folder string }
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("go on with thread %s: its folder %s is not there any more", e.Thread, e.Folder)
+}
+
+// Unwrap is the reason that has a name.
+func (e *FolderError) Unwrap() error { return host.ErrFolder }
+
+// Fixes is what has it go on elsewhere.
+func (e *FolderError) Fixes() []Fix {
+	return []Fix{{"go on elsewhere", "agent run --thread " + e.Thread + " --dir FOLDER"}}
 }
 
 // BusyError is a thread whose latest run has not ended, with what can be done about that run as it

@@ -51,6 +51,14 @@ func LineTypes() []LineType {
 	)
 }
 
+// ListTypes lists the types of the lines that are about no one run.
+func ListTypes() []LineType {
+	return []LineType{
+		{Name: TypeServer, Data: "`GET /v1/server`; the first of the list"},
+		{Name: TypeRuns, Data: "`runs`: each as in `GET /v1/runs`"},
+	}
+}
+
 // facts says what each kind of fact is about, with the fields of its body that matter first.
 func facts() map[journal.Kind]string {
 	return map[journal.Kind]string{
