@@ -77,7 +77,7 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 		if !errors.Is(err, serve.ErrRoom) {
 			return err
 		}
-		o = server.Again()
+		o = serve.After(server)
 	}
 }
 

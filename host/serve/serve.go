@@ -264,14 +264,14 @@ func (s *Server) unfit() error {
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
 // go on that go on by themselves. On a full disk it waits for room.
 func (s *Server) lookAfter(failed chan<- error) {
-	if !s.o.Folder.CanWrite() && !s.full() {
+	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
+	if !s.o.Folder.CanWrite() && !runs.full() {
 		return
 	}
-	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if s.full() && runs.restUntilRoom() {
+		if runs.full() && runs.restUntilRoom() {
 			failed <- ErrRoom
 			return
 		}

@@ -155,7 +155,7 @@ func (s *supervisor) tell(r app.RunRow) {
 
 // ErrRoom ends a server whose disk was full, once there is room on it. What could not be written
 // then is decided by a folder that is opened anew: a commit that failed may have been kept, and a
-// folder that was opened full can only be read. The next server begins with Again.
+// folder that was opened full can only be read. The next server begins with what After says.
 var ErrRoom = errors.New("there is room on the disk again")
 
 // mostRoomWait is how long a server waits at most before it looks whether there is room. A disk may
@@ -163,7 +163,7 @@ var ErrRoom = errors.New("there is room on the disk again")
 const mostRoomWait = 10 * time.Minute
 
 // full says that nothing new can be recorded until there is room on the disk.
-func (s *Server) full() bool {
+func (s *supervisor) full() bool {
 	return s.o.Folder.Store.DiskFull() || errors.Is(s.o.Folder.MustWrite("record a run"), app.ErrDiskFull)
 }
 
@@ -178,9 +178,9 @@ func (s *supervisor) restUntilRoom() (room bool) {
 	return s.rests() >= wait && app.HasRoom(s.o.Folder.Home)
 }
 
-// Again is what the server after this one begins with: it shows the page where this one did, to
-// those who are logged in. Its folder is still to be opened.
-func (s *Server) Again() Options {
+// After is what the server after one begins with that ErrRoom ended: it shows the page where that
+// one did, to those who are logged in. Its folder is still to be opened.
+func After(s *Server) Options {
 	o := s.o
 	o.Folder, o.Carrier, o.Link, o.desk, o.anew = nil, nil, nil, s.desk, o.anew+1
 	if port := s.door.at(); port != 0 {
