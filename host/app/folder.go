@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"agent/db"
@@ -85,7 +86,7 @@ func (a *App) Open(ctx context.Context, how Use) (*Folder, error) {
 		s.Host, err = a.host(home, store)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.unlock())
+		return nil, errors.Join(noRoom(home, err), s.unlock())
 	}
 	s.EnvOf = s.envOf
 	s.permitted()
@@ -96,6 +97,15 @@ func (a *App) Open(ctx context.Context, how Use) (*Folder, error) {
 		}
 	}
 	return s, nil
+}
+
+// noRoom says what could not be done where the system alone says that there is no room: a state
+// folder is made file by file.
+func noRoom(home string, err error) error {
+	if errors.Is(err, db.ErrDiskFull) || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return fmt.Errorf("use state folder %s: %w, or has no inode left (see df and df -i): %w", home, db.ErrDiskFull, err)
 }
 
 // RawOptions says how openRaw opens a state folder.

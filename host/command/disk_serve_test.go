@@ -195,3 +195,25 @@ func (w *world) killDrivers() {
 		w.t.Fatal("nobody drives in the background")
 	}
 }
+
+// Where the first start ever finds no room, each command that makes the state folder says what it
+// was about, why not, and what helps; once there is room it is a first start like any other.
+func TestDiskFullFirstStart(t *testing.T) {
+	w := newWorld(t)
+	d := mountDisk(t, w.home, 8)
+	w.write("first.md", "- list_dir .\n")
+	d.fill()
+	for _, args := range [][]string{{"run", "--runbook", "-f", "first.md"}, {"run", "--detach", "--runbook", "-f", "first.md"}, {"serve"}, {"web", "--no-open"}} {
+		code, out := w.say(args...)
+		w.expect(code, 1, out, "agent: use state folder "+strings.TrimSuffix(w.state(""), "/")+": the disk is full", "agent doctor", "make room on its disk")
+	}
+	code, out := w.say("run", "--json", "--runbook", "-f", "first.md")
+	w.expect(code, 1, out, `"code":"disk_full"`, `"next":["agent doctor"]`)
+	code, out = w.say("ls")
+	w.expect(code, 0, out, "no runs yet")
+	code, out = w.say("doctor")
+	w.expect(code, 1, out, "0 MiB are free")
+	d.room()
+	code, out = w.say("run", "--runbook", "-f", "first.md")
+	w.expect(code, 0, out, "completed")
+}

@@ -85,7 +85,10 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 func (a serveCommand) once(ctx context.Context, o serve.Options) (*serve.Server, error) {
 	s, err := a.open(ctx, app.Drive) // which makes the state folder
 	if errors.Is(err, app.ErrDiskFull) {
-		s, err = a.open(ctx, app.Read)
+		var read error
+		if s, read = a.open(ctx, app.Read); !errors.Is(read, app.ErrNoState) { // else there is nothing to read
+			err = read
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -69,6 +69,9 @@ func NewRefusal(err error, run string, code int) Refusal {
 		}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		v.Code = CodeDiskFull
+		if len(v.Next) == 0 {
+			v.Next = []string{"agent doctor"}
+		}
 	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		v.Code = CodeReadOnly
 	}
@@ -171,7 +174,7 @@ func Hints(err error) []string {
 	case errors.Is(err, db.ErrIO), errors.Is(err, syscall.EIO):
 		return []string{"see to the disk, then look at what was kept: agent doctor, agent ls"}
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return []string{"make room on its disk, then see what is to go on with: agent ls"}
+		return []string{"see how much room is left: agent doctor", "make room on its disk, then see what is to go on with: agent ls"}
 	case errors.Is(err, db.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		return []string{"make it writable, or choose another state folder with AGENT_HOME"}
 	}
