@@ -85,6 +85,7 @@ type world struct {
 	stop   func()
 
 	carrier  Carrier
+	take     time.Duration // instead of takeWait
 	said     []string
 	finished []string // runs that the server had ended by others
 	journals *servetest.Journals
@@ -135,8 +136,8 @@ func (w *world) serve() *world {
 			w.said = append(w.said, fmt.Sprintf(format, args...))
 			once.Do(func() { close(up) })
 		},
-		Carrier: w.carrier,
-		Finish:  func(run string) error { w.finished = append(w.finished, run); return nil },
+		Carrier: w.carrier, take: w.take,
+		Finish: func(run string) error { w.finished = append(w.finished, run); return nil },
 	})
 	if err != nil {
 		w.t.Fatal(err)

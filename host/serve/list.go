@@ -68,7 +68,7 @@ func (s lists) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	st := newStream(w)
+	st := s.newStream(w)
 	if st.send(l) == nil {
 		s.list.follow(ctx, st, at)
 	}

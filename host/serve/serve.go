@@ -48,6 +48,8 @@ type Options struct {
 	// Link is given a link that logs a browser in, once the page is shown; nil wants none. Web is
 	// set with it.
 	Link func(url string)
+
+	take time.Duration // for tests: instead of takeWait
 }
 
 // Carrier has runs go on in processes of their own.
