@@ -32,6 +32,9 @@ func (s feeds) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Header["Last-Event-Id"]) > 1 {
+		return badParameter("Last-Event-ID", "the header is given twice")
+	}
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
 		text = get("after")

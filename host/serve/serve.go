@@ -67,6 +67,7 @@ const (
 	mostStrangers = 32                // at once, that need no credential
 	mostLarge     = 2                 // starts at once of more than mostBody, which others wait for
 	mostConns     = mostStreams + 100 // that are open
+	mostHeader    = 16 << 10
 	headerWait    = 5 * time.Second
 	idleWait      = time.Minute
 	lookEvery     = 2 * time.Second // for runs that lost their owner
@@ -145,7 +146,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return s.close(err)
 	}
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
+		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: mostHeader - 4<<10, // which net/http adds
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
@@ -304,6 +305,15 @@ func (l *limited) leave() {
 type counted struct {
 	net.Conn
 	leave func()
+}
+
+// Write writes what is answered.
+func (c *counted) Write(b []byte) (int, error) {
+	if text := unread(b); len(text) != len(b) {
+		_, err := c.Conn.Write(text)
+		return len(b), err
+	}
+	return c.Conn.Write(b)
 }
 
 func (c *counted) Close() error {
