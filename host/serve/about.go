@@ -31,11 +31,12 @@ type state struct {
 	Page     string    `json:"page,omitempty"` // where it is shown
 	ReadOnly bool      `json:"read_only"`      // nothing can be recorded: the disk is full, or the folder cannot be written
 	Streams  int       `json:"num_streams"`
+	Outdated bool      `json:"outdated"` // a newer agent has brought the database up to date: this server ends
 }
 
 func (s *Server) state() state {
 	f := s.o.Folder
-	return state{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite() || f.Store.DiskFull(), len(s.streams)}
+	return state{1, f.Version, f.Self.PID, f.Self.Host, s.started, filepath.Join(f.Home, socketName), s.door.address(), !f.CanWrite() || f.Store.DiskFull(), len(s.streams), s.outdated.Load()}
 }
 
 func (s *Server) server(w http.ResponseWriter, r *http.Request) error {

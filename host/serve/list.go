@@ -69,10 +69,16 @@ func (s lists) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	st := s.newStream(w)
-	if st.send(l) == nil {
-		s.list.follow(ctx, st, at)
+	if st.send(l) != nil {
+		return nil
 	}
-	return nil
+	s.list.follow(ctx, st, at)
+	if s.outdated.Load() { // the page says why it hears nothing any more
+		if l, err = watch.NewLine("", watch.TypeServer, s.state()); err == nil {
+			_ = st.send(l)
+		}
+	}
+	return err
 }
 
 // follow writes what changes until the observer goes, or is so far behind that it reads the list

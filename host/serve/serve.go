@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/host"
@@ -100,6 +101,7 @@ type Server struct {
 	stopped   context.Context // done when streams are to end
 	stop      context.CancelFunc
 	running   sync.WaitGroup
+	outdated  atomic.Bool // it ends, since a newer agent has brought the database up to date
 }
 
 // New makes a server and takes the lock of the one server that a state folder has: *TakenError says
@@ -221,6 +223,7 @@ func (s *Server) watchFormat(failed chan<- error) {
 		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
 		var newer *app.NewerError
 		if errors.As(err, &newer) {
+			s.outdated.Store(true)
 			failed <- fmt.Errorf("serve: restart me: the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
 			return
 		}

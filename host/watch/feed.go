@@ -34,9 +34,10 @@ type Feed struct {
 	observers int
 	gone      bool // ended: nobody may join any more
 	closing   *time.Timer
-	err       error // ended it
-	liveErr   error // why there is no live text and output
-	seq       int64 // of the last fact that was read
+	err       error  // ended it
+	liveErr   error  // why there is no live text and output
+	seq       int64  // of the last fact that was read
+	sum       string // the cursor's digits there
 	window    []Line
 	size      int // bytes of the window's JSON
 	state     Line
@@ -57,7 +58,7 @@ func newFeed(ctx context.Context, w *Watcher, run string) (*Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Feed{w: w, run: run, file: file, hints: make(chan struct{}, 1), changed: make(chan struct{}), seq: h.Seq, live: newLive()}
+	f := &Feed{w: w, run: run, file: file, hints: make(chan struct{}, 1), changed: make(chan struct{}), seq: h.Seq, sum: sumOf(h.Digest), live: newLive()}
 	if err := f.lastTurn(ctx); err != nil {
 		return nil, err
 	}
@@ -195,6 +196,15 @@ func (f *Feed) pace() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return max(frameEvery, time.Duration(f.observers)*eachAdds)
+}
+
+// check says whether the journal is the one that was read: *CursorError where the database was put
+// back from a copy. Who observes comes back then, and is refused with its cursor.
+func (f *Feed) check(ctx context.Context) error {
+	f.mu.Lock()
+	c := &Cursor{seq: f.seq, sum: f.sum}
+	f.mu.Unlock()
+	return c.Check(ctx, f.w.o.Store, f.run)
 }
 
 func (f *Feed) end(err error) {

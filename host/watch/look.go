@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"agent/db"
 	"agent/host/stream"
@@ -79,6 +80,9 @@ func (f *Feed) facts(last int64) ([]Line, []*journal.Event, error) {
 	f.mu.Lock()
 	after := f.seq
 	f.mu.Unlock()
+	if last < after { // the database was put back from a copy
+		return nil, nil, &CursorError{Run: f.run, Cursor: cursorText(after, ""), Last: last}
+	}
 	for after < last {
 		page, err := f.page(f.ctx, after, mostBytes)
 		if err != nil {
@@ -123,6 +127,7 @@ func (f *Feed) page(ctx context.Context, after int64, size int) ([]numbered, err
 func (f *Feed) keep(lines []Line) {
 	for _, l := range lines {
 		f.window, f.size, f.seq = append(f.window, l), f.size+l.size, f.seq+1
+		_, f.sum, _ = strings.Cut(l.ID, "-")
 	}
 	drop := 0
 	for f.size > keptBytes && drop < len(f.window)-1 {

@@ -157,7 +157,19 @@ func (w *Watcher) Close() {
 // Run opens the feed of a run for one observer, who must close it. All observers of a run share one
 // feed. *db.UnknownIDError says that there is no such run.
 func (w *Watcher) Run(ctx context.Context, run string) (*Feed, error) {
-	if f, err := w.existing(run); f != nil || err != nil {
+	f, err := w.existing(run)
+	if f != nil {
+		err = f.check(ctx)
+	}
+	switch {
+	case errors.As(err, new(*CursorError)):
+		f.end(err)
+		f.stop()
+		w.remove(f)
+	case f != nil && err != nil:
+		f.Close()
+		return nil, err
+	case f != nil || err != nil:
 		return f, err
 	}
 	made, err := newFeed(ctx, w, run)

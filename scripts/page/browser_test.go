@@ -57,7 +57,9 @@ func withBrowser(m *testing.M) int {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 800),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true))
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
+		// For pages of other places: a name that leads here, and no browser that stands in front of the server.
+		chromedp.Flag("host-resolver-rules", "MAP evil.test 127.0.0.1"), chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,LocalNetworkAccessChecks"))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
 	ctx, end := chromedp.NewContext(alloc)
@@ -260,16 +262,20 @@ func (b *tab) ready() {
 	b.until(`document.querySelector(".card button") && !document.querySelector(".card.inert")`)
 }
 
-// click presses a button by its label, once it stands still: what is loaded above it would move it
-// away from under the pointer.
+// click presses a button by its label, once it stands still and takes what is meant: what is loaded
+// above it would move it away from under the pointer.
 func (b *tab) click(label string) {
 	b.t.Helper()
 	path := fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label))
+	eval[any](b, fmt.Sprintf(`new Promise((done) => { // the page looks at itself once a frame
+		document.evaluate(%q, document, null, 9).singleNodeValue?.scrollIntoView({ block: "nearest" });
+		requestAnimationFrame(() => requestAnimationFrame(() => done(0)));
+	})`, path))
 	b.until(fmt.Sprintf(`((path) => {
 		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.stood;
 		const still = el && was && was.el === el && was.top === box.top && was.left === box.left;
 		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0 };
-		return window.stood.times >= 3;
+		return window.stood.times >= 3 && !el.closest(".inert");
 	})(%q)`, path))
 	eval[any](b, "delete window.stood")
 	b.do(chromedp.Click(path))

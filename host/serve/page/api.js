@@ -4,18 +4,16 @@
 const place = 'agent.session';
 
 export class Problem extends Error {
-	constructor(status, said = {}) {
-		super(said.detail || `the server answered ${status}`);
-		this.status = status;
-		this.code = said.code || (status === 0 ? 'offline' : String(status));
-		this.next = said.next || [];
-		this.run = said.run_id;
-		this.request = said.pending_request;
-		this.said = said;
+	constructor(status, { detail = `the server answered ${status}`, code, next = [], run_id: run, pending_request: request } = {}) {
+		super(detail);
+		Object.assign(this, { status, code, next, run, request });
 	}
 }
 
-const offline = () => new Problem(0, { detail: 'The server does not answer. What you typed is kept; try again when it is back.' });
+// reached waits for what needs the server; what was aborted is none of its faults.
+const reached = (what, signal) => what.catch((e) => {
+	throw signal?.aborted ? e : new Problem(0, { code: 'offline', detail: 'The server does not answer. What you typed is kept; try again when it is back.' });
+});
 
 // watchers hear that the session is over or there is a new one, and whether the server answers.
 const watchers = new Set();
@@ -36,13 +34,12 @@ export async function login() {
 	const code = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
 	if (!code) return;
 	history.replaceState(null, '', location.pathname);
-	const { data } = await call('POST', '/v1/login', { code });
-	localStorage.setItem(place, data.session);
+	localStorage.setItem(place, (await post('/v1/login', { code })).session);
 	tell();
 }
 
 export async function logout() {
-	await call('POST', '/v1/logout', {}).catch(() => {});
+	await post('/v1/logout', {}).catch(() => {});
 	over();
 }
 
@@ -52,31 +49,16 @@ export async function open(method, path, { body, headers = {}, signal } = {}) {
 	const all = { ...headers };
 	if (used && path !== '/v1/login') all.Authorization = `Bearer ${used}`;
 	if (body !== undefined) all['Content-Type'] = 'application/json';
-	let answer;
-	try {
-		answer = await fetch(path, { method, headers: all, body: body && JSON.stringify(body), signal, cache: 'no-store', credentials: 'omit', redirect: 'error' });
-	} catch (e) {
-		if (signal?.aborted) throw e;
-		throw offline();
-	}
+	const answer = await reached(fetch(path, { method, headers: all, body: body && JSON.stringify(body), signal, cache: 'no-store', credentials: 'omit', redirect: 'error' }), signal);
 	if (answer.ok) return answer;
 	if (answer.status === 401 && path !== '/v1/login') over(used);
-	let said = {};
-	try {
-		said = await answer.json();
-	} catch { /* its status says enough */ }
-	throw new Problem(answer.status, said);
+	throw new Problem(answer.status, await answer.json().catch(() => undefined)); // its status says enough
 }
 
-export async function call(method, path, body, headers, signal) {
-	const answer = await open(method, path, { body, headers, signal });
-	try {
-		return { status: answer.status, data: answer.status === 204 ? null : await answer.json() };
-	} catch (e) {
-		if (signal?.aborted) throw e;
-		throw offline();
-	}
+async function call(method, path, body, headers) {
+	const answer = await open(method, path, { body, headers });
+	return answer.status === 204 ? null : reached(answer.json());
 }
 
-export const get = async (path, signal) => (await call('GET', path, undefined, {}, signal)).data;
+export const get = (path) => call('GET', path);
 export const post = (path, body, headers) => call('POST', path, body, headers);

@@ -5,7 +5,6 @@ import { List } from './list.js';
 import { button, fill, h, say } from './node.js';
 import { RunView } from './run.js';
 import { Shared, askNotify, notifying } from './shared.js';
-import { prompt, statusText } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const loginFailed = login().then(() => null, (e) => e);
@@ -27,64 +26,60 @@ $('theme').onclick = () => {
 
 let view = null, shared = null;
 const open = (id) => { location.hash = id ? `#${id}` : ''; };
-const list = new List({ open, fresh: () => open('new') });
+const list = new List(open);
 $('list').append(list.el);
 $('new').onclick = () => open('new');
 
 // route shows what the address asks for.
 function route() {
 	const id = location.hash.slice(1);
-	if (id.startsWith('login=')) return location.reload(); // a new link, opened in this tab
+	if (id.startsWith('login=')) location.reload(); // a new link, opened in this tab
 	view?.close?.();
 	view = null;
 	list.select(id);
 	const run = /^r-[0-9a-z]+$/.test(id);
 	document.body.dataset.view = run ? 'run' : id === 'new' ? 'new' : 'list';
-	if (!signedIn()) return undefined;
-	if (run) view = new RunView(id, { open, title: (r) => { $('title').textContent = `${statusText(r)}: ${prompt(r.prompt)}`; } });
-	const el = view?.el || (id === 'new' ? newRun({ open }) : welcome());
+	if (!signedIn()) return;
+	if (run) view = new RunView(id, open);
+	const el = view?.el || (id === 'new' ? newRun(open) : welcome());
 	$('main').replaceChildren(el);
 	if (id === 'new') el.querySelector('textarea').focus();
-	return undefined;
 }
 
 const welcome = () => h('section.run.welcome', { 'aria-label': 'Nothing is chosen' }, h('div', h('p.empty-title', 'Choose a run, or start one'),
 	h('p.quiet', 'Runs go on by themselves; this page only watches. Close it whenever you like.'), h('p.quiet', 'Press ', h('kbd', '?'), ' for the keys.')));
 
-// connection says in words how the server is reached.
-let until = 0;
-function connection(how, more = {}) {
-	until = how === 'offline' ? more.at : 0;
-	const words = { live: 'connected', connecting: 'connecting…', offline: 'offline', over: 'session over', refused: 'no list' }[how] || how;
-	document.body.dataset.how = how;
-	if ($('how').textContent !== words) {
-		$('how').textContent = words;
-		if (how !== 'connecting') say({ live: 'Connected.', offline: 'Offline. Trying again.', over: 'The session is over.' }[how] || words);
-	}
-	banner(how, more);
-}
-
-function banner(how, more) {
-	if (how === 'connecting') return;
-	const text = {
-		offline: ['The server does not answer. Runs go on without it; what is shown may be old. ', h('span', { id: 'retry' }), ' ', button('Try now', () => shared.retry(), { class: 'link' })],
-		refused: [`The list cannot be followed: ${more.why}`],
-	}[how];
+function banner(...text) {
 	fill($('banner'), text);
-	$('banner').hidden = !text;
-	tick();
+	$('banner').hidden = text.length === 0;
 }
 
-// server says where nothing can be recorded: what is shown is right, and nothing can be done here.
+// connection says in words how the server is reached.
+let retryAt = 0, outdated = false;
+function connection(how, { at, why }) {
+	document.body.dataset.how = how;
+	const words = { live: 'connected', connecting: 'connecting…', over: 'session over', refused: 'no list' }[how] || how;
+	if ($('how').textContent !== words && how !== 'connecting') say(`The page is ${words}.`);
+	$('how').textContent = words;
+	retryAt = at;
+	if (how === 'offline') {
+		banner(outdated ? ['A newer agent has brought the database up to date, and the server of before has ended. Start it again: ', h('code', 'agent serve --web'), '. '] :
+			'The server does not answer. Runs go on without it; what is shown may be old. ', h('span', { id: 'retry' }), ' ', button('Try now', () => shared.retry(), { class: 'link' }));
+		tick();
+	} else if (how === 'refused') banner(`The list cannot be followed: ${why}`);
+	else if (how !== 'connecting') banner();
+}
+
+// server hears how the server stands. Where nothing can be recorded, what is shown is right, and
+// nothing can be done here.
 function server(state) {
-	if (!state.read_only) return;
-	fill($('banner'), 'Nothing can be recorded: the disk is full, or the state folder cannot be written. Make room, then see ', h('code', 'agent doctor'), '.');
-	$('banner').hidden = false;
+	outdated = state.outdated;
+	if (state.read_only) banner('Nothing can be recorded: the disk is full, or the state folder cannot be written. Make room, then see ', h('code', 'agent doctor'), '.');
 }
 
 function tick() {
 	const at = $('retry');
-	if (at) at.textContent = `Trying again in ${Math.max(0, Math.ceil((until - Date.now()) / 1000))} s.`;
+	if (at) at.textContent = `Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.`;
 }
 setInterval(tick, 500);
 

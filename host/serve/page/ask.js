@@ -1,7 +1,7 @@
 // The form that answers a question. No single key approves, and what a person sees is what is
 // answered: nothing is taken within half a second after the form appeared, changed or moved.
 import { get, post } from './api.js';
-import { button, fill, h, say, visible } from './node.js';
+import { button, fill, h, pre, say, visible } from './node.js';
 import { answerText, clock, since } from './words.js';
 
 const inert = 500; // milliseconds
@@ -100,7 +100,7 @@ export class Ask {
 		this.guard.restart();
 		fill(this.el,
 			h('h3', titles[r.kind] || 'A question', h('span.quiet', ` ${r.tool ? `${r.tool} · ` : ''}asked ${since(r.opened_at)}${r.expires_at ? ` · open until ${clock(r.expires_at)}` : ''}`)),
-			h('pre.shown', { tabindex: 0, role: 'group', 'aria-label': 'The question, whole' }, this.message(r)),
+			pre('shown', 'The question, whole', this.message(r)),
 			r.damage && h('p.note.warn', `What it asks is damaged and cannot be answered: ${r.damage}`),
 			said && h('p.note.warn', { role: 'alert' }, said),
 			open ? this.form(r) : this.closed(r));
@@ -162,11 +162,11 @@ export class Ask {
 		this.sending = true;
 		this.el.ariaBusy = 'true';
 		try {
-			const { data } = await post(path, body);
-			this.request = data.request;
+			const { request, run } = await post(path, body);
+			this.request = request;
 			this.draw();
-			say(words(data.request));
-			this.done(data.run);
+			say(words(request));
+			this.done(run);
 		} catch (e) {
 			if (e.request) this.request = e.request;
 			const first = e.code === 'answered' && e.request?.answer !== undefined;

@@ -28,48 +28,39 @@ export function promptForm({ thread, folder, label, open, options }) {
 	};
 	area.addEventListener('input', () => keep({ prompt: area.value }));
 	async function submit() {
-		if (!area.value.trim()) return area.focus();
-		if (form.busy) return undefined;
-		form.busy = true;
+		if (!area.value.trim()) area.focus();
+		if (!area.value.trim() || send.disabled) return;
 		send.disabled = true;
 		fill(said, h('p.quiet', 'Starting…'));
 		draft.key ||= newKey();
 		try {
-			const { data } = await post('/v1/runs', body(draft, area.value, thread), { 'Idempotency-Key': draft.key });
+			const run = await post('/v1/runs', body(draft, area.value, thread), { 'Idempotency-Key': draft.key });
 			localStorage.removeItem(place(thread));
 			area.value = '';
 			fill(said);
-			say(`Run ${data.run_id} is started.`);
-			open(data.run_id);
+			say(`Run ${run.run_id} is started.`);
+			open(run.run_id);
 		} catch (e) {
 			fill(said, h('p.note.warn', e.message, ' Your text is kept.'), e.run && button(`Open run ${e.run}`, () => open(e.run), { class: 'link' }), e.next.map((n) => h('p', h('code', n))));
 			say(e.message);
 		} finally {
-			form.busy = false;
 			send.disabled = false;
 		}
-		return undefined;
 	}
-	const form = h('form.prompt-form', {
+	return h('form.prompt-form', {
 		onsubmit: (e) => { e.preventDefault(); submit(); },
 		onkeydown: (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); submit(); } },
 	}, area, options?.(draft, keep), said, h('div.choices', send, h('span.quiet', 'Ctrl+Enter')));
-	return form;
 }
 
-function body(draft, prompt, thread) {
-	const b = { prompt, folder: draft.folder };
-	if (thread) b.thread = thread;
-	if (draft.model) b.model = draft.model;
-	if (draft.mode) b.mode = draft.mode;
-	if (draft.turns) b.max_turns = Number(draft.turns);
-	return b;
-}
+// body is the request; what is undefined is not in it.
+const body = ({ folder, model, mode, turns }, prompt, thread) =>
+	({ prompt, folder, thread, model: model || undefined, mode: mode || undefined, max_turns: turns ? Number(turns) : undefined });
 
 const modes = [['', 'as configured'], ['plan', 'plan: it only reads'], ['ask', 'ask: it reads; everything else needs your yes'], ['auto', 'auto: it writes in the folder; the rest needs your yes'], ['yolo', 'yolo: nothing needs a yes']];
 
 // newRun is the page of a new run.
-export function newRun({ open }) {
+export function newRun(open) {
 	const folders = h('datalist', { id: 'folders' }), models = h('select', { id: 'model', 'data-key': 'model' }), why = h('p.quiet');
 	const options = (draft, keep) => {
 		const input = h('input', { id: 'folder', type: 'text', list: 'folders', value: draft.folder || '', placeholder: '/home/you/project', autocomplete: 'off', 'data-key': 'folder', oninput: () => keep({ folder: input.value }), onchange: () => load(draft) });

@@ -13,8 +13,8 @@ export class List {
 	#turn = 0;
 	#height = 0;
 
-	constructor({ open, fresh }) {
-		Object.assign(this, { open, fresh, current: '' });
+	constructor(open) {
+		Object.assign(this, { open, current: '' });
 		this.search = h('input.search', { type: 'search', placeholder: 'Search prompts', 'aria-label': 'Search prompts', 'data-key': 'search', oninput: () => this.#typed() });
 		this.tabs = h('div.filters', { role: 'group', 'aria-label': 'Status' });
 		this.rows = h('ul.rows', { 'aria-label': 'Runs' });
@@ -163,7 +163,7 @@ export class List {
 		if (this.status || this.text) {
 			return fill(this.note, h('p', 'No run is like that.'), button('Show all runs', () => { this.search.value = this.text = this.status = ''; this.#filters(this.waiting); this.load(); }, { class: 'link' }));
 		}
-		return fill(this.note, h('p.empty-title', 'No runs yet'), h('p.quiet', 'Start the first one here, or in a terminal:'), h('code', 'agent run --detach "say hello"'), h('p', button('New run', this.fresh, { class: 'primary' })));
+		return fill(this.note, h('p.empty-title', 'No runs yet'), h('p.quiet', 'Start the first one here, or in a terminal:'), h('code', 'agent run --detach "say hello"'), h('p', button('New run', () => this.open('new'), { class: 'primary' })));
 	}
 
 	// step moves the focus by rows.

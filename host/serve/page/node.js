@@ -44,17 +44,23 @@ function put(el, children) {
 	}
 }
 
-// fill replaces what is in an element, and keeps the focus where its place is still there.
+// fill replaces what is in an element.
 export function fill(el, ...children) {
-	const focused = el.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-	const text = focused && document.activeElement.selectionStart;
-	el.textContent = '';
-	put(el, children);
-	if (!focused) return;
-	const again = [...el.querySelectorAll('[data-key]')].find((n) => n.dataset.key === focused);
+	refocus(el, () => {
+		el.textContent = '';
+		put(el, children);
+		return el;
+	});
+}
+
+// refocus keeps the focus, by its key, where an element is drawn anew: draw gives the one that is
+// there then.
+export function refocus(el, draw) {
+	const { dataset: { key }, selectionStart: at } = el.contains(document.activeElement) ? document.activeElement : { dataset: {} };
+	const now = draw(), again = key && [now, ...now.querySelectorAll('[data-key]')].find((n) => n.dataset.key === key);
 	if (!again) return;
 	again.focus({ preventScroll: true });
-	if (typeof text === 'number') again.setSelectionRange?.(text, text);
+	if (typeof at === 'number') again.setSelectionRange?.(at, at);
 }
 
 // show draws what is in an element when what it depends on has changed, and else leaves it alone: what
@@ -71,6 +77,9 @@ export function sync(el, nodes) {
 	nodes.forEach((n, i) => { if (el.childNodes[i] !== n) el.insertBefore(n, el.childNodes[i] || null); });
 	while (el.childNodes.length > nodes.length) el.lastChild.remove();
 }
+
+// pre is text as it stands, in a box that may scroll: so the keyboard reaches it.
+export const pre = (kind, label, ...text) => h(`pre.${kind}`, { tabindex: 0, role: 'group', 'aria-label': label }, text);
 
 export const button = (label, act, more = {}) =>
 	h('button', { type: 'button', 'data-key': label, ...more, onclick: act }, label);

@@ -69,18 +69,22 @@ func TestSourceStaysSmall(t *testing.T) {
 	}
 }
 
-// The page knows the types of lines that the server sends: no more and no less.
-func TestLineTypesAreTheServers(t *testing.T) {
-	_, rest, _ := strings.Cut(files(t)["words.js"], "export const lineTypes = [")
-	list, _, _ := strings.Cut(rest, "]")
+// The page knows what to make of each kind of fact that the server sends, and of no other.
+func TestFactsAreTheServers(t *testing.T) {
+	_, rest, _ := strings.Cut(files(t)["story.js"], "const kinds = {")
+	list, _, _ := strings.Cut(rest, "\n};")
 	var known []string
-	for _, m := range regexp.MustCompile(`'([a-z.]+)'`).FindAllStringSubmatch(list, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t'?([a-z.]+)'?: \(`).FindAllStringSubmatch(list, -1) {
 		known = append(known, m[1])
 	}
 	var sent []string
 	for _, l := range watch.LineTypes() {
-		sent = append(sent, l.Name)
+		if l.Fact {
+			sent = append(sent, l.Name)
+		}
 	}
+	slices.Sort(known)
+	slices.Sort(sent)
 	if !slices.Equal(known, sent) {
 		t.Errorf("the page has\n%q\nthe server sends\n%q", known, sent)
 	}

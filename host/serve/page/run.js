@@ -1,8 +1,8 @@
 // One run: its story, what streams now, what it asks, and what can be done about it.
-import { call, get } from './api.js';
+import { get, post } from './api.js';
 import { Ask, Guard } from './ask.js';
 import { promptForm } from './form.js';
-import { button, fill, h, say, show, sync } from './node.js';
+import { button, fill, h, pre, say, show, sync } from './node.js';
 import { Stream } from './sse.js';
 import { Story } from './story.js';
 import { TurnWindow } from './window.js';
@@ -14,11 +14,12 @@ export class RunView {
 	#grown = new Set();
 	#frame = 0;
 
-	constructor(id, { title, open }) {
-		Object.assign(this, { id, title, open, path: `/v1/runs/${id}`, stream: null, how: 'loading', cards: {} });
+	constructor(id, open) {
+		Object.assign(this, { id, open, path: `/v1/runs/${id}`, stream: null, how: 'loading', cards: {} });
 		this.head = h('header.run-head');
 		this.state = h('div.states', { 'data-region': 'states' });
 		this.foot = h('div.foot');
+		this.planned = h('div.plan');
 		this.scroller = h('div.scroller');
 		this.el = h('section.run', { 'aria-label': `Run ${id}` }, this.head, this.scroller);
 		this.watchVisible = () => document.visibilityState === 'visible' ? this.connect() : this.disconnect();
@@ -46,7 +47,7 @@ export class RunView {
 			this.take(await get(this.path));
 			const last = Number.parseInt(this.snapshot.cursor, 10);
 			const page = await factsBefore(this.id, last + 1);
-			for (const line of page.facts) this.story.apply(line);
+			for (const line of page.facts) this.apply(line);
 			this.cursor = page.cursor;
 			if (this.story.first > 1) this.firstFact();
 			this.loaded = true;
@@ -68,7 +69,7 @@ export class RunView {
 	async earlier() {
 		const page = await factsBefore(this.id, this.story.first);
 		const last = this.story.last;
-		for (const line of page.facts) this.#changed.add(this.story.apply(line));
+		for (const line of page.facts) this.apply(line);
 		this.story.last = last;
 	}
 
@@ -119,8 +120,12 @@ export class RunView {
 		return true;
 	}
 
+	apply(line) {
+		for (const n of this.story.apply(line)) this.#changed.add(n);
+	}
+
 	fact(line) {
-		this.#changed.add(this.story.apply(line));
+		this.apply(line);
 		if (this.behind > 0) this.behind--;
 		if (line.type === 'request.opened') this.question(line.data.request.id);
 		if (/^(request|run|turn)\.|call.resolved/.test(line.type)) this.refresh();
@@ -140,18 +145,19 @@ export class RunView {
 		if (this.#frame) return;
 		this.#frame = requestAnimationFrame(() => {
 			this.#frame = 0;
-			if (this.closed) return;
-			const stuck = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 60;
-			for (const id of this.#grown) {
-				const l = this.story.live.get(id);
-				if (l && !grow(l)) this.#changed.add(l.turn);
-			}
-			this.#grown.clear();
-			if (this.#changed.size > 0) this.turns.update(this.#changed);
-			this.#changed.clear();
-			this.draw();
-			if (stuck) this.scroller.scrollTop = this.scroller.scrollHeight;
+			if (!this.closed) this.turns.follow((stuck) => this.drawAll(stuck));
 		});
+	}
+
+	drawAll(stuck) {
+		for (const id of this.#grown) {
+			const l = this.story.live.get(id);
+			if (l && !grow(l)) this.#changed.add(l.turn);
+		}
+		this.#grown.clear();
+		if (this.#changed.size > 0) this.turns.update(this.#changed, stuck);
+		this.#changed.clear();
+		this.draw();
 	}
 
 	take(snapshot) {
@@ -159,10 +165,9 @@ export class RunView {
 		this.snapshot = snapshot;
 		this.run = snapshot.run;
 		this.driven(Boolean(this.run.owner));
-		const asked = this.run.pending_request;
-		if (asked?.status === 'open') this.question(asked.id);
+		const asked = this.run.pending_request || snapshot.kept_answer;
+		if (asked) this.question(asked.id);
 		if (before && before !== this.run.status) say(`Run ${this.id}: ${statusText(this.run)}`);
-		this.title(this.run);
 	}
 
 	// driven says whether a process drives the run: what its last turn says depends on that.
@@ -222,7 +227,7 @@ export class RunView {
 	promptText() {
 		const text = this.story.created?.prompt ?? this.run.prompt;
 		const c = this.story.created;
-		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', text), c?.input && h('details.fold', h('summary', 'What was piped in'), h('pre.output', { tabindex: 0 }, c.input)));
+		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
 	}
 
 	toQuestion() {
@@ -262,23 +267,23 @@ export class RunView {
 	unknownCard(u) {
 		const el = this.card('Did this happen?', [
 			h('p', 'The process that ran it died, and no record says whether it took place. Nothing executes it again without your decision.'),
-			h('pre.shown', { tabindex: 0, role: 'group', 'aria-label': 'The call' }, `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
+			pre('shown', 'The call', `${u.tool}${u.summary ? `: ${u.summary}` : ''}`)],
 		button('It happened', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'happened' })), button('Leave it unknown', () => this.act(`/v1/calls/${u.id}/resolution`, { word: 'leave' })));
 		new Guard(el);
 		return el;
 	}
 
 	interruptedCard(r) {
-		const plan = h('div.plan');
 		const resume = button('Resume', () => this.act('resume', {}), { class: 'primary' });
 		const alone = leftAlone(r);
 		return this.card(alone ? 'Left alone' : 'Interrupted', [
 			h('p', alone ? `${count(r.fruitless, 'resume')} in a row made no progress, so nothing resumes it but you.` : causeText(r.cause)),
-			r.detail && h('p.quiet', r.detail), plan],
-		resume, button('Show what a resume would do', () => this.plan(plan)));
+			r.detail && h('p.quiet', r.detail), this.planned],
+		resume, button('Show what a resume would do', () => this.plan()));
 	}
 
-	async plan(at) {
+	async plan() {
+		const at = this.planned;
 		fill(at, h('p.quiet', 'Asking…'));
 		try {
 			const p = await get(`${this.path}/plan`);
@@ -302,7 +307,7 @@ export class RunView {
 		this.problem = null;
 		this.sure = false;
 		try {
-			const { data } = await call('POST', what.startsWith('/') ? what : `${this.path}/${what}`, body);
+			const data = await post(what.startsWith('/') ? what : `${this.path}/${what}`, body);
 			if (data?.run?.status) this.take({ ...this.snapshot, ...data });
 		} catch (e) {
 			this.problem = e;

@@ -4,37 +4,15 @@ import { onSession, open, signedIn } from './api.js';
 const least = 250, most = 10_000; // milliseconds between two tries
 const quiet = 40_000; // the server writes a comment every 15 s: after this the connection is dead
 
-// Parser takes text as it comes, cut anywhere, and gives whole events.
+// Parser takes text as it comes, cut anywhere, and gives the events that are whole. The lines are
+// those of this server: each ends with one newline, and data is one line.
 export class Parser {
 	#rest = '';
-	#event = { type: 'message', data: [], id: undefined };
 
 	feed(text) {
-		const events = [];
-		this.#rest += text;
-		for (;;) {
-			const end = /\r\n|\n|\r(?!$)/.exec(this.#rest); // a last \r may be the half of a line's end
-			if (!end) return events;
-			const line = this.#rest.slice(0, end.index);
-			this.#rest = this.#rest.slice(end.index + end[0].length);
-			if (line === '') this.#end(events);
-			else if (!line.startsWith(':')) this.#field(line);
-		}
-	}
-
-	#field(line) {
-		const at = line.indexOf(':');
-		const name = at < 0 ? line : line.slice(0, at);
-		const value = at < 0 ? '' : line.slice(at + 1).replace(/^ /, '');
-		if (name === 'data') this.#event.data.push(value);
-		else if (name === 'event') this.#event.type = value;
-		else if (name === 'id') this.#event.id = value;
-	}
-
-	#end(events) {
-		const e = this.#event;
-		if (e.data.length > 0) events.push({ type: e.type, id: e.id, data: e.data.join('\n') });
-		this.#event = { type: 'message', data: [], id: undefined };
+		const whole = (this.#rest + text).split('\n\n');
+		this.#rest = whole.pop();
+		return whole.map((lines) => Object.fromEntries(lines.split('\n').map((l) => l.split(/: (.*)/s)))).filter((e) => e.data);
 	}
 }
 
@@ -105,7 +83,7 @@ export class Stream {
 					this.#tries = 0;
 					const line = JSON.parse(e.data);
 					if (this.event(line, e.id) === false) return undefined;
-					if (e.type === 'run.outcome') return 'ended';
+					if (e.event === 'run.outcome') return 'ended';
 				}
 				if (done) return undefined;
 			}

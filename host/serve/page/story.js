@@ -22,13 +22,14 @@ export class Story {
 		return calls[place.index] ??= { verdicts: [], notes: [], place };
 	}
 
-	// apply takes in a fact of a page or of the stream, and says which turn it changed.
+	// apply takes in a fact of a page or of the stream, and says which turns it changed: its own, and
+	// that of the call which it is about.
 	apply(line) {
 		this.first = Math.min(this.first, line.seq);
 		this.last = Math.max(this.last, line.seq);
 		const t = this.turn(line.turn || 0);
 		(kinds[line.type] || kinds.unknown)(this, t, line.data, line);
-		return t.n;
+		return [t.n, line.data?.turn ?? t.n];
 	}
 
 	// frame takes in a piece of live text or output: false where it does not continue what is here.

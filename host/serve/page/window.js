@@ -1,6 +1,6 @@
 // The turns of a run that are in the document: never more nodes than a page of this kind may have,
 // however long the run is. What is not there stays in the story, or with the server.
-import { button, fill, h } from './node.js';
+import { button, fill, h, refocus } from './node.js';
 import { count } from './words.js';
 import { turnNode } from './turns.js';
 
@@ -32,7 +32,6 @@ export class TurnWindow {
 	get #more() { return this.story.first > 1 && this.story.first < Infinity; } // facts that only the server has
 	get atEnd() { return this.#to === this.#order.length; }
 	get nodes() { return this.list.getElementsByTagName('*').length; }
-	#stuck() { return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 60; }
 
 	// end shows the last turns, at their end.
 	end() {
@@ -49,8 +48,7 @@ export class TurnWindow {
 	}
 
 	#node(n) {
-		const el = turnNode(this.story, this.story.turns.get(n), () => this.update(new Set([n])));
-		return el;
+		return turnNode(this.story, this.story.turns.get(n), () => this.update(new Set([n])));
 	}
 
 	#prepend() {
@@ -59,30 +57,34 @@ export class TurnWindow {
 		return true;
 	}
 
-	// update draws turns anew that changed. Who reads at the end stays there.
-	update(changed) {
-		const stuck = this.#stuck(), had = this.#order.length, atEnd = this.atEnd;
+	// follow has who reads at the end stay there while change happens.
+	follow(change) {
+		const s = this.scroller, stuck = s.scrollHeight - s.scrollTop - s.clientHeight < 60;
+		change(stuck);
+		if (stuck) s.scrollTop = s.scrollHeight;
+	}
+
+	// update draws turns anew that changed.
+	update(changed, stuck = false) {
+		const had = this.#order.length, atEnd = this.atEnd;
 		const first = this.#order[this.#from], last = this.#order[this.#to - 1];
 		this.#sort();
 		this.#from = first === undefined ? 0 : this.#order.indexOf(first);
 		this.#to = last === undefined ? 0 : this.#order.indexOf(last) + 1;
 		for (const el of [...this.list.children]) {
 			const n = Number(el.dataset.turn);
-			if (changed.has(n)) this.#replace(el, n);
+			if (!changed.has(n)) continue;
+			refocus(el, () => {
+				const fresh = this.#node(n);
+				el.replaceWith(fresh);
+				return fresh;
+			});
 		}
 		if (atEnd && this.#order.length > had) {
 			while (this.#to < this.#order.length) this.list.append(this.#node(this.#order[this.#to++]));
 			if (stuck) this.#trim(true);
 		}
 		this.#edges();
-		if (stuck) this.scroller.scrollTop = this.scroller.scrollHeight;
-	}
-
-	#replace(el, n) {
-		const key = el.contains(document.activeElement) && document.activeElement.dataset.key;
-		const fresh = this.#node(n);
-		el.replaceWith(fresh);
-		if (key) [...fresh.querySelectorAll('[data-key]')].find((k) => k.dataset.key === key)?.focus({ preventScroll: true });
 	}
 
 	// keep has what is seen stay where it is while change happens elsewhere.

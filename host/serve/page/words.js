@@ -1,14 +1,5 @@
 // What the page says in words, as the terminal says it.
 
-// The types of lines that the server sends for a run; a test compares them with the server's list.
-export const lineTypes = [
-	'run.snapshot', 'run.created', 'run.claimed', 'run.interrupted', 'run.noted', 'run.stopping',
-	'run.completed', 'run.failed', 'run.cancelled', 'model.requested', 'model.answered', 'model.failed',
-	'context.compacted', 'call.judged', 'call.started', 'call.settled', 'call.resolved', 'approval.voided',
-	'request.opened', 'request.answered', 'request.closed', 'turn.settled', 'message.added', 'run.restored',
-	'unknown', 'run.state', 'live.text', 'live.reasoning', 'live.output', 'note', 'run.outcome', 'answer', 'error',
-];
-
 export const terminal = (status) => ['completed', 'failed', 'cancelled'].includes(status);
 
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
