@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"syscall"
 
 	"agent/host"
@@ -68,7 +69,10 @@ func unread(written []byte) []byte {
 	if !ok || bytes.Contains(first, []byte("\n")) {
 		return written
 	}
-	p := &problem{Code: "http", Detail: "this is no request of HTTP/1.1: " + string(why)}
+	p := &problem{Code: "http", Detail: "this is no request of HTTP/1.1, as where an address has a space, or a % that is not written %25"}
+	if _, more, ok := strings.Cut(string(why), "Bad Request: "); ok {
+		p.Detail = "this is no request of HTTP/1.1: " + more
+	}
 	if bytes.HasPrefix(first, []byte("HTTP/1.1 431")) {
 		p = &problem{Code: "header_large", Detail: fmt.Sprintf("the address and the headers have more than %d KiB together", mostHeader>>10)}
 	}
