@@ -179,7 +179,12 @@ func (s *Server) Serve(ctx context.Context) error {
 // show has the socket answered, and the page where that is wanted, and says where they are.
 func (s *Server) show(socket net.Listener) error {
 	if s.o.Web {
-		if err := s.door.listen(s.o.Port); err != nil {
+		err := s.door.listen(s.o.Port)
+		var taken *PortError
+		if errors.As(err, &taken) && s.o.Link != nil {
+			taken.Asked = "agent web"
+		}
+		if err != nil {
 			return err
 		}
 	}
