@@ -183,6 +183,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
+	line   bool // of a stream
 }
 
 // json reads what stands at a path of names, such as "run status".
@@ -226,7 +227,7 @@ func (w *world) ask(method, path, body string, change ...func(*http.Request)) re
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	got := reply{a.StatusCode, a.Header, string(text)}
+	got := reply{status: a.StatusCode, header: a.Header, text: string(text)}
 	asDescribed(w.t, r, got)
 	return got
 }
