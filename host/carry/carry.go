@@ -134,7 +134,7 @@ const Patience = 3 * time.Second
 // person handed over or the machine took from them. Runs that except names are left to whoever is
 // about them.
 func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.RunRow) bool) error {
-	all, err := c.Folder.CarryOn(ctx, how, except)
+	all, err := c.Folder.CarryOn(ctx, how, 0, except)
 	if err != nil {
 		return err
 	}

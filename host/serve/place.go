@@ -112,8 +112,22 @@ func (s *Server) writeAbout() (about, error) {
 	return v, nil
 }
 
-// withdraw removes what says where this server is. The lock is still held.
+// found says whether the socket of the state folder is this server's: not where the folder, or the
+// socket alone, was removed or replaced.
+func (s *Server) found() bool {
+	if s.socket == nil {
+		return true
+	}
+	now, err := os.Lstat(filepath.Join(s.o.Folder.Home, socketName))
+	return err == nil && os.SameFile(now, s.socket)
+}
+
+// withdraw removes what says where this server is, unless that is another one by now. The lock is
+// still held.
 func (s *Server) withdraw() error {
+	if s.socket == nil || !s.found() {
+		return nil
+	}
 	var errs []error
 	for _, name := range []string{aboutName, socketName} {
 		if err := os.Remove(filepath.Join(s.o.Folder.Home, name)); !errors.Is(err, fs.ErrNotExist) {
