@@ -55,7 +55,7 @@ func (s feeds) events(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	st := s.newStream(w)
+	st := newStream(w, s.o.take)
 	if st.send(*o.first) != nil { // it is gone already
 		return nil
 	}
@@ -169,11 +169,12 @@ type stream struct {
 	began   bool
 }
 
-func (s *Server) newStream(w http.ResponseWriter) *stream {
+// newStream begins a stream; take is zero but in tests.
+func newStream(w http.ResponseWriter, take time.Duration) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	return &stream{w: w, control: http.NewResponseController(w), take: cmp.Or(s.o.take, takeWait)}
+	return &stream{w: w, control: http.NewResponseController(w), take: cmp.Or(take, takeWait)}
 }
 
 // send writes lines and sees them off. What was written is let go of piece by piece: an observer

@@ -53,8 +53,8 @@ type Options struct {
 	// set with it.
 	Link func(url string)
 
-	desk *login.Desk // of the server before this one in the same process; nil without one
-	anew int         // how many there were, each ended by ErrRoom
+	desk *login.Desk   // of the server before this one in the same process; nil without one
+	anew int           // how many there were, each ended by ErrRoom
 	take time.Duration // for tests: instead of takeWait
 }
 
