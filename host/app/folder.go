@@ -32,8 +32,9 @@ type Folder struct {
 	lock    *ofd.File // locks/store, shared by every process that drives; nil when nothing can be written
 	guard   *ofd.File // locks/store while a full disk lets the state only be read
 	log     *logWriter
-	noticed []string  // that were printed
-	pool    *mcp.Pool // the MCP servers of this process
+	noticed []string        // that were printed
+	pool    *mcp.Pool       // the MCP servers of this process
+	stopped <-chan struct{} // closed when the process is asked to stop
 	kept    lastServers
 }
 
@@ -67,7 +68,7 @@ func (a *App) Open(ctx context.Context, how Use) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Folder{app: a, pool: mcp.NewPool(), write: true}
+	s := &Folder{app: a, pool: mcp.NewPool(), write: true, stopped: ctx.Done()}
 	if how == Drive {
 		a.enforces.ahead()
 	} else {
@@ -200,7 +201,9 @@ func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 // repairs.
 func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
 	dir := filepath.Join(home, "locks")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); errors.Is(err, fs.ErrPermission) {
+		return nil, false, fmt.Errorf("make %s: %w: %w", dir, db.ErrReadOnly, err)
+	} else if err != nil {
 		return nil, false, fmt.Errorf("make %s: %w", dir, err)
 	}
 	f, err := ofd.Open(filepath.Join(dir, "store"))
@@ -277,7 +280,7 @@ func (s *Folder) Close() error {
 	s.Hooks.Seen()
 	err := errors.Join(s.Store.Close(), s.unlock())
 	s.notices() // closing is when the log is brought in
-	if late := s.Hooks.Wait(func() { s.app.Notice("waiting for a [[hook]] command to end") }); late != nil {
+	if late := s.Hooks.Wait(s.stopped, func() { s.app.Notice("waiting for a [[hook]] command to end; Ctrl-C leaves it to itself") }); late != nil {
 		s.app.Notice(late.Error()) // as above
 	}
 	return err

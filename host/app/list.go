@@ -221,9 +221,10 @@ type Carry struct {
 }
 
 // CarryOn decides which interrupted runs go on without being asked for: as many as may be driven
-// beside those that are driven in the background now. Runs that except names are left out of all of
-// it. An empty how is that of the configuration.
-func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow) bool) (c Carry, err error) {
+// beside those that are driven in the background now, and those whose processes are starting, which
+// have not claimed them yet. Runs that except names are left out of all of it. An empty how is that
+// of the configuration.
+func (s *Folder) CarryOn(ctx context.Context, how host.Carry, starting int, except func(RunRow) bool) (c Carry, err error) {
 	if !s.CanWrite() || s.Store.DiskFull() || s.Store.Behind() != nil {
 		return c, nil
 	}
@@ -257,7 +258,7 @@ func (s *Folder) CarryOn(ctx context.Context, how host.Carry, except func(RunRow
 	if len(c.On) == 0 {
 		return c, nil
 	}
-	free, err := freeDrivers(ctx, s.Store, serve.Drivers)
+	free, err := freeDrivers(ctx, s.Store, serve.Drivers-starting)
 	if err == nil && len(c.On) > free {
 		c.On, c.More = c.On[:free], len(c.On)-free
 	}

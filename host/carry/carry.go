@@ -38,6 +38,39 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the process that was to drive the run ended with status %d", e.Code)
 }
 
+// LostError says that a process that was to drive a run ended without an answer. Where the run
+// stands, the record says: Status.
+type LostError struct {
+	Run    string
+	Status recovery.Status
+}
+
+func (e *LostError) Error() string {
+	next := "agent show " + e.Run
+	if e.Status == recovery.StatusInterrupted {
+		next = "agent resume " + e.Run
+	}
+	return fmt.Sprintf("the process that was to drive run %s ended; what it recorded is kept, and the run is %s: %s", e.Run, e.Status, next)
+}
+
+// Lost looks what became of a run whose process, with the number ended, gave no answer: it is
+// driven by another process, or the error is a *LostError.
+func Lost(ctx context.Context, f *app.Folder, run string, ended int) (*launch.Accepted, error) {
+	if f.CanWrite() {
+		if _, err := f.Reconcile(ctx, true); err != nil {
+			return nil, err
+		}
+	}
+	row, err := f.Store.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if held := (Carrier{Folder: f}).other(run, ended); held != nil {
+		return &launch.Accepted{Run: run, Thread: row.Thread, Process: held.Holder.PID}, nil
+	}
+	return nil, &LostError{run, row.Status}
+}
+
 // Carrier has the runs of a state folder go on.
 type Carrier struct {
 	Folder *app.Folder
@@ -58,7 +91,8 @@ func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
 		}
 		ctx = context.WithoutCancel(ctx) // the answer is given: the run goes on whoever leaves now
 		answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", run}})
-		if err != nil {
+		lost := errors.Is(err, launch.ErrNoAnswer)
+		if err != nil && !lost {
 			return host.Outcome{}, fmt.Errorf("go on with run %s in the background: %w", run, err)
 		}
 		if *at = answer.Accepted; *at != nil {
@@ -68,14 +102,29 @@ func (c Carrier) GoOn(at **launch.Accepted) host.GoOn {
 		if err == nil && row.Status.Terminal() {
 			return host.Outcome{}, &host.FinishedError{} // its owner took the answer, and ended
 		}
-		if who, held, _ := c.Folder.Owner(run); held { // else the command that failed has the last word
-			return host.Outcome{}, &owner.HeldError{Run: run, Holder: who}
+		if held := c.other(run, answer.PID); held != nil { // else the command that failed has the last word
+			return host.Outcome{}, held
+		}
+		if lost {
+			*at, err = Lost(ctx, c.Folder, run, answer.PID)
+			return host.Outcome{}, err
 		}
 		for _, line := range answer.Notes {
 			c.Say(line)
 		}
 		return host.Outcome{}, errors.Join(err, &EndedError{answer.Ended.Code})
 	}
+}
+
+// other says that a process drives a run which is not the one that has ended without doing so. Its
+// lock may be held for a moment more: by itself, or by what it started and was on its way to
+// another program. nil is for nobody.
+func (c Carrier) other(run string, ended int) *owner.HeldError {
+	who, held, err := c.Folder.Owner(run)
+	if err != nil || !held || who.PID == ended {
+		return nil
+	}
+	return &owner.HeldError{Run: run, Holder: who}
 }
 
 // Patience is how long is waited for the answer of a process before the person learns of that.
@@ -85,7 +134,7 @@ const Patience = 3 * time.Second
 // person handed over or the machine took from them. Runs that except names are left to whoever is
 // about them.
 func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.RunRow) bool) error {
-	all, err := c.Folder.CarryOn(ctx, how, except)
+	all, err := c.Folder.CarryOn(ctx, how, 0, except)
 	if err != nil {
 		return err
 	}
@@ -141,9 +190,9 @@ func (c Carrier) One(ctx context.Context, r host.Carried) Result {
 	if err == nil && answer.Accepted != nil {
 		return Result{Run: r.ID, Why: r.Why, Goes: true}
 	}
-	held, heldErr := c.Folder.Held(r.ID)
+	held := c.other(r.ID, answer.PID) != nil
 	row, rowErr := c.Folder.Store.Run(ctx, r.ID)
-	if heldErr == nil && rowErr == nil && (held || row.Status.Terminal() || row.Status == recovery.StatusWaiting) {
+	if rowErr == nil && (held || row.Status.Terminal() || row.Status == recovery.StatusWaiting) {
 		return Result{Run: r.ID} // another process was first
 	}
 	return Result{Run: r.ID, Why: r.Why, Failed: whyNot(answer, err)}

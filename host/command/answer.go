@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
 	"agent/host/flags"
 	"agent/host/launch"
 	"agent/host/lines"
@@ -235,8 +236,8 @@ func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMes
 		return errors.Join(err, s.close())
 	}
 	if taken.Drove {
-		if err != nil && taken.Outcome.Run == "" {
-			s.app.Say(s.app.Err, "the answer to %s is recorded, and the run cannot go on here", row.ID)
+		if errors.As(err, new(*carry.EndedError)) { // whose words were passed on
+			s.app.Say(s.app.Err, "agent: the answer to %s is kept", row.ID)
 		}
 		return s.report(s.c, taken.Outcome, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/config"
 	"agent/host/terminal"
 	"agent/recovery/journal"
 )
@@ -19,9 +20,7 @@ func (s *session) askHere(c *cli.Command) {
 	if !s.app.Interactive() || c.Bool("json") {
 		return
 	}
-	if conf, err := s.app.Settings(""); err == nil { // else the run is refused with that
-		s.show.Notify(conf.Notify)
-	}
+	s.show.Notify(s.notices())
 	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return // nobody to ask: questions wait, and agent answer answers them
@@ -36,6 +35,15 @@ func (s *session) askHere(c *cli.Command) {
 		defer release()
 		return askTrust(ctx, f)
 	}
+}
+
+// notices is how the person at the terminal is called when a run waits or has ended.
+func (s *session) notices() string {
+	conf, err := s.app.Settings("")
+	if err != nil || !s.app.Interactive() { // what is wrong with it is reported where a run begins
+		return config.NotifyOff
+	}
+	return conf.Notify
 }
 
 // ask puts a question once everything that happened before it is shown.

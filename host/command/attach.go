@@ -56,7 +56,7 @@ func (a attachCommand) run(ctx context.Context, c *cli.Command) error {
 	_, run, err := s.find(ctx, c.Args().First(), 'r')
 	if err == nil {
 		s.askHere(c)
-		err = s.follow(ctx, run, s.asker())
+		err = s.follow(ctx, run, s.person)
 	}
 	return errors.Join(err, s.close())
 }
@@ -64,12 +64,13 @@ func (a attachCommand) run(ctx context.Context, c *cli.Command) error {
 // attached watches a run and answers its questions.
 type attached struct{ showing }
 
-// asker puts questions to the terminal; nil where there is none, or nothing can be recorded.
-func (s attached) asker() follow.Asker {
-	if s.Env.Ask == nil || !s.CanWrite() {
-		return nil
+// person has questions be put to the terminal, where there is one and their answers can be
+// recorded, and the person there be called.
+func (s attached) person(f *follow.Follower) {
+	if s.Env.Ask != nil && s.CanWrite() {
+		f.Ask(s.ask)
 	}
-	return s.ask
+	f.Notify(s.notices())
 }
 
 func (s attached) ask(ctx context.Context, r journal.Request) (left bool, err error) {

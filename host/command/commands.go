@@ -68,6 +68,7 @@ func (a *commandLine) commands() []*cli.Command {
 		}
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
 		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
+		c.Action = notEmpty(c.Action)
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
 			c.Action = a.oneObject(c.Action)
 		}
@@ -94,6 +95,19 @@ func meant(near, typed string) string {
 	return fmt.Sprintf(" (did you mean %s?)", near)
 }
 
+// notEmpty refuses a flag with an empty value: it is most often a variable of a script that was not
+// set, and to go on without the flag would be something else.
+func notEmpty(f cli.ActionFunc) cli.ActionFunc {
+	return func(ctx context.Context, c *cli.Command) error {
+		for _, flag := range c.Flags {
+			if text, ok := flag.Get().(string); ok && text == "" && flag.IsSet() {
+				return app.Usage(fmt.Errorf("--%s is empty: say what is meant, or leave it out; see agent %s --help", flag.Names()[0], c.Name))
+			}
+		}
+		return f(ctx, c)
+	}
+}
+
 // wrongUsage names the flag that is wrong as it is typed. Reading the line ended there, so whether
 // JSON is wanted is looked for in what was typed.
 func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
@@ -104,6 +118,9 @@ func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _
 		name, why, _ := strings.Cut(rest, ": ")
 		if strings.HasPrefix(why, "strconv.") {
 			why = "this is not a whole number"
+		}
+		if why == "parse error" { // the only one that says no more is a switch's
+			why = "this is neither true nor false"
 		}
 		text = fmt.Sprintf("--%s %s: %s", strings.TrimLeft(name, "-"), value, why)
 	}

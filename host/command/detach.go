@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"agent/host/input"
 	"agent/host/launch"
 	"agent/host/view"
-	"agent/recovery"
 )
 
 func detachFlag() cli.Flag {
@@ -30,7 +30,10 @@ func (a *commandLine) detached(c *cli.Command) bool { return c.Bool("detach") &&
 // currentDir is the current folder.
 func (a *commandLine) currentDir() (string, error) {
 	dir, err := a.Dir()
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errors.New("find the current folder: it is not there any more; go to another one first, such as: cd ~")
+	case err != nil:
 		return "", fmt.Errorf("find the current folder: %v", err)
 	}
 	return dir, nil
@@ -60,7 +63,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 	answer, err := carry.Start(ctx, dir, in, job)
 	slow.Stop()
 	if errors.Is(err, launch.ErrNoAnswer) {
-		return a.unanswered(ctx, c, run, err)
+		return a.unanswered(ctx, c, run, answer.PID, err)
 	}
 	if err != nil {
 		return fmt.Errorf("go on in the background: %w", err)
@@ -91,7 +94,7 @@ func (a *commandLine) printDetached(json bool, at launch.Accepted) {
 }
 
 // unanswered tells what became of a run whose process ended without an answer: the database has it.
-func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string, why error) error {
+func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string, ended int, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	s, err := a.open(ctx, app.Read)
 	switch {
@@ -103,49 +106,20 @@ func (a *commandLine) unanswered(ctx context.Context, c *cli.Command, run string
 	if _, id, findErr := s.find(ctx, run, 'r'); findErr == nil { // it may be typed as last, or in part
 		run = id
 	}
-	row, err := s.Store.Run(ctx, run)
-	if err := errors.Join(err, s.close()); err != nil {
+	at, err := carry.Lost(ctx, s.Folder, run, ended)
+	var lost *carry.LostError
+	if err := errors.Join(err, s.close()); errors.As(err, &lost) {
+		return lost
+	} else if err != nil {
 		return errors.Join(fmt.Errorf("go on in the background: %w; nothing of run %s is recorded", why, run), err)
 	}
-	if held, err := s.Held(run); err == nil && held {
-		a.printDetached(c.Bool("json"), launch.Accepted{Run: run, Thread: row.Thread, Process: row.PID})
-		return nil
-	}
-	next := "agent show " + run
-	if row.Status == recovery.StatusInterrupted {
-		next = "agent resume " + run
-	}
-	a.Say(a.Err, "agent: the process that was to drive run %s ended; what it recorded is kept, and the run is %s: %s", run, row.Status, next)
-	return withCode(view.ExitInterrupted)
+	a.printDetached(c.Bool("json"), *at)
+	return nil
 }
 
-// detachAll has each run go on in a process of its own.
-func (s *resuming) detachAll(ctx context.Context) error {
-	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
-	v := view.Resumed{Version: 1, Runs: []any{}}
-	for _, row := range rows {
-		if ctx.Err() != nil {
-			break
-		}
-		one, code := s.detachNext(ctx, row)
-		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
-	}
-	switch {
-	case err != nil:
-	case s.c.Bool("json"):
-		s.app.PrintJSON(v)
-	case len(rows) == 0:
-		s.app.Say(s.app.Err, "nothing is interrupted%s", s.app.inFolder())
-	}
-	return errors.Join(err, s.close(), withCode(v.ExitCode))
-}
-
-// detachNext has one of several runs go on, with what changes for all of them.
+// detachNext has one of several runs go on in a process of its own, with what changes for all of
+// them.
 func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
-	if left := view.LeftAlone(row); left != nil {
-		s.app.Say(s.app.Err, "agent: %v", left)
-		return refusal(left, row.ID, view.ExitInterrupted), view.ExitInterrupted
-	}
 	dir, err := s.app.currentDir()
 	var answer launch.Answer
 	if err == nil {
@@ -154,9 +128,14 @@ func (s *resuming) detachNext(ctx context.Context, row app.RunRow) (any, int) {
 	for _, line := range answer.Notes {
 		s.app.Say(s.app.Err, "%s", line)
 	}
+	if errors.Is(err, launch.ErrNoAnswer) {
+		answer.Accepted, err = carry.Lost(ctx, s.Folder, row.ID, answer.PID)
+	} else if err != nil {
+		err = fmt.Errorf("go on with run %s in the background: %w", row.ID, err)
+	}
 	switch {
 	case err != nil:
-		code := s.app.exit(fmt.Errorf("go on with run %s in the background: %w", row.ID, err))
+		code := s.app.exit(err)
 		return refusal(err, row.ID, code), code
 	case answer.Ended != nil:
 		return refusal(withCode(answer.Ended.Code), row.ID, answer.Ended.Code), answer.Ended.Code

@@ -16,6 +16,7 @@ import (
 // driver is this process where it carries out a command for one that does not wait for its end.
 type driver struct {
 	job   launch.Job
+	gone  <-chan struct{} // closed when nobody waits for the answer
 	reply *launch.Reply
 	notes notes
 }
@@ -34,7 +35,7 @@ func (d *driver) drives(f *app.Folder) {
 // driveMain carries out what a launcher asks for. What is not in its answer, the log has.
 func driveMain(std IO, warning string) int {
 	d := &driver{reply: launch.OpenReply()}
-	job, err := launch.Receive()
+	job, gone, err := launch.Receive()
 	if err == nil {
 		err = os.Chdir(job.Dir)
 	}
@@ -42,7 +43,7 @@ func driveMain(std IO, warning string) int {
 		d.reply.Send(launch.Answer{Ended: &launch.Ended{Code: view.ExitFailed}, Notes: []string{"agent: " + err.Error()}})
 		return view.ExitFailed
 	}
-	d.job = job
+	d.job, d.gone = job, gone
 	var out bytes.Buffer
 	code := carryOut(append([]string{"agent"}, job.Args...), IO{
 		Terminal: terminal.Terminal{In: std.In, Out: &out, Err: &d.notes, Getenv: std.Getenv},

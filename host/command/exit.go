@@ -57,7 +57,7 @@ func (a *commandLine) exit(err error) int {
 	}
 	a.LogError(err)
 	var commit *app.CommitError
-	if errors.As(err, &commit) || errors.Is(err, app.ErrLostRace) {
+	if errors.As(err, &commit) || errors.Is(err, app.ErrLostRace) || errors.As(err, new(*carry.LostError)) {
 		return view.ExitInterrupted
 	}
 	return view.ExitFailed

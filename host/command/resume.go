@@ -87,9 +87,10 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	case c.Bool("all") && c.Bool("dry-run"):
 		return errors.Join(s.dryRunAll(ctx), s.close())
 	case c.Bool("all") && a.detached(c):
-		return s.detachAll(ctx)
+		return s.each(ctx, s.detachNext)
 	case c.Bool("all"):
-		return s.all(ctx)
+		s.askHere(c)
+		return s.each(ctx, s.next)
 	}
 	run, err := s.toResume(ctx, name, c.Bool("takeover"))
 	if err == nil {
@@ -125,18 +126,17 @@ type resuming struct {
 	changes host.Changes
 }
 
-// all goes on with every interrupted run. One that brought nothing forward several times in a row
-// is left alone.
-func (s *resuming) all(ctx context.Context) error {
+// each has every interrupted run go on by next, which returns what JSON says of it and its exit
+// code. One that brought nothing forward several times in a row is left alone.
+func (s *resuming) each(ctx context.Context, next func(context.Context, app.RunRow) (any, int)) error {
 	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
 	v := view.Resumed{Version: 1, Runs: []any{}}
-	s.askHere(s.c)
 	s.several = len(rows) > 1
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			break
 		}
-		one, code := s.next(ctx, row)
+		one, code := s.unlessAlone(ctx, row, next)
 		s.app.lines.Print(one)
 		v.Runs, v.ExitCode = append(v.Runs, one), max(v.ExitCode, code)
 	}
@@ -150,15 +150,21 @@ func (s *resuming) all(ctx context.Context) error {
 	return errors.Join(err, s.close(), withCode(v.ExitCode))
 }
 
-// next goes on with one of several runs. It returns what JSON says of it and its exit code.
+// unlessAlone is next for a run that is not left alone.
+func (s *resuming) unlessAlone(ctx context.Context, row app.RunRow, next func(context.Context, app.RunRow) (any, int)) (any, int) {
+	left := view.LeftAlone(row)
+	if left == nil {
+		return next(ctx, row)
+	}
+	s.app.Say(s.app.Err, "agent: %v", left)
+	v := refusal(left, row.ID, view.ExitInterrupted)
+	v.Next = []string{"agent resume " + row.ID}
+	return v, view.ExitInterrupted
+}
+
+// next goes on with one of several runs here.
 func (s *resuming) next(ctx context.Context, row app.RunRow) (any, int) {
 	err := s.looser(ctx, row.ID)
-	if left := view.LeftAlone(row); err == nil && left != nil {
-		s.app.Say(s.app.Err, "agent: %v", left)
-		v := refusal(left, row.ID, view.ExitInterrupted)
-		v.Next = []string{"agent resume " + row.ID}
-		return v, view.ExitInterrupted
-	}
 	var out host.Outcome
 	if err == nil {
 		out, err = s.Resume(ctx, row.ID, s.changes, s.showPlan)

@@ -146,8 +146,8 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 func (a *commandLine) folder(dir string) (string, error) {
 	if dir == "" {
 		var err error
-		if dir, err = a.Dir(); err != nil {
-			return "", fmt.Errorf("find the current folder: %v", err)
+		if dir, err = a.currentDir(); err != nil {
+			return "", err
 		}
 	}
 	abs, err := filepath.Abs(dir)

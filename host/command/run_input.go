@@ -47,7 +47,7 @@ func (a runCommand) readPrompt(ctx context.Context, s *input.Stream, announced b
 	if !announced {
 		patience = 0
 	}
-	b, err := s.All(ctx, patience, func() { a.Say(a.Err, "agent: the prompt is read from stdin, which stays open: its end is waited for") })
+	b, err := a.whole(ctx, s, patience, "agent: the prompt is read from stdin, which stays open: its end is waited for")
 	text := ""
 	if err == nil {
 		text, err = input.Text(b)
@@ -56,6 +56,35 @@ func (a runCommand) readPrompt(ctx context.Context, s *input.Stream, announced b
 		return "", fmt.Errorf("read the prompt: %w", err)
 	}
 	return text, nil
+}
+
+// errAlone is why a driver does not use what it reads. When the process that started it is killed,
+// so may be the one that writes: an end of the input says no longer that all of it came.
+var errAlone = errors.New("the process that asked for this has ended")
+
+// whole reads an input to its end; quiet is printed where that takes a while. A driver reads only
+// as long as somebody waits for its answer.
+func (a *commandLine) whole(ctx context.Context, s *input.Stream, patience time.Duration, quiet string) ([]byte, error) {
+	say := func() { a.Say(a.Err, "%s", quiet) }
+	if a.driver == nil {
+		return s.All(ctx, patience, say)
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-a.driver.gone:
+			stop()
+		case <-reading.Done():
+		}
+	}()
+	b, err := s.All(reading, patience, say)
+	select {
+	case <-a.driver.gone:
+		return nil, errAlone
+	default:
+		return b, err
+	}
 }
 
 // piped reads what is piped in beside the prompt. A runbook takes none: it waits only as long as a
@@ -67,10 +96,8 @@ func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) 
 	if ch.Name == runbook.Name {
 		return "", a.nothingPiped(ctx)
 	}
-	b, err := input.Open(a.In).All(ctx, inputPatience, func() {
-		a.Say(a.Err, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
-			"       where nothing is to be piped in, add: < /dev/null")
-	})
+	b, err := a.whole(ctx, input.Open(a.In), inputPatience, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
+		"       where nothing is to be piped in, add: < /dev/null")
 	if err != nil {
 		return "", fmt.Errorf("read stdin: %w", err)
 	}

@@ -59,12 +59,12 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if kind := c.String("unit"); kind != "" {
-		return a.unit(kind)
+	if c.IsSet("unit") {
+		return a.unit(c.String("unit"))
 	}
 	how := host.Carry(c.String("recover"))
-	if how != "" && !slices.Contains([]host.Carry{host.CarryBackground, host.CarryAll, host.CarryNone}, how) {
-		return app.Usage(fmt.Errorf("--recover %s: choose background, all or none", how))
+	if c.IsSet("recover") && !slices.Contains([]host.Carry{host.CarryBackground, host.CarryAll, host.CarryNone}, how) {
+		return app.Usage(fmt.Errorf("--recover %q: choose background, all or none", how))
 	}
 	return a.serve(ctx, serve.Options{Recover: how, Web: c.Bool("web"), Port: c.Int("port")})
 }
@@ -99,7 +99,7 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 // unit prints a file that starts a server.
 func (a serveCommand) unit(kind string) error {
 	if !slices.Contains(serve.Units(), kind) {
-		return app.Usage(fmt.Errorf("--unit %s: choose systemd or launchd", kind))
+		return app.Usage(fmt.Errorf("--unit %q: choose systemd or launchd", kind))
 	}
 	exe, err := os.Executable()
 	if err != nil {

@@ -21,15 +21,17 @@ func (s showing) lines(ctx context.Context, run string, since *watch.Cursor) err
 	return errors.Join(err, withCode(code))
 }
 
-// follow shows a run's past and goes on with what happens. asks puts its questions to who watches;
-// nil for nobody.
-func (s showing) follow(ctx context.Context, run string, asks follow.Asker) error {
+// follow shows a run's past and goes on with what happens. person says how questions are put to who
+// watches, and how they are called; nil for nobody.
+func (s showing) follow(ctx context.Context, run string, person func(*follow.Follower)) error {
 	t := s.printer()
 	if _, err := s.head(ctx, t, run); err != nil {
 		return err
 	}
 	f := follow.New(s.Folder, t, run)
-	f.Ask(asks)
+	if person != nil {
+		person(f)
+	}
 	if err := f.Follow(ctx); err != nil {
 		return err
 	}

@@ -259,6 +259,25 @@ func TestAttach(t *testing.T) {
 	w.published("published\n")
 }
 
+// Who watches a run from a terminal is called when it waits, as who drives it there would be.
+func TestAttachCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("late.md", "```sh\nsleep 6\n```\n\n"+askStory)
+	s := sit(t, w, "", "run", "--detach", "--runbook", "-f", "late.md")
+	s.exits(0)
+	a := sit(t, w, "", "attach", "last")
+	a.until("answer (yes/no): ")
+	if screen := a.screen(); !strings.Contains(screen, "waits for an answer: Publish?\x1b\\\a") {
+		t.Errorf("the terminal is not called:\n%q", screen)
+	}
+	a.types("yes\n")
+	a.exits(0)
+	if n := strings.Count(a.screen(), "\x1b]9;"); n != 1 {
+		t.Errorf("it is called %d times:\n%q", n, a.screen())
+	}
+}
+
 // A question that nobody listens for any more is answered at attach, and the run goes on in the
 // background.
 func TestAttachGoesOn(t *testing.T) {

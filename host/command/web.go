@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -47,10 +49,14 @@ func (a webCommand) run(ctx context.Context, c *cli.Command) error {
 	if errors.Is(err, serve.ErrNoServer) {
 		return serveCommand(a).serve(ctx, serve.Options{Web: true, Port: c.Int("port"), Link: show})
 	}
-	if err == nil {
-		show(link)
+	if err != nil {
+		return err
 	}
-	return err
+	if port := c.Int("port"); c.IsSet("port") && port != 0 && !strings.Contains(link, fmt.Sprintf(":%d/", port)) {
+		a.Say(a.Err, "the server shows its page already, not at port %d; another port needs another start of the server", port)
+	}
+	show(link)
+	return nil
 }
 
 // portFlag is where the page is.

@@ -34,10 +34,15 @@ type Follower struct {
 	seq     int64            // of the last fact
 	asker   Asker            // nil where nobody is asked
 	open    *journal.Request // the question that stands open, while it was not put
+	hinted  string           // id of the question of which it was said how it is answered
 }
 
 // Ask has questions be put to the person who watches.
 func (f *Follower) Ask(a Asker) { f.asker = a }
+
+// Notify has the terminal call the person from now on when the run waits or has ended: how is that
+// of the configuration.
+func (f *Follower) Notify(how string) { f.r.Notify(how) }
 
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
@@ -96,6 +101,8 @@ func (f *Follower) line(ctx context.Context, l watch.Line) {
 		f.fact(ctx, *l.Fact)
 	case l.Type == watch.TypeOutput:
 		f.output(l.Live)
+	case l.State != nil && l.State.Held && !l.State.Kept: // else nothing is waited for here, and how to go on comes last
+		f.hint()
 	case l.Live != nil:
 		f.answer(l.Live, l.Type == watch.TypeReasoning)
 	case l.Type == watch.TypeUnknown:
@@ -110,13 +117,22 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 	f.seq = e.Seq
 	f.asks(e.Body)
 	if f.open != nil && f.asker != nil && f.seq >= f.past && e.Body.Kind() == journal.KindRequestOpened {
+		f.r.Call(f.run, e)
 		return // it is shown where it is put
 	}
 	f.r.Take(stream.Event{Run: f.run, Fact: &e})
-	if b, ok := e.Body.(journal.RequestOpened); ok && e.Seq > f.past && f.asker == nil {
-		r := b.Request
-		f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(&r), ", or ")})
+	if e.Seq > f.past && e.Body.Kind() == journal.KindRequestOpened {
+		f.hint()
 	}
+}
+
+// hint says, once, how the question that stands open is answered where it is not put here.
+func (f *Follower) hint() {
+	if f.open == nil || f.asker != nil || f.hinted == f.open.ID {
+		return
+	}
+	f.hinted = f.open.ID
+	f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(f.open), ", or ")})
 }
 
 // asks notes the question that stands open after a fact.

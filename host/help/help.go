@@ -93,12 +93,12 @@ func Speaking(texts []Topic, word string, most int) []string {
 	return found[:min(most, len(found))]
 }
 
-// Near are the names that a word may have been meant for: it begins one, or differs from it by at
-// most two letters.
+// Near are the names that a word may have been meant for: it begins one, or differs from it by one
+// letter, a longer word by two.
 func Near(all []string, word string) []string {
 	var near []string
 	for _, name := range all {
-		if len(word) > 2 && strings.HasPrefix(name, word) || len(word) > 3 && edits(name, word) <= 2 {
+		if len(word) > 2 && strings.HasPrefix(name, word) || edits(name, word) <= min(2, len(word)/3) && len(word) > 3 {
 			near = append(near, name)
 		}
 	}

@@ -62,7 +62,7 @@ func TestTopicsFitATerminal(t *testing.T) {
 // A person looks for what they want to do in their own words.
 func TestWordsOfAUser(t *testing.T) {
 	for word, want := range map[string]string{
-		"approve": "permissions", "deny": "permissions", "retry": "recovery", "undo": "recovery", "unknown": "recovery", "crash": "recovery",
+		"approve": "permissions", "deny": "permissions", "retry": "recovery", "undo": "recovery", "unknown": "recovery", "crash": "recovery", "hooks": "background",
 		"fix": "recovery", "backup": "state", "timeout": "configuration", "proxy": "", "Docker": "",
 	} {
 		found := help.Speaking(topics(t), word, 3)
@@ -76,9 +76,9 @@ func TestWordsOfAUser(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	names := []string{"run", "resume", "models", "models", "state", "permissions"}
+	names := []string{"run", "resume", "models", "models", "state", "permissions", "tools"}
 	for word, want := range map[string]string{
-		"perm": "permissions", "modles": "models", "resum": "resume", "permission": "permissions", "ru": "", "zzzz": "", "statte": "state",
+		"perm": "permissions", "modles": "models", "resum": "resume", "permission": "permissions", "ru": "", "zzzz": "", "statte": "state", "hooks": "", "tool": "tools", "toolz": "tools",
 	} {
 		if got := strings.Join(help.Near(names, word), " "); got != want {
 			t.Errorf("near %s: %q, want %q", word, got, want)

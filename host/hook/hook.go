@@ -16,7 +16,6 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +60,7 @@ type Caller struct {
 	seen    chan struct{} // closed when the hub has, and everything was seen
 	places  chan struct{}
 	running sync.WaitGroup
+	given   sync.WaitGroup // those that do not have their event yet
 }
 
 // Watch calls hooks for what is published from now on until the hub closes.
@@ -171,6 +171,7 @@ func (c *Caller) call(hooks []config.Hook, e Event) {
 	for _, h := range hooks {
 		select {
 		case c.places <- struct{}{}:
+			c.given.Add(1)
 			c.running.Go(func() {
 				defer func() { <-c.places }()
 				c.run(h, e, text)
@@ -187,10 +188,13 @@ func (c *Caller) run(h config.Hook, e Event, text []byte) {
 	defer cancel()
 	var out head
 	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &out, &out
+	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Dir, cmd.Env, cmd.WaitDelay = homeFolder(), Environ(c.o.Environ, c.o.Home), lateEnd
 	apart(cmd)
-	err := cmd.Run()
+	err := c.start(ctx, cmd, text)
+	if err == nil {
+		err = cmd.Wait()
+	}
 	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		endGroup(cmd) // whatever keeps its output open
 		err = errors.New("something that it started kept its output open, and was ended")
@@ -207,6 +211,26 @@ func (c *Caller) run(h config.Hook, e Event, text []byte) {
 	default:
 		c.log().Info("hook", line...)
 	}
+}
+
+// start starts a command and gives it its event, which it then has whatever becomes of this
+// process.
+func (c *Caller) start(ctx context.Context, cmd *exec.Cmd, text []byte) error {
+	defer c.given.Done()
+	in, give, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer give.Close() // a command that did not read all of it did not want it
+	cmd.Stdin = in
+	if err := errors.Join(cmd.Start(), in.Close()); err != nil {
+		return err
+	}
+	if end, ok := ctx.Deadline(); ok {
+		_ = give.SetWriteDeadline(end) // without it, the end of the command ends the wait
+	}
+	_, _ = give.Write(text) // as above
+	return nil
 }
 
 // homeFolder is where a hook runs. The folder of the run is none: what lies there is not the
@@ -228,19 +252,44 @@ func (c *Caller) Seen() {
 	}
 }
 
-// Wait waits for the commands that are under way, each at most for its time limit. slow is called
-// where that takes a while.
-func (c *Caller) Wait(slow func()) error {
+// Wait waits for the commands that are under way, each at most for its time limit, and not where
+// the process is asked to stop: then they go on by themselves, each with its event. slow is called
+// where it takes a while.
+func (c *Caller) Wait(stop <-chan struct{}, slow func()) error {
 	if c == nil {
 		return nil
 	}
 	late := time.AfterFunc(slowWait, slow)
 	defer late.Stop()
-	c.running.Wait()
+	select {
+	case <-done(&c.running):
+	case <-stop:
+		given := time.NewTimer(lateEnd)
+		defer given.Stop()
+		select {
+		case <-done(&c.given):
+		case <-given.C: // one that does not read a long event keeps nobody
+		}
+		if len(c.places) > 0 {
+			c.log().Warn("hook", "reason", "not waited for: this process was asked to stop")
+			return nil
+		}
+		c.running.Wait()
+	}
 	if c.logFile == nil {
 		return nil
 	}
 	return c.logFile.Close()
+}
+
+// done is closed when everything that a group counts is done.
+func done(g *sync.WaitGroup) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		g.Wait()
+		close(over)
+	}()
+	return over
 }
 
 // head keeps the beginning of what is written to it, and takes all of it.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,13 +10,22 @@ import (
 )
 
 // Receive reads the job in the driver, which holds on to nothing else of whoever started it: a lock
-// or a pipe on another descriptor is waited for by others.
-func Receive() (Job, error) {
+// or a pipe on another descriptor is waited for by others. gone is closed when nobody waits for the
+// answer any more.
+func Receive() (job Job, gone <-chan struct{}, err error) {
 	closeOnExec(jobAt)
 	letGo()
 	from := os.NewFile(jobAt, "job")
-	defer from.Close() // it was only read
-	return receive(from)
+	if job, err = receive(from); err != nil {
+		return job, nil, errors.Join(err, from.Close())
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = io.Copy(io.Discard, from) // nothing comes but the end
+		_ = from.Close()                 // it was only read
+	}()
+	return job, over, nil
 }
 
 func receive(from io.Reader) (Job, error) {

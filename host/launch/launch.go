@@ -3,7 +3,8 @@
 //
 // The driver is this binary, started as `agent __drive` in a session of its own. It reads a [Job]
 // from descriptor 3 and writes one [Answer] to descriptor 4: once the run is recorded and claimed,
-// or when it ends without that. Its input is that of whoever starts it, unless that is a terminal.
+// or when it ends without that. Descriptor 3 is open until the answer is read, so its end says that
+// nobody waits for one. Its input is that of whoever starts it, unless that is a terminal.
 // From the answer on nobody reads what it prints; its log is the log of the state folder. A driver
 // that ends without an answer leaves the database to say what became of the run.
 package launch
@@ -68,6 +69,7 @@ type Answer struct {
 	Ended    *Ended    `json:"ended,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // what it printed until then, a line each
+	PID   int      `json:"-"`               // of the driver, also of one without an answer
 }
 
 // Accepted names a run that is recorded and that the driver holds.
@@ -109,11 +111,13 @@ func Start(ctx context.Context, exe string, env []string, in *os.File, job Job) 
 		time.AfterFunc(grace, func() { _ = p.answer.Close() })
 	})
 	defer stop()
-	_, err = p.job.Write(text)
-	if err := errors.Join(err, p.job.Close()); err != nil && !errors.Is(err, syscall.EPIPE) { // else it ended, which the answer shows
+	defer p.job.Close() // until then it says that somebody waits
+
+	if _, err := p.job.Write(text); err != nil && !errors.Is(err, syscall.EPIPE) { // else it ended, which the answer shows
 		return Answer{}, fmt.Errorf("give process %d its task: %w", p.cmd.Process.Pid, err)
 	}
 	a, err := hear(p.answer)
+	a.PID = p.cmd.Process.Pid
 	if err == nil {
 		fault.Hit(fault.DriverAccepted)
 	}

@@ -69,7 +69,17 @@ func (s acts) goOn() host.GoOn {
 		return nil
 	}
 	var at *launch.Accepted // the run says which process that is
-	return s.o.Carrier.GoOn(&at)
+	on := s.o.Carrier.GoOn(&at)
+	if on == nil {
+		return nil
+	}
+	return func(ctx context.Context, run string) (host.Outcome, error) {
+		s.starting.Lock()
+		leave := s.starting.enter(run)
+		s.starting.Unlock()
+		defer leave()
+		return within(s.starting.wait, run, func() (host.Outcome, error) { return on(ctx, run) })
+	}
 }
 
 // again is for a question that has its end: the same answer once more is none.

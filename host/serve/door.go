@@ -6,12 +6,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"agent/host/serve/holder"
 	"agent/host/view"
 )
 
@@ -102,7 +104,9 @@ func listenAt(ip string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &PortError{IP: ip, Port: port}
+		return nil, &PortError{IP: ip, Port: port, Holder: holder.Of(port, path.Join("locks", lockName)), Asked: "agent serve --web"}
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("show the page: port %d is not for programs of ordinary users; choose one from 1024 with --port, or 0 to have one chosen", port)
 	case err != nil:
 		return nil, fmt.Errorf("listen on port %d of %s: %w", port, ip, err)
 	}
@@ -111,17 +115,23 @@ func listenAt(ip string, port int) (net.Listener, error) {
 
 // PortError says that another process has the port of the page.
 type PortError struct {
-	IP   string
-	Port int
+	IP     string
+	Port   int
+	Holder holder.Holder
+	Asked  string // the command that wanted the page
 }
 
 func (e *PortError) Error() string {
-	return fmt.Sprintf("show the page: another process listens on port %d of %s", e.Port, e.IP)
+	return fmt.Sprintf("show the page: %s listens on port %d of %s", e.Holder, e.Port, e.IP)
 }
 
-// Fixes is a command that has another port chosen.
+// Fixes are the commands that choose another port, and the one that shows the page which is there.
 func (e *PortError) Fixes() []view.Fix {
-	return []view.Fix{{Does: "another port", Command: "agent serve --web --port 0"}}
+	all := []view.Fix{{Does: "any free port", Command: e.Asked + " --port 0"}, {Does: "one you choose", Command: e.Asked + " --port N"}}
+	if e.Holder.State != "" {
+		all = append(all, view.Fix{Does: "the page there", Command: "AGENT_HOME=" + view.ShellWord(e.Holder.State) + " agent web"})
+	}
+	return all
 }
 
 // near says whether the process at the other end of a connection is this user's.

@@ -58,27 +58,35 @@ func (s launches) ask(ctx context.Context, job launch.Job) (launch.Answer, error
 	if s.o.Carrier == nil {
 		return launch.Answer{}, notStarted("this server starts no processes", job.Run)
 	}
-	type result struct {
-		answer launch.Answer
-		err    error
-	}
 	job.By = s.o.Folder.By(ctx)
+	answer, err := within(s.starting.wait, job.Run, func() (launch.Answer, error) { return s.o.Carrier.Start(ctx, job) })
+	if err != nil && !errors.Is(err, launch.ErrNoAnswer) && !errors.As(err, new(*problem)) {
+		s.log.Error("start a process", "run", job.Run, "reason", s.o.App.Redacted(err.Error()))
+		err = notStarted("no process could be started; the log of the state folder has the reason", job.Run)
+	}
+	return answer, err
+}
+
+// within waits for what a process is asked for, as long as a client waits for it: the process may
+// be held up, and goes on without whoever asked.
+func within[T any](wait time.Duration, run string, do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
 	done := make(chan result, 1)
 	go func() {
-		a, err := s.o.Carrier.Start(ctx, job)
-		done <- result{a, err}
+		v, err := do()
+		done <- result{v, err}
 	}()
-	late := time.NewTimer(startWait)
+	late := time.NewTimer(wait)
 	defer late.Stop()
 	select {
 	case got := <-done:
-		if got.err != nil && !errors.Is(got.err, launch.ErrNoAnswer) {
-			s.log.Error("start a process", "run", job.Run, "reason", s.o.App.Redacted(got.err.Error()))
-			got.err = notStarted("no process could be started; the log of the state folder has the reason", job.Run)
-		}
-		return got.answer, got.err
+		return got.value, got.err
 	case <-late.C:
-		return launch.Answer{}, notStarted("its process has not begun yet: it may start MCP servers; ask again, with the same Idempotency-Key", job.Run)
+		var none T
+		return none, notStarted("its process has not begun yet: it may start MCP servers; ask again, with the same Idempotency-Key", run)
 	}
 }
 
@@ -103,6 +111,26 @@ func (s launches) left(ctx context.Context, run, key string) (string, error) {
 type starting struct {
 	sync.Mutex
 	runs map[string]int
+	wait time.Duration // for that answer
+}
+
+// has says whether a process was asked for that is to drive a run.
+func (s *starting) has(run string) bool {
+	s.Lock()
+	defer s.Unlock()
+	return s.runs[run] > 0
+}
+
+// enter counts a process that is asked for, until leave. It wants the lock.
+func (s *starting) enter(run string) (leave func()) {
+	s.runs[run]++
+	return func() {
+		s.Lock()
+		defer s.Unlock()
+		if s.runs[run]--; s.runs[run] == 0 {
+			delete(s.runs, run)
+		}
+	}
 }
 
 // room refuses to have one more run driven where too many are. What is being started counts from
@@ -137,14 +165,7 @@ func (s launches) room(ctx context.Context, run string, free bool) (leave func()
 			Detail: fmt.Sprintf("%d runs are driven at this moment, and no more than %d at a time; ask again when one has ended", len(driven), mostDriven),
 		}
 	}
-	s.starting.runs[run]++
-	return func() {
-		s.starting.Lock()
-		defer s.starting.Unlock()
-		if s.starting.runs[run]--; s.starting.runs[run] == 0 {
-			delete(s.starting.runs, run)
-		}
-	}, nil
+	return s.starting.enter(run), nil
 }
 
 // refusedError is a refusal by the process that was to do something, in its own words.

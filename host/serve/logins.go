@@ -39,7 +39,12 @@ func (s logins) create(w http.ResponseWriter, r *http.Request) error {
 	var taken *PortError
 	switch err := s.door.listen(port); {
 	case errors.As(err, &taken):
-		return &problem{Code: "port_taken", Detail: err.Error(), Next: []string{"agent web --port 0"}}
+		taken.Asked = "agent web"
+		p := &problem{Code: "port_taken", Detail: err.Error()}
+		for _, f := range taken.Fixes() {
+			p.Next = append(p.Next, f.Command)
+		}
+		return p
 	case err != nil:
 		return err
 	}

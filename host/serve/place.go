@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"agent/host/app"
 	"agent/host/owner"
 	"agent/host/view"
+	"agent/tools/durable"
 )
 
 // The files of a server in its state folder.
@@ -102,7 +104,7 @@ func (s *Server) writeAbout() (about, error) {
 	v := about{Version: 1, PID: self.PID, Host: self.Host, Started: s.started, Socket: filepath.Join(home, socketName), Page: s.door.address()}
 	text, err := json.Marshal(v)
 	if err == nil {
-		err = replaceFile(home, aboutName, append(text, '\n'))
+		err = durable.Replace(filepath.Join(home, aboutName), 0o600, bytes.NewReader(append(text, '\n')))
 	}
 	if err != nil {
 		return v, fmt.Errorf("write %s: %w", aboutName, err)
@@ -110,8 +112,22 @@ func (s *Server) writeAbout() (about, error) {
 	return v, nil
 }
 
-// withdraw removes what says where this server is. The lock is still held.
+// found says whether the socket of the state folder is this server's: not where the folder, or the
+// socket alone, was removed or replaced.
+func (s *Server) found() bool {
+	if s.socket == nil {
+		return true
+	}
+	now, err := os.Lstat(filepath.Join(s.o.Folder.Home, socketName))
+	return err == nil && os.SameFile(now, s.socket)
+}
+
+// withdraw removes what says where this server is, unless that is another one by now. The lock is
+// still held.
 func (s *Server) withdraw() error {
+	if s.socket == nil || !s.found() {
+		return nil
+	}
 	var errs []error
 	for _, name := range []string{aboutName, socketName} {
 		if err := os.Remove(filepath.Join(s.o.Folder.Home, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -136,24 +152,8 @@ func readToken(home string) ([32]byte, error) {
 	var b [sha256.Size]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	token = hex.EncodeToString(b[:])
-	if err := replaceFile(home, tokenName, []byte(token+"\n")); err != nil {
+	if err := durable.Replace(path, 0o600, strings.NewReader(token+"\n")); err != nil {
 		return [32]byte{}, fmt.Errorf("make a token: %w", err)
 	}
 	return sha256.Sum256([]byte(token)), nil
-}
-
-// replaceFile writes a file of the state folder for this user alone, at once or not at all.
-func replaceFile(home, name string, text []byte) error {
-	f, err := os.CreateTemp(home, ".serve-*") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(home, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-	}
-	return err
 }

@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -86,6 +88,7 @@ type Server struct {
 	access map[string]route // by path: what it wants of who asks
 	desk   *login.Desk
 	door   door
+	socket fs.FileInfo // as it was made
 
 	starting  starting
 	same      once.Group[launched] // starts, by what they ask for
@@ -117,7 +120,7 @@ func New(o Options) (s *Server, err error) {
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
 		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening),
 		requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
-		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}},
+		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}, wait: startWait},
 	}
 	if s.o.Finish == nil {
 		s.o.Finish = acts{s}.finishElsewhere
@@ -144,12 +147,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		return s.close(err)
 	}
+	s.socket, _ = os.Lstat(filepath.Join(s.o.Folder.Home, socketName)) // without it, it counts as found
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
-	failed := make(chan error, 4) // the socket, two loopback addresses, and the format
+	failed := make(chan error, 4) // the socket, two loopback addresses, and the place
 	s.door.serve = func(l net.Listener) {
 		s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
 	}
@@ -157,7 +161,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return s.close(errors.Join(err, h.Close(), l.Close()))
 	}
 	s.running.Go(s.lookAfter)
-	s.running.Go(func() { s.watchFormat(failed) })
+	s.running.Go(func() { s.watchPlace(failed) })
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -176,7 +180,12 @@ func (s *Server) Serve(ctx context.Context) error {
 // show has the socket answered, and the page where that is wanted, and says where they are.
 func (s *Server) show(socket net.Listener) error {
 	if s.o.Web {
-		if err := s.door.listen(s.o.Port); err != nil {
+		err := s.door.listen(s.o.Port)
+		var taken *PortError
+		if errors.As(err, &taken) && s.o.Link != nil {
+			taken.Asked = "agent web"
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -211,21 +220,14 @@ func (s *Server) close(err error) error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// watchFormat ends the server once a newer agent has brought the database up to date: what is
-// written there then, this one does not know.
-func (s *Server) watchFormat(failed chan<- error) {
+// watchPlace ends the server once it cannot serve the state folder any more.
+func (s *Server) watchPlace(failed chan<- error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		err := app.CheckFormat(s.stopped, s.o.Folder.Store)
-		var newer *app.NewerError
-		if errors.As(err, &newer) {
-			s.outdated.Store(true)
-			failed <- fmt.Errorf("serve: restart me: the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
+		if err := s.unfit(); err != nil {
+			failed <- fmt.Errorf("serve: restart me: %w", err)
 			return
-		}
-		if err != nil && s.stopped.Err() == nil {
-			s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))
 		}
 		select {
 		case <-tick.C:
@@ -233,6 +235,24 @@ func (s *Server) watchFormat(failed chan<- error) {
 			return
 		}
 	}
+}
+
+// unfit says why this server has to be started again: a newer agent has brought the database up
+// to date, and what is written there then, this one does not know; or nobody finds it any more.
+func (s *Server) unfit() error {
+	err := app.CheckFormat(s.stopped, s.o.Folder.Store)
+	var newer *app.NewerError
+	switch {
+	case errors.As(err, &newer):
+		s.outdated.Store(true)
+		return fmt.Errorf("the database was brought up to date by a newer version (format %d; this one knows %d)", newer.Have, newer.Know)
+	case err != nil && s.stopped.Err() == nil:
+		s.log.Warn("look at the format", "reason", s.o.App.Redacted(err.Error()))
+	}
+	if !s.found() {
+		return fmt.Errorf("%s was removed or replaced", filepath.Join(s.o.Folder.Home, socketName))
+	}
+	return nil
 }
 
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs

@@ -8,6 +8,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/carry"
 	"agent/host/view"
 	"agent/recovery/journal"
 )
@@ -26,6 +27,7 @@ type supervisor struct {
 
 // attempt is how often a run was started without a result, and from when on it is tried again.
 type attempt struct {
+	at     int64 // where the run stood: the number of its last fact
 	failed int
 	again  time.Time
 	busy   bool
@@ -47,20 +49,19 @@ func (s *supervisor) look(ctx context.Context) error {
 		s.paused = true
 		s.o.Say("the disk is full: no run is carried on until there is room on it and the server is started again: agent doctor")
 	}
-	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.waits)
+	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.busy(), s.waits)
 	if err != nil {
 		return err
 	}
 	for _, r := range all.On {
-		s.take(r.ID)
+		s.take(r.RunRow)
+		came := make(chan carry.Result, 1)
+		go func() { came <- s.o.Carrier.One(ctx, r) }()
 		s.running.Go(func() {
-			got := s.o.Carrier.One(ctx, r)
-			if s.done(r.ID, got.Failed) {
-				s.o.Folder.Hooks.LeftAlone(r.RunRow, got.Failed)
-			}
-			if line := got.Line(); line != "" {
-				s.o.Say("%s", line)
-				s.log.Info("run carried on", "run", r.ID, "why", r.Why, "goes", got.Goes)
+			select {
+			case got := <-came:
+				s.came(r, got)
+			case <-ctx.Done(): // that process goes on without this one, which waits for no answer of it
 			}
 		})
 	}
@@ -71,24 +72,55 @@ func (s *supervisor) look(ctx context.Context) error {
 	return nil
 }
 
+// came notes what came of having a run go on, and tells of it.
+func (s *supervisor) came(r host.Carried, got carry.Result) {
+	if s.done(r.ID, got.Failed) {
+		s.o.Folder.Hooks.LeftAlone(r.RunRow, got.Failed)
+	}
+	if line := got.Line(); line != "" {
+		s.o.Say("%s", line)
+		s.log.Info("run carried on", "run", r.ID, "why", r.Why, "goes", got.Goes)
+	}
+}
+
+// busy is how many processes were started that have not claimed their run, as far as is known.
+func (s *supervisor) busy() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.tried {
+		if a.busy {
+			n++
+		}
+	}
+	return n
+}
+
 // waits says that it is too early to have a run go on, or too late.
 func (s *supervisor) waits(r app.RunRow) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, a := s.o.Folder.Host.Now(), s.tried[r.ID]
-	if a.busy || a.failed >= host.MaxFruitless || now.Before(a.again) {
+	if a.busy || s.starting.has(r.ID) { // as for its answer
+		return true
+	}
+	if a.at == r.LastSeq && (a.failed >= host.MaxFruitless || now.Before(a.again)) {
 		return true
 	}
 	fresh := r.Cause == journal.CauseCrash && !s.first && r.Fruitless < host.MaxFruitless
-	return fresh && now.Before(r.Updated.Add(backoff(r.Fruitless)))
+	ago := now.Sub(r.Updated) // less than nothing where the clock was set back: that says nothing
+	return fresh && ago >= 0 && ago < backoff(r.Fruitless)
 }
 
-func (s *supervisor) take(run string) {
+// take notes that a run is being started. What came of it when it stood elsewhere counts no more.
+func (s *supervisor) take(r app.RunRow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.tried[run]
+	a := s.tried[r.ID]
+	if a.at != r.LastSeq {
+		a = attempt{at: r.LastSeq}
+	}
 	a.busy = true
-	s.tried[run] = a
+	s.tried[r.ID] = a
 }
 
 // done notes what came of an attempt. It says whether that was the last one.

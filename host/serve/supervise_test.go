@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -42,6 +43,8 @@ func TestWaits(t *testing.T) {
 		"could not start, too early":        {true, crash(0, time.Hour), attempt{failed: 1, again: now.Add(time.Minute)}, true},
 		"could not start three times":       {true, crash(0, time.Hour), attempt{failed: 3}, true},
 		"answered while the server is up":   {false, app.RunRow{ID: "r-7k2m9qx4", Cause: journal.CauseAnswered, Updated: now}, attempt{}, false},
+		"stood elsewhere by then":           {true, crash(0, time.Hour), attempt{at: 1, failed: 3}, false},
+		"the clock was set back":            {false, crash(0, -time.Hour), attempt{}, false},
 		"could not start, and time is over": {false, crash(0, time.Hour), attempt{failed: 2, again: now.Add(-time.Minute)}, false},
 	} {
 		s := &supervisor{Server: server, first: c.first, tried: map[string]attempt{"r-7k2m9qx4": c.tried}}
@@ -71,22 +74,25 @@ func (s *starts) One(_ context.Context, r host.Carried) carry.Result {
 	return carry.Result{Run: r.ID, Why: r.Why, Failed: s.failed, Goes: s.failed == ""}
 }
 
+// interrupted records a run of the background that stopped.
+func (w *world) interrupted(id string, c journal.Cause) {
+	w.t.Helper()
+	thread := "t" + id[1:]
+	err := w.journals.Begin(w.t.Context(), id, thread,
+		journal.Event{Body: journal.RunCreated{Run: id, Thread: thread, Prompt: "go", Folder: "/w", Model: "m", Mode: journal.ModeAsk}},
+		journal.Event{Body: journal.RunClaimed{Epoch: 1, PID: 1, Detached: true}},
+		journal.Event{Body: journal.RunInterrupted{Cause: c, Detail: "in a test"}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // A run that cannot be started is tried three times and no more, and the person learns of it each
 // time; what a person stopped is named once and not tried.
 func TestCannotStart(t *testing.T) {
 	w := newWorld(t)
-	interrupted := func(id string, c journal.Cause) {
-		thread := "t" + id[1:]
-		err := w.journals.Begin(t.Context(), id, thread,
-			journal.Event{Body: journal.RunCreated{Run: id, Thread: thread, Prompt: "go", Folder: "/w", Model: "m", Mode: journal.ModeAsk}},
-			journal.Event{Body: journal.RunClaimed{Epoch: 1, PID: 1, Detached: true}},
-			journal.Event{Body: journal.RunInterrupted{Cause: c, Detail: "in a test"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	interrupted("r-crashed1", journal.CauseCrash)
-	interrupted("r-stopped1", journal.CauseShutdown)
+	w.interrupted("r-crashed1", journal.CauseCrash)
+	w.interrupted("r-stopped1", journal.CauseShutdown)
 	c := &starts{failed: "no room"}
 	var mu sync.Mutex
 	said := map[string]int{}
@@ -123,5 +129,84 @@ func TestCannotStart(t *testing.T) {
 	}
 	if n := said["run r-stopped1 is left as it is (shutdown: in a test): agent resume r-stopped1"]; n != 1 {
 		t.Errorf("%v", said)
+	}
+}
+
+// heldUp stands for processes that begin and do not answer until they are let go on.
+type heldUp struct {
+	starts
+	began chan string
+	goOn  chan struct{}
+}
+
+func (h *heldUp) One(ctx context.Context, r host.Carried) carry.Result {
+	h.began <- r.ID
+	<-h.goOn
+	return h.starts.One(ctx, r)
+}
+
+func (h *heldUp) GoOn(**launch.Accepted) host.GoOn {
+	return func(_ context.Context, run string) (host.Outcome, error) {
+		h.began <- run
+		<-h.goOn
+		return host.Outcome{}, nil
+	}
+}
+
+// While processes that were started have not claimed their runs, as where MCP servers start slowly,
+// no more are started than may be driven; and the server ends without their answer.
+func TestHeldUpStarts(t *testing.T) {
+	w := newWorld(t)
+	for i := range 9 {
+		w.interrupted(fmt.Sprintf("r-crashed%d", i), journal.CauseCrash)
+	}
+	c := &heldUp{began: make(chan string, 20), goOn: make(chan struct{})}
+	defer close(c.goOn)
+	s, err := New(Options{App: w.app, Folder: w.folder, Carrier: c, Say: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
+	for range 3 {
+		if err := runs.look(s.stopped); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const most = 4 // as the configuration has it
+	for range most {
+		<-c.began
+	}
+	if n := runs.busy(); n != most {
+		t.Errorf("%d processes were started, of %d that may be", n, most)
+	}
+	if err := s.close(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process that takes up an answer may be held up as well: whoever answered does not wait for it,
+// and until then nobody else has the run go on.
+func TestHeldUpAnswer(t *testing.T) {
+	w := newWorld(t)
+	c := &heldUp{began: make(chan string, 1), goOn: make(chan struct{})}
+	defer close(c.goOn)
+	server := &Server{o: Options{Folder: w.folder, Carrier: c}, starting: starting{runs: map[string]int{}, wait: 100 * time.Millisecond}}
+	runs := &supervisor{Server: server}
+	row := app.RunRow{ID: "r-7k2m9qx4", Cause: journal.CauseAnswered}
+	over := make(chan error, 1)
+	go func() {
+		_, err := acts{server}.goOn()(t.Context(), row.ID)
+		over <- err
+	}()
+	<-c.began
+	if !runs.waits(row) && len(over) == 0 {
+		t.Error("the run is started twice")
+	}
+	var late *problem
+	if err := <-over; !errors.As(err, &late) || late.Code != "not_started" {
+		t.Error(err)
+	}
+	if runs.waits(row) {
+		t.Error("what was given up counts as begun")
 	}
 }

@@ -42,6 +42,13 @@ func (r *Renderer) Notify(how string) {
 	r.notice = &notifier{bell: how != noticeOSC9, osc9: how != noticeBell && r.out.notifies, there: fault.Now()}
 }
 
+// Call calls the person for a fact that is shown elsewhere, as Take does for one that it shows.
+func (r *Renderer) Call(run string, e journal.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notify(run, e)
+}
+
 // notify calls the person, if they may have turned away.
 func (r *Renderer) notify(run string, e journal.Event) {
 	n := r.notice
