@@ -97,7 +97,7 @@ func TestScriptOfAFrame(t *testing.T) {
 	call(b, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	const drawn = `new Promise((done) => {
 		let n = 0;
-		const eye = window.eye = new MutationObserver(() => { if (++n === 50) { eye.disconnect(); done(n); } });
+		const eye = window.eye = new MutationObserver(() => { if (++n === 30) { eye.disconnect(); done(n); } });
 		eye.observe(document.querySelector(".run .story"), { childList: true, characterData: true, subtree: true });
 	})`
 	script, layout, all := b.spent("ScriptDuration"), b.spent("LayoutDuration"), b.spent("TaskDuration")
