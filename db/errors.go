@@ -42,6 +42,9 @@ type (
 // Disk is what lies under a state folder.
 type Disk = sqlitefile.Disk
 
+// RoomNeeded is what must be free of a disk for a ballast to be made there, bytes.
+const RoomNeeded = sqlitefile.BallastRoom
+
 // DiskOf looks at the file system of a folder, or of the parent that it will get.
 func DiskOf(dir string) (Disk, error) { return sqlitefile.DiskOf(dir) }
 

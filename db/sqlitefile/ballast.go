@@ -14,8 +14,9 @@ const (
 	ballastName = "ballast"
 	// BallastSize is how much room is kept for records, bytes.
 	BallastSize = 16 << 20
-	ballastTemp = ".ballast-*"    // name of one that is being written
-	ballastRoom = 2 * BallastSize // free space without which no ballast is made
+	ballastTemp = ".ballast-*" // name of one that is being written
+	// BallastRoom is the free space without which no ballast is made, bytes.
+	BallastRoom = 2 * BallastSize
 )
 
 // ballast is the file that is freed when the disk is full. It is made beside the first write.
@@ -53,7 +54,7 @@ func (b *ballast) make() {
 	if info, err := os.Stat(b.path()); err == nil && info.Size() >= BallastSize {
 		return
 	}
-	if free, err := freeBytes(b.dir); err == nil && free < ballastRoom {
+	if free, err := freeBytes(b.dir); err == nil && free < BallastRoom {
 		b.notice("the disk of %s has %d MiB left, too little for the ballast of %d MiB: a full disk would stop agent at once", b.dir, free>>20, BallastSize>>20)
 		return
 	}

@@ -52,6 +52,16 @@ const (
 	NewestShown      = db.NewestShown
 )
 
+// RoomNeeded is how much must be free on the disk of a state folder before it is used again as one
+// that is not full, bytes.
+const RoomNeeded = db.RoomNeeded
+
+// HasRoom says that this is free there.
+func HasRoom(home string) bool {
+	disk, err := db.DiskOf(home)
+	return err == nil && disk.Free >= RoomNeeded && disk.Files != 0
+}
+
 // CheckFormat says with a *NewerError that a newer binary has brought an open store up to date.
 func CheckFormat(ctx context.Context, s *Store) error { return db.CheckFormat(ctx, s) }
 

@@ -69,18 +69,30 @@ func (a serveCommand) run(ctx context.Context, c *cli.Command) error {
 	return a.serve(ctx, serve.Options{Recover: how, Web: c.Bool("web"), Port: c.Int("port")})
 }
 
-// serve serves until ctx is done.
+// serve serves until ctx is done. A server whose disk was full is followed by another one in this
+// process.
 func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
+	for {
+		server, err := a.once(ctx, o)
+		if !errors.Is(err, serve.ErrRoom) {
+			return err
+		}
+		o = serve.After(server)
+	}
+}
+
+// once serves with a folder that is opened and closed.
+func (a serveCommand) once(ctx context.Context, o serve.Options) (*serve.Server, error) {
 	s, err := a.open(ctx, app.Drive) // which makes the state folder
 	if errors.Is(err, app.ErrDiskFull) {
 		s, err = a.open(ctx, app.Read)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	carrier, err := s.carrier()
 	if err != nil {
-		return errors.Join(err, s.close())
+		return nil, errors.Join(err, s.close())
 	}
 	o.App, o.Folder, o.Carrier = a.App, s.Folder, carrier
 	// A thousand observers leave little that lives and much that does not: collected twice as
@@ -91,9 +103,9 @@ func (a serveCommand) serve(ctx context.Context, o serve.Options) error {
 	o.Say = func(format string, args ...any) { a.Say(a.Err, format, args...) }
 	server, err := serve.New(o)
 	if err != nil {
-		return errors.Join(err, s.close())
+		return nil, errors.Join(err, s.close())
 	}
-	return errors.Join(server.Serve(ctx), s.close())
+	return server, errors.Join(server.Serve(ctx), s.close())
 }
 
 // unit prints a file that starts a server.

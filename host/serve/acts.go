@@ -234,6 +234,9 @@ func (s acts) finish(id string) error {
 	if err != nil || held {
 		return err
 	}
+	if s.o.Finish == nil {
+		return s.finishElsewhere(id)
+	}
 	return s.o.Finish(id)
 }
 

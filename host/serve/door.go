@@ -59,6 +59,13 @@ func (d *door) listen(port int) error {
 	return nil
 }
 
+// at is the port; 0 where the door was not opened.
+func (d *door) at() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.port
+}
+
 // shut has the door opened no more. What is open is closed with the server.
 func (d *door) shut() {
 	d.mu.Lock()
@@ -68,12 +75,10 @@ func (d *door) shut() {
 
 // address is that of the page; empty where it is not shown.
 func (d *door) address() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.port == 0 {
-		return ""
+	if port := d.at(); port != 0 {
+		return fmt.Sprintf("http://127.0.0.1:%d", port)
 	}
-	return fmt.Sprintf("http://127.0.0.1:%d", d.port)
+	return ""
 }
 
 // loopback listens on the loopback address and, where this machine has it, on that of IPv6: a

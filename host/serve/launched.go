@@ -209,6 +209,9 @@ func (s launches) refusal(e *refusedError) *problem {
 		if len(p.Next) == 0 {
 			p.Next = []string{"agent doctor"}
 		}
+		if e.Code == view.CodeDiskFull && !strings.Contains(p.Detail, "disk is full") { // but what the system says of it
+			p.Detail = diskFull + ": " + p.Detail
+		}
 		return set(e.Code)
 	}
 	return set("refused")

@@ -26,6 +26,8 @@ type problem struct {
 	*unasked          // of a prompt that another run keeps from its thread
 }
 
+const diskFull = "the disk is full; make room on it"
+
 func (p *problem) Error() string { return p.Detail }
 
 // refuse writes a refusal.
@@ -91,7 +93,7 @@ func (s *Server) problemOf(err error) *problem {
 		p.Detail = "the server is ending"
 		return set("ending")
 	case errors.Is(err, app.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		p.Detail, p.Next = "the disk is full; make room on it", []string{"agent doctor"}
+		p.Detail, p.Next = diskFull, []string{"agent doctor"}
 		return set("disk_full")
 	case errors.Is(err, app.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		p.Detail, p.Next = "the state folder cannot be written", []string{"agent doctor"}

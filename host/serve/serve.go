@@ -9,6 +9,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,9 @@ type Options struct {
 	// Link is given a link that logs a browser in, once the page is shown; nil wants none. Web is
 	// set with it.
 	Link func(url string)
+
+	desk *login.Desk // of the server before this one in the same process; nil without one
+	anew int         // how many there were, each ended by ErrRoom
 }
 
 // Carrier has runs go on in processes of their own.
@@ -120,10 +124,7 @@ func New(o Options) (s *Server, err error) {
 		o: o, lock: lock, started: o.Folder.Host.Now().Truncate(time.Second),
 		streams: make(chan struct{}, mostStreams), opening: make(chan struct{}, mostOpening),
 		requests: make(chan struct{}, mostRequests), strangers: make(chan struct{}, mostStrangers), large: make(chan struct{}, mostLarge),
-		desk: login.New(elapsed()), starting: starting{runs: map[string]int{}, wait: startWait},
-	}
-	if s.o.Finish == nil {
-		s.o.Finish = acts{s}.finishElsewhere
+		desk: cmp.Or(o.desk, login.New(elapsed())), starting: starting{runs: map[string]int{}, wait: startWait},
 	}
 	if s.token, err = readToken(o.Folder.Home); err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func New(o Options) (s *Server, err error) {
 	return s, nil
 }
 
-// Serve serves until ctx is done. Runs are not touched by its end.
+// Serve serves until ctx is done, or with ErrRoom until there is room on a disk that was full. Runs
+// are not touched by its end.
 func (s *Server) Serve(ctx context.Context) error {
 	l, err := listen(s.o.Folder.Home)
 	if err != nil {
@@ -153,17 +155,21 @@ func (s *Server) Serve(ctx context.Context) error {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
-	failed := make(chan error, 4) // the socket, two loopback addresses, and the place
+	failed := make(chan error, 5) // the socket, two loopback addresses, the place, and the disk
 	s.door.serve = func(l net.Listener) {
 		s.running.Go(func() { failed <- h.Serve(&limited{Listener: l, most: mostConns}) })
 	}
 	if err := s.show(l); err != nil {
 		return s.close(errors.Join(err, h.Close(), l.Close()))
 	}
-	s.running.Go(s.lookAfter)
+	s.running.Go(func() { s.lookAfter(failed) })
 	s.running.Go(func() { s.watchPlace(failed) })
 	select {
 	case err = <-failed:
+		if errors.Is(err, ErrRoom) {
+			s.o.Say("%v: the server begins anew", err)
+			s.log.Info("the server begins anew", "reason", err.Error())
+		}
 	case <-ctx.Done():
 		defer s.o.Say("the server has ended (%s)%s", context.Cause(ctx), s.goesOn())
 	}
@@ -256,15 +262,19 @@ func (s *Server) unfit() error {
 }
 
 // lookAfter marks runs that lost their owner, so that whoever watches one sees that, and has runs
-// go on that go on by themselves.
-func (s *Server) lookAfter() {
-	if !s.o.Folder.CanWrite() {
+// go on that go on by themselves. On a full disk it waits for room.
+func (s *Server) lookAfter(failed chan<- error) {
+	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
+	if !s.o.Folder.CanWrite() && !runs.full() {
 		return
 	}
-	runs := &supervisor{Server: s, first: true, tried: map[string]attempt{}, named: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
+		if runs.full() && runs.restUntilRoom() {
+			failed <- ErrRoom
+			return
+		}
 		if err := runs.look(s.stopped); err != nil && s.stopped.Err() == nil {
 			s.log.Warn("have runs go on", "reason", s.o.App.Redacted(err.Error()))
 		}
@@ -272,6 +282,9 @@ func (s *Server) lookAfter() {
 		case <-tick.C:
 		case <-s.stopped.Done():
 			return
+		}
+		if !s.o.Folder.CanWrite() {
+			continue
 		}
 		marks, err := s.o.Folder.Reconcile(s.stopped, true)
 		for _, m := range marks {

@@ -151,7 +151,11 @@ func TestStartIsRefused(t *testing.T) {
 			code = "refused"
 		}
 		w.refused(a, status, code)
-		if a.json(t, "detail") != "it cannot be" || fmt.Sprint(a.json(t, "next")) != "[agent show "+busy+"]" {
+		detail := "it cannot be"
+		if code == view.CodeDiskFull {
+			detail = diskFull + ": " + detail
+		}
+		if a.json(t, "detail") != detail || fmt.Sprint(a.json(t, "next")) != "[agent show "+busy+"]" {
 			t.Error(a.text)
 		}
 		if code == view.CodeThreadBusy && (a.json(t, "run_id") != busy || a.json(t, "pending_request id") != p || a.json(t, "reused") != true || a.json(t, "submitted") != false) { // promise 9

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,8 +18,8 @@ import (
 // never drives one itself.
 type supervisor struct {
 	*Server
-	first  bool // nothing was looked at yet: what is interrupted was so before
-	paused bool // the disk is full
+	first bool                 // nothing was looked at yet: what is interrupted was so before
+	rests func() time.Duration // since the disk was seen to be full; nil where it was not
 
 	mu    sync.Mutex
 	tried map[string]attempt
@@ -44,10 +45,6 @@ func backoff(tries int) time.Duration {
 func (s *supervisor) look(ctx context.Context) error {
 	if s.o.Carrier == nil {
 		return nil
-	}
-	if s.o.Folder.Store.DiskFull() && !s.paused { // which it stays for this process
-		s.paused = true
-		s.o.Say("the disk is full: no run is carried on until there is room on it and the server is started again: agent doctor")
 	}
 	all, err := s.o.Folder.CarryOn(ctx, s.o.Recover, s.busy(), s.waits)
 	if err != nil {
@@ -154,4 +151,40 @@ func (s *supervisor) tell(r app.RunRow) {
 		return
 	}
 	s.o.Say("run %s is left as it is (%s): agent resume %s", r.ID, view.CauseText(r.Cause, r.Detail), r.ID)
+}
+
+// ErrRoom ends a server whose disk was full, once there is room on it. What could not be written
+// then is decided by a folder that is opened anew: a commit that failed may have been kept, and a
+// folder that was opened full can only be read. The next server begins with what After says.
+var ErrRoom = errors.New("there is room on the disk again")
+
+// mostRoomWait is how long a server waits at most before it looks whether there is room. A disk may
+// show room and take nothing, as with a quota, so it waits longer each time that it was deceived.
+const mostRoomWait = 10 * time.Minute
+
+// full says that nothing new can be recorded until there is room on the disk.
+func (s *supervisor) full() bool {
+	return s.o.Folder.Store.DiskFull() || errors.Is(s.o.Folder.MustWrite("record a run"), app.ErrDiskFull)
+}
+
+// restUntilRoom says that the disk is full, once, and whether there is room by now.
+func (s *supervisor) restUntilRoom() (room bool) {
+	if s.rests == nil {
+		s.rests = elapsed()
+		s.o.Say("the disk is full: no run is carried on until %d MiB are free on it: agent doctor", app.RoomNeeded>>20)
+		s.log.Warn("the disk is full", "needs", app.RoomNeeded)
+	}
+	wait := min(lookEvery<<(2*min(s.o.anew, 6)), mostRoomWait)
+	return s.rests() >= wait && app.HasRoom(s.o.Folder.Home)
+}
+
+// After is what the server after one begins with that ErrRoom ended: it shows the page where that
+// one did, to those who are logged in. Its folder is still to be opened.
+func After(s *Server) Options {
+	o := s.o
+	o.Folder, o.Carrier, o.Link, o.desk, o.anew = nil, nil, nil, s.desk, o.anew+1
+	if port := s.door.at(); port != 0 {
+		o.Web, o.Port = true, port
+	}
+	return o
 }

@@ -68,6 +68,8 @@
 //	fault/power    power cuts
 //	fault/clock    clocks that jump
 //	fault/boot     another start of the machine
+//	fault/server   agent serve, which is killed while it starts runs, takes answers and
+//	               cancels, and has runs go on; who drives for it is killed too
 //	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
 //	               that are gone or older
 //	fault/attack   scripts that attack from outside

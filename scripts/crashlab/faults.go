@@ -9,6 +9,7 @@ import (
 	"agent/scripts/crashlab/fault/disk"
 	"agent/scripts/crashlab/fault/interfere"
 	"agent/scripts/crashlab/fault/power"
+	"agent/scripts/crashlab/fault/server"
 	"agent/scripts/crashlab/lab"
 )
 
@@ -28,6 +29,7 @@ func faults() []lab.Fault {
 		interfere.Cancel(),
 		interfere.Takeover(),
 		interfere.Background(),
+		server.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

@@ -1,0 +1,53 @@
+//go:build linux
+
+package server
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/recovery/fault"
+	"agent/scripts/crashlab/plan"
+)
+
+// Every point that only a launch passes is met by a server, every other one by who drives for it; a
+// key names one story, and a short pass has each way.
+func TestScenesCoverThePoints(t *testing.T) {
+	keys, server, drives := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, s := range scenes() {
+		if keys[s.key()] {
+			t.Errorf("%s names two stories", s.key())
+		}
+		keys[s.key()] = true
+		for _, x := range s.servers {
+			for arm := range strings.SplitSeq(x.arm, ",") {
+				point, driver := strings.CutPrefix(arm, "drive:")
+				point, _, _ = strings.Cut(point, ":")
+				if driver {
+					drives[point] = true
+				} else {
+					server[point] = true
+				}
+			}
+		}
+	}
+	for _, p := range fault.All() {
+		launches := !slices.Contains(fault.Driving(), p) || p == fault.AnswerRecorded || p == fault.BeforeMark
+		switch {
+		case launches && !server[string(p)]:
+			t.Errorf("no server is killed at %s", p)
+		case !launches && !strings.HasPrefix(string(p), "runner.") && !drives[string(p)]:
+			t.Errorf("nobody who drives for a server is killed at %s", p)
+		}
+	}
+	few := map[string]bool{}
+	for _, s := range plan.Sample(scenes(), short, 1, (*scene).kind) {
+		few[s.kind()] = true
+	}
+	for _, way := range []string{wayStart, wayResume, wayAnswer, wayCancel, wayRecover, wayUp, wayDriver, wayStopped, wayMoment} {
+		if !few[way] {
+			t.Errorf("a short pass has no story of the way %s", way)
+		}
+	}
+}
