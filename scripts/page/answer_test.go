@@ -1,8 +1,12 @@
 package page
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +145,63 @@ func TestQuestionShowsWhatCannotBeSeen(t *testing.T) {
 		t.Error("the page has a mark of direction")
 	}
 	b.clean(w.page)
+}
+
+// By what a person sees of it, a question with marks that cannot be seen is the one that has their
+// numbers in their place; and what stands behind padding is seen (S13).
+func TestPictureOfAQuestion(t *testing.T) {
+	marks := []rune{0x202a, 0x202b, 0x202d, 0x202e, 0x202c, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f, 0x061c, 0x200b, 0x2060, 0xfeff, 0x2028, 0x2029, 0xe0041, 0x85}
+	hidden, plain := "rm -rf /\rls -l\n\x1b[1A\x1b[2Kls\n", `rm -rf /\x0dls -l`+"\n"+`\x1b[1A\x1b[2Kls`+"\n"
+	for _, m := range marks {
+		hidden += fmt.Sprintf("open %cgnp.exe%c please\n", m, m)
+		plain += fmt.Sprintf(`open \u{%x}gnp.exe\u{%x} please`+"\n", m, m)
+	}
+	padded := "list the files" + strings.Repeat(" ", 3000) + strings.Repeat("\t", 300) + strings.Repeat("\u00a0", 3000) + strings.Repeat("\n \n", 100) + "and delete them"
+	w := newWorld(t, stories(asks("hidden", hidden, "yes", "no"), asks("plain", plain, "yes", "no"), asks("padded", padded, "yes", "no"))).serve()
+	b := w.login(open(t))
+	eval[any](b, `document.body.style.height = "6000px"; 0`) // so that no picture ends at an edge
+	var pictures [][]byte
+	for _, prompt := range []string{"hidden", "plain"} {
+		b.at(w.run(prompt))
+		b.until(`document.querySelector(".prompt .prose")?.innerText === ` + quoted(prompt))
+		b.ready()
+		pictures = append(pictures, b.pictureOf(".ask .shown", prompt))
+	}
+	if !bytes.Equal(pictures[0], pictures[1]) {
+		t.Errorf("the questions look different:\n%s", b.seen())
+	}
+	b.at(w.run("padded"))
+	b.until(`document.querySelector(".prompt .prose")?.innerText === "padded"`)
+	b.ready()
+	b.pictureOf(".ask", "padded")
+	eval[any](b, `document.body.style.height = ""; 0`)
+	if out := eval[string](b, `(() => {
+		const shown = document.querySelector(".ask .shown"), node = shown.firstChild, at = node.data.indexOf("and delete them"), words = new Range();
+		words.setStart(node, at);
+		words.setEnd(node, at + 15);
+		shown.scrollIntoView({ block: "end" });
+		const box = words.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
+		if (shown.scrollHeight > shown.clientHeight + 2 || shown.scrollWidth > shown.clientWidth + 2) return "a part has to be scrolled to";
+		return document.elementFromPoint(x, y) === shown ? "" : "the last words are covered, or out of sight";
+	})()`); out != "" {
+		t.Error(out)
+	}
+	b.clean(w.page)
+}
+
+// pictureOf is what an element looks like. With PAGE_SHOTS it is kept there, to be looked at.
+func (b *tab) pictureOf(element, name string) []byte {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	shot, err := chromedp.Run(ctx, chromedp.Screenshot(element))
+	if err == nil && os.Getenv("PAGE_SHOTS") != "" {
+		err = os.WriteFile(filepath.Join(os.Getenv("PAGE_SHOTS"), "question-"+name+".png"), shot, 0o600)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return shot
 }
 
 func padding(n int) string {

@@ -84,7 +84,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	b := w.login(open(t))
 	for _, id := range []string{run, asked, failed} {
 		b.at(id)
-		b.until(fmt.Sprintf(`document.querySelector("h2")?.innerText === %s && document.querySelector(".prompt")?.innerText.includes("window.hit")`, quoted(id)))
+		b.until(fmt.Sprintf(`document.querySelector(".facts code")?.innerText === %s && document.querySelector(".prompt")?.innerText.includes("window.hit")`, quoted(id)))
 		b.until(`[...document.querySelectorAll(".story .note")].some((n) => n.innerText.includes("onerror"))`)
 		eval[any](b, `document.querySelectorAll("details").forEach((d) => { d.open = true; }); 0`)
 		if id == asked {

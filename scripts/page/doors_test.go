@@ -7,12 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
+
+	"agent/host/model/modeltest"
 )
 
 // attack is a page that tries all ways that a page has to another address, with the very credential
@@ -159,4 +162,49 @@ func (b *tab) served(address, text string) {
 		b.t.Fatal(err)
 	}
 	call(b, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: address}}})
+}
+
+// A secret in what an MCP server gives is in no stream, no page of facts and no node of the page:
+// one that its configuration has, and one that looks like one (S11).
+func TestSecretOfAnMCPServer(t *testing.T) {
+	const known, formed = "correct-horse-battery-staple-9431", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	w := newWorld(t, stories(modeltest.Story{Prompt: "ask the server", Turns: []modeltest.Turn{
+		{Text: "I ask the server.", Calls: []modeltest.Call{{Tool: "mcp__srv__env", Args: args(map[string]any{"text": "x"})}}}, says("That is done now."),
+	}}))
+	server := filepath.Join(w.dir, "mcptest")
+	build := exec.Command("go", "build", "-o", server, "./tools/mcp/mcptest")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build an MCP server: %v\n%s", err, out)
+	}
+	conf := filepath.Join(w.dir, "home", ".config", "agent")
+	if err := os.MkdirAll(conf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := args(map[string]any{"mcpServers": map[string]any{"srv": map[string]any{"command": server, "env": map[string]string{"TICKETS_TOKEN": known, "TICKETS_NOTE": "use " + formed}}}})
+	if err := os.WriteFile(filepath.Join(conf, "mcp.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.serve()
+	run := w.run("ask the server", "--mode", "yolo")
+	b := w.login(open(t))
+	b.at(run)
+	b.until(`document.querySelector(".done") && document.querySelector(".call")`)
+	eval[any](b, `document.querySelectorAll("details").forEach((d) => { d.open = true; }); 0`)
+	b.until(`document.querySelector(".output")?.innerText.includes("TICKETS_TOKEN=[secret:") && document.querySelector(".output").innerText.includes("TICKETS_NOTE=use [secret:")`)
+	seen := map[string]string{"the page": eval[string](b, `document.documentElement.textContent + [...document.querySelectorAll("*")].flatMap((el) => [...el.attributes].map((a) => a.value)).join(" ")`)}
+	for name, path := range map[string]string{"the stream": "/events?after=0", "the facts": "/facts?limit=500", "the run": ""} {
+		seen[name] = eval[string](b, fmt.Sprintf(`fetch("/v1/runs/%s%s", { headers: { Authorization: "Bearer " + localStorage.getItem("agent.session") } }).then((a) => a.text())`, run, path))
+	}
+	for name, text := range seen {
+		for _, secret := range []string{known, formed} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s has %s", name, secret)
+			}
+		}
+		if name != "the run" && !strings.Contains(text, "[secret:") {
+			t.Errorf("%s does not have the result", name)
+		}
+	}
+	b.clean(w.page)
 }

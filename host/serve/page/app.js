@@ -5,6 +5,7 @@ import { List } from './list.js';
 import { button, fill, h, say } from './node.js';
 import { RunView } from './run.js';
 import { Shared, askNotify, notifying } from './shared.js';
+import { terminal } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const loginFailed = login().then(() => null, (e) => e);
@@ -46,7 +47,9 @@ function route() {
 	if (id === 'new') el.querySelector('textarea').focus();
 }
 
-const welcome = () => h('section.run.welcome', { 'aria-label': 'Nothing is chosen' }, h('div', h('p.empty-title', 'Choose a run, or start one'),
+const welcome = () => h('section.run.welcome', { 'aria-label': 'Nothing is chosen' },
+	h('div.none', h('p.empty-title', 'No runs yet'), h('p.quiet', 'Start the first one here, or in a terminal:'), h('pre', h('code', 'agent run --detach "say hello"')), h('p', button('Start a run', () => open('new'), { class: 'primary' }))),
+	h('div.some', h('p.empty-title', 'Choose a run, or start one'),
 	h('p.quiet', 'Runs go on by themselves; this page only watches. Close it whenever you like.'), h('p.quiet', 'Press ', h('kbd', '?'), ' for the keys.')));
 
 function banner(...text) {
@@ -125,7 +128,7 @@ function toast(words) {
 
 const acts = {
 	j: () => list.step(1), k: () => list.step(-1), '/': () => list.search.focus(), n: () => open('new'), '?': () => $('help').showModal(),
-	g: () => view?.turns ? view.turns.end() : list.focus(0), a: () => view ? view.toQuestion() : list.question(), '.': () => view?.el.querySelector('.actions button')?.focus(),
+	g: () => view?.turns ? view.turns.end() : list.focus(0), a: () => view && !terminal(view.run?.status) ? view.toQuestion() : list.question(), '.': () => view?.el.querySelector('.actions button')?.focus(),
 };
 addEventListener('keydown', (e) => {
 	const typing = e.target.matches('input, textarea, select');

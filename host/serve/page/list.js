@@ -157,13 +157,14 @@ export class List {
 	}
 
 	#notes() {
+		document.body.dataset.empty = this.loaded && !this.problem && !this.status && !this.text && this.runs.length === 0 ? 'on' : '';
 		if (this.problem) return fill(this.note, h('p', this.problem.message), button('Read the list again', () => this.load(), { class: 'link' }));
 		if (!this.loaded) return fill(this.note, h('p.quiet', 'Loading the runs…'));
 		if (this.runs.length > 0) return fill(this.note);
 		if (this.status || this.text) {
 			return fill(this.note, h('p', 'No run is like that.'), button('Show all runs', () => { this.search.value = this.text = this.status = ''; this.#filters(this.waiting); this.load(); }, { class: 'link' }));
 		}
-		return fill(this.note, h('p.empty-title', 'No runs yet'), h('p.quiet', 'Start the first one here, or in a terminal:'), h('code', 'agent run --detach "say hello"'), h('p', button('New run', () => this.open('new'), { class: 'primary' })));
+		return fill(this.note, h('p.quiet', 'No runs yet.'));
 	}
 
 	// step moves the focus by rows.

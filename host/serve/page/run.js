@@ -7,7 +7,7 @@ import { Stream } from './sse.js';
 import { Story } from './story.js';
 import { TurnWindow } from './window.js';
 import { factsBefore, grow } from './turns.js';
-import { causeText, clock, count, leaf, leftAlone, placeText, since, statusText, terminal, took, verdictText } from './words.js';
+import { brief, causeText, clock, count, leaf, leftAlone, placeText, prompt, since, statusText, terminal, took, verdictText } from './words.js';
 
 export class RunView {
 	#changed = new Set();
@@ -207,12 +207,12 @@ export class RunView {
 		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && `$${Number(s.cost_usd).toFixed(Number(s.cost_usd) < 0.1 ? 4 : 2)}`, s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
 		return [
 			h('div.run-top', button('Runs', () => this.open(''), { class: 'back', 'aria-label': 'Back to the list of runs' }),
-				h('span.pill', { 'data-status': leftAlone(r) ? 'left' : r.status }, statusText(r)),
-				h('h2', { tabindex: -1, 'data-key': 'title' }, r.id),
+				h('h2', { tabindex: -1, 'data-key': 'title', title: brief(r.prompt, 500) }, prompt(r.prompt)),
 				h('div.actions', { role: 'group', 'aria-label': 'Actions' }, this.actions())),
-			h('p.facts', h('span', { title: r.folder }, leaf(r.folder)), limits.filter(Boolean).map((t) => h('span', t)),
+			h('p.facts', h('span.pill', { 'data-status': leftAlone(r) ? 'left' : r.status }, statusText(r)), h('code', r.id), h('span', { title: r.folder }, leaf(r.folder)),
+				limits.filter(Boolean).map((t) => h('span.less', t)),
 				h('span', { title: clock(r.created_at) }, `${terminal(r.status) && r.ended_at ? `took ${took(new Date(r.ended_at) - new Date(r.created_at))}` : `began ${since(r.created_at)}`}`),
-				r.owner && h('span', `process ${r.owner.pid}`)),
+				r.owner && h('span.less', `process ${r.owner.pid}`)),
 		];
 	}
 
@@ -227,7 +227,7 @@ export class RunView {
 	promptText() {
 		const text = this.story.created?.prompt ?? this.run.prompt;
 		const c = this.story.created;
-		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
+		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', { tabindex: 0, role: 'group', 'aria-label': 'Prompt' }, text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
 	}
 
 	toQuestion() {

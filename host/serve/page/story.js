@@ -34,10 +34,13 @@ export class Story {
 
 	// frame takes in a piece of live text or output: false where it does not continue what is here.
 	frame(id, turn, data) {
-		const have = this.live.get(id);
-		if (!data.start && have?.end !== data.offset) return false;
-		const text = (data.start ? '' : have.text) + data.text;
-		this.live.set(id, { turn, end: data.end, text: text.slice(-kept), cut: data.offset > 0 && data.start || text.length > kept || have?.cut && !data.start });
+		let l = this.live.get(id);
+		if (!data.start && l?.end !== data.offset) return false;
+		if (data.start) this.live.set(id, l = { turn, text: '', fresh: '', cut: data.offset > 0 });
+		l.end = data.end;
+		l.text += data.text;
+		l.fresh += data.text; // what is not drawn yet
+		if (l.text.length > 2 * kept) Object.assign(l, { text: l.text.slice(-kept), cut: true, node: null });
 		return true;
 	}
 

@@ -1,6 +1,6 @@
 // How a turn looks.
 import { get, open } from './api.js';
-import { button, fill, h, pre } from './node.js';
+import { button, fill, h, pre, visible } from './node.js';
 import { changedLines, diffOf } from './story.js';
 import { bytes, callText, clock, count, resultText, took, verdictText } from './words.js';
 
@@ -43,17 +43,19 @@ function liveNodes(story, t) {
 }
 
 function liveNode(l, node) {
-	l.node = node;
-	l.shown = h('span', l.text);
+	const text = h('span');
+	Object.assign(l, { node, fresh: '', shown: new Text(visible(l.text)) });
+	text.append(l.shown);
 	if (l.cut) node.append(h('span.quiet', '… '));
-	node.append(l.shown);
+	node.append(text);
 	return node;
 }
 
 // grow shows what came since, without drawing the rest anew; false where there is no node to grow.
 export function grow(l) {
 	if (!l.node?.isConnected) return false;
-	fill(l.shown, l.text);
+	l.shown.appendData(visible(l.fresh));
+	l.fresh = '';
 	if (l.node.matches('pre')) l.node.scrollTop = l.node.scrollHeight;
 	return true;
 }

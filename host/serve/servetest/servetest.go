@@ -3,6 +3,7 @@ package servetest
 
 import (
 	"context"
+	"sync"
 
 	"agent/db"
 	"agent/recovery/journal"
@@ -18,30 +19,44 @@ func Hidden(args []string) (code int, ok bool) {
 	return sandbox.Main(args[2:]), true
 }
 
-// Journals writes the journals of runs. It is for one goroutine.
+// Journals writes the journals of runs, each for one goroutine.
 type Journals struct {
 	store *db.Store
+
+	mu    sync.Mutex
 	heads map[string]db.Head
 }
 
 // New writes into a store.
-func New(store *db.Store) *Journals { return &Journals{store, map[string]db.Head{}} }
+func New(store *db.Store) *Journals { return &Journals{store: store, heads: map[string]db.Head{}} }
 
 // Begin records a run of a thread of its own.
 func (j *Journals) Begin(ctx context.Context, run, thread string, facts ...journal.Event) error {
 	h, err := j.store.Create(ctx, db.ThreadRef{ID: thread, Folder: "/w", New: true}, facts)
-	j.heads[run] = h
+	j.stands(run, h)
 	return err
 }
 
 // Add records facts of a run that was begun.
 func (j *Journals) Add(ctx context.Context, run string, facts ...journal.Event) error {
-	h, err := j.store.Append(ctx, j.heads[run], facts, db.AppendOptions{})
+	h, err := j.store.Append(ctx, j.head(run), facts, db.AppendOptions{})
 	if err == nil {
-		j.heads[run] = h
+		j.stands(run, h)
 	}
 	return err
 }
 
 // Last is the number of a run's last fact.
-func (j *Journals) Last(run string) int64 { return j.heads[run].Seq }
+func (j *Journals) Last(run string) int64 { return j.head(run).Seq }
+
+func (j *Journals) head(run string) db.Head {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.heads[run]
+}
+
+func (j *Journals) stands(run string, h db.Head) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.heads[run] = h
+}
