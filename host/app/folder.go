@@ -201,14 +201,16 @@ func (s *Folder) crowded(ctx context.Context, home string) (*db.Store, error) {
 // repairs.
 func storeLock(ctx context.Context, home string) (*ofd.File, bool, error) {
 	dir := filepath.Join(home, "locks")
-	if err := os.MkdirAll(dir, 0o700); errors.Is(err, fs.ErrPermission) {
-		return nil, false, fmt.Errorf("make %s: %w: %w", dir, db.ErrReadOnly, err)
-	} else if err != nil {
-		return nil, false, fmt.Errorf("make %s: %w", dir, err)
+	err := os.MkdirAll(dir, 0o700)
+	var f *ofd.File
+	if err == nil {
+		f, err = ofd.Open(filepath.Join(dir, "store"))
 	}
-	f, err := ofd.Open(filepath.Join(dir, "store"))
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: %w", db.ErrReadOnly, err)
+	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("lock the state folder: %w", err)
 	}
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

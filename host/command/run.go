@@ -116,6 +116,9 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	s := starting{opened, c}
 	s.askHere(c)
 	if out, found, err := s.again(ctx, given, &req); found || err != nil {
+		if a.driver != nil && out.Run != "" { // it shows no activity
+			a.Say(a.Err, "agent: run %s has the start key %s: nothing new is started", out.Run, req.StartKey)
+		}
 		return s.report(c, out, err)
 	}
 	err = s.complete(ctx, given, &req)

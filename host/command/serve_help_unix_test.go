@@ -191,7 +191,7 @@ func TestServeStartEdges(t *testing.T) {
 			t.Errorf("%s %s: %d %s, %v", path, body, got, text, err)
 		}
 	}
-	refused("/v1/runs", `{"prompt":"see","folder":"/","runbook":true,"images":["`+pixel+`"]}`, 422, "refused", `"agent models"`)
+	refused("/v1/runs", `{"prompt":"see","folder":"/","runbook":true,"images":["`+pixel+`"]}`, 422, "refused", `"agent run --help"`)
 	dir := filepath.Join(f.dir, "gone")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

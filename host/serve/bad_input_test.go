@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,10 @@ func TestStartRefusesWhatItWouldChange(t *testing.T) {
 		`prompt=a`:                                             `400 json: read the body: it is no JSON: at byte 1: `,
 		with(`"max_turns":"7"`):                                `400 json: read the body: the field "max_turns" wants a number, and is a text`,
 		with(`"max_turns":1.5`):                                `422 shape: max_turns: a whole number from 0, which is no limit`,
+		with(`"max_turns":99999999999999999999`):               `422 shape: max_turns: a whole number from 0, which is no limit`,
+		with(`"max_cost_usd":1e3`):                             `422 shape: max_cost_usd: an amount from 0, such as 2.50`,
+		with(`"mode":"--takeover"`):                            `422 shape: mode: choose plan, ask, auto or yolo`,
+		with(`"effort":"most"`):                                `422 shape: effort: choose none, low, medium or high`,
 		with(`"max_tokens":-1`):                                `422 shape: max_tokens: a whole number from 0, which is no limit`,
 		with(`"timeout":"soon"`):                               `422 shape: timeout: a text such as 30m or 48h`,
 		with(`"expire":"-1h"`):                                 `422 shape: expire: a text such as 30m or 48h`,
@@ -97,6 +102,65 @@ func TestPathsThatAreNone(t *testing.T) {
 	}
 	w.refused(raw(t, base, "OPTIONS * HTTP/1.1", "Host: "+strings.TrimPrefix(base, "http://"), auth, "Connection: close", "", ""), 404, "no_route")
 	w.refused(raw(t, base, "GET //x HTTP/1.1", "Host: "+strings.TrimPrefix(base, "http://"), "Connection: close", "", ""), 401, "credential")
+}
+
+// What cannot be read as a request is refused as everything else, at the page's port and at the
+// socket.
+func TestRequestsThatAreNone(t *testing.T) {
+	w := newWorld(t).serve()
+	host := strings.TrimPrefix(w.door(), "http://")
+	auth := []string{"Host: " + host, "Authorization: Bearer " + w.token, "Connection: close"}
+	for first, want := range map[string]string{
+		"GET /v1/runs/%zz HTTP/1.1": "http", "GET /v1/runs/a b HTTP/1.1": "http", "hello": "http", "GET /v1/runs HTTP/9.9": "http", "GET /v1/runs HTTP/1.1\r\nHost: twice": "http",
+		"POST /v1/runs HTTP/1.1\r\nContent-Length: -5": "http", "POST /v1/runs HTTP/1.1\r\nTransfer-Encoding: gzip, chunked": "http",
+		"GET /v1/runs?q=" + strings.Repeat("x", 2*mostHeader) + " HTTP/1.1": "header_large", "GET /v1/runs HTTP/1.1\r\nX: " + strings.Repeat("x", mostHeader) + " HTTP/1.1": "header_large",
+	} {
+		lines := append([]string{first}, auth...)
+		a := raw(t, w.s.door.address(), append(lines, "", "")...)
+		status := map[string]int{"http": 400, "header_large": 431}[want]
+		w.refused(a, status, want)
+		if err := described(t).validate("GET", "/v1/runs", a); err != nil {
+			t.Errorf("%.60s: %v", first, err)
+		}
+	}
+	for _, written := range []string{"", "HTTP/1.1 400 Bad Request\r\nX: y\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n", "data: HTTP/1.1 400"} {
+		if got := unread([]byte(written)); string(got) != written {
+			t.Errorf("%q became %q", written, got)
+		}
+	}
+}
+
+// What a body says that it is, it has to be: one type, one text, not packed.
+func TestTypesOfBodies(t *testing.T) {
+	w, l := accepting(t)
+	for kind, want := range map[string]int{
+		"application/json": 201, "application/json; charset=UTF-8": 201, "application/json; charset=iso-8859-1": 415, "application/json; charset=utf-16": 415,
+		"text/plain": 415, "": 415, "application/x-www-form-urlencoded": 415, "application/json, text/plain": 415,
+	} {
+		if a := w.ask("POST", "/v1/runs", `{"prompt":"p","folder":"/"}`, func(r *http.Request) { r.Header.Set("Content-Type", kind) }); a.status != want {
+			t.Errorf("%q: %d %s", kind, a.status, a.text)
+		}
+	}
+	started := len(l.jobs)
+	w.refused(w.ask("POST", "/v1/runs", `{}`, func(r *http.Request) { r.Header["Content-Type"] = []string{"application/json", "text/plain"} }), 415, "media_type")
+	w.refused(w.ask("POST", "/v1/runs", `{}`, func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }), 415, "media_type")
+	if len(l.jobs) != started {
+		t.Error("processes were started")
+	}
+}
+
+// A parameter that cannot be read as it is meant is refused, and none counts in silence.
+func TestParameters(t *testing.T) {
+	w := newWorld(t).serve()
+	run := w.run("r-00000001", "p")
+	w.hold(run)
+	for _, q := range []string{"runs?q=%ff", "runs?folder=%C3", "runs?limit=-1", "runs?limit=1e2", "runs?before=-1", "runs?status=Running", "runs/" + run + "/facts?limit=501",
+		"runs/" + run + "/facts?before=3&after=1", "runs/" + run + "/facts?after=1&after=1", "runs/" + run + "/events?after=1&after=1", "pending?all=1", "models?folder=~"} {
+		w.refused(w.ask("GET", "/v1/"+q, ""), 400, "parameter")
+	}
+	w.refused(w.ask("GET", "/v1/runs/"+run+"/events", "", func(r *http.Request) { r.Header["Last-Event-Id"] = []string{"1", "2"} }), 400, "parameter")
+	w.refused(w.ask("POST", "/v1/runs/"+run+"/resume", `{"mode":"loose"}`), 422, "shape")
+	w.refused(w.ask("POST", "/v1/runs/"+run+"/resume", `{"max_turns":-1}`), 422, "shape")
 }
 
 // A method that a route has not is refused with those that it has, whatever it is.

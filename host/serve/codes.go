@@ -21,6 +21,7 @@ func Codes() []Code {
 	return []Code{
 		{"body", http.StatusBadRequest, "send the body again: it did not come whole", topic},
 		{"cursor_malformed", http.StatusBadRequest, "send a cursor as it was given", topic},
+		{"http", http.StatusBadRequest, "write the request as HTTP has it", topic},
 		{"json", http.StatusBadRequest, "write the body as `detail` says", topic},
 		{"parameter", http.StatusBadRequest, "write what `detail` names as it says", topic},
 		{"credential", http.StatusUnauthorized, "send the token", "agent web"},
@@ -47,8 +48,9 @@ func Codes() []Code {
 		{"folder_gone", http.StatusUnprocessableEntity, "name a folder that is there", topic},
 		{"key_reused", http.StatusUnprocessableEntity, "choose another key: it is another request", ""},
 		{"looser", http.StatusUnprocessableEntity, "leave it out: a resume only tightens", ""},
-		{"refused", http.StatusUnprocessableEntity, "see `detail`: nothing was started", "agent models"},
+		{"refused", http.StatusUnprocessableEntity, "see `detail`: nothing was started", "agent run --help"},
 		{"shape", http.StatusUnprocessableEntity, "write the field that `detail` names as it says", topic},
+		{"header_large", http.StatusRequestHeaderFieldsTooLarge, "send less in the address and the headers", topic},
 		{"damaged", http.StatusInternalServerError, "see what else is damaged", "agent doctor"},
 		{"failed", http.StatusInternalServerError, "see the log of the state folder", "agent doctor"},
 		{"panic", http.StatusInternalServerError, "report the trace in the log", "agent doctor"},

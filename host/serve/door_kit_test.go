@@ -47,7 +47,7 @@ func askAt(t *testing.T, base, method, path, body string, change ...func(*http.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := reply{a.StatusCode, a.Header, string(text)}
+	got := reply{status: a.StatusCode, header: a.Header, text: string(text)}
 	asDescribed(t, r, got)
 	return got
 }
@@ -104,7 +104,7 @@ func raw(t *testing.T, base string, lines ...string) reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reply{a.StatusCode, a.Header, string(text)}
+	return reply{status: a.StatusCode, header: a.Header, text: string(text)}
 }
 
 // readAbout is what serve.json says.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ func (s feeds) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Header["Last-Event-Id"]) > 1 {
+		return badParameter("Last-Event-ID", "the header is given twice")
+	}
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
 		text = get("after")
@@ -51,7 +55,7 @@ func (s feeds) events(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	st := newStream(w)
+	st := newStream(w, s.o.take)
 	if st.send(*o.first) != nil { // it is gone already
 		return nil
 	}
@@ -161,14 +165,16 @@ func outcome(ctx context.Context, standing *app.Standing) (watch.Line, error) {
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	take    time.Duration // for the observer to take what was written
 	began   bool
 }
 
-func newStream(w http.ResponseWriter) *stream {
+// newStream begins a stream; take is zero but in tests.
+func newStream(w http.ResponseWriter, take time.Duration) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	return &stream{w: w, control: http.NewResponseController(w)}
+	return &stream{w: w, control: http.NewResponseController(w), take: cmp.Or(take, takeWait)}
 }
 
 // send writes lines and sees them off. What was written is let go of piece by piece: an observer
@@ -199,7 +205,7 @@ func (st *stream) comment() error {
 }
 
 func (st *stream) write(text []byte) error {
-	if err := st.control.SetWriteDeadline(time.Now().Add(takeWait)); err != nil {
+	if err := st.control.SetWriteDeadline(time.Now().Add(st.take)); err != nil {
 		return err
 	}
 	_, err := st.w.Write(text)

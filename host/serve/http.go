@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"agent/host"
 	"agent/host/serve/body"
@@ -260,8 +261,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 
 // readBody reads what a request says, unless it is larger than most.
 func readBody(w http.ResponseWriter, r *http.Request, v any, most int64, redacted func(string) string) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &problem{Code: "media_type", Detail: "send JSON, with Content-Type: application/json"}
+	kind, more, err := mime.ParseMediaType(strings.Join(r.Header["Content-Type"], ","))
+	if charset := more["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || r.Header["Content-Encoding"] != nil {
+		return &problem{Code: "media_type", Detail: "send JSON in UTF-8, not packed, with Content-Type: application/json"}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // where a connection has no deadlines, there is none to miss
@@ -297,6 +299,9 @@ func query(r *http.Request, known ...string) (func(string) string, error) {
 	for name, list := range values {
 		if !slices.Contains(known, name) || len(list) != 1 {
 			return nil, badParameter(name, "it is not known here, or given twice")
+		}
+		if !utf8.ValidString(list[0]) {
+			return nil, badParameter(name, "it is not valid UTF-8")
 		}
 	}
 	return values.Get, nil

@@ -85,6 +85,7 @@ type world struct {
 	stop   func()
 
 	carrier  Carrier
+	take     time.Duration // instead of takeWait
 	said     []string
 	finished []string // runs that the server had ended by others
 	journals *servetest.Journals
@@ -135,8 +136,8 @@ func (w *world) serve() *world {
 			w.said = append(w.said, fmt.Sprintf(format, args...))
 			once.Do(func() { close(up) })
 		},
-		Carrier: w.carrier,
-		Finish:  func(run string) error { w.finished = append(w.finished, run); return nil },
+		Carrier: w.carrier, take: w.take,
+		Finish: func(run string) error { w.finished = append(w.finished, run); return nil },
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -182,6 +183,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
+	line   bool // of a stream
 }
 
 // json reads what stands at a path of names, such as "run status".
@@ -225,7 +227,7 @@ func (w *world) ask(method, path, body string, change ...func(*http.Request)) re
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	got := reply{a.StatusCode, a.Header, string(text)}
+	got := reply{status: a.StatusCode, header: a.Header, text: string(text)}
 	asDescribed(w.t, r, got)
 	return got
 }

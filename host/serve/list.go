@@ -68,7 +68,7 @@ func (s lists) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	st := newStream(w)
+	st := newStream(w, s.o.take)
 	if st.send(l) != nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,27 +24,39 @@ import (
 // description is what the test reads of openapi.json.
 type description struct {
 	Paths map[string]map[string]struct {
-		Responses map[string]struct {
-			Content map[string]struct {
-				Schema json.RawMessage `json:"schema"`
-			} `json:"content"`
-		} `json:"responses"`
+		Responses map[string]response `json:"responses"`
 	} `json:"paths"`
 	Components struct {
-		Schemas map[string]json.RawMessage `json:"schemas"`
+		Responses map[string]response        `json:"responses"`
+		Schemas   map[string]json.RawMessage `json:"schemas"`
 	} `json:"components"`
 
-	known map[string]*jsonschema.Resolved // by the text of a schema
+	routes *http.ServeMux
+	known  *sync.Map // *jsonschema.Resolved by the text of a schema
+}
+
+type response struct {
+	Ref     string `json:"$ref"`
+	Content map[string]struct {
+		Schema json.RawMessage `json:"schema"`
+	} `json:"content"`
 }
 
 func described(t *testing.T) description {
 	t.Helper()
-	d := description{known: map[string]*jsonschema.Resolved{}}
-	if err := json.Unmarshal(openAPI, &d); err != nil {
+	d, err := readDescription()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
+
+// readDescription reads it once: every answer of every test is compared with it.
+var readDescription = sync.OnceValues(func() (d description, err error) {
+	d.routes, d.known = (&Server{}).handlers(), &sync.Map{}
+	err = json.Unmarshal(openAPI, &d)
+	return d, err
+})
 
 // validate compares an answer with what the description says of it.
 func (d description) validate(method, path string, a reply) error {
@@ -57,7 +70,8 @@ func (d description) validate(method, path string, a reply) error {
 	}
 	said, ok := found.Responses[strconv.Itoa(a.status)]
 	if !ok {
-		said = found.Responses["default"]
+		said = found.Responses[strconv.Itoa(a.status/100)+"XX"]
+		said = d.Components.Responses[strings.TrimPrefix(said.Ref, "#/components/responses/")]
 	}
 	if ok && len(said.Content) == 0 && a.text == "" {
 		return nil
@@ -66,7 +80,7 @@ func (d description) validate(method, path string, a reply) error {
 	if !ok {
 		return fmt.Errorf("%d with %q is not described", a.status, kind)
 	}
-	if !strings.HasSuffix(kind, "json") {
+	if !strings.HasSuffix(kind, "json") && !a.line {
 		return nil
 	}
 	r, err := d.schema(content.Schema)
@@ -83,18 +97,19 @@ func (d description) validate(method, path string, a reply) error {
 // asDescribed compares an answer to any request with what the description says of it.
 func asDescribed(t *testing.T, r *http.Request, a reply) {
 	t.Helper()
-	_, pattern := (&Server{}).handlers().Handler(r)
+	d := described(t)
+	_, pattern := d.routes.Handler(r)
 	if a.header.Get("Content-Type") != "application/problem+json" && !strings.HasPrefix(pattern, "/v1/") { // a file of the page
 		return
 	}
-	if err := described(t).validate(r.Method, pattern, a); err != nil {
+	if err := d.validate(r.Method, pattern, a); err != nil {
 		t.Errorf("%s %s: %d %s: %v", r.Method, pattern, a.status, a.text, err)
 	}
 }
 
 func (d description) schema(of json.RawMessage) (*jsonschema.Resolved, error) {
-	if r := d.known[string(of)]; r != nil {
-		return r, nil
+	if r, ok := d.known.Load(string(of)); ok {
+		return r.(*jsonschema.Resolved), nil
 	}
 	defs, err := json.Marshal(d.Components.Schemas)
 	if err != nil {
@@ -105,8 +120,11 @@ func (d description) schema(of json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "#/components/schemas/", "#/$defs/")), &s); err != nil {
 		return nil, err
 	}
-	d.known[string(of)], err = s.Resolve(nil)
-	return d.known[string(of)], err
+	r, err := s.Resolve(nil)
+	if err == nil {
+		d.known.Store(string(of), r)
+	}
+	return r, err
 }
 
 // Every route is described, and what is described is a route.
@@ -201,7 +219,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		for _, run := range []string{"", "r-00000001"} {
 			w := httptest.NewRecorder()
 			(&Server{}).refuse(w, &problem{Code: c.Name, Detail: "it cannot be", Run: run})
-			a := reply{w.Code, w.Header(), w.Body.String()}
+			a := reply{status: w.Code, header: w.Header(), text: w.Body.String()}
 			next := fmt.Sprint(a.json(t, "next"))
 			if c.next == "" && run != "" && next != "[agent show "+run+"]" || c.next != "" && c.next != topic && next != "["+c.next+"]" {
 				t.Errorf("%s helps with %s", c.Name, next)
@@ -244,8 +262,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			path := strings.ReplaceAll(r.path, "{id}", id)
 			if r.path == "/v1/events" {
 				o, _ := w.stream(path)
-				line := reply{status: 200, header: map[string][]string{"Content-Type": {"text/event-stream"}}, text: o.until("server.state")[0].data}
-				check("GET", path, asLine(d, path, line))
+				line := reply{status: 200, header: map[string][]string{"Content-Type": {"text/event-stream"}}, text: o.until("server.state")[0].data, line: true}
+				check("GET", path, line)
 				o.close()
 				continue
 			}
@@ -253,8 +271,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				o, a := w.stream(path + "?after=0")
 				if a.StatusCode == 200 {
 					for _, e := range o.until("run.state") {
-						line := reply{status: 200, header: map[string][]string{"Content-Type": {"application/json"}}, text: e.data}
-						check("GET", r.path, asLine(d, r.path, line))
+						line := reply{status: 200, header: map[string][]string{"Content-Type": {"text/event-stream"}}, text: e.data, line: true}
+						check("GET", r.path, line)
 					}
 				}
 				o.close()
@@ -278,12 +296,4 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			t.Errorf("nothing was %s", want)
 		}
 	}
-}
-
-// asLine has a line of a stream stand for an answer that is JSON.
-func asLine(d description, path string, line reply) reply {
-	line.header = map[string][]string{"Content-Type": {"application/json"}}
-	events := d.Paths[path]["get"].Responses["200"].Content
-	events["application/json"] = events["text/event-stream"]
-	return line
 }

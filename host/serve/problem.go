@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"syscall"
 
 	"agent/host"
@@ -32,11 +34,7 @@ func (p *problem) Error() string { return p.Detail }
 
 // refuse writes a refusal.
 func (s *Server) refuse(w http.ResponseWriter, p *problem) {
-	p.complete()
-	text, err := encode(p)
-	if err != nil {
-		text = []byte("{}\n") // a question that was read from JSON can be written as JSON
-	}
+	text := p.text()
 	h := w.Header()
 	for _, name := range []string{"Content-Disposition", "Content-Length", "Accept-Ranges"} {
 		h.Del(name)
@@ -44,9 +42,44 @@ func (s *Server) refuse(w http.ResponseWriter, p *problem) {
 	if p.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}
-	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(text) // a client that went away misses it
+}
+
+const problemType = "application/problem+json"
+
+// text is a refusal with all that it has.
+func (p *problem) text() []byte {
+	p.complete()
+	text, err := encode(p)
+	if err != nil {
+		return []byte("{}\n") // a question that was read from JSON can be written as JSON
+	}
+	return text
+}
+
+// unread is the answer to what net/http cannot read as a request. It answers that in words of its
+// own, before anybody else sees it: those are put into the form of all refusals. What else is
+// written is as it was.
+func unread(written []byte) []byte {
+	const own = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" // and no other header
+	if !bytes.HasPrefix(written, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(written, []byte("HTTP/1.1 5")) {
+		return written
+	}
+	first, why, ok := bytes.Cut(written, []byte(own))
+	if !ok || bytes.Contains(first, []byte("\n")) {
+		return written
+	}
+	p := &problem{Code: "http", Detail: "this is no request of HTTP/1.1, as where an address has a space, or a % that is not written %25"}
+	if _, more, ok := strings.Cut(string(why), "Bad Request: "); ok {
+		p.Detail = "this is no request of HTTP/1.1: " + more
+	}
+	if bytes.HasPrefix(first, []byte("HTTP/1.1 431")) {
+		p = &problem{Code: "header_large", Detail: fmt.Sprintf("the address and the headers have more than %d KiB together", mostHeader>>10)}
+	}
+	text := p.text()
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", p.Status, p.Title, problemType, len(text), text)
 }
 
 // problemOf is the refusal for an error. What lies behind a fault of ours is for the log.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -292,6 +293,10 @@ func TestLogLines(t *testing.T) {
 	w.ask("GET", "/v1/runs?q="+canary, "")
 	w.ask("GET", "/v1/runs/"+canary, "", func(r *http.Request) { r.Header.Set("X-Other", canary) })
 	w.ask("GET", "/v1/"+canary, "")
+	w.ask("GET", "/v1//"+canary, "")
+	w.ask(canary, "/v1/runs", "")
+	w.ask("POST", "/v1/runs", `{"prompt":"`+canary+`"}`, withKey(canary))
+	w.ask("GET", "/v1/runs/r-00000001/events", "", func(r *http.Request) { r.Header.Set("Last-Event-ID", canary) })
 	w.door()
 	w.at("GET", "/?"+canary, "")
 	w.at("GET", "/v1/runs", "", func(r *http.Request) { r.Host = canary })
@@ -318,6 +323,10 @@ func TestLogLines(t *testing.T) {
 		`"method":"GET","route":"/v1/runs","id":"","status":200`,
 		`"method":"GET","route":"/v1/runs","id":"","status":421`,
 		`"method":"GET","route":"/v1/runs","id":"","status":403`,
+		`"method":"GET","route":"","id":"","status":404`,
+		`"method":"another","route":"/v1/runs","id":"","status":405`,
+		`"method":"POST","route":"/v1/runs","id":"","status":422`,
+		`"method":"GET","route":"/v1/runs/{id}/events","id":"r-00000001","status":400`,
 		`"method":"POST","route":"/v1/login","id":"","status":401`,
 		`"method":"POST","route":"/v1/login","id":"","status":200`,
 		`"method":"POST","route":"/v1/logins","id":"","status":200`,
@@ -325,6 +334,9 @@ func TestLogLines(t *testing.T) {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log has no %s:\n%s", line, log)
 		}
+	}
+	if !regexp.MustCompile(`(?m)^\{"time":"[^"]+".*"msg":"request",.*"ms":\d+`).MatchString(log) {
+		t.Errorf("the lines have no time:\n%s", log)
 	}
 	for _, inner := range []string{canary, code, session, w.token, "Bearer", "prompt of"} {
 		if strings.Contains(log, inner) {

@@ -53,8 +53,9 @@ type Options struct {
 	// set with it.
 	Link func(url string)
 
-	desk *login.Desk // of the server before this one in the same process; nil without one
-	anew int         // how many there were, each ended by ErrRoom
+	desk *login.Desk   // of the server before this one in the same process; nil without one
+	anew int           // how many there were, each ended by ErrRoom
+	take time.Duration // for tests: instead of takeWait
 }
 
 // Carrier has runs go on in processes of their own.
@@ -72,6 +73,7 @@ const (
 	mostStrangers = 32                // at once, that need no credential
 	mostLarge     = 2                 // starts at once of more than mostBody, which others wait for
 	mostConns     = mostStreams + 100 // that are open
+	mostHeader    = 16 << 10
 	headerWait    = 5 * time.Second
 	idleWait      = time.Minute
 	lookEvery     = 2 * time.Second // for runs that lost their owner
@@ -151,7 +153,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.socket, _ = os.Lstat(filepath.Join(s.o.Folder.Home, socketName)) // without it, it counts as found
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: 12 << 10, // net/http adds 4 KiB
+		Handler: s, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: mostHeader - 4<<10, // which net/http adds
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // every request has its own line
 	}
@@ -338,6 +340,15 @@ func (l *limited) leave() {
 type counted struct {
 	net.Conn
 	leave func()
+}
+
+// Write writes what is answered.
+func (c *counted) Write(b []byte) (int, error) {
+	if text := unread(b); len(text) != len(b) {
+		_, err := c.Conn.Write(text)
+		return len(b), err
+	}
+	return c.Conn.Write(b)
 }
 
 func (c *counted) Close() error {

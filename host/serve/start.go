@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"agent/host/owner"
 	"agent/host/view"
 	"agent/host/watch"
+	"agent/recovery/journal"
 )
 
 const (
@@ -99,15 +102,30 @@ func checkFolder(folder string) error {
 }
 
 func (a asked) checkLimits() error {
-	for name, n := range map[string]json.Number{"max_turns": a.MaxTurns, "max_tokens": a.MaxTokens} {
-		if strings.Trim(n.String(), "0123456789") != "" {
-			return shape(name + ": a whole number from 0, which is no limit")
-		}
-	}
 	for name, t := range map[string]string{"timeout": a.Timeout, "expire": a.Expire} {
 		if d, err := time.ParseDuration(t); t != "" && (err != nil || d < 0) {
 			return shape(name + ": a text such as 30m or 48h")
 		}
+	}
+	if a.Effort != "" && !slices.Contains(journal.Efforts(), journal.Effort(a.Effort)) {
+		return shape("effort: choose none, low, medium or high")
+	}
+	if n := a.MaxCost.String(); strings.Trim(n, "0123456789.") != "" {
+		return shape("max_cost_usd: an amount from 0, such as 2.50")
+	}
+	return cmp.Or(checkMode(a.Mode), checkCount("max_turns", a.MaxTurns), checkCount("max_tokens", a.MaxTokens))
+}
+
+func checkMode(mode string) error {
+	if mode != "" && !slices.Contains(journal.Modes(), journal.Mode(mode)) {
+		return shape("mode: choose plan, ask, auto or yolo")
+	}
+	return nil
+}
+
+func checkCount(name string, given json.Number) error {
+	if n, err := strconv.Atoi(given.String()); given != "" && (err != nil || n < 0) {
+		return shape(name + ": a whole number from 0, which is no limit")
 	}
 	return nil
 }
@@ -247,7 +265,7 @@ func (s launches) resume(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
-	if err := s.mayResume(ctx, id, given.Takeover); err != nil {
+	if err := cmp.Or(checkMode(given.Mode), checkCount("max_turns", given.MaxTurns), s.mayResume(ctx, id, given.Takeover)); err != nil {
 		return err
 	}
 	args := []string{"resume", "--json", "--no-recover"}

@@ -249,7 +249,7 @@ func TestTypedTextIsKept(t *testing.T) {
 	b.shows("Completed")
 	thread := eval[string](b, fmt.Sprintf(`fetch("/v1/runs/%s", { headers: { Authorization: "Bearer " + localStorage.getItem("agent.session") } }).then((a) => a.json()).then((v) => v.run.thread_id)`, run))
 	w.agent("run", "--detach", "--model", model, "--thread", thread, "second") // it waits: the thread is taken
-	b.do(chromedp.Click(`.prompt-form textarea`))
+	b.clickOn("//form//textarea")
 	b.press("my long thought")
 	b.click("Send")
 	b.shows("Your text is kept.")

@@ -262,11 +262,16 @@ func (b *tab) ready() {
 	b.until(`document.querySelector(".card button") && !document.querySelector(".card.inert")`)
 }
 
-// click presses a button by its label, once it stands still and takes what is meant: what is loaded
-// above it would move it away from under the pointer.
+// click presses a button by its label, as clickOn does.
 func (b *tab) click(label string) {
 	b.t.Helper()
-	path := fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label))
+	b.clickOn(fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label)))
+}
+
+// clickOn clicks on an element, by XPath, once it stands still and takes what is meant: what is
+// loaded above it would move it away from under the pointer, and what is drawn anew is another one.
+func (b *tab) clickOn(path string) {
+	b.t.Helper()
 	eval[any](b, fmt.Sprintf(`new Promise((done) => { // the page looks at itself once a frame
 		document.evaluate(%q, document, null, 9).singleNodeValue?.scrollIntoView({ block: "nearest" });
 		requestAnimationFrame(() => requestAnimationFrame(() => done(0)));
@@ -274,11 +279,12 @@ func (b *tab) click(label string) {
 	b.until(fmt.Sprintf(`((path) => {
 		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.stood;
 		const still = el && was && was.el === el && was.top === box.top && was.left === box.left;
-		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0 };
+		if (el && !still) el.scrollIntoView({ block: "nearest" });
+		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0, at: [box?.left + box?.width / 2, box?.top + box?.height / 2] };
 		return window.stood.times >= 3 && !el.closest(".inert");
 	})(%q)`, path))
-	eval[any](b, "delete window.stood")
-	b.do(chromedp.Click(path))
+	at := eval[[]float64](b, "(() => { const { at } = window.stood; delete window.stood; return at; })()")
+	b.clickAt(at[0], at[1])
 }
 
 // clean says that no script threw, and that nothing was asked of another place than the page's own.
