@@ -67,11 +67,25 @@ func isSum(s string) bool {
 
 // Here is the place behind a run's last fact.
 func Here(ctx context.Context, s *db.Store, run string) (*Cursor, error) {
-	h, err := s.Head(ctx, run)
+	h, err := headOf(ctx, s, run)
 	if err != nil {
 		return nil, err
 	}
 	return &Cursor{seq: h.Seq, sum: sumOf(h.Digest), known: true}, nil
+}
+
+// headOf is where a run stands, if its last fact is there.
+func headOf(ctx context.Context, s *db.Store, run string) (db.Head, error) {
+	h, err := s.Head(ctx, run)
+	if err == nil && len(h.Digest) < sumDigits/2 {
+		err = missing(s, run, h.Seq)
+	}
+	return h, err
+}
+
+// missing says that the journal lacks a fact that others follow, or that the run's row counts.
+func missing(s *db.Store, run string, seq int64) error {
+	return &db.CorruptError{Path: s.Files()[0], Run: run, Seq: seq, What: "it is missing"}
 }
 
 // After is the place behind one fact, taken on trust; 0 is before the first.

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -50,7 +49,7 @@ type Feed struct {
 // newFeed reads where a run stands: nothing of what was before is kept but what the last turn's
 // live text depends on.
 func newFeed(ctx context.Context, w *Watcher, run string) (*Feed, error) {
-	h, err := w.o.Store.Head(ctx, run) // first: what has no journal may be no name of a file either
+	h, err := headOf(ctx, w.o.Store, run) // first: what has no journal may be no name of a file either
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err e
 			return 0, err
 		}
 		if len(page) == 0 {
-			return 0, fmt.Errorf("watch run %s: fact %d is missing", f.run, at+1)
+			return 0, missing(f.w.o.Store, f.run, at+1)
 		}
 		if at == first {
 			turn = page[0].Turn

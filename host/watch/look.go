@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"agent/db"
@@ -110,7 +109,7 @@ func (f *Feed) page(ctx context.Context, after int64, size int) ([]numbered, err
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("watch run %s: fact %d is missing", f.run, after+1)
+		return nil, missing(f.w.o.Store, f.run, after+1)
 	}
 	page := make([]numbered, len(rows))
 	for i, row := range rows {
