@@ -42,7 +42,7 @@ func (s acts) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := view.CheckAnswer(row.Request.Question, given.Answer); err != nil {
 		return &problem{
-			Code: "shape", Detail: s.o.App.Redacted(err.Error()) + "; the question stays open", Run: row.Run, Request: s.request(row),
+			Code: "shape", Detail: err.Error() + "; the question stays open", Run: row.Run, Request: s.request(row),
 		}
 	}
 	if err := s.mustWrite("answer", id); err != nil {

@@ -86,6 +86,7 @@ type world struct {
 
 	carrier  Carrier
 	take     time.Duration // instead of takeWait
+	saying   sync.Mutex
 	said     []string
 	finished []string // runs that the server had ended by others
 	journals *servetest.Journals
@@ -133,7 +134,9 @@ func (w *world) serve() *world {
 	var once sync.Once
 	s, err := New(Options{App: w.app, Folder: w.folder,
 		Say: func(format string, args ...any) {
+			w.saying.Lock()
 			w.said = append(w.said, fmt.Sprintf(format, args...))
+			w.saying.Unlock()
 			once.Do(func() { close(up) })
 		},
 		Carrier: w.carrier, take: w.take,

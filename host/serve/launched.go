@@ -188,7 +188,7 @@ func (s launches) refusedBy(a launch.Answer) error {
 
 // refusal is what a process was refused that was to drive a run, with what a person may do.
 func (s launches) refusal(e *refusedError) *problem {
-	p := &problem{Detail: s.o.App.Redacted(e.Error()), Run: e.RunID, Next: e.Next}
+	p := &problem{Detail: e.Error(), Run: e.RunID, Next: e.Next}
 	set := func(code string) *problem {
 		p.Code = code
 		return p

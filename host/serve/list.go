@@ -324,7 +324,7 @@ func (s lists) models(w http.ResponseWriter, r *http.Request) error {
 	}
 	conf, err := s.o.App.Settings(folder)
 	if err != nil {
-		return &problem{Code: "refused", Detail: s.o.App.Redacted(err.Error()), Next: []string{"agent models"}}
+		return &problem{Code: "refused", Detail: err.Error(), Next: []string{"agent models"}}
 	}
 	v := s.o.App.Models(r.Context(), conf)
 	v.Use.Error = s.o.App.Redacted(v.Use.Error)

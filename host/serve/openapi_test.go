@@ -218,7 +218,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 	for _, c := range Codes() {
 		for _, run := range []string{"", "r-00000001"} {
 			w := httptest.NewRecorder()
-			(&Server{}).refuse(w, &problem{Code: c.Name, Detail: "it cannot be", Run: run})
+			(&Server{o: Options{App: newApp("")}}).refuse(w, &problem{Code: c.Name, Detail: "it cannot be", Run: run})
 			a := reply{status: w.Code, header: w.Header(), text: w.Body.String()}
 			next := fmt.Sprint(a.json(t, "next"))
 			if c.next == "" && run != "" && next != "[agent show "+run+"]" || c.next != "" && c.next != topic && next != "["+c.next+"]" {

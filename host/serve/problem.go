@@ -32,8 +32,13 @@ const diskFull = "the disk is full; make room on it"
 
 func (p *problem) Error() string { return p.Detail }
 
-// refuse writes a refusal.
+// refuse writes a refusal. What it repeats of a request, such as the path of a folder, may hold a
+// secret.
 func (s *Server) refuse(w http.ResponseWriter, p *problem) {
+	p.Detail = s.o.App.Redacted(p.Detail)
+	for i, command := range p.Next {
+		p.Next[i] = s.o.App.Redacted(command)
+	}
 	text := p.text()
 	h := w.Header()
 	for _, name := range []string{"Content-Disposition", "Content-Length", "Accept-Ranges"} {
@@ -91,7 +96,7 @@ func (s *Server) problemOf(err error) *problem {
 	var resolved *host.ResolvedError
 	var held *owner.HeldError
 	var refused *refusedError
-	p := &problem{Detail: s.o.App.Redacted(err.Error())}
+	p := &problem{Detail: err.Error()}
 	set := func(code string) *problem {
 		p.Code = code
 		return p

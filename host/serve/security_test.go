@@ -362,6 +362,14 @@ func TestNoSecretLeaves(t *testing.T) {
 			seen += w.ask("GET", strings.ReplaceAll(r.path, "{id}", id), "").text
 		}
 	}
+	refusals := ""
+	for _, folder := range []string{"/gone-" + canary, "gone-" + canary} {
+		refusals += w.ask("POST", "/v1/runs", `{"prompt":"p","folder":"`+folder+`"}`).text
+		refusals += w.ask("GET", "/v1/models?folder="+folder, "").text
+	}
+	if seen += refusals; !strings.Contains(refusals, "gone-[secret:") {
+		t.Errorf("the folder of a refusal: %s", refusals)
+	}
 	o, _ := w.stream("/v1/runs/" + run + "/events?after=0")
 	for _, e := range o.until("run.state") {
 		seen += e.data

@@ -95,6 +95,9 @@ func TestHostileTextStaysText(t *testing.T) {
 	b.until(`document.querySelector(".call")`)
 	eval[any](b, `document.querySelectorAll("details").forEach((d) => { d.open = true; }); 0`)
 	b.until(`document.querySelector(".output")?.innerText.includes("<svg")`)
+	if eval[bool](b, `/[\u202e\u2066\x07\x1b]/.test(document.body.textContent)`) {
+		t.Error("a mark of direction or a control is not shown by its number")
+	}
 	if hit := eval[bool](b, `window.hit !== undefined`); hit {
 		t.Error("a text was carried out")
 	}

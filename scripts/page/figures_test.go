@@ -104,5 +104,8 @@ func TestScriptOfAFrame(t *testing.T) {
 	frames := eval[float64](b, drawn)
 	figure(t, "page: script a frame, while 100 tokens a second come behind 52,000 characters", (b.spent("ScriptDuration")-script)/frames, "ms", 8)
 	t.Logf("layout %.1f ms a frame, everything %.1f ms", (b.spent("LayoutDuration")-layout)/frames, (b.spent("TaskDuration")-all)/frames)
+	if !eval[bool](b, `/^(some words of a long text ){2000}(word )+(w|wo|wor|word)?$/.test(document.querySelector(".prose.live").textContent)`) {
+		t.Error("a piece of the live text is missing, or there twice")
+	}
 	b.clean(w.page)
 }

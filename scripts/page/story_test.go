@@ -110,7 +110,12 @@ func TestLiveTextAndReload(t *testing.T) {
 	b := w.login(open(t))
 	b.at(run)
 	b.until(`document.querySelector(".prose.live")?.innerText.includes("one two three")`)
-	before := eval[int](b, `document.querySelector(".prose.live").innerText.length`)
+	b.until(`document.querySelector(".prose.live").innerText.length > 100`)
+	live := eval[string](b, `document.querySelector(".prose.live").textContent`)
+	if !strings.HasPrefix(text, live) {
+		t.Errorf("the live text is %q", live)
+	}
+	before := len(live)
 	b.do(chromedp.Reload())
 	b.until(fmt.Sprintf(`document.querySelector(".prose.live")?.innerText.length >= %d`, before))
 	if n := eval[int](b, `document.querySelectorAll(".prose.live").length`); n != 1 {
