@@ -90,6 +90,7 @@ setInterval(tick, 500);
 function session(there) {
 	document.body.dataset.session = there ? 'on' : 'off';
 	if (!there) {
+		banner(); // the server has answered
 		view?.close?.();
 		view = null;
 		$('main').replaceChildren(signIn());
