@@ -80,7 +80,7 @@ func TestTwoTabsAnswer(t *testing.T) {
 	one.clean(w.page)
 }
 
-// A click that was on its way when the form appeared is not an answer (S13).
+// A click that was on its way when the form appeared is not an answer (promise 14, S13).
 func TestEarlyClickIsNoAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
 	run := w.run("deploy it")
@@ -110,7 +110,8 @@ func TestEarlyClickIsNoAnswer(t *testing.T) {
 	b.clean(w.page)
 }
 
-// A key that is held down when the form comes, and one that is pressed once, answer nothing.
+// A key that is held down when the form comes, and one that is pressed once, answer nothing
+// (promise 14).
 func TestHeldKeyIsNoAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
 	run := w.run("deploy it")
@@ -213,7 +214,7 @@ func padding(n int) string {
 }
 
 // The server is killed and comes back: the page says that it is offline, keeps what it has, and says
-// then that its session is over; a new link brings it back where it was.
+// then that its session is over; a new link brings it back where it was (promise 16).
 func TestServerKilled(t *testing.T) {
 	w := newWorld(t, stories(modeltest.Story{Prompt: "tell", Turns: []modeltest.Turn{{Text: padding(4000) + "The end.", Faults: []modeltest.Fault{{Kind: modeltest.Hold, At: 3000}}}}})).serve()
 	run := w.run("tell me")
@@ -239,7 +240,7 @@ func TestServerKilled(t *testing.T) {
 	other.clean(w.page)
 }
 
-// What was typed is kept over a refusal and a reload, and goes once it is taken.
+// What was typed is kept over a refusal and a reload, and goes once it is taken (promise 16).
 func TestTypedTextIsKept(t *testing.T) {
 	w := newWorld(t, stories(modeltest.Story{Prompt: "first", Turns: []modeltest.Turn{says("First is done.")}},
 		modeltest.Story{Prompt: "second", Turns: []modeltest.Turn{{Text: "I wait.", Calls: []modeltest.Call{{Tool: "ask_user", Args: args(map[string]any{"question": "Go on?", "choices": []string{"yes"}})}}}, says("Second is done.")}})).serve()

@@ -51,7 +51,7 @@ func hostile(n int) string {
 }
 
 // What a model, a tool or a folder says is text wherever it is shown: nothing is carried out, no
-// other place is asked (S7, S8).
+// other place is asked (promise 15, S7, S8).
 func TestHostileTextStaysText(t *testing.T) {
 	w := newWorld(t, stories())
 	const run, asked, failed = "r-aaaaaaaa", "r-bbbbbbbb", "r-cccccccc"

@@ -18,7 +18,8 @@ const mostNodes = 4000
 
 func (b *tab) nodes() int { return eval[int](b, `document.querySelectorAll("*").length`) }
 
-// However many runs and facts there are, the page has a part of them in its document.
+// However many runs and facts there are, the page has a part of them in its document
+// (promise 13).
 func TestManyRunsAndFacts(t *testing.T) {
 	w := newWorld(t, stories())
 	const runs, turns = 10_000, 2_000 // five facts a turn

@@ -24,8 +24,8 @@ type state struct {
 	act                func(b *tab)
 }
 
-// Every state has words, and passes axe-core, light and dark. With PAGE_SHOTS its pictures are put
-// into that folder.
+// Every state has words, and passes axe-core, light and dark (promise 15). With PAGE_SHOTS its
+// pictures are put into that folder.
 func TestStates(t *testing.T) {
 	axe, err := os.ReadFile(os.Getenv("AXE"))
 	if err != nil {

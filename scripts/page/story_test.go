@@ -102,7 +102,8 @@ func TestListAndRun(t *testing.T) {
 	b.clean(w.page)
 }
 
-// Text is there while the model gives it, and a reload in the middle shows nothing twice.
+// Text is there while the model gives it, and a reload in the middle shows nothing twice (promise
+// 13).
 func TestLiveTextAndReload(t *testing.T) {
 	text := strings.Repeat("one two three four five six seven. ", 40)
 	w := newWorld(t, stories(modeltest.Story{Prompt: "tell", Turns: []modeltest.Turn{{Text: text + "The end.", Faults: []modeltest.Fault{{Kind: modeltest.Hold, At: 6000}}}}})).serve()
@@ -146,7 +147,7 @@ func TestLiveOutput(t *testing.T) {
 	b.clean(w.page)
 }
 
-// From a new run to its end by the keyboard alone.
+// From a new run to its end by the keyboard alone (promise 15).
 func TestByKeyboardAlone(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
 	b := w.login(open(t))
