@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -126,6 +127,21 @@ func TestFolders(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(a.text), &v); err != nil || fmt.Sprint(v.Folders) != fmt.Sprintf("[{%s} {%s}]", first, second) {
 		t.Errorf("%v %s", err, a.text)
+	}
+}
+
+// A look at the runs that ends once all observers have left changes nothing: another list may have
+// begun meanwhile, for others.
+func TestListOfBefore(t *testing.T) {
+	l := &list{runs: map[string]changed{}, news: make(chan struct{})}
+	news, runs := l.news, map[string]json.RawMessage{"r-00000001": json.RawMessage(`{}`)}
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if l.take(over, runs) || l.number != 0 || len(l.runs) != 0 || l.news != news {
+		t.Errorf("a list of before took %v", l.runs)
+	}
+	if !l.take(t.Context(), runs) || l.number != 1 || len(l.runs) != 1 {
+		t.Errorf("the list took %v", l.runs)
 	}
 }
 
