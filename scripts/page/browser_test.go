@@ -268,9 +268,24 @@ func (b *tab) click(label string) {
 	b.clickOn(fmt.Sprintf("//button[normalize-space(.)=%s]", quoted(label)))
 }
 
-// clickOn clicks on an element, by XPath, once it stands still and takes what is meant: what is
-// loaded above it would move it away from under the pointer, and what is drawn anew is another one.
+// clickOn clicks on an element, by XPath, once it stands still, nothing lies over it, and it takes
+// what is meant: what is loaded above it would move it away from under the pointer, and what is
+// drawn anew is another one. Where it moves at that very moment, the click is done once more, as a
+// person does it.
 func (b *tab) clickOn(path string) {
+	b.t.Helper()
+	for range 3 {
+		if b.clickOnce(path) {
+			return
+		}
+		b.t.Logf("a click on %s met nothing that takes it", path)
+	}
+	b.t.Fatalf("%s takes no click\n%s", path, b.seen())
+}
+
+// clickOnce says whether the element took the click: a guard that keeps it from that lets it come no
+// further.
+func (b *tab) clickOnce(path string) bool {
 	b.t.Helper()
 	eval[any](b, fmt.Sprintf(`new Promise((done) => { // the page looks at itself once a frame
 		document.evaluate(%q, document, null, 9).singleNodeValue?.scrollIntoView({ block: "nearest" });
@@ -280,11 +295,19 @@ func (b *tab) clickOn(path string) {
 		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.stood;
 		const still = el && was && was.el === el && was.top === box.top && was.left === box.left;
 		if (el && !still) el.scrollIntoView({ block: "nearest" });
-		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0, at: [box?.left + box?.width / 2, box?.top + box?.height / 2] };
-		return window.stood.times >= 3 && !el.closest(".inert");
+		const at = [box?.left + box?.width / 2, box?.top + box?.height / 2];
+		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0, at };
+		return window.stood.times >= 3 && !el.closest(".inert") && el.contains(document.elementFromPoint(...at));
 	})(%q)`, path))
-	at := eval[[]float64](b, "(() => { const { at } = window.stood; delete window.stood; return at; })()")
+	at := eval[[]float64](b, `(() => {
+		const { at, el } = window.stood;
+		delete window.stood;
+		window.took = false;
+		document.addEventListener("click", (e) => { if (el.contains(e.target)) window.took = true; }, { once: true });
+		return at;
+	})()`)
 	b.clickAt(at[0], at[1])
+	return eval[bool](b, "window.took !== false") // another page has none
 }
 
 // clean says that no script threw, and that nothing was asked of another place than the page's own.
