@@ -488,7 +488,7 @@ func TestJoiningWhileTextBegins(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			for range 20_000 {
+			for range 3_000 {
 				f, err := x.w.Run(ctx, "r-1")
 				if err != nil {
 					t.Error(err)
